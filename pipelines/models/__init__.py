@@ -1,0 +1,68 @@
+"""Every model of this app, so that each can be named from here."""
+
+from pipelines.models.events import Decision, Event
+from pipelines.models.gates import GateVisit, Vote, Word
+from pipelines.models.lines import (
+    Line,
+    LineVersion,
+    VersionGate,
+    VersionRule,
+    VersionStation,
+)
+from pipelines.models.people import (
+    ApiToken,
+    Group,
+    Membership,
+    Owner,
+    Project,
+    Role,
+    SignInLink,
+    TaskCounter,
+    User,
+)
+from pipelines.models.tasks import ENDED, Priority, Status, Task, Token
+from pipelines.models.work import (
+    Artifact,
+    Blob,
+    IgnoredReport,
+    Job,
+    Lease,
+    LogChunk,
+    Snapshot,
+    Worker,
+)
+
+__all__ = [
+    "ENDED",
+    "ApiToken",
+    "Artifact",
+    "Blob",
+    "Decision",
+    "Event",
+    "GateVisit",
+    "Group",
+    "IgnoredReport",
+    "Job",
+    "Lease",
+    "Line",
+    "LineVersion",
+    "LogChunk",
+    "Membership",
+    "Owner",
+    "Priority",
+    "Project",
+    "Role",
+    "SignInLink",
+    "Snapshot",
+    "Status",
+    "Task",
+    "TaskCounter",
+    "Token",
+    "User",
+    "VersionGate",
+    "VersionRule",
+    "VersionStation",
+    "Vote",
+    "Word",
+    "Worker",
+]

@@ -1,0 +1,65 @@
+"""The append-only record: events, and the decisions that they tell of. Triggers refuse update and delete."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.models.lines import LineVersion
+from pipelines.models.tasks import Task
+
+
+class Decision(models.Model):
+    """What `decide` answered, with all it read: enough to decide again (house §3 I9)."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    task = models.ForeignKey(Task, models.CASCADE, related_name="decisions")
+    token_id = models.BigIntegerField()
+    job_id = models.BigIntegerField()
+    pinned = models.ForeignKey(LineVersion, models.PROTECT, related_name="+")
+    # report:<job>.<attempt>, vote:<id>, answer:<id>, retry:…, facts:… — a cause makes at most one decision
+    cause = models.CharField(max_length=120)
+    station = models.CharField(max_length=64)
+    situation = models.JSONField(help_text=_("Input of the decision tool."))
+    answer = models.JSONField(help_text=_("Output of the decision tool, without its trace."))
+    trace = models.JSONField()
+    micros = models.PositiveIntegerField(help_text=_("Time that deciding took, in µs."))
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["task", "cause"], name="one_decision_per_cause")]
+        indexes = [models.Index(fields=["task", "at"], name="decision_by_task")]
+
+    def __str__(self) -> str:
+        return f"{self.station}: {self.answer.get('decision')}"
+
+
+class Event(models.Model):
+    """One line of a task's own gapless sequence (semantics §9)."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    task = models.ForeignKey(Task, models.CASCADE, related_name="events")
+    seq = models.PositiveIntegerField()
+    kind = models.CharField(max_length=40)
+    at = models.DateTimeField()
+    token_id = models.BigIntegerField(null=True, blank=True)
+    actor = models.CharField(max_length=200, help_text=_("person:<id>, machine:<token>, worker:<id>, engine"))
+    source = models.CharField(max_length=64, blank=True, help_text=_("Station or state before."))
+    target = models.CharField(max_length=64, blank=True, help_text=_("Station, gate or end after."))
+    trigger = models.CharField(max_length=120, blank=True)
+    decision = models.ForeignKey(Decision, models.PROTECT, null=True, blank=True, related_name="events")
+    # Everything that folding needs: see pipelines/engine/fold.py
+    data = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["task", "seq"], name="event_sequence"),
+            models.CheckConstraint(condition=Q(seq__gte=1), name="event_sequence_from_one"),
+        ]
+        ordering = ["task", "seq"]
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.kind}"

@@ -1,0 +1,112 @@
+"""Gate visits and the votes on them."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.models.tasks import Task, Token
+from pipelines.models.work import Job
+
+
+class Word(models.TextChoices):
+    """A person's word at a gate (semantics §5)."""
+
+    APPROVE = "approve", _("Approve")
+    SEND_BACK = "send_back", _("Send back")
+    REJECT = "reject", _("Reject")
+    REWORK = "rework", _("Rework")
+    ABORT = "abort", _("Abort")
+
+
+class GateVisit(models.Model):
+    """One opening of a gate for one token. All open ones of a token belong to one decision (`asked_by`)."""
+
+    class State(models.TextChoices):
+        OPEN = "open", _("Open")
+        DECIDED = "decided", _("Decided")
+        CLOSED = "closed", _("Closed without a decision")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    task = models.ForeignKey(Task, models.CASCADE, related_name="gate_visits")
+    token = models.ForeignKey(Token, models.CASCADE, related_name="gate_visits")
+    job = models.ForeignKey(
+        Job,
+        models.PROTECT,
+        related_name="gate_visits",
+        help_text=_("Whose outcome waits."),
+    )
+    asked_by = models.ForeignKey("Decision", models.PROTECT, related_name="gate_visits")
+    gate = models.CharField(max_length=64)
+    position = models.PositiveIntegerField(default=0, help_text=_("Among the gates asked together."))
+    round = models.PositiveIntegerField(default=1, help_text=_("1 + times sent back so far."))
+    token_version = models.PositiveIntegerField()
+    evidence = models.JSONField(help_text=_("What is shown and voted on, without the files."))
+    evidence_digest = models.CharField(max_length=64)
+    state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
+    word = models.CharField(max_length=10, choices=Word.choices, blank=True)
+    route = models.CharField(max_length=64, blank=True)
+    reason = models.TextField(blank=True)
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+    )
+    opened_at = models.DateTimeField()
+    due_at = models.DateTimeField(null=True, blank=True)
+    decided_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["token", "gate"],
+                condition=Q(state="open"),
+                name="one_open_visit_per_token_and_gate",
+            ),
+            models.CheckConstraint(condition=Q(word__in=["", *Word.values]), name="gate_word_known"),
+            models.CheckConstraint(
+                condition=(Q(state="decided") & ~Q(word="") & Q(decided_at__isnull=False))
+                | (Q(state="open") & Q(word="") & Q(decided_at__isnull=True))
+                | (Q(state="closed") & Q(word="") & Q(decided_at__isnull=False)),
+                name="a_gate_visit_is_decided_once",
+            ),
+        ]
+        indexes = [models.Index(fields=["task"], condition=Q(state="open"), name="gate_visit_open")]
+
+    def __str__(self) -> str:
+        return f"{self.gate} · {self.state}"
+
+
+class Vote(models.Model):
+    """One person's word on one gate visit, bound to the evidence that was shown."""
+
+    visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="votes")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="votes")
+    word = models.CharField(max_length=10, choices=Word.choices)
+    reason = models.TextField(blank=True)
+    route = models.CharField(max_length=64, blank=True)
+    token_version = models.PositiveIntegerField()
+    evidence_digest = models.CharField(max_length=64)
+    # What entitled the person at that moment: {"role": …, "groups": […]} (house §3 I5)
+    entitled_as = models.JSONField()
+    via = models.CharField(max_length=10, help_text=_("page, api or mail"))
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["visit", "user"], name="one_vote_per_person"),
+            models.CheckConstraint(condition=Q(word__in=Word.values), name="vote_word_known"),
+            models.CheckConstraint(
+                condition=~Q(word__in=["reject", "send_back"]) | Q(reason__regex=r"\S"),
+                name="refusing_needs_a_reason",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} · {self.word}"

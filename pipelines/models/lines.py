@@ -1,0 +1,115 @@
+"""Lines, and the published versions that tasks are pinned to."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.models.people import Project, slug
+
+
+class Line(models.Model):
+    """A pipeline, edited as a draft: one JSON document with a version number, which may be invalid."""
+
+    project = models.ForeignKey(Project, models.PROTECT, related_name="lines")
+    key = models.CharField(max_length=64, validators=[slug])
+    name = models.CharField(max_length=200)
+    draft = models.JSONField(default=dict)
+    draft_text = models.TextField(
+        blank=True,
+        help_text=_("The draft as it was typed, comments included; empty if made elsewhere."),
+    )
+    draft_number = models.PositiveIntegerField(default=1)
+    draft_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+    )
+    draft_at = models.DateTimeField(null=True, blank=True)
+    live = models.ForeignKey("LineVersion", models.PROTECT, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "key"], name="line_key_in_project")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class LineVersion(models.Model):
+    """A published, immutable, canonical document (house §3 I14); a trigger refuses every change."""
+
+    line = models.ForeignKey(Line, models.PROTECT, related_name="versions")
+    number = models.PositiveIntegerField()
+    document = models.JSONField()
+    digest = models.CharField(max_length=64)
+    law = models.PositiveSmallIntegerField(default=1)
+    name = models.CharField(max_length=200, blank=True)
+    published_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+    )
+    published_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["line", "number"], name="version_number_in_line"),
+            models.CheckConstraint(condition=Q(law__gte=1), name="version_has_a_law"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.line.key} v{self.number}"
+
+
+class VersionStation(models.Model):
+    """A read-only row of a published station: for keys, the admin and analytics."""
+
+    version = models.ForeignKey(LineVersion, models.PROTECT, related_name="stations")
+    position = models.PositiveIntegerField()
+    key = models.CharField(max_length=64)
+    name = models.CharField(max_length=200)
+    kind = models.CharField(max_length=32)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["version", "key"], name="station_key_in_version")]
+        ordering = ["version", "position"]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class VersionRule(models.Model):
+    version = models.ForeignKey(LineVersion, models.PROTECT, related_name="rules")
+    station = models.ForeignKey(VersionStation, models.PROTECT, related_name="rules")
+    position = models.PositiveIntegerField()
+    key = models.CharField(max_length=64, help_text=_("The rule's id."))
+    label = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["version", "key"], name="rule_id_in_version")]
+        ordering = ["version", "station__position", "position"]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class VersionGate(models.Model):
+    version = models.ForeignKey(LineVersion, models.PROTECT, related_name="gates")
+    position = models.PositiveIntegerField()
+    key = models.CharField(max_length=64)
+    name = models.CharField(max_length=200)
+    mode = models.CharField(max_length=20)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["version", "key"], name="gate_key_in_version")]
+        ordering = ["version", "position"]
+
+    def __str__(self) -> str:
+        return self.key

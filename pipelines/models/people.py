@@ -1,0 +1,175 @@
+"""Who there is: the name space Owner › Project, its members and their credentials."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractUser
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+slug = RegexValidator(
+    r"^[a-z0-9][a-z0-9_.-]{0,63}\Z",
+    _("Use a–z, 0–9, “_”, “.” and “-”, at most 64 characters."),
+)
+
+
+class Role(models.TextChoices):
+    """Roles of a project; each includes the ones before it."""
+
+    VIEWER = "viewer", _("Viewer")
+    OPERATOR = "operator", _("Operator")
+    DESIGNER = "designer", _("Designer")
+    REVIEWER = "reviewer", _("Reviewer")
+    ADMIN = "admin", _("Admin")
+
+
+class User(AbstractUser):
+    """A person, with the settings of the screen that the server needs to know."""
+
+    class Theme(models.TextChoices):
+        SYSTEM = "system", _("System")
+        LIGHT = "light", _("Light")
+        DARK = "dark", _("Dark")
+
+    class Density(models.TextChoices):
+        COMFORTABLE = "comfortable", _("Comfortable")
+        COMPACT = "compact", _("Compact")
+
+    theme = models.CharField(max_length=8, choices=Theme.choices, default=Theme.SYSTEM)
+    density = models.CharField(max_length=12, choices=Density.choices, default=Density.COMFORTABLE)
+    time_zone = models.CharField(max_length=64, default="UTC")
+    letter_shortcuts = models.BooleanField(default=True)
+
+    def __str__(self) -> str:
+        return self.get_full_name() or self.username
+
+
+class Owner(models.Model):
+    key = models.CharField(max_length=64, unique=True, validators=[slug])
+    name = models.CharField(max_length=200)
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Project(models.Model):
+    owner = models.ForeignKey(Owner, models.PROTECT, related_name="projects")
+    key = models.CharField(max_length=64, validators=[slug])
+    name = models.CharField(max_length=200)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["owner", "key"], name="project_key_in_owner")]
+
+    def __str__(self) -> str:
+        return f"{self.owner.key}/{self.key}"
+
+
+class TaskCounter(models.Model):
+    """The last task number of a project: a narrow row, locked before any task row (house §2)."""
+
+    project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="task_counter")
+    last = models.PositiveBigIntegerField(default=0)
+
+
+class Group(models.Model):
+    """People of one project that a gate can ask for by one name."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="groups")
+    key = models.CharField(max_length=64, validators=[slug])
+    name = models.CharField(max_length=200)
+    members = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="gate_groups", blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "key"], name="group_key_in_project")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    project = models.ForeignKey(Project, models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role.choices)
+    execute = models.BooleanField(
+        default=False,
+        help_text=_("May publish stations that run code on a worker (house §5)."),
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "user"], name="one_membership_per_project"),
+            models.CheckConstraint(condition=Q(role__in=Role.values), name="membership_role_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} · {self.role} · {self.project}"
+
+
+class ApiToken(models.Model):
+    """A bearer token, shown once and stored as SHA-256. A person's token acts as that person within its scopes; a
+    machine's acts for a project with a role and can never decide a gate."""
+
+    class Kind(models.TextChoices):
+        PERSON = "person", _("Person")
+        MACHINE = "machine", _("Machine")
+
+    class Scope(models.TextChoices):
+        READ = "read", _("Read")
+        SUBMIT = "submit", _("Start tasks")
+        REPORT = "report", _("Report on jobs")
+        DECIDE = "decide", _("Decide gates")
+        DESIGN = "design", _("Change lines")
+
+    kind = models.CharField(max_length=8, choices=Kind.choices)
+    name = models.CharField(max_length=100)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="api_tokens",
+    )
+    project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True, related_name="api_tokens")
+    role = models.CharField(max_length=10, choices=Role.choices, blank=True)
+    scopes = ArrayField(models.CharField(max_length=10, choices=Scope.choices), default=list)
+    prefix = models.CharField(max_length=12)
+    digest = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField()
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="api_tokens_made",
+    )
+    expires_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(kind="person", user__isnull=False)
+                | (Q(kind="machine", user__isnull=True, project__isnull=False) & ~Q(role="")),
+                name="api_token_has_its_bearer",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="person") | ~Q(scopes__contains=["decide"]),
+                name="machine_never_decides",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+
+class SignInLink(models.Model):
+    """A one-time sign-in link: loopback only, ten minutes, single use, redeemed by POST (house §5)."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="sign_in_links")
+    digest = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, blank=True)

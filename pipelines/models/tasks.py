@@ -1,0 +1,154 @@
+"""Tasks, and their positions: one token, or one for each branch while the task is forked."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.models.lines import Line, LineVersion
+from pipelines.models.people import Project
+
+
+class Status(models.TextChoices):
+    """Of a token, and derived from its tokens of a task (semantics §1)."""
+
+    QUEUED = "queued", _("Queued")
+    RUNNING = "running", _("Running")
+    EVALUATING = "evaluating", _("Evaluating")
+    AWAITING_REVIEW = "awaiting_review", _("Awaiting review")
+    HELD = "held", _("Held")
+    BLOCKED = "blocked", _("Blocked")
+    STUCK = "stuck", _("Stuck")
+    COMPLETED = "completed", _("Completed")
+    FAILED = "failed", _("Failed")
+    CANCELLED = "cancelled", _("Cancelled")
+
+
+ENDED = (Status.COMPLETED, Status.FAILED, Status.CANCELLED)
+
+
+class Priority(models.TextChoices):
+    LOW = "low", _("Low")
+    MEDIUM = "medium", _("Medium")
+    HIGH = "high", _("High")
+
+
+class Task(models.Model):
+    """One work item, numbered WI-{project}-{sequence}. Its status and counters are derived: a fold of its events."""
+
+    project = models.ForeignKey(Project, models.PROTECT, related_name="tasks")
+    line = models.ForeignKey(Line, models.PROTECT, related_name="tasks")
+    pinned = models.ForeignKey(LineVersion, models.PROTECT, related_name="tasks")
+    number = models.PositiveBigIntegerField()
+    title = models.CharField(max_length=300)
+    description = models.TextField(blank=True)
+    requester = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="requested_tasks",
+    )
+    requested_by = models.CharField(max_length=200, help_text=_("The requester's name at that time."))
+    priority = models.CharField(max_length=6, choices=Priority.choices, default=Priority.MEDIUM)
+    labels = ArrayField(models.CharField(max_length=100), default=list, blank=True)
+    due_at = models.DateTimeField(null=True, blank=True)
+    inputs = models.JSONField(default=dict)
+    context = models.JSONField(default=dict)
+    variables = models.JSONField(default=dict)
+    # semantics §5 step 9: {station: n}, {"a->b": n}, {rule id: n}, {gate key: n}
+    visits = models.JSONField(default=dict)
+    edges = models.JSONField(default=dict)
+    rules = models.JSONField(default=dict)
+    rounds = models.JSONField(default=dict)
+    status = models.CharField(max_length=16, choices=Status.choices, default=Status.QUEUED)
+    end = models.CharField(max_length=64, blank=True)
+    error = models.CharField(max_length=64, blank=True)
+    reason = models.TextField(blank=True, help_text=_("Why it was rejected, aborted or cancelled (ALP A16)."))
+    seq = models.PositiveIntegerField(default=0, help_text=_("The number of the last event."))
+    created_at = models.DateTimeField()
+    changed_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "number"], name="task_number_in_project"),
+            models.CheckConstraint(condition=Q(status__in=Status.values), name="task_status_known"),
+            models.CheckConstraint(condition=Q(priority__in=Priority.values), name="task_priority_known"),
+            models.CheckConstraint(
+                condition=Q(status__in=ENDED, ended_at__isnull=False)
+                | (~Q(status__in=ENDED) & Q(ended_at__isnull=True)),
+                name="task_ended_at_its_end",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["line", "status"], name="task_by_line_status"),
+            models.Index(fields=["project", "-created_at"], name="task_by_project"),
+            models.Index(
+                fields=["line", "-ended_at"],
+                condition=Q(ended_at__isnull=False),
+                name="task_ended",
+            ),
+            models.Index(
+                fields=["line", "id"],
+                condition=Q(ended_at__isnull=True),
+                name="task_open",
+            ),
+            # Healing of lost hints reads what changed in the last seconds (house §4).
+            models.Index(fields=["changed_at"], name="task_changed"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def name(self) -> str:
+        """`WI-app-42`."""
+        return f"WI-{self.project.key}-{self.number}"
+
+
+class Token(models.Model):
+    """A position of a task. `version` grows with every change of the row: votes and reports are bound to it."""
+
+    task = models.ForeignKey(Task, models.CASCADE, related_name="tokens")
+    parent = models.ForeignKey("self", models.CASCADE, null=True, blank=True, related_name="children")
+    version = models.PositiveIntegerField(default=1)
+    station = models.CharField(max_length=64)
+    status = models.CharField(max_length=16, choices=Status.choices, default=Status.QUEUED)
+    origin = models.CharField(max_length=64, blank=True)
+    forked = models.BooleanField(default=False, help_text=_("Waits for its children; not a live position."))
+    signal_reworks = models.PositiveIntegerField(default=0)
+    feedback = models.TextField(blank=True, help_text=_("For the next job at this station (semantics §5)."))
+    # What would free it, see pipelines/engine/effects.py: {decision, question, missing, gates, to, rule, evaluation,
+    # trigger, message, rejection, by, was}
+    wait = models.JSONField(default=dict)
+    error = models.CharField(max_length=64, blank=True)
+    end = models.CharField(max_length=64, blank=True)
+    entered_at = models.DateTimeField()
+    changed_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(status__in=Status.values), name="token_status_known"),
+            models.CheckConstraint(
+                condition=Q(status__in=ENDED, ended_at__isnull=False)
+                | (~Q(status__in=ENDED) & Q(ended_at__isnull=True)),
+                name="token_ended_at_its_end",
+            ),
+            models.CheckConstraint(
+                condition=~Q(status="stuck") | ~Q(error=""),
+                name="stuck_names_its_error",
+            ),
+            models.CheckConstraint(
+                condition=Q(forked=False) | Q(ended_at__isnull=True),
+                name="forked_until_it_ends",
+            ),
+        ]
+        indexes = [models.Index(fields=["task"], condition=Q(ended_at__isnull=True), name="token_alive")]
+
+    def __str__(self) -> str:
+        return f"{self.task_id}@{self.station}"

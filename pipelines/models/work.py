@@ -1,0 +1,170 @@
+"""Jobs, who runs them, and what they leave behind."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.models.lines import LineVersion
+from pipelines.models.tasks import Task, Token
+
+
+class Worker(models.Model):
+    """A driver process. `seen_at` is renewed with its leases; /healthz reads it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    name = models.CharField(max_length=200)
+    host = models.CharField(max_length=200)
+    pid = models.PositiveIntegerField()
+    labels = models.JSONField(default=list)
+    isolation = models.CharField(max_length=40, help_text=_("What separates stations here, or “none”."))
+    started_at = models.DateTimeField()
+    seen_at = models.DateTimeField()
+    stopping = models.BooleanField(default=False)
+    stopped_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Job(models.Model):
+    """One execution of one station for one token: the record of a visit."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("Queued")
+        RUNNING = "running", _("Running")
+        DONE = "done", _("Done")
+
+    task = models.ForeignKey(Task, models.CASCADE, related_name="jobs")
+    token = models.ForeignKey(Token, models.CASCADE, related_name="jobs")
+    pinned = models.ForeignKey(LineVersion, models.PROTECT, related_name="+", help_text=_("Judged under it."))
+    station = models.CharField(max_length=64)
+    kind = models.CharField(max_length=32)
+    visit = models.PositiveIntegerField(help_text=_("Entry of this task into this station, from 1."))
+    state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED)
+    attempt = models.PositiveIntegerField(default=1)
+    feedback = models.TextField(blank=True)
+    # The attempt's, None between attempts. A manual job runs without (semantics §1).
+    lease_key = models.UUIDField(null=True, blank=True)
+    worker = models.ForeignKey(Worker, models.SET_NULL, null=True, blank=True, related_name="jobs")
+    outcome = models.JSONField(null=True, blank=True, help_text=_("As recorded, untouched (semantics §5)."))
+    result = models.CharField(max_length=10, blank=True)
+    exit_code = models.IntegerField(null=True, blank=True)
+    summary = models.TextField(blank=True)
+    # The fence: the accepted report's digest and the answer that an identical repeat gets again.
+    report_digest = models.CharField(max_length=64, blank=True)
+    report_answer = models.JSONField(null=True, blank=True)
+    reported_by = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["token"],
+                condition=~Q(state="done"),
+                name="one_open_job_per_token",
+            ),
+            models.UniqueConstraint(fields=["task", "station", "visit"], name="one_job_per_visit"),
+            models.CheckConstraint(
+                condition=Q(state__in=["queued", "running", "done"]),
+                name="job_state_known",
+            ),
+            models.CheckConstraint(condition=Q(attempt__gte=1, visit__gte=1), name="job_counts_from_one"),
+            models.CheckConstraint(
+                condition=Q(state="done", outcome__isnull=False, ended_at__isnull=False)
+                | (~Q(state="done") & Q(outcome__isnull=True, ended_at__isnull=True)),
+                name="a_done_job_has_an_outcome",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="running") | Q(lease_key__isnull=False) | Q(kind="manual"),
+                name="a_running_job_has_a_lease",
+            ),
+        ]
+        indexes = [models.Index(fields=["state", "id"], condition=~Q(state="done"), name="job_open")]
+
+    def __str__(self) -> str:
+        return f"{self.station} #{self.visit}"
+
+
+class IgnoredReport(models.Model):
+    """A late or contradicting report that moved nothing: one event at the first, then this counter (semantics §5)."""
+
+    job = models.ForeignKey(Job, models.CASCADE, related_name="ignored")
+    attempt = models.PositiveIntegerField()
+    digest = models.CharField(max_length=64)
+    count = models.PositiveIntegerField(default=1)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["job", "attempt", "digest"], name="one_row_per_ignored_report")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job_id}.{self.attempt} × {self.count}"
+
+
+class Lease(models.Model):
+    """The right to work on a job, in a narrow table: all of a worker's are renewed by one statement (house §2)."""
+
+    job = models.OneToOneField(Job, models.CASCADE, primary_key=True, related_name="lease")
+    key = models.UUIDField()
+    worker = models.ForeignKey(Worker, models.CASCADE, related_name="leases")
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        indexes = [models.Index(fields=["expires_at"], name="lease_by_expiry")]
+
+
+class LogChunk(models.Model):
+    """A compressed piece of a job's log. `position` counts the bytes of text before it."""
+
+    job = models.ForeignKey(Job, models.CASCADE, related_name="log")
+    attempt = models.PositiveIntegerField()
+    number = models.PositiveIntegerField()
+    position = models.PositiveBigIntegerField()
+    lines_before = models.PositiveBigIntegerField(default=0)
+    data = models.BinaryField(help_text=_("zlib of UTF-8 text: whole lines, each “seconds<TAB>text”."))
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["job", "attempt", "number"], name="log_chunk_in_order")
+        ]
+
+
+class Blob(models.Model):
+    """Stored bytes by content: artifacts, snapshots and outputs above 256 KiB (house §4)."""
+
+    digest = models.CharField(max_length=64, primary_key=True, help_text=_("SHA-256, hex."))
+    size = models.PositiveBigIntegerField()
+    name = models.CharField(max_length=300, help_text=_("Name in the artifact storage."))
+    created_at = models.DateTimeField()
+
+
+class Artifact(models.Model):
+    """A file that a job handed over."""
+
+    task = models.ForeignKey(Task, models.CASCADE, related_name="artifacts")
+    job = models.ForeignKey(Job, models.CASCADE, related_name="artifacts")
+    name = models.CharField(max_length=300)
+    media_type = models.CharField(max_length=100, default="application/octet-stream")
+    blob = models.ForeignKey(Blob, models.PROTECT, related_name="+")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["job", "name"], name="artifact_name_in_job")]
+
+
+class Snapshot(models.Model):
+    """The workspace after an executing station, from which a worker elsewhere goes on (house §2)."""
+
+    task = models.ForeignKey(Task, models.CASCADE, related_name="snapshots")
+    job = models.OneToOneField(Job, models.CASCADE, related_name="snapshot")
+    digest = models.CharField(max_length=64)
+    manifest = models.JSONField(help_text=_("[{path, mode, digest, size} or {path, link}]"))
+    size = models.PositiveBigIntegerField()
+    created_at = models.DateTimeField()
