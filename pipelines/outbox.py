@@ -1,0 +1,26 @@
+"""Enqueue queue jobs inside the caller's transaction: a rollback drops them (house §2).
+
+Not through `procrastinate.contrib.django.app`: inside a worker process that app's connector is replaced by one with
+connections of its own, and the job would be committed whether or not the move is."""
+
+from __future__ import annotations
+
+from procrastinate import jobs, manager
+from procrastinate.contrib.django.django_connector import DjangoConnector
+from procrastinate.types import JSONDict
+
+_manager = manager.JobManager(DjangoConnector())
+
+
+def enqueue(task: str, queue: str, *arguments: JSONDict) -> None:
+    """One queue job of the task named `task` for each of `arguments`, by one statement, on Django's connection."""
+    if not arguments:
+        return
+    _manager.batch_defer_jobs(
+        [
+            jobs.Job(
+                id=None, queue=queue, lock=None, queueing_lock=None, task_name=task, task_kwargs=dict(values)
+            )
+            for values in arguments
+        ]
+    )

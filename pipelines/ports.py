@@ -1,0 +1,152 @@
+"""What `engine` tells others: consequences inside its transaction, hints after the commit (house §1).
+
+An observer only inserts rows of its own and enqueues; it never reads a clock, talks to a network or changes a task.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Protocol, runtime_checkable
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+
+@dataclass(frozen=True)
+class GateOpened:
+    """A gate asks people. `notify` are mail addresses; `round` is 1 + times sent back so far."""
+
+    visit_id: uuid.UUID
+    task_id: int
+    project_id: int
+    gate: str
+    round: int
+    notify: tuple[str, ...]
+    due_at: datetime | None
+    opened_at: datetime
+
+
+@dataclass(frozen=True)
+class GateDecided:
+    """A gate visit has its decision. `word`: approve, send_back, reject, rework or abort."""
+
+    visit_id: uuid.UUID
+    task_id: int
+    word: str
+    decided_by_id: int | None
+    decided_by_email: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class GateClosed:
+    """A gate visit ended without a decision of its own. `why`: decided_elsewhere, ended, cancelled."""
+
+    visit_id: uuid.UUID
+    task_id: int
+    why: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class JobOpened:
+    """A station has a new job to do; `kind` as in the line document (`manual`: for a person)."""
+
+    task_id: int
+    job_id: int
+    station: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class TaskMoved:
+    task_id: int
+    source: str
+    target: tuple[str, ...]
+    at: datetime
+
+
+@dataclass(frozen=True)
+class TaskWaits:
+    """A token of the task waits: status awaiting_review, held, blocked or stuck (`error` names why)."""
+
+    task_id: int
+    token_id: int
+    status: str
+    error: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class TaskEnded:
+    """The whole task ended. `kind`: completed, failed or cancelled."""
+
+    task_id: int
+    end: str
+    kind: str
+    at: datetime
+
+
+Consequence = GateOpened | GateDecided | GateClosed | JobOpened | TaskMoved | TaskWaits | TaskEnded
+
+
+@dataclass(frozen=True)
+class Hint:
+    """For the live push: this task is now at event number `seq`."""
+
+    project_id: int
+    line_id: int
+    task_id: int
+    seq: int
+
+
+@dataclass(frozen=True)
+class Violation:
+    """An invariant (house §3) that does not hold. `subject` says where, e.g. `task 12`, `version 3`."""
+
+    invariant: str
+    subject: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.invariant} {self.subject}: {self.message}"
+
+
+# Looks at these tasks, or at everything (None).
+Invariant = Callable[[Sequence[int] | None], Iterable[Violation]]
+
+
+@runtime_checkable
+class Observer(Protocol):
+    """Listed in the setting OBSERVERS by dotted path; built once per process, without arguments."""
+
+    def consequences(self, batch: Sequence[Consequence]) -> None:
+        """Called once per batch, inside the transaction of the moves, in the order in which things happened."""
+
+
+@runtime_checkable
+class Watchful(Protocol):
+    """An observer that brings invariants of its own."""
+
+    def invariants(self) -> Iterable[Invariant]: ...
+
+
+@lru_cache(maxsize=1)
+def observers() -> tuple[Observer, ...]:
+    return tuple(import_string(path)() for path in settings.OBSERVERS)
+
+
+@lru_cache(maxsize=1)
+def _sink() -> Callable[[Sequence[Hint]], Any] | None:
+    return import_string(settings.HINT_SINK) if settings.HINT_SINK else None
+
+
+def publish_hints(hints: Sequence[Hint]) -> None:
+    """Hand the hints to the live push. Only ever called after the commit; lost ones heal (house §4)."""
+    sink = _sink()
+    if sink and hints:
+        sink(hints)
