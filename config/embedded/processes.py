@@ -1,0 +1,52 @@
+"""Whether a pid is alive and ours: pids are used again, and a zombie is not alive."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+PROC = Path("/proc") if sys.platform == "linux" else None
+
+
+def is_postmaster(pid: int, data: Path) -> bool:
+    """True if the process lives, is no zombie, and its command line names this data folder."""
+    state, command = _state(pid)
+    return bool(state) and state not in "ZX" and str(data) in command
+
+
+def workers_of(data: Path) -> list[int]:
+    """Processes whose working folder is the data folder: what a killed postmaster leaves behind for a moment, and
+    the postmaster itself. Empty where the system does not tell."""
+    if PROC is None:
+        return []
+    found = []
+    for entry in PROC.iterdir():
+        if entry.name.isdigit() and _works_in(entry, data):
+            found.append(int(entry.name))
+    return found
+
+
+def _works_in(entry: Path, data: Path) -> bool:
+    try:
+        return os.readlink(entry / "cwd") == str(data)
+    except OSError:  # gone, or somebody else's
+        return False
+
+
+def _state(pid: int) -> tuple[str, list[str]]:
+    """The letter of ps for the process's state and its command line, or an empty letter."""
+    if PROC is None:
+        answer = subprocess.run(
+            ["ps", "-o", "stat=,command=", "-p", str(pid)], capture_output=True, text=True
+        ).stdout
+        words = answer.split()
+        return (words[0][0], words[1:]) if words else ("", [])
+    try:
+        # The name in parentheses may hold anything: what counts comes after the last one.
+        state = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]
+        command = (PROC / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    except (OSError, IndexError):
+        return "", []
+    return state, command

@@ -1,0 +1,279 @@
+"""Initialise, start and stop one server. Whoever calls holds the start lock (config.embedded.hold)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from config.embedded import binaries, layout, processes
+from config.embedded.account import Account, choose
+from config.embedded.binaries import Binaries
+from config.embedded.errors import LauncherError
+from config.embedded.layout import Layout
+
+# Where a server that runs as another user keeps what this user could not reach in the project's folder.
+SHARED = (Path("/var/lib/gateline"), Path("/var/tmp/gateline"))
+START_SECONDS, STOP_SECONDS = 300, 20  # a start may have a long recovery to do
+
+OPTIONS = {
+    "listen_addresses": "",
+    "port": str(layout.PORT),
+    "unix_socket_permissions": "0700",
+    "max_connections": "100",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "log_checkpoints": "off",
+}
+THROWAWAY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_wal_size": "4GB"}
+
+
+def pid_of(place: Layout) -> int | None:
+    """The living postmaster of this data folder, whatever postmaster.pid says."""
+    pid, _ready = _pid_file(place.data)
+    return pid if pid and processes.is_postmaster(pid, place.data) else None
+
+
+def ensure(home: Path, *, durable: bool) -> Layout:
+    """Has the server running when it returns. LauncherError with the end of the server's log if it cannot."""
+    place = layout.of(home)
+    if pid_of(place) and _pid_file(place.data)[1]:
+        return place
+    account = choose(place.data)
+    layout.prepare_home(home, account)
+    place = _settle(place, account)
+    found = _reachable(binaries.find(_written_by(place.data)), account)
+    if not (place.data / "PG_VERSION").exists():
+        _initialise(place, account, found, durable)
+    socket = layout.socket_folder(place.base, account)
+    layout.write_record(place, socket=str(socket), user=account.name, durable=durable)
+    if not pid_of(place):
+        _bury(place.data)
+        _start(place, account, found, socket, durable)
+    return place
+
+
+def stop(place: Layout) -> None:
+    """Fast shutdown; a server that does not listen is stopped hard, and recovers at its next start."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
+        pid = pid_of(place)
+        if pid is None:
+            return
+        os.kill(pid, number)
+        if _wait(lambda: pid_of(place) is None, STOP_SECONDS):
+            return
+
+
+def _start(place: Layout, account: Account, found: Binaries, socket: Path, durable: bool) -> None:
+    options = OPTIONS | {"unix_socket_directories": f'"{socket}"'} | ({} if durable else THROWAWAY)
+    words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
+    _trim(place.log)
+    with place.log.open("ab") as log:
+        position = log.tell()
+        pid = spawn([found.postgres, "-D", place.data, *words], stderr=log, account=account)
+    _wait(
+        lambda: _pid_file(place.data) == (pid, True) or not processes.is_postmaster(pid, place.data),
+        START_SECONDS,
+    )
+    if _pid_file(place.data) != (pid, True):
+        said = place.log.read_bytes()[position:].decode(errors="replace").strip()
+        raise LauncherError(
+            f"The embedded PostgreSQL did not start. It said:\n{said[-2000:]}",
+            f"Its whole log is {place.log}. An existing PostgreSQL can be used instead: set DATABASE_URL.",
+        )
+
+
+def spawn(
+    command: list[str | Path], *, stderr: object, account: Account | None = None, cwd: str | Path = "/"
+) -> int:
+    """The pid of a process that nobody waits for: in a session of its own, so that a Ctrl-C meant for us does not
+    reach it, and no child of ours, so that it never becomes our zombie."""
+    answer = subprocess.run(
+        ["/bin/sh", "-c", '"$@" >&2 & echo $!', "sh", *map(str, command)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=stderr,  # type: ignore[arg-type]
+        start_new_session=True,
+        umask=0o077,
+        cwd=cwd,
+        env=None if account is None else _environment(),
+        check=True,
+        **(account.how() if account else {}),
+    )
+    return int(answer.stdout)
+
+
+def _environment() -> dict[str, str]:
+    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
+
+
+def _initialise(place: Layout, account: Account, found: Binaries, durable: bool) -> None:
+    """Into a folder beside the final one: a data folder that exists is whole."""
+    fresh, given = place.base / "data.new", place.base / "password.new"
+    shutil.rmtree(fresh, ignore_errors=True)
+    password = secrets.token_urlsafe(32)
+    _private_file(given, password)
+    account.own(given)
+    # The builtin provider needs no locale of the system and sorts the same everywhere.
+    if found.major >= 17:
+        locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+    else:
+        locale = ["--locale=C.UTF-8"]
+    try:
+        _run(
+            [found.initdb, "-D", fresh, "-U", layout.NAME, "--encoding=UTF8", *locale, "--data-checksums"]
+            + ["--auth=scram-sha-256", f"--pwfile={given}", "--no-instructions"]
+            + ([] if durable else ["--no-sync"]),
+            account,
+        )
+        _run(
+            [found.postgres, "--single", "-D", fresh, "postgres"],
+            account,
+            given=f"CREATE DATABASE {layout.NAME};\n",
+        )
+    finally:
+        given.unlink()
+    place.password.unlink(missing_ok=True)
+    _private_file(place.password, password)
+    fresh.rename(place.data)
+
+
+def _run(command: list[str | Path], account: Account, given: str = "") -> None:
+    done = subprocess.run(
+        command,
+        input=given,
+        capture_output=True,
+        text=True,
+        cwd="/",
+        umask=0o077,
+        env=_environment(),
+        **account.how(),
+    )
+    if done.returncode or "ERROR:" in done.stderr:
+        raise LauncherError(
+            f"{Path(command[0]).name} could not set up the embedded PostgreSQL: {done.stderr.strip()[-2000:]}",
+            "Is the disk full, or the folder on a file system without permissions? GATELINE_HOME names another "
+            "folder, DATABASE_URL another PostgreSQL.",
+        )
+
+
+def _private_file(path: Path, text: str) -> None:
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
+        stream.write(text)
+
+
+def _settle(place: Layout, account: Account) -> Layout:
+    """The server's own folder: in the state folder where its user can get there, else in a shared place."""
+    if (place.data / "PG_VERSION").exists():
+        return place
+    base = place.base
+    if account.switch and not account.can_enter(place.home):
+        name = hashlib.sha256(os.fsencode(place.home)).hexdigest()[:12]
+        base = _shared(account) / f"{name}-{secrets.token_hex(4)}"
+    base.mkdir(mode=0o700, exist_ok=True)
+    base.chmod(0o700)
+    account.own(base)
+    return Layout(place.home, base)
+
+
+def _reachable(found: Binaries, account: Account) -> Binaries:
+    """The same binaries, copied where the account can run them if it cannot where they are."""
+    if not account.switch or _runs(found, account):
+        return found
+    stamp = f"{found.folder}{found.postgres.stat().st_mtime_ns}"
+    target = _shared(account) / f"postgresql-{found.major}-{hashlib.sha256(stamp.encode()).hexdigest()[:12]}"
+    if not target.exists() and found.bundle:
+        unfinished = target.with_name(f"{target.name}.{secrets.token_hex(4)}")
+        for part in found.bundle:
+            depth = part.relative_to(found.bundle[0].parent.parent)
+            shutil.copytree(part, unfinished / depth, symlinks=True)
+        unfinished.chmod(0o755)
+        unfinished.rename(target)
+    copy = Binaries(target / found.folder.relative_to(found.folder.parents[2]), found.major)
+    if not found.bundle or not _runs(copy, account):
+        raise LauncherError(
+            f"The user {account.name} cannot run {found.postgres}.",
+            "Start Gateline as an ordinary user, or name a PostgreSQL that everybody may run in PG_BIN.",
+        )
+    return copy
+
+
+def _runs(found: Binaries, account: Account) -> bool:
+    try:
+        tried = subprocess.run([found.postgres, "-V"], capture_output=True, cwd="/", **account.how())
+    except PermissionError:
+        return False
+    return tried.returncode == 0
+
+
+def _shared(account: Account) -> Path:
+    for folder in SHARED:
+        try:
+            folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if account.can_enter(folder) and folder.stat().st_uid == os.geteuid():
+            return folder
+    raise LauncherError(
+        f"The user {account.name} can enter neither the project's folder nor {' or '.join(map(str, SHARED))}.",
+        "Name a folder that it can enter in GATELINE_HOME, or start Gateline as an ordinary user.",
+    )
+
+
+def _written_by(data: Path) -> int | None:
+    version = data / "PG_VERSION"
+    return int(version.read_text().split(".")[0]) if version.exists() else None
+
+
+def _pid_file(data: Path) -> tuple[int | None, bool]:
+    """The pid in postmaster.pid and whether that server says it takes connections."""
+    try:
+        lines = (data / "postmaster.pid").read_text().splitlines()
+    except (FileNotFoundError, NotADirectoryError):
+        return None, False
+    pid = int(lines[0]) if lines and lines[0].strip().isdigit() else None
+    return pid, len(lines) > 7 and lines[7].strip() == "ready"
+
+
+def _bury(data: Path) -> None:
+    """After a killed postmaster: waits until the processes that it left have gone, since two generations on one data
+    folder would destroy it. Only a pid that lives on as somebody else (or as a zombie) makes postmaster.pid go: for a
+    dead one PostgreSQL's own check is the safer one."""
+    if not _wait(lambda: not processes.workers_of(data), 3):
+        for pid in processes.workers_of(data):
+            os.kill(pid, signal.SIGQUIT)
+        _wait(lambda: not processes.workers_of(data), STOP_SECONDS)
+    pid, _ready = _pid_file(data)
+    if pid and _exists(pid):
+        (data / "postmaster.pid").unlink()
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _trim(log: Path, most: int = 10_000_000) -> None:
+    if log.exists() and log.stat().st_size > most:
+        log.rename(log.with_suffix(".log.1"))
+
+
+def _wait(until: Callable[[], bool], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not until():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True

@@ -1,0 +1,82 @@
+"""The environment, read once with types: every name that is read here stands in docs/operating.md."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+def text(name: str, default: str = "") -> str:
+    return os.environ.get(name, "").strip() or default
+
+
+def flag(name: str, default: bool = False) -> bool:
+    """yes/no, true/false, on/off, 1/0; anything else is refused."""
+    value = text(name).lower()
+    if not value:
+        return default
+    if value in {"1", "true", "yes", "on"}:
+        return True
+    if value in {"0", "false", "no", "off"}:
+        return False
+    raise ImproperlyConfigured(f"{name} is “{value}”. Use yes or no.")
+
+
+def number(name: str, default: int, least: int = 0) -> int:
+    value = text(name, str(default))
+    if not value.isascii() or not value.isdigit() or int(value) < least:
+        raise ImproperlyConfigured(f"{name} is “{value}”. Use a whole number from {least} on.")
+    return int(value)
+
+
+def words(name: str, default: list[str]) -> list[str]:
+    """Comma-separated, blanks around a word do not count."""
+    value = text(name)
+    return [word.strip() for word in value.split(",") if word.strip()] if value else default
+
+
+def folders(name: str, default: list[Path]) -> list[Path]:
+    """Folders as in PATH, separated by the system's separator."""
+    value = text(name)
+    return [Path(part).expanduser().resolve() for part in value.split(os.pathsep) if part] or default
+
+
+def address(name: str, default: str) -> str:
+    """An absolute http(s) address without a slash at its end; it may carry a path prefix."""
+    value = text(name, default).rstrip("/")
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        raise ImproperlyConfigured(
+            f"{name} is “{value}”. Use an absolute address such as https://gateline.example.com/prefix."
+        )
+    return value
+
+
+def mail(folder: Path) -> dict[str, object]:
+    """Django's EMAIL_* settings out of EMAIL_URL: `smtp://user:password@host:587` (plain), `smtp+tls://` (STARTTLS),
+    `smtps://` (TLS from the start), `console://`, or nothing: `.eml` files in the folder."""
+    parts = urlsplit(text("EMAIL_URL", "file://"))
+    if parts.scheme == "console":
+        return {"EMAIL_BACKEND": "django.core.mail.backends.console.EmailBackend"}
+    if parts.scheme == "file":
+        return {
+            "EMAIL_BACKEND": "config.mail.FolderBackend",
+            "EMAIL_FILE_PATH": Path(unquote(parts.path)) if parts.path.strip("/") else folder,
+        }
+    if parts.scheme not in {"smtp", "smtp+tls", "smtps"} or not parts.hostname:
+        raise ImproperlyConfigured(
+            "EMAIL_URL must begin with smtp://, smtp+tls://, smtps://, file:// or console:// and name a host."
+        )
+    return {
+        "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
+        "EMAIL_HOST": parts.hostname,
+        "EMAIL_PORT": parts.port or {"smtp": 25, "smtp+tls": 587, "smtps": 465}[parts.scheme],
+        "EMAIL_HOST_USER": unquote(parts.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
+        "EMAIL_USE_TLS": parts.scheme == "smtp+tls",
+        "EMAIL_USE_SSL": parts.scheme == "smtps",
+        "EMAIL_TIMEOUT": 30,
+    }

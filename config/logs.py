@@ -1,0 +1,53 @@
+"""Logging: structlog renders every record, its own and the standard library's, as one line or as JSON."""
+
+from __future__ import annotations
+
+import logging.config
+import sys
+
+import structlog
+from django.core.exceptions import ImproperlyConfigured
+
+
+def configure(*, level: str, as_json: bool) -> None:
+    if level not in logging.getLevelNamesMapping():
+        raise ImproperlyConfigured(f"LOG_LEVEL is “{level}”. Use DEBUG, INFO, WARNING or ERROR.")
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso"),
+        structlog.processors.StackInfoRenderer(),
+    ]
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+    last: list[structlog.typing.Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
+    if as_json:
+        last += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    else:
+        last += [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+    logging.config.dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": {
+                "line": {
+                    "()": structlog.stdlib.ProcessorFormatter,
+                    "foreign_pre_chain": shared,
+                    "processors": last,
+                }
+            },
+            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+            "root": {"handlers": ["stderr"], "level": level},
+            "loggers": {
+                # Every request and every polled job would be a line.
+                "daphne": {"level": "WARNING"},
+                "procrastinate": {"level": "WARNING"},
+                "asyncio": {"level": "WARNING"},
+                "django.channels.server": {"level": "WARNING"},
+            },
+        }
+    )

@@ -1,0 +1,238 @@
+"""Settings. They come from the environment only; docs/operating.md has the table of names."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import dj_database_url
+from csp.constants import NONCE, NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+from config import environment as env
+from config import logs, state
+from config.embedded import layout
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = layout.home()
+# web, worker or command: manage.py says which, an ASGI server that is not ours is a web process.
+ROLE = env.text("GATELINE_ROLE", "command")
+DEBUG = env.flag("DEBUG")
+
+# Addresses
+PORT = env.number("PORT", 8000, least=1)
+BASE_URL = env.address("BASE_URL", f"http://127.0.0.1:{PORT}")
+_base = urlsplit(BASE_URL)
+HTTPS = _base.scheme == "https"
+# `reverse` answers with the prefix: ORIGIN + reverse(…) is an absolute address.
+ORIGIN, FORCE_SCRIPT_NAME = f"{_base.scheme}://{_base.netloc}", _base.path or None
+ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]", str(_base.hostname)])
+CSRF_TRUSTED_ORIGINS = [ORIGIN]
+if env.flag("TRUST_PROXY"):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# Security
+SECRET_KEY = env.text("SECRET_KEY") or state.secret_key(DATA_DIR)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "gateline_session", "gateline_csrf"
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = f"{_base.path}/"
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_HSTS_SECONDS = env.number("HSTS_SECONDS", 0)
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF, NONCE],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "manifest-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+AUTH_USER_MODEL = "pipelines.User"
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+_validation = "django.contrib.auth.password_validation"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"{_validation}.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL, LOGIN_REDIRECT_URL, LOGOUT_REDIRECT_URL = "sign-in", "home", "sign-in"
+
+# Applications
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "django.contrib.humanize",
+    "channels",
+    "csp",
+    "django_htmx",
+    "django_cotton.apps.SimpleAppConfig",
+    "template_partials.apps.SimpleAppConfig",
+    "rules",
+    "procrastinate.contrib.django",
+    "pipelines",
+    "reviews",
+]
+MIDDLEWARE = [
+    "config.middleware.DatabaseBusyMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "config.urls"
+ASGI_APPLICATION = "config.asgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+SILENCED_SYSTEM_CHECKS: list[str] = []
+
+_loaders: list[object] = [
+    "django_cotton.cotton_loader.Loader",
+    "django.template.loaders.filesystem.Loader",
+    "django.template.loaders.app_directories.Loader",
+]
+if not DEBUG:
+    _loaders = [("django.template.loaders.cached.Loader", _loaders)]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "OPTIONS": {
+            "loaders": [("template_partials.loader.Loader", _loaders)],
+            "builtins": [
+                "django_cotton.templatetags.cotton",
+                "template_partials.templatetags.partials",
+                "django.templatetags.i18n",
+                "django.templatetags.static",
+            ],
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.csrf",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "csp.context_processors.nonce",
+            ],
+        },
+    }
+]
+
+# Database
+DATABASE_URL = env.text("DATABASE_URL")
+# LISTEN cannot go through a transaction pooler: an address that leads straight to the server.
+DATABASE_DIRECT_URL = env.text("DATABASE_DIRECT_URL")
+EMBEDDED_DATABASE = not DATABASE_URL
+_database = dj_database_url.parse(DATABASE_URL) if DATABASE_URL else dict(layout.connection(DATA_DIR))
+if DATABASE_URL and _database.get("ENGINE") != "django.db.backends.postgresql":
+    raise ImproperlyConfigured("DATABASE_URL must begin with postgres://: Gateline needs PostgreSQL.")
+_options = dict(_database.get("OPTIONS", {}))  # type: ignore[call-overload]
+_options.setdefault("connect_timeout", 5)
+_options.setdefault("application_name", f"gateline {ROLE}")
+if ROLE == "web":
+    # An exhausted pool is a 503 after these seconds, not a hang (config.middleware).
+    _options["pool"] = {"min_size": 1, "max_size": env.number("DATABASE_POOL", 10, least=1), "timeout": 5}
+if DATABASE_DIRECT_URL:
+    _options["prepare_threshold"] = None
+DATABASES = {
+    "default": {
+        **_database,
+        "ENGINE": "django.db.backends.postgresql",
+        "OPTIONS": _options,
+        "CONN_MAX_AGE": 0 if ROLE == "web" else None,
+        "CONN_HEALTH_CHECKS": True,
+        "DISABLE_SERVER_SIDE_CURSORS": bool(DATABASE_DIRECT_URL),
+    }
+}
+
+# The live bus
+REDIS_URL = env.text("REDIS_URL")
+CHANNEL_LAYERS = {
+    "default": (
+        {
+            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+            "CONFIG": {"hosts": [REDIS_URL], "prefix": "gateline"},
+        }
+        if REDIS_URL
+        else {"BACKEND": "pipelines.live.layer.PostgresLayer", "CONFIG": {"dsn": DATABASE_DIRECT_URL}}
+    )
+}
+HINT_SINK = "pipelines.live.hints.push"
+OBSERVERS = ["reviews.observer.ReviewObserver"]
+
+# Mail
+globals().update(env.mail(DATA_DIR / "mail"))
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("EMAIL_FROM", f"gateline@{_base.hostname}")
+
+# Files
+STATIC_URL = f"{_base.path}/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+# Files are served from where they lie: nothing has to be collected before a start.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+WHITENOISE_IMMUTABLE_FILE_TEST = r"/static/dist/assets/.+-[\w-]{8,}\.\w+$"
+STORAGES = {
+    "default": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": DATA_DIR / "files"},
+    },
+    "artifacts": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {
+            "location": DATA_DIR / "artifacts",
+            "file_permissions_mode": 0o600,
+            "directory_permissions_mode": 0o700,
+        },
+    },
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+
+# Work
+WORKSPACES_DIR = Path(env.text("GATELINE_WORKSPACES", str(DATA_DIR / "workspaces")))
+REPOSITORY_ROOTS = env.folders("GATELINE_REPOSITORY_ROOTS", [BASE_DIR])
+PRIVATE_HOSTS = env.words("GATELINE_PRIVATE_HOSTS", [])
+AGENT_COMMAND = env.text("AGENT_COMMAND")
+STATION_PATH = [
+    str(folder)
+    for folder in env.folders(
+        "GATELINE_STATION_PATH",
+        [Path(sys.executable).parent, *map(Path, os.get_exec_path())],
+    )
+]
+_isolation = env.text("GATELINE_ISOLATION", "auto")
+# "auto", "none", or the words that stand before every command.
+ISOLATION: str | list[str] = _isolation if _isolation in {"auto", "none"} else shlex.split(_isolation)
+WORKER_OWNERS = env.words("GATELINE_WORKER_OWNERS", [])
+LEASE_SECONDS, HEARTBEAT_SECONDS = 10, 2
+
+# Language and time
+LANGUAGE_CODE, TIME_ZONE, USE_I18N, USE_TZ = "en", "UTC", True, True
+LANGUAGES = [("en", "English")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+
+LOGGING_CONFIG = None
+logs.configure(
+    level=env.text("LOG_LEVEL", "INFO").upper(), as_json=env.text("LOG_FORMAT", "console") == "json"
+)

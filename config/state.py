@@ -1,0 +1,30 @@
+"""The state folder: one folder that is nobody else's business, and the key that is kept in it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+
+def keep_once(path: Path, value: str) -> str:
+    """What the file holds; written with the value if it is not there. Several processes may start at once: one wins
+    and all read the same."""
+    if not path.exists():
+        path.parent.mkdir(mode=0o711, parents=True, exist_ok=True)
+        mine = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+        descriptor = os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as stream:
+            stream.write(value)
+        try:
+            os.link(mine, path)
+        except FileExistsError:
+            pass
+        finally:
+            mine.unlink()
+    return path.read_text().strip()
+
+
+def secret_key(home: Path) -> str:
+    """Django's SECRET_KEY, made once per state folder."""
+    return keep_once(home / "secret-key", secrets.token_urlsafe(50))

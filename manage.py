@@ -1,0 +1,51 @@
+#!/usr/bin/env python
+"""Every command of Gateline: `manage.py help` lists them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+
+from config import lifeline
+from config.embedded import layout
+from config.embedded.errors import LauncherError
+from config.embedded.hold import hold
+
+ROLES = {"web": "web", "worker": "worker"}
+NEEDS_NO_DATABASE = {"help", "--help", "-h", "version", "--version"}
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    # The default action would skip what has to run at exit.
+    sys.exit(128 + number)
+
+
+def main() -> None:
+    command = sys.argv[1] if len(sys.argv) > 1 else "help"
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    os.environ.setdefault("GATELINE_ROLE", ROLES.get(command, "command"))
+    lifeline.watch()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)
+    try:
+        if not os.environ.get("DATABASE_URL") and command not in NEEDS_NO_DATABASE:
+            # The embedded server runs at least as long as this process.
+            hold(layout.home())
+        _execute()
+    except LauncherError as error:
+        sys.exit(f"{error.message}\n{error.remedy}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _execute() -> None:
+    # Django reads the settings, and they read the connection of the server that has just been started.
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,24 @@
+"""Settings of the tests: those of the product, on a throwaway PostgreSQL unless DATABASE_URL names one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from config.embedded import layout
+from config.embedded.hold import hold
+
+STATE = Path(__file__).resolve().parent.parent / ".test-state"
+os.environ.setdefault("GATELINE_HOME", str(STATE))
+if not os.environ.get("DATABASE_URL"):
+    # Its own server, never the one of `make run`: fsync is off there.
+    hold(STATE, durable=False)
+    os.environ["DATABASE_URL"] = layout.url(STATE)
+
+from config.settings import *
+from config.settings import DATABASES
+
+# ChannelsLiveServerTestCase and servers in processes of their own need the name beforehand; pytest-xdist appends its
+# worker to it.
+DATABASES["default"]["TEST"] = {"NAME": f"test_{DATABASES['default']['NAME']}"}
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
