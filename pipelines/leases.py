@@ -1,0 +1,95 @@
+"""The right to work on a job, in a narrow table (house §2): grant, drop, renew, find the expired ones.
+
+Nothing here moves a task: `engine` grants and drops inside its transactions, the worker renews, the sweep hands what
+has expired to `engine`. The database's clock is the only one (house §4)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db import connection
+
+LEASE_SECONDS = 10.0
+MAX_ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a worker offers to take. `owners` None = every owner; `seconds` = how long a lease lasts unrenewed."""
+
+    worker: uuid.UUID
+    labels: frozenset[str] = frozenset()
+    owners: frozenset[str] | None = None
+    seconds: float = LEASE_SECONDS
+
+    def takes(self, owner: str, labels: Iterable[str]) -> bool:
+        """A worker needs every label of the station and serves only the owners it was started for (house §5)."""
+        return (self.owners is None or owner in self.owners) and set(labels) <= self.labels
+
+
+@dataclass(frozen=True)
+class Held:
+    """A lease as found without a lock: whoever acts on it checks `key` again under the task's lock."""
+
+    job_id: int
+    task_id: int
+    token_id: int
+    key: uuid.UUID
+    worker_id: uuid.UUID
+
+
+def grant(job_id: int, claim: Claim) -> uuid.UUID:
+    """Write the lease of one job and return its key. The caller holds the task's lock and no lease is in force."""
+    key = uuid.uuid4()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO pipelines_lease (job_id, key, worker_id, expires_at)
+               VALUES (%s, %s, %s, clock_timestamp() + make_interval(secs => %s))
+               ON CONFLICT (job_id) DO UPDATE SET key = excluded.key, worker_id = excluded.worker_id,
+                                                  expires_at = excluded.expires_at""",
+            [job_id, key, claim.worker, claim.seconds],
+        )
+    return key
+
+
+def drop(job_ids: Iterable[int]) -> None:
+    """Remove the leases of jobs that are no longer worked on. The caller holds their tasks' locks."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM pipelines_lease WHERE job_id = ANY(%s)", [list(job_ids)])
+
+
+def renew(worker: uuid.UUID, seconds: float = LEASE_SECONDS) -> dict[int, uuid.UUID]:
+    """Renew all leases of a worker by one statement and say which it still holds, {job id: key}.
+
+    Also the worker's sign of life: `seen_at`. A lease that has expired but that nobody swept yet is renewed: nobody
+    else holds it."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """WITH seen AS (UPDATE pipelines_worker SET seen_at = clock_timestamp() WHERE id = %(worker)s)
+               UPDATE pipelines_lease SET expires_at = clock_timestamp() + make_interval(secs => %(seconds)s)
+               WHERE worker_id = %(worker)s RETURNING job_id, key""",
+            {"worker": worker, "seconds": seconds},
+        )
+        return dict(cursor.fetchall())
+
+
+HELD = """SELECT lease.job_id, job.task_id, job.token_id, lease.key, lease.worker_id
+          FROM pipelines_lease lease JOIN pipelines_job job ON job.id = lease.job_id """
+
+
+def expired(limit: int = 100) -> list[Held]:
+    """Leases past their time, the oldest first: their workers are dead or cut off."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            HELD + "WHERE lease.expires_at < clock_timestamp() ORDER BY lease.expires_at LIMIT %s", [limit]
+        )
+        return [Held(*row) for row in cursor.fetchall()]
+
+
+def held_by(worker: uuid.UUID) -> list[Held]:
+    """Every lease of one worker, for its planned stop."""
+    with connection.cursor() as cursor:
+        cursor.execute(HELD + "WHERE lease.worker_id = %s ORDER BY lease.job_id", [worker])
+        return [Held(*row) for row in cursor.fetchall()]
