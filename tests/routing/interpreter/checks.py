@@ -1,0 +1,79 @@
+"""§6: the checks of a gate."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .values import Json, dotted, holds_for, number, number_in
+
+# "Actions proceed, hold, rework, abort; `notify` and `escalate` do not route."
+# "abort > rework > hold > proceed"
+WEIGHT = {"abort": 3, "rework": 2, "hold": 1, "proceed": 0, "notify": 0, "escalate": 0}
+
+OPS = {
+    "equals": "equals",
+    "not_equals": "not_equals",
+    "less_than": "lt",
+    "less_than_or_equal": "lte",
+    "greater_than": "gt",
+    "greater_than_or_equal": "gte",
+    "contains": "contains",
+    "matches": "matches",
+    "in": "in",
+}
+
+PARTS = ("output", "task", "input", "context", "variables", "usage", "gates", "run")
+
+
+def worst(actions: Sequence[str]) -> str:
+    """The action that wins."""
+    routed = [action if WEIGHT[action] else "proceed" for action in actions]
+    return max(routed, key=lambda action: WEIGHT[action], default="proceed")
+
+
+def action_of(group: Mapping[str, Any], fields: Mapping[str, Json]) -> str:
+    """What the failed checks of a gate ask for; `proceed` when none that counts failed."""
+    return worst(failed(group, fields) or [])
+
+
+def failed(item: Mapping[str, Any], fields: Mapping[str, Json]) -> list[str] | None:
+    """None = passed; else the actions of the failed checks (groups nest)."""
+    if "all" not in item and "any" not in item:
+        # "A check's `severity` absent = required, `action` absent = hold."
+        return None if passes(item, fields) else [item.get("action") or "hold"]
+    every = "all" in item
+    # "Checks of severity `warn` are shown and belong to no group"
+    members = [part for part in item["all" if every else "any"] if part.get("severity") != "warn"]
+    results = [failed(part, fields) for part in members]
+    failures = [result for result in results if result is not None]
+    if not failures:
+        return None
+    # "a failed `any` group counts as its worst member, a passed one as nothing"
+    if not every and len(failures) < len(results):
+        return None
+    return [action for failure in failures for action in failure]
+
+
+def passes(check: Mapping[str, Any], fields: Mapping[str, Json]) -> bool:
+    """One check."""
+    found = look_up(check["field"], fields)
+    if not found:  # "An unknown field or an absent value fails the check, `not_equals` included"
+        return False
+    value, wanted, operator = found[0], check.get("value"), check["operator"]
+    if operator == "exists":  # "(ignores the value)"
+        return True
+    # "`eval` compares by its number when the check's value is a number, else as text"
+    if check["field"] == "eval" and number(wanted) is not None:
+        value = number_in(value)
+        if value is None:
+            return False
+    if operator == "in" and not isinstance(wanted, list):
+        return False
+    return holds_for(OPS[operator], value, wanted)
+
+
+def look_up(name: str, fields: Mapping[str, Json]) -> list[Json]:
+    """The value of a field, as a list of none or one."""
+    if name in fields and name not in PARTS:
+        return [] if fields[name] is None else [fields[name]]
+    part, _, rest = name.partition(".")
+    return dotted(fields[part], rest) if rest and part in PARTS and part in fields else []

@@ -1,0 +1,97 @@
+"""§6, and the words of persons in §5."""
+
+from collections.abc import Mapping, Sequence
+
+from .case import Route, Rule, rule_id, wait
+from .checks import action_of, worst
+from .target import Target
+from .values import Json
+
+# "abort > reject > rework > send_back"
+WORDS = ("abort", "reject", "rework", "send_back")
+
+
+class Gates(Target):
+    """What the gates let pass."""
+
+    def mode(self, key: str) -> str:
+        """ "`mode` absent = `manual` without checks, else `checks_then_manual`" """
+        gate = self.gates[key]
+        return gate.get("mode") or ("checks_then_manual" if gate.get("checks") else "manual")
+
+    def has_human_step(self, key: str) -> bool:
+        """ "`requires_approval: false` removes the human step" """
+        if self.gates[key].get("requires_approval") is False:
+            return False
+        return self.mode(key) in ("manual", "checks_then_manual")
+
+    def always_asks(self, key: str) -> bool:
+        """ "a gate which always asks a person": no one passes it without a person."""
+        return self.has_human_step(key)
+
+    def action(self, key: str) -> str:
+        """What its checks ask for. "`manual` = always a person (checks are only shown)", "`skip` = pass"."""
+        checks = self.gates[key].get("checks")
+        if not checks or self.mode(key) not in ("auto", "checks_then_manual"):
+            return "proceed"
+        return action_of(checks, self.check_fields)
+
+    def settle_checks(self, gates: Sequence[str], to: Sequence[str], rule: Rule | None, route: Route) -> None:
+        """ "first the checks of all (worst action), then the people of all, asked together" """
+        actions = {gate: self.action(gate) for gate in gates}
+        found = worst(list(actions.values()))
+        if found == "abort":  # "abort ⇒ failed"
+            raise self.finish("failed", rule, "gate")
+        if found == "rework":  # "rework ⇒ the forced failure route"
+            self.forced("failure", "gate", route, rule, None)
+        # "a check's hold stays in force"
+        people = [gate for gate in gates if self.has_human_step(gate) or actions[gate] == "hold"]
+        self.ask_people(people, to, rule)
+
+    def ask_people(self, gates: Sequence[str], to: Sequence[str], rule: Rule | None) -> None:
+        """ "the token waits at its source, `awaiting_review`"; nothing to do once all have approved."""
+        open_ones = [gate for gate in gates if self.words.get(gate, {}).get("decision") != "approve"]
+        if open_ones:
+            raise wait("awaiting_review", gates=open_ones, to=list(to), rule=rule_id(rule))
+
+    def settle_word(self, gates: Sequence[str], rule: Rule | None, route: Route) -> None:
+        """ "The first word other than approve decides at once, before 7 and before the checks; of several,
+        abort > reject > rework > send_back, then the gates' order." """
+        for word in WORDS:
+            for gate in gates:
+                given = self.words.get(gate)
+                if given is None or given["decision"] != word:
+                    continue
+                if word == "send_back" and self.is_refused(gate):
+                    continue
+                self.apply_word(word, gate, given, rule, route)
+
+    def is_refused(self, gate: str) -> bool:
+        """ "send_back …, at most `max_rounds` (3) times, then refused": the gate stays as it was."""
+        approval = self.gates.get(gate, {}).get("approval") or {}
+        limit = approval.get("max_rounds")
+        rounds: int = (self.facts.get("rounds") or {}).get(gate, 0)
+        return rounds >= (3 if limit is None else limit)
+
+    def apply_word(
+        self, word: str, gate: str, given: Mapping[str, Json], rule: Rule | None, route: Route
+    ) -> None:
+        """ "A person's word at any gate" """
+        reason = given.get("reason")
+        if word == "abort":  # "abort ⇒ failed"
+            raise self.finish("failed", rule, "gate")
+        if word == "rework":  # "rework ⇒ the forced failure route"
+            self.forced("failure", "gate", route, rule, reason)
+        if word == "send_back":  # "the producing station runs again, the reason as feedback"
+            raise self.enter(self.here, "gate", rule, reason)
+        # "reject ⇒ `on_reject`, with the reason stored and visible, no failure rules"
+        policy = (
+            self.gates.get(gate, {}).get("on_reject") or self.knobs["on_reject"]
+        )  # "else the line's knob"
+        if policy == "reviewer_chooses":  # "(the rejection names one of these)"
+            policy = given["route"]
+        if policy == "fail":
+            raise self.finish("failed", rule, "gate")
+        if policy == "rework":  # "(the producing station runs again, reason as feedback)"
+            raise self.enter(self.here, "gate", rule, reason)
+        raise self.enter(policy.removeprefix("route:"), "gate", rule, reason)

@@ -1,0 +1,146 @@
+"""§5 step 7, and what arriving means."""
+
+from collections.abc import Mapping, Sequence
+
+from .case import Case, Rule, Settled, rule_id, settle, stuck, wait
+from .values import Json
+
+BLOCKED = "@blocked"
+ORIGIN = "@origin"
+# "Of several breaches fail > stuck > escalate > a target"
+CONSEQUENCES = ("fail", "stuck", "escalate")
+
+
+class Target(Case):
+    """Where a task may go."""
+
+    def targets(self, rule: Rule) -> list[str]:
+        """Where the rule leads. "for `@origin` (none ⇒ stuck with `NoOrigin`)"."""
+        to = rule["to"]
+        if to == ORIGIN:
+            # "unknown stations … inside facts are ignored"
+            if self.facts.get("origin") not in self.stations:
+                raise stuck("NoOrigin", rule["id"])
+            return [self.facts["origin"]]
+        return list(to) if isinstance(to, list) else [to]
+
+    def step_7_target(self, rule: Rule, targets: list[str], feedback: str | None) -> None:
+        """ "Then, one check after the other, each for every target of a fork" """
+        if targets != [BLOCKED]:  # "revisit, cap and preconditions do not" apply to @blocked
+            self.check_revisit(rule, targets)
+            self.check_cap(targets, rule)
+        consequences = self.own_breaches(rule, targets) + self.station_breaches(targets)
+        if consequences:
+            self.exhausted(consequences, rule, feedback)
+        if targets != [BLOCKED]:
+            self.check_preconditions(targets, rule)
+
+    def entries(self, targets: Sequence[str]) -> list[tuple[str, int]]:
+        """The stations among the targets, with their visits so far."""
+        return [(target, self.visits.get(target, 0)) for target in targets if target in self.stations]
+
+    def check_revisit(self, rule: Rule, targets: Sequence[str]) -> None:
+        """ "revisit policy ⇒ stuck with `CircularWorkflow`": allow · forbid · "limit:<n> re-entries per station;
+        a rule's `allow_revisit` overrides"; "`allow_revisit: false` forbids for that rule"."""
+        own = rule.get("allow_revisit")
+        policy = self.knobs["revisit"] if own is None else ("allow" if own else "forbid")
+        for target, visits in self.entries(targets):
+            if policy == "forbid" and target in self.visited:
+                raise stuck("CircularWorkflow", rule["id"])
+            # The first entry is none, so as many re-entries follow as there were visits.
+            if policy.startswith("limit:") and visits > int(policy.removeprefix("limit:")):
+                raise stuck("CircularWorkflow", rule["id"])
+
+    def check_cap(self, targets: Sequence[str], rule: Rule | None) -> None:
+        """ "safety cap ⇒ stuck with `VisitLimitExceeded`" """
+        if any(visits >= self.knobs["visit_cap"] for _, visits in self.entries(targets)):
+            raise stuck("VisitLimitExceeded", rule_id(rule))
+
+    def own_breaches(self, rule: Rule, targets: Sequence[str]) -> list[Json]:
+        """What the budgets of the rule itself ask for. "by the budget's own `on_exhausted`, else the knob" """
+        taken = self.taken.get(rule["id"], 0)
+        retries, entries = rule.get("max_retries"), rule.get("max_visits")
+        loops = self.knobs["self_loop_limit"]
+        # "`max_retries: n` = it is taken at most n times"
+        broken = retries is not None and taken >= retries
+        # "its `max_visits: n` = at most n entries of the target in all"
+        broken |= entries is not None and any(visits >= entries for _, visits in self.entries(targets))
+        # "n takings of a rule that leads to its own station, where the rule has neither `max_retries` nor
+        # `max_visits` · none"
+        limited = retries is None and entries is None and loops != "none" and self.here in targets
+        broken |= limited and taken >= loops
+        own = rule.get("on_exhausted")
+        return [self.knobs["on_exhausted"] if own is None else own] if broken else []
+
+    def station_breaches(self, targets: Sequence[str]) -> list[Json]:
+        """ "A station's `max_visits` (breach: the knob) … bind every entry except by hand" """
+        for target, visits in self.entries(targets):
+            limit = (self.stations[target].get("limits") or {}).get("max_visits")
+            if limit is not None and visits >= limit:
+                return [self.knobs["on_exhausted"]]
+        return []
+
+    def exhausted(self, consequences: Sequence[Json], rule: Rule | None, feedback: str | None) -> None:
+        """ "budgets ⇒ `RetryLimitExceeded` by the budget's own `on_exhausted`, else the knob." """
+        for consequence in CONSEQUENCES:
+            if consequence not in consequences:
+                continue
+            if consequence == "fail":
+                raise self.finish("failed", rule, "policy", "RetryLimitExceeded")
+            if consequence == "stuck":
+                raise stuck("RetryLimitExceeded", rule_id(rule))
+            raise settle("escalate", trigger="RetryLimitExceeded", rule=rule_id(rule))
+        assert rule is not None
+        target = consequences[0]["to"]
+        # "A target named there is itself checked once for revisit, cap and preconditions; the exhausted rule's
+        # gates are not asked and its compose sets no variables."
+        self.check_revisit(rule, [target])
+        raise self.enter(target, "rule", rule, feedback)
+
+    def check_preconditions(self, targets: Sequence[str], rule: Rule | None) -> None:
+        """ "preconditions (§8) ⇒ `held`": of a forward move, "to a station that stands later in the order, or to
+        a completed end"."""
+        later = self.order[self.order.index(self.here) + 1 :]
+        if not any(target in later or self.ends.get(target) == "completed" for target in targets):
+            return
+        # "preconditions, in the order given, then `no_open_escalation`"
+        named = self.facts.get("preconditions") or {}
+        missing = [name for name, present in named.items() if present is False]
+        if self.facts.get("open_escalations", 0) > 0:
+            missing.append("no_open_escalation")
+        if missing:
+            raise wait("held", to=list(targets), rule=rule_id(rule), missing=missing)
+
+    def enter(self, target: str, by: str, rule: Rule | None, feedback: str | None) -> Settled:
+        """A target that no matched rule chose: no revisit limit ("bind moves by a rule only"), but cap, the
+        station's own `max_visits` and the preconditions."""
+        self.check_cap([target], rule)
+        consequences = self.station_breaches([target])
+        if consequences:
+            self.exhausted(consequences, rule, feedback)
+        self.check_preconditions([target], rule)
+        return self.arrive([target], by, rule, feedback, {})
+
+    def arrive(
+        self,
+        targets: Sequence[str],
+        by: str,
+        rule: Rule | None,
+        feedback: str | None,
+        variables: Mapping[str, Json],
+    ) -> Settled:
+        """A move, or a finish where the target is an end."""
+        if len(targets) == 1 and targets[0] in self.ends and targets[0] not in self.stations:
+            return self.finish(targets[0], rule, by)
+        return settle(
+            "move",
+            to=list(targets),
+            rule=rule_id(rule),
+            by=by,
+            feedback=feedback,
+            variables=dict(variables),
+        )
+
+    def finish(self, end: str, rule: Rule | None, by: str, error: str | None = None) -> Settled:
+        """An end."""
+        return settle("finish", end=end, kind=self.ends[end], rule=rule_id(rule), by=by, error=error)
