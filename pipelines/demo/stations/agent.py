@@ -1,0 +1,81 @@
+"""agent-station: any coding agent's command-line program, with the prompt on its standard input."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from typing import Any
+
+from .report import Report, StationError, arguments
+from .text import clip, one_line
+
+LONGEST = 200_000  # characters of an answer that go on to the next station
+FENCE = re.compile(r"^```json[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+HOW = (
+    "Set AGENT_COMMAND in the environment of the worker to the command line of a coding agent that reads a prompt "
+    "from standard input and writes its answer to standard output, start the worker again, and answer here."
+)
+
+
+def main() -> Report:
+    given = arguments(
+        "Hand the prompt on standard input to the agent in GATELINE_AGENT_COMMAND.",
+        key={"required": True},
+    )
+    command = shlex.split(os.environ.get("GATELINE_AGENT_COMMAND", ""))
+    if not command:
+        return unset("No agent is set up on this worker.")
+    if shutil.which(command[0]) is None:
+        return unset(f"The agent's program {command[0]} is not on this worker.")
+    text, code = answer(command)
+    if code:
+        raise StationError(f"The agent ended with {code}: {clip(one_line(text[-2000:]))}", "agent", abs(code))
+    if not text.strip():
+        raise StationError("The agent answered nothing.", "agent")
+    value = found(text, given.key)
+    words = value if isinstance(value, str) else json.dumps(value)
+    return Report(clip(one_line(words), 200), output={given.key: value})
+
+
+def unset(why: str) -> Report:
+    return Report(
+        f"{why} {HOW}",
+        verdict="blocked",
+        exit_code=78,  # EX_CONFIG
+        failure_type="not_configured",
+        comment=HOW,
+        blockers=[{"title": why, "description": HOW}],
+    )
+
+
+def answer(command: list[str]) -> tuple[str, int]:
+    """What the agent writes, copied to the log as it comes, and its exit code.
+
+    Its lines are not marked as a stranger's: the signals of an agent are meant to be heard.
+    """
+    child = subprocess.Popen(command, stdin=sys.stdin, stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    text = []
+    with child:
+        for line in child.stdout:
+            text.append(line.decode("utf-8", "backslashreplace"))
+            sys.stdout.write(text[-1])
+            sys.stdout.flush()
+    return "".join(text), child.returncode
+
+
+def found(text: str, key: str) -> Any:
+    """The value of `key` in the first fenced JSON block that has it, else the whole answer as text."""
+    for block in FENCE.findall(text):
+        try:
+            value = json.loads(block)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict) and key in value:
+            return value[key]
+    return clip(text.strip(), LONGEST)

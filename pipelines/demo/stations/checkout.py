@@ -1,0 +1,146 @@
+"""repository-checkout: the committed files of one revision, in the folder `tree`."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+from dulwich.index import validate_path_element_ntfs
+from dulwich.object_store import iter_tree_contents
+from dulwich.objects import S_ISGITLINK, Blob, Commit, TreeEntry
+from dulwich.repo import Repo
+
+from . import git_dulwich, git_system, tree
+from .references import Wanted
+from .report import KEPT, Report, StationError, arguments, listed, say
+from .source import Address, Folder, revision, source
+from .text import clean, count
+
+MOST_FILES = 100_000
+MOST_BYTES = 1 << 30  # one GiB
+LISTED = 50  # of the links and submodules that are left out
+# Findings of an earlier checkout must not be taken for this one's.
+OTHERS = ("lint", "tests", "security")
+
+
+def main() -> Report:
+    given = arguments(
+        "Check out one revision of a git repository.",
+        repository={"required": True},
+        revision={"default": ""},
+        limit={"type": float, "default": 600.0},
+    )
+    origin = source(given.repository, listed("GATELINE_REPOSITORY_ROOTS", os.pathsep))
+    name = revision(given.revision)
+    clear()
+    say(f"Fetching {name} of {origin}")
+    with tempfile.TemporaryDirectory(dir=".", prefix=".fetch-") as home:
+        fetcher = git_system.Git if git_system.installed() else git_dulwich.Dulwich
+        fetched = fetcher(origin, Path(home).absolute(), given.limit)
+        found = fetched.fetch(name)
+        with closing(Repo(fetched.store)) as repository:
+            left_out = write(repository, found.commit)
+    return report(origin, found, left_out)
+
+
+def clear() -> None:
+    """Start from an empty place: a retry, or a second round after triage, finds nothing of the one before."""
+    tree.remove(tree.TREE)
+    for station in OTHERS:
+        (KEPT / f"{station}.json").unlink(missing_ok=True)
+
+
+def write(repository: Repo, commit: str) -> list[str]:
+    """Write the files of `commit` into the tree; the submodules, which are left out.
+
+    Straight from the objects: no hook, filter, attribute or configuration of the repository takes part.
+    """
+    found = repository[commit.encode()]
+    assert isinstance(found, Commit)
+    listed_entries = list(iter_tree_contents(repository.object_store, found.tree))
+    limits(repository, listed_entries)
+    tree.TREE.mkdir()
+    links = []
+    for entry in listed_entries:
+        safe(entry.path)
+        if S_ISGITLINK(entry.mode):
+            continue
+        place = os.path.join(os.fsencode(tree.TREE), entry.path)
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        if stat.S_ISLNK(entry.mode):
+            links.append((place, data(repository, entry)))
+        else:
+            file(place, data(repository, entry), bool(entry.mode & stat.S_IXUSR))
+    for place, target in links:  # last, so that nothing is ever written through one
+        os.symlink(target, place)
+    return [tree.name(e.path) for e in listed_entries if S_ISGITLINK(e.mode)]
+
+
+def limits(repository: Repo, found: list[TreeEntry]) -> None:
+    if len(found) > MOST_FILES:
+        raise StationError(
+            f"The revision holds {len(found)} files; at most {MOST_FILES} are checked out.", "too_large"
+        )
+    size = 0
+    for entry in found:
+        if not S_ISGITLINK(entry.mode):
+            size += repository.object_store[entry.sha].raw_length()
+        if size > MOST_BYTES:
+            raise StationError(
+                f"The files of the revision are larger than {MOST_BYTES >> 20} MiB.", "too_large"
+            )
+
+
+def safe(path: bytes) -> None:
+    for part in path.split(b"/"):
+        if not part or b"\0" in part or not validate_path_element_ntfs(part):
+            raise StationError(
+                f"The revision holds the path “{tree.name(path)}”, which no checkout may write.", "refused"
+            )
+
+
+def data(repository: Repo, entry: TreeEntry) -> bytes:
+    blob = repository.object_store[entry.sha]
+    assert isinstance(blob, Blob)
+    return blob.data
+
+
+def file(place: bytes, content: bytes, executable: bool) -> None:
+    with open(
+        os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o755 if executable else 0o644), "wb"
+    ) as out:
+        out.write(content)
+
+
+def report(origin: Folder | Address, found: Wanted, submodules: list[str]) -> Report:
+    outside = tree.outside(tree.TREE)
+    for path in outside:
+        os.unlink(os.path.join(os.fsencode(tree.TREE), path))
+    entries = list(tree.entries(tree.TREE))
+    size = sum(entry.size for entry in entries)
+    where = f" on {found.branch}" if found.branch else ""
+    notes = []
+    if isinstance(origin, Folder):
+        notes.append("What is not committed in the folder is not part of it.")
+    if outside:
+        notes.append(f"Left out, because they lead outside: {count(len(outside), 'link')}.")
+    if submodules:
+        notes.append(f"Left out: {count(len(submodules), 'submodule')}.")
+    return Report(
+        f"Checked out {found.commit[:12]}{where}: {count(len(entries), 'file')}, {size} bytes.",
+        output={
+            "repository": clean(str(origin)),
+            "commit": found.commit,
+            "branch": clean(found.branch),
+            "files": len(entries),
+            "bytes": size,
+            "tree": tree.digest(entries),
+            "outside_links": [tree.name(path) for path in outside[:LISTED]],
+            "submodules": submodules[:LISTED],
+            "triage": "none",
+        },
+        comment=" ".join(notes),
+    )

@@ -1,0 +1,60 @@
+"""Findings of the lint and security stations, counted by severity and cut to a readable length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .text import clean, clip, count
+
+SEVERITIES = ("high", "medium", "low")
+LISTED = 200  # findings in a report; the numbers count all of them
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`file` is relative to the repository; `line` counts from 1, 0 for the whole file."""
+
+    severity: str
+    code: str
+    file: str
+    line: int
+    message: str
+
+
+class Findings:
+    """All findings are counted; the worst of them are kept, in order of severity, file and line."""
+
+    def __init__(self, found: Iterable[Finding]) -> None:
+        self.numbers = dict.fromkeys(SEVERITIES, 0)
+        kept: dict[str, list[Finding]] = {severity: [] for severity in SEVERITIES}
+        for finding in found:
+            self.numbers[finding.severity] += 1
+            if len(kept[finding.severity]) < LISTED:
+                kept[finding.severity].append(finding)
+        ordered = [f for s in SEVERITIES for f in sorted(kept[s], key=lambda f: (f.file, f.line, f.code))]
+        self.worst = ordered[:LISTED]
+
+    @property
+    def total(self) -> int:
+        return sum(self.numbers.values())
+
+    def output(self) -> dict[str, Any]:
+        """`{high, medium, low, total, findings, truncated}`: what a line's conditions read."""
+        shown = [clean(asdict(finding) | {"message": clip(finding.message)}) for finding in self.worst]
+        return {**self.numbers, "total": self.total, "findings": shown, "truncated": self.total > len(shown)}
+
+    def words(self) -> str:
+        """“3 findings: 1 high, 0 medium, 2 low”."""
+        numbers = ", ".join(f"{self.numbers[severity]} {severity}" for severity in SEVERITIES)
+        return f"{count(self.total, 'finding')}: {numbers}"
+
+
+def acceptance(triage: str, high: int) -> dict[str, Any]:
+    """What the output says about a person's word from triage.
+
+    `triage` is spent by reporting `none`: an acceptance counts once, for the station that the person sent the task
+    back to, and not for the next one that finds something.
+    """
+    return {"accepted": triage == "accept" and high > 0, "triage": "none"}

@@ -1,0 +1,99 @@
+"""Fetching with dulwich, for a machine without git. Folders and https; ssh needs the system's git and ssh."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import urllib3
+from dulwich.client import HttpGitClient, HTTPUnauthorized
+from dulwich.errors import GitProtocolError, NotGitRepository
+from dulwich.object_store import peel_sha
+from dulwich.refs import HEADREF, SYMREF, Ref
+from dulwich.repo import Repo
+
+from .network import guard, reachable
+from .references import Wanted, not_there, wanted
+from .report import StationError, listed
+from .source import Address, Folder
+from .text import clip, one_line
+
+
+class Dulwich:
+    """`store` is the repository that holds the commits: the folder itself, or a bare copy in `home`."""
+
+    def __init__(self, origin: Folder | Address, home: Path, limit: float) -> None:
+        self.origin, self.limit = origin, limit
+        self.store = origin.path if isinstance(origin, Folder) else home / "it.git"
+
+    def fetch(self, revision: str) -> Wanted:
+        """Bring the commit that `revision` means into the store.
+
+        :raises StationError: `unreachable`, `no_such_revision`, `refused`.
+        """
+        if isinstance(self.origin, Folder):
+            with closing(Repo(self.store)) as repository:
+                return local(repository, revision)
+        if self.origin.scheme != "https":
+            raise StationError(
+                "Reading a repository over ssh needs git on this worker: install git.", "missing_tool"
+            )
+        try:
+            return self.remote(self.origin, revision)
+        except (GitProtocolError, NotGitRepository, HTTPUnauthorized, OSError) as error:
+            why = clip(one_line(str(error))) or type(error).__name__
+            raise StationError(f"{self.origin} could not be read: {why}", "unreachable") from error
+
+    def remote(self, origin: Address, revision: str) -> Wanted:
+        private = listed("GATELINE_PRIVATE_HOSTS", ", ")
+        reachable(origin.host, origin.port, private)
+        guard(private)
+        # A redirect could lead to a place that was not checked.
+        pool = urllib3.PoolManager(retries=urllib3.Retry(total=2, redirect=0, raise_on_redirect=False))
+        client = HttpGitClient(origin.url, pool_manager=pool, timeout=self.limit, quiet=True)
+        self.store.mkdir()
+        with closing(Repo.init_bare(self.store)) as repository:
+            found = client.get_refs(b"")
+            refs = {text(name): text(value) for name, value in found.refs.items() if value}
+            want = wanted(peeled(refs), text(found.symrefs.get(HEADREF, b"")), revision)
+            commits = [want.commit] if want.complete else heads(refs)
+            depth = 1 if want.complete else None
+            client.fetch(
+                b"", repository, determine_wants=lambda *_a, **_k: [c.encode() for c in commits], depth=depth
+            )
+            return settled(repository, want, refs)
+
+
+def local(repository: Repo, revision: str) -> Wanted:
+    refs = {text(name): text(value) for name, value in repository.get_refs().items()}
+    head = repository.refs.read_ref(HEADREF) or b""
+    branch = text(head.removeprefix(SYMREF)) if head.startswith(SYMREF) else ""
+    return settled(repository, wanted(refs, branch, revision), refs)
+
+
+def settled(repository: Repo, want: Wanted, refs: dict[str, str]) -> Wanted:
+    """`want` with the number of a commit that is in the store: tags followed, short numbers completed."""
+    if want.complete:
+        found = [want.commit.encode()] if want.commit.encode() in repository.object_store else []
+    else:
+        found = list(repository.object_store.iter_prefix(want.commit.encode()))
+    if len(found) != 1:
+        raise not_there(want.commit, refs)
+    _, target = peel_sha(repository.object_store, found[0])
+    if target.type_name != b"commit":
+        raise StationError(f"{want.commit} is a {text(target.type_name)}, not a commit.", "no_such_revision")
+    return Wanted(text(target.id), want.ref, want.branch)
+
+
+def peeled(refs: dict[str, str]) -> dict[str, str]:
+    """The references with annotated tags replaced by what they are put on (advertised as `name^{}`)."""
+    return {name.removesuffix("^{}"): value for name, value in sorted(refs.items())}
+
+
+def heads(refs: dict[str, str]) -> list[str]:
+    kinds = ("refs/heads/", "refs/tags/", "HEAD")
+    return sorted({value for name, value in refs.items() if name.startswith(kinds)})
+
+
+def text(value: bytes | Ref) -> str:
+    return bytes(value).decode("utf-8", "surrogateescape")

@@ -1,0 +1,71 @@
+"""The summary that is delivered beside the archive, for people and for machines."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+from .text import clean, one_line
+
+MARKUP = re.compile(r"([\\`*_\[\]#|~])")
+
+
+def document(
+    checkout: dict[str, Any], reports: dict[str, dict[str, Any]], archive: dict[str, Any]
+) -> dict[str, Any]:
+    """Everything that was found, by station, and what was delivered."""
+    return {
+        "repository": checkout["output"]["repository"],
+        "commit": checkout["output"]["commit"],
+        "branch": checkout["output"]["branch"],
+        "tree": checkout["output"]["tree"],
+        "archive": archive,
+        "stations": {"checkout": checkout, **reports},
+    }
+
+
+def markdown(summary: dict[str, Any]) -> str:
+    """The same for people. What strangers wrote is data in it, never markup."""
+    stations = summary["stations"]
+    lines = [
+        "# Repository check",
+        "",
+        f"- Repository: {plain(summary['repository'])}",
+        f"- Commit: {plain(summary['commit'])} {plain(summary['branch'])}".rstrip(),
+        f"- Archive: {plain(summary['archive']['name'])}, SHA-256 {summary['archive']['sha256']}",
+        "",
+    ]
+    for name, title in (
+        ("checkout", "Checkout"),
+        ("lint", "Lint"),
+        ("tests", "Tests"),
+        ("security", "Security"),
+    ):
+        lines += [f"## {title}", "", plain(stations[name]["summary"]), ""]
+        if comment := stations[name].get("comment"):
+            lines += [plain(comment), ""]
+        lines += table(stations[name]["output"])
+    return "\n".join(lines)
+
+
+def table(output: dict[str, Any]) -> list[str]:
+    """The findings or the failures of one station, as a table; nothing if it had none."""
+    if found := output.get("findings"):
+        head = ["| Severity | Code | Place | Message |", "|---|---|---|---|"]
+        rows = [
+            f"| {f['severity']} | {plain(f['code'])} | {plain(f['file'])}:{f['line']} | {plain(f['message'])} |"
+            for f in found
+        ]
+    elif found := output.get("failures"):
+        head = ["| Kind | Test | Message |", "|---|---|---|"]
+        rows = [f"| {f['kind']} | {plain(f['test'])} | {plain(f['message'])} |" for f in found]
+    else:
+        return []
+    cut = ["", "The list is cut; the numbers above count everything."] if output.get("truncated") else []
+    return [*head, *rows, *cut, ""]
+
+
+def plain(text: str) -> str:
+    """`text` on one line, so written that Markdown and HTML show it as it is."""
+    return MARKUP.sub(r"\\\1", html.escape(one_line(clean(text)), quote=False))
