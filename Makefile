@@ -1,0 +1,17 @@
+# make run [PORT=8123]   set up what is missing and start; the first start prints a sign-in link
+# make test [ARGS=…]     the whole suite (ARGS goes to pytest)
+# make check             format, lint, types, import layers, unit tests, design tokens
+# make soak · make bench   kills, races and floods · the figures of docs/operating.md
+# make clean             removes what set-up, build and tests made; the state in .gateline stays
+PYTHON ?= python3
+export PORT HOST
+ARGS ?=
+
+.PHONY: run test soak check bench clean
+run test soak check bench:
+	@command -v "$(PYTHON)" >/dev/null || { echo "There is no $(PYTHON): install Python 3.11 to 3.13 (with venv), or name one: make $@ PYTHON=/path/to/python3.13"; exit 1; }
+	@exec "$(PYTHON)" config/bootstrap.py $@ $(ARGS)
+
+clean:
+	rm -rf .venv node_modules static/dist .test-state .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,42 @@
+"""The way from a clean clone to a running product: python3 config/bootstrap.py run | test | soak | check | bench
+
+Standard library only. This one file must be readable by a Python of any age, so that an old one gets a sentence and
+not a traceback; everything else is in config/setup.
+"""
+
+import os
+import subprocess
+import sys
+
+OLDEST, NEWEST = (3, 11), (3, 13)
+NAMES = ["python3.13", "python3.12", "python3.11"]
+
+
+def main():
+    if not OLDEST <= sys.version_info[:2] <= NEWEST:
+        take_another()
+    sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    from config.setup.main import main as prepare  # noqa: PLC0415
+
+    sys.exit(prepare(sys.argv[1:]))
+
+
+def take_another():
+    """Goes on with a Python on this machine that fits; ends with the remedy if there is none."""
+    for name in NAMES:
+        try:
+            # A name on the PATH may be a shim that runs nothing.
+            subprocess.check_output([name, "-c", ""], stderr=subprocess.STDOUT)
+        except (OSError, subprocess.CalledProcessError):
+            continue
+        os.execvp(name, [name] + sys.argv)  # noqa: RUF005
+    sys.stderr.write(
+        "Gateline needs Python %d.%d to %d.%d; %s is Python %d.%d.\n"  # noqa: UP031
+        "Install one of them, or name it: make run PYTHON=/path/to/python3.13\n"
+        % (OLDEST + NEWEST + (sys.executable or "this",) + sys.version_info[:2])
+    )
+    sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""The front end: Node (the system's, else one from the package index), `npm ci`, and the build."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from config.setup import packages
+from config.setup.steps import NO_NETWORK, ROOT, StepFailed, digest, environment, fresh, run
+
+MODULES, DIST = ROOT / "node_modules", ROOT / "static" / "dist"
+OFFLINE = (
+    "npm's registry could not be reached. Check the network, or name a mirror (npm_config_registry) or a proxy "
+    "(HTTPS_PROXY), and start again: what is done is not done twice."
+)
+AGAIN = "Start again; if it fails again, remove node_modules first."
+
+
+def ensure() -> None:
+    """Has the build in static/dist. Node is looked for only when something has to be done."""
+    wanted, built = _modules_inputs(), _build_inputs()
+    modules_fresh = fresh(MODULES / ".gateline-stamp", wanted)
+    if modules_fresh and fresh(DIST / ".gateline-stamp", built):
+        return
+    env = node_environment()
+    if not modules_fresh:
+        _npm("Installing the front end's packages", ["ci", "--no-audit", "--no-fund", "--fetch-retries=1"], env)
+        (MODULES / ".gateline-stamp").write_text(wanted)
+    _npm("Building the front end", ["run", "build"], env)
+    (DIST / ".gateline-stamp").write_text(built)
+
+
+def ensure_modules() -> None:
+    """Has node_modules, for checks that need no build."""
+    if not fresh(MODULES / ".gateline-stamp", _modules_inputs()):
+        ensure()
+
+
+def node_environment() -> dict[str, str]:
+    """With a PATH on which a Node that is recent enough comes first; installs one if there is none."""
+    env = environment(PATH=os.environ.get("PATH", os.defpath))
+    if _recent_enough(env):
+        return env
+    env["PATH"] = f"{packages.VENV / 'bin'}{os.pathsep}{env['PATH']}"
+    if not packages.installed("requirements-node.lock") or not _recent_enough(env):
+        packages.install("requirements-node.lock", "Installing Node into the Python environment")
+    return env
+
+
+def _recent_enough(env: dict[str, str]) -> bool:
+    """Vite's bounds: 20.19 and later of 20, or 22.12 and later."""
+    if not all(shutil.which(name, path=env["PATH"]) for name in ("node", "npm")):
+        return False
+    # Looked up on the PATH of the environment, not on ours.
+    asked = [shutil.which("node", path=env["PATH"]) or "node", "--version"]
+    said = subprocess.run(asked, capture_output=True, text=True, check=False, env=env).stdout
+    words = said.strip().removeprefix("v").split(".")
+    if len(words) < 2 or not (words[0].isdigit() and words[1].isdigit()):
+        return False
+    major, minor = int(words[0]), int(words[1])
+    return (major == 20 and minor >= 19) or (major, minor) >= (22, 12)
+
+
+def _npm(label: str, words: list[str], env: dict[str, str]) -> None:
+    npm = shutil.which("npm", path=env["PATH"]) or "npm"
+    try:
+        run(label, [npm, *words], env=env, remedy=AGAIN)
+    except StepFailed as failure:
+        if NO_NETWORK.search(failure.output + _npm_log(failure.output)):
+            raise StepFailed(label, failure.output, OFFLINE) from None
+        raise
+
+
+def _npm_log(output: str) -> str:
+    """What npm wrote to its own log: some versions end there with “Exit handler never called!” and nothing else."""
+    named = re.search(r"complete log of this run can be found in: (\S+)", output)
+    log = Path(named[1]) if named else None
+    return log.read_text(errors="replace") if log and log.is_file() else ""
+
+
+def _modules_inputs() -> str:
+    return digest(ROOT / "package.json", ROOT / "package-lock.json", ROOT / ".npmrc")
+
+
+def _build_inputs() -> str:
+    sources: list[Path | str] = sorted(
+        path for path in (ROOT / "static").iterdir() if path != DIST and not path.name.startswith(".")
+    )
+    return digest(_modules_inputs(), ROOT / "vite.config.ts", ROOT / "tsconfig.json", *sources)

@@ -1,0 +1,92 @@
+"""The targets of the Makefile: set up what they need, then become the program that does it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+
+from config.setup import front_end, machine, packages, quality
+from config.setup.steps import ROOT, SetupError, one_at_a_time
+
+RUNTIME, DEVELOPMENT = "requirements.lock", "requirements-dev.lock"
+
+
+def main(arguments: list[str]) -> int:
+    """The exit code, where it does not become another program."""
+    parser = argparse.ArgumentParser(prog="bootstrap.py")
+    parser.add_argument("target", choices=sorted(TARGETS))
+    parser.add_argument("rest", nargs=argparse.REMAINDER, help="handed on")
+    chosen = parser.parse_args(arguments)
+    os.chdir(ROOT)
+    try:
+        return TARGETS[chosen.target](chosen.rest)
+    except SetupError as error:
+        print(f"\n{error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def run(rest: list[str]) -> int:
+    host, port = os.environ.get("HOST") or "127.0.0.1", os.environ.get("PORT") or "8000"
+    if not port.isdigit() or not 0 < int(port) < 65536:
+        raise SetupError(f"PORT is “{port}”.", "Use a number from 1 to 65535: make run PORT=8123")
+    machine.check_platform()
+    machine.check_port(host, int(port))
+    _prepare(RUNTIME)
+    _become("manage.py", "up", "--host", host, "--port", port, *rest)
+    return 0
+
+
+def test(rest: list[str]) -> int:
+    machine.check_platform()
+    _prepare(DEVELOPMENT)
+    _become("-m", "pytest", "-n", "2", "--dist", "loadgroup", "-q", *rest)
+    return 0
+
+
+def soak(rest: list[str]) -> int:
+    machine.check_platform()
+    _prepare(DEVELOPMENT)
+    _become("-m", "pytest", "-m", "soak", "-q", *rest)
+    return 0
+
+
+def check(rest: list[str]) -> int:
+    machine.check_platform()
+    with one_at_a_time():
+        packages.ensure(DEVELOPMENT)
+        front_end.ensure_modules()
+    return quality.check()
+
+
+def bench(rest: list[str]) -> int:
+    machine.check_platform()
+    _prepare(DEVELOPMENT)
+    _become("-m", "bench", *rest)
+    return 0
+
+
+def _prepare(lock: str) -> None:
+    with one_at_a_time():
+        packages.ensure(lock)
+        front_end.ensure()
+
+
+def _become(*words: str) -> None:
+    sys.stdout.flush()
+    environment = dict(os.environ)
+    # The stations' tools (ruff, pytest, bandit, a Node of ours) are found beside the interpreter.
+    environment["PATH"] = f"{packages.VENV / 'bin'}{os.pathsep}{environment.get('PATH', os.defpath)}"
+    os.execve(packages.PYTHON, [str(packages.PYTHON), *words], environment)
+
+
+TARGETS: dict[str, Callable[[list[str]], int]] = {
+    "run": run,
+    "test": test,
+    "soak": soak,
+    "check": check,
+    "bench": bench,
+}

@@ -1,0 +1,125 @@
+"""The Python environment: a venv, uv in it with its hashes checked, and by uv the locked packages with theirs."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from config.setup.steps import NO_NETWORK, ROOT, SetupError, StepFailed, digest, environment, fresh, run
+
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+UV = VENV / "bin" / "uv"
+
+OFFLINE = (
+    "The Python package index could not be reached. Check the network, or name a mirror (PIP_INDEX_URL) or a proxy "
+    "(HTTPS_PROXY), and start again: what is done is not done twice."
+)
+NO_WHEEL = (
+    "A locked package has no build for this platform: Gateline needs Linux with glibc, or macOS, and CPython."
+)
+NO_VENV = (
+    "This Python can make no environments: its modules venv and ensurepip are missing.",
+    "Install them (Debian and Ubuntu: apt-get install python3-venv), or name another: make run PYTHON=python3.13",
+)
+
+
+def ensure(lock: str) -> None:
+    """Has the packages of the lock file in `.venv`. The development lock holds all of the other one, so either of
+    them being fresh will do for the smaller."""
+    _ensure_venv()
+    _ensure_uv()
+    if not any(fresh(*_stamp(name)) for name in {lock, "requirements-dev.lock"}):
+        install(lock, "Installing Python packages")
+
+
+def install(lock: str, label: str) -> None:
+    stamp, inputs = _stamp(lock)
+    command = [UV, "pip", "install", "--python", PYTHON, "--require-hashes", "--no-build", "-r", ROOT / lock]
+    _run(label, command, env=_uv_environment())
+    stamp.write_text(inputs)
+
+
+def installed(lock: str) -> bool:
+    return fresh(*_stamp(lock))
+
+
+def _stamp(lock: str) -> tuple[Path, str]:
+    return VENV / f".{lock}.stamp", digest(ROOT / lock)
+
+
+def _ensure_venv() -> None:
+    if PYTHON.exists() and _works():
+        return
+    if importlib.util.find_spec("venv") and importlib.util.find_spec("ensurepip"):
+        command = [sys.executable, "-m", "venv", "--clear", str(VENV)]
+    elif importlib.util.find_spec("virtualenv"):
+        command = [sys.executable, "-m", "virtualenv", "--clear", str(VENV)]
+    else:
+        raise SetupError(*NO_VENV)
+    _run("Making a Python environment", command, env=environment())
+
+
+def _works() -> bool:
+    """Not when its interpreter was removed, is too old or too new, or when the project was moved."""
+    asked = (
+        "import sys, pip; print(sys.version_info[:2] >= (3, 11), sys.version_info[:2] <= (3, 13), sys.prefix)"
+    )
+    answer = subprocess.run(
+        [PYTHON, "-c", asked], capture_output=True, text=True, check=False, env=environment()
+    ).stdout.strip()
+    good, _, prefix = answer.rpartition(" ")
+    return good == "True True" and os.path.realpath(prefix) == os.path.realpath(VENV)
+
+
+def _ensure_uv() -> None:
+    stamp, inputs = _stamp("requirements-uv.lock")
+    if UV.exists() and fresh(stamp, inputs):
+        return
+    command = [
+        PYTHON,
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--no-input",
+        "--only-binary",
+        ":all:",
+    ]
+    command += ["--require-hashes", "-r", ROOT / "requirements-uv.lock"]
+    _run("Installing uv", command, env=environment())
+    stamp.write_text(inputs)
+
+
+def _uv_environment() -> dict[str, str]:
+    """uv does not read pip's settings: a mirror or a certificate that is set for pip shall do for both."""
+    env = environment(UV_PYTHON_DOWNLOADS="never", UV_NO_PROGRESS="1")
+    if not {"UV_DEFAULT_INDEX", "UV_INDEX_URL"} & env.keys():
+        asked = [PYTHON, "-m", "pip", "config", "get", "global.index-url"]
+        found = (
+            env.get("PIP_INDEX_URL")
+            or subprocess.run(asked, capture_output=True, text=True, check=False, env=env).stdout.strip()
+        )
+        if found:
+            env["UV_DEFAULT_INDEX"] = found
+    if env.get("PIP_CERT"):
+        env.setdefault("SSL_CERT_FILE", env["PIP_CERT"])
+    return env
+
+
+def _run(label: str, command: list[str | Path], *, env: dict[str, str]) -> None:
+    try:
+        run(label, command, env=env, remedy="Start again: what is done is not done twice.")
+    except StepFailed as failure:
+        if NO_NETWORK.search(failure.output):
+            raise StepFailed(label, failure.output, OFFLINE) from None
+        if (
+            "platform" in failure.output
+            or "no wheels" in failure.output
+            or "No matching distribution" in failure.output
+        ):
+            raise StepFailed(label, failure.output, NO_WHEEL) from None
+        raise

@@ -1,0 +1,34 @@
+"""`make check`: everything that needs no database. All checks run, also after one that failed."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+
+from config.setup.front_end import node_environment
+from config.setup.packages import PYTHON, VENV
+from config.setup.steps import ROOT, show
+
+BIN = VENV / "bin"
+CHECKS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("format", (str(BIN / "ruff"), "format", "--check", ".")),
+    ("lint", (str(BIN / "ruff"), "check", ".")),
+    ("types", (str(BIN / "mypy"),)),
+    ("import layers", (str(BIN / "lint-imports"),)),
+    ("front end: types, design tokens", ("npm", "run", "--silent", "check")),
+    ("unit tests", (str(PYTHON), "-m", "pytest", "-q", "tests/routing")),
+)
+
+
+def check() -> int:
+    """0 if every check passed."""
+    env, failed = node_environment(), []
+    for name, command in CHECKS:
+        begin = time.monotonic()
+        done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+        show(f"{'failed' if done.returncode else 'passed'}  {name} ({time.monotonic() - begin:.1f} s)")
+        if done.returncode:
+            show(f"{done.stdout}{done.stderr}")
+            failed.append(name)
+    show(f"Failed: {', '.join(failed)}" if failed else "All checks passed.")
+    return 1 if failed else 0

@@ -1,0 +1,136 @@
+"""A step of the set-up: skipped when its inputs have not changed, shown while it runs, plain when it fails."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SHOW_EVERY = 15.0  # seconds, where the output is no terminal
+
+
+class SetupError(Exception):
+    """Carries a sentence for a person and a remedy."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(f"{message}\n{remedy}")
+
+
+class StepFailed(SetupError):
+    """A command of a step failed; `output` is what it said."""
+
+    def __init__(self, label: str, output: str, remedy: str) -> None:
+        super().__init__(f"{output.strip()[-3000:]}\n\n{label}: failed.", remedy)
+        self.output = output
+
+
+def digest(*inputs: Path | str) -> str:
+    """One hash over texts, files and whole folders, by names relative to the project."""
+    total = hashlib.sha256()
+    for item in inputs:
+        for path in _files(item) if isinstance(item, Path) else ():
+            total.update(f"{path.relative_to(ROOT)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+        if isinstance(item, str):
+            total.update(item.encode() + b"\0")
+    return total.hexdigest()
+
+
+def _files(item: Path) -> Iterable[Path]:
+    if item.is_dir():
+        return sorted(path for path in item.rglob("*") if path.is_file())
+    return [item] if item.is_file() else []
+
+
+def fresh(stamp: Path, inputs: str) -> bool:
+    return stamp.is_file() and stamp.read_text() == inputs
+
+
+def show(text: str) -> None:
+    print(text, flush=True)
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Two set-ups in one folder would tread on each other: the second waits."""
+    with Path(__file__).open("rb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            show("Another set-up runs in this folder: waiting for it …")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def run(
+    label: str, command: Sequence[str | Path], *, remedy: str, env: Mapping[str, str] | None = None
+) -> None:
+    """Runs a long command and shows that it goes on. StepFailed with what it said."""
+    begin = time.monotonic()
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            [str(word) for word in command],
+            cwd=ROOT,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+        )
+        try:
+            _watch(label, process, begin)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+        if process.returncode:
+            said.seek(0)
+            raise StepFailed(label, _plain(said.read()), remedy)
+
+
+def _watch(label: str, process: subprocess.Popen[bytes], begin: float) -> None:
+    lively = sys.stdout.isatty()
+    pause, shown = (0.2, begin) if lively else (SHOW_EVERY, begin)
+    print(f"{label} …", end="" if lively else "\n", flush=True)
+    while True:
+        try:
+            process.wait(pause)
+            break
+        except subprocess.TimeoutExpired:
+            shown = time.monotonic()
+            seconds = f"{shown - begin:.0f} s"
+            print(
+                f"\r{label} … {seconds}" if lively else f"  still at it after {seconds}",
+                end="" if lively else "\n",
+            )
+            sys.stdout.flush()
+    if lively:
+        print(f"\r{label}: {time.monotonic() - begin:.0f} s ", flush=True)
+
+
+def _plain(said: bytes) -> str:
+    """Without the colours and the overwritten lines of a terminal."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|[^\n]*\r(?!\n)", "", said.decode(errors="replace"))
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Ours, without what would lead pip, uv or npm into another environment."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in {"VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH", "CONDA_PREFIX", "NODE_ENV"}
+    }
+    return kept | more
+
+
+NO_NETWORK = re.compile(
+    r"ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|_CERT|CERTIFICATE_VERIFY|dns error|name resolution|"
+    r"Connection refused|[Tt]imed out|Network is unreachable|Failed to (fetch|establish)|error sending request",
+)
