@@ -13,8 +13,15 @@ from channels.routing import ProtocolTypeRouter
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 
+from config.embedded import layout
+from config.embedded.hold import hold
+
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Callable[..., Awaitable[Any]], Callable[..., Awaitable[Any]]], Awaitable[Any]]
+
+if not os.environ.get("DATABASE_URL"):
+    # Another ASGI server than `manage.py web` has no share in the embedded server yet.
+    hold(layout.home())
 
 pages = get_asgi_application()
 

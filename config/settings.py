@@ -31,7 +31,9 @@ HTTPS = _base.scheme == "https"
 ORIGIN, FORCE_SCRIPT_NAME = f"{_base.scheme}://{_base.netloc}", _base.path or None
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]", str(_base.hostname)])
 CSRF_TRUSTED_ORIGINS = [ORIGIN]
-if env.flag("TRUST_PROXY"):
+# Behind a proxy that sets X-Forwarded-Proto and X-Forwarded-For itself: both are believed.
+TRUST_PROXY = env.flag("TRUST_PROXY")
+if TRUST_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 # Security
@@ -90,6 +92,7 @@ INSTALLED_APPS = [
     "procrastinate.contrib.django",
     "pipelines",
     "reviews",
+    "config",
 ]
 MIDDLEWARE = [
     "config.middleware.DatabaseBusyMiddleware",
@@ -214,11 +217,11 @@ WORKSPACES_DIR = Path(env.text("GATELINE_WORKSPACES", str(DATA_DIR / "workspaces
 REPOSITORY_ROOTS = env.folders("GATELINE_REPOSITORY_ROOTS", [BASE_DIR])
 PRIVATE_HOSTS = env.words("GATELINE_PRIVATE_HOSTS", [])
 AGENT_COMMAND = env.text("AGENT_COMMAND")
+_own_tools = [BASE_DIR / "pipelines" / "demo" / "bin", Path(sys.executable).parent]
 STATION_PATH = [
     str(folder)
-    for folder in env.folders(
-        "GATELINE_STATION_PATH",
-        [Path(sys.executable).parent, *map(Path, os.get_exec_path())],
+    for folder in dict.fromkeys(
+        [*_own_tools, *env.folders("GATELINE_STATION_PATH", [Path(part) for part in os.get_exec_path()])]
     )
 ]
 _isolation = env.text("GATELINE_ISOLATION", "auto")

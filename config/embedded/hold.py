@@ -41,7 +41,7 @@ def hold(home: Path, *, durable: bool = True) -> Share:
     """This process's share in the server of the state folder, started if need be; released at exit. LauncherError if
     it cannot be started."""
     if home not in _shares:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        layout.make_home(home)
         with exclusive(layout.of(home).start_lock):
             place = server.ensure(home, durable=durable)
             _shares[home] = Share(place)
@@ -81,7 +81,7 @@ def _start_keeper(place: layout.Layout, durable: bool) -> None:
     except BlockingIOError:
         return
     kind = "durable" if durable else "throwaway"
-    with place.log.open("ab") as log:
+    with server.open_log(place) as log:
         server.spawn(
             [sys.executable, "-m", "config.embedded.keeper", place.home, kind],
             stderr=log,

@@ -102,14 +102,24 @@ def url(home: Path) -> str:
     return f"postgres://{NAME}:{facts['PASSWORD']}@{socket}:{PORT}/{NAME}"
 
 
-def prepare_home(home: Path, account: Account) -> None:
-    """Makes the state folder. Another user may pass through it to the database, and see nothing else."""
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not os.access(home, os.W_OK | os.X_OK):
+def make_home(home: Path) -> None:
+    """Makes the state folder, or refuses one that is somebody else's."""
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise LauncherError(
+            f"The state folder {home} cannot be made: {error.strerror}.", "Name another one in GATELINE_HOME."
+        ) from error
+    lock = home / "postgres-start.lock"
+    if not os.access(home, os.W_OK | os.X_OK) or (lock.exists() and not os.access(lock, os.W_OK)):
         raise LauncherError(
             f"The state folder {home} belongs to another user.",
             "Start as that user, or name another folder in GATELINE_HOME.",
         )
+
+
+def open_home(home: Path, account: Account) -> None:
+    """Another user may pass through the state folder to its database, and see nothing else."""
     if home.stat().st_uid == os.geteuid():
         home.chmod(0o711 if account.switch else 0o700)
 

@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 from config.embedded import binaries, layout, processes
 from config.embedded.account import Account, choose
@@ -46,7 +47,7 @@ def ensure(home: Path, *, durable: bool) -> Layout:
     if pid_of(place) and _pid_file(place.data)[1]:
         return place
     account = choose(place.data)
-    layout.prepare_home(home, account)
+    layout.open_home(home, account)
     place = _settle(place, account)
     found = _reachable(binaries.find(_written_by(place.data)), account)
     if not (place.data / "PG_VERSION").exists():
@@ -74,7 +75,7 @@ def _start(place: Layout, account: Account, found: Binaries, socket: Path, durab
     options = OPTIONS | {"unix_socket_directories": f'"{socket}"'} | ({} if durable else THROWAWAY)
     words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
     _trim(place.log)
-    with place.log.open("ab") as log:
+    with open_log(place) as log:
         position = log.tell()
         pid = spawn([found.postgres, "-D", place.data, *words], stderr=log, account=account)
     _wait(
@@ -263,6 +264,10 @@ def _exists(pid: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def open_log(place: Layout) -> BinaryIO:
+    return os.fdopen(os.open(place.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab")
 
 
 def _trim(log: Path, most: int = 10_000_000) -> None:

@@ -13,8 +13,8 @@ from config.setup.steps import NO_NETWORK, ROOT, StepFailed, digest, environment
 
 MODULES, DIST = ROOT / "node_modules", ROOT / "static" / "dist"
 OFFLINE = (
-    "npm's registry could not be reached. Check the network, or name a mirror (npm_config_registry) or a proxy "
-    "(HTTPS_PROXY), and start again: what is done is not done twice."
+    "npm's registry could not be reached, or its certificate is not trusted here. Check the network, name a mirror "
+    "(npm_config_registry) or a proxy (HTTPS_PROXY), and start again: what is done is not done twice."
 )
 AGAIN = "Start again; if it fails again, remove node_modules first."
 
@@ -27,7 +27,9 @@ def ensure() -> None:
         return
     env = node_environment()
     if not modules_fresh:
-        _npm("Installing the front end's packages", ["ci", "--no-audit", "--no-fund", "--fetch-retries=1"], env)
+        _npm(
+            "Installing the front end's packages", ["ci", "--no-audit", "--no-fund", "--fetch-retries=1"], env
+        )
         (MODULES / ".gateline-stamp").write_text(wanted)
     _npm("Building the front end", ["run", "build"], env)
     (DIST / ".gateline-stamp").write_text(built)

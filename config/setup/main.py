@@ -36,6 +36,7 @@ def run(rest: list[str]) -> int:
     machine.check_platform()
     machine.check_port(host, int(port))
     _prepare(RUNTIME)
+    os.environ["PORT"] = port
     _become("manage.py", "up", "--host", host, "--port", port, *rest)
     return 0
 

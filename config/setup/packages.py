@@ -15,8 +15,8 @@ PYTHON = VENV / "bin" / "python"
 UV = VENV / "bin" / "uv"
 
 OFFLINE = (
-    "The Python package index could not be reached. Check the network, or name a mirror (PIP_INDEX_URL) or a proxy "
-    "(HTTPS_PROXY), and start again: what is done is not done twice."
+    "The Python package index could not be reached, or its certificate is not trusted here. Check the network, name "
+    "a mirror (PIP_INDEX_URL) or a proxy (HTTPS_PROXY), and start again: what is done is not done twice."
 )
 NO_WHEEL = (
     "A locked package has no build for this platform: Gateline needs Linux with glibc, or macOS, and CPython."

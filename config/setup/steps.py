@@ -131,6 +131,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 NO_NETWORK = re.compile(
-    r"ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|_CERT|CERTIFICATE_VERIFY|dns error|name resolution|"
-    r"Connection refused|[Tt]imed out|Network is unreachable|Failed to (fetch|establish)|error sending request",
+    r"ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|_CERT|CERTIFICATE_VERIFY|dns error|"
+    r"name resolution|Connection refused|[Tt]imed out|Network is unreachable|Failed to (fetch|establish)|"
+    r"error sending request",
 )

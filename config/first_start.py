@@ -1,0 +1,55 @@
+"""What a database needs before web and worker can start: its tables and, while nobody is in it, an administrator with
+the demo project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+
+from pipelines.models import Membership, Project, Role, User
+
+ADMINISTRATOR = "admin"
+_LOCK = 0x67617465  # any number: two starts on one database wait for each other
+
+
+def prepare(say: Callable[[str], None]) -> User | None:
+    """Brings the database up to date. Answers the administrator who has no password yet, if there is one."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
+        try:
+            _migrate(say)
+            with transaction.atomic():
+                if not get_user_model().objects.exists():
+                    _welcome(say)
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
+    return without_password()
+
+
+def without_password() -> User | None:
+    user = User.objects.filter(username=ADMINISTRATOR, is_superuser=True, is_active=True).first()
+    return user if user and not user.has_usable_password() else None
+
+
+def _migrate(say: Callable[[str], None]) -> None:
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if plan:
+        say(f"Setting up the database ({len(plan)} steps) …")
+        call_command("migrate", interactive=False, verbosity=0)
+
+
+def _welcome(say: Callable[[str], None]) -> None:
+    say("Loading the demo project …")
+    user = User(username=ADMINISTRATOR, is_staff=True, is_superuser=True)
+    user.set_unusable_password()
+    user.save()
+    call_command("load_demo", verbosity=0)
+    for project in Project.objects.all():
+        Membership.objects.update_or_create(
+            project=project, user=user, defaults={"role": Role.ADMIN, "execute": True}
+        )

@@ -1,0 +1,89 @@
+"""manage.py up: everything of one machine. `make run` ends here."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import sys
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
+from django.utils import timezone
+
+from config.first_start import prepare
+from config.links import sign_in_address
+from config.setup.machine import check_port
+from config.setup.steps import SetupError
+from config.supervisor import Supervisor
+from pipelines.models import User
+
+PATIENCE = 20.0  # seconds after which the address is said although something is still down
+
+
+class Command(BaseCommand):
+    help = "Prepare the database, then run web and worker until Ctrl-C."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default=os.environ.get("HOST") or "127.0.0.1")
+        parser.add_argument("--port", type=int, default=settings.PORT)
+
+    def handle(self, *, host: str, port: int, **options: Any) -> None:
+        try:
+            check_port(host, port)
+        except SetupError as error:
+            raise CommandError(str(error)) from error
+        newcomer = prepare(self._say)
+        connections.close_all()
+        manage = [sys.executable, str(settings.BASE_DIR / "manage.py")]
+        started = time.monotonic()
+
+        def announced() -> bool:
+            state = _health(host, port)
+            if state == 200 or (state and time.monotonic() - started > PATIENCE):
+                self._say(self._line(port, newcomer))
+                return True
+            return False
+
+        self._say("Starting web and worker …")
+        Supervisor(
+            {"web": [*manage, "web", "--host", host, "--port", str(port)], "worker": [*manage, "worker"]},
+            environment={**_without_role(), "PORT": str(port)},
+            say=self._say,
+            tick=announced,
+        ).run()
+        self._say("Stopped.")
+
+    def _line(self, port: int, newcomer: User | None) -> str:
+        address = os.environ.get("BASE_URL") or f"http://127.0.0.1:{port}/"
+        if newcomer is None:
+            return f"Gateline runs at {address} (Ctrl-C stops it)"
+        if not settings.EMBEDDED_DATABASE:
+            return f"Gateline runs at {address} · set the administrator's password: manage.py changepassword admin"
+        link = sign_in_address(newcomer, timezone.now(), port)
+        connections.close_all()
+        return f"Gateline runs at {address} · sign in once, within ten minutes: {link}"
+
+    def _say(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()
+
+
+def _without_role() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != "GATELINE_ROLE"}
+
+
+def _health(host: str, port: int) -> int:
+    """The status of /healthz, 0 while nobody answers."""
+    asked = "127.0.0.1" if host in {"", "0.0.0.0"} else host
+    connection = http.client.HTTPConnection(asked, port, timeout=2)
+    try:
+        connection.request("GET", "/healthz", headers={"Host": f"127.0.0.1:{port}"})
+        return connection.getresponse().status
+    except (OSError, http.client.HTTPException):
+        return 0
+    finally:
+        connection.close()

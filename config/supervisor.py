@@ -1,0 +1,111 @@
+"""Web and worker of one machine, kept running: what ends is started again, whatever its exit code says (a worker leaves
+with 0 when its database restarts). One signal stops all; if this process is killed, the lifeline stops its children."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+
+from config import lifeline
+
+LOOK_EVERY = 0.2
+STOP_SECONDS = 7.0  # everything is gone within ten seconds, the database included
+QUICK = 5.0  # an end sooner than this after the start counts as a failure
+LONGEST_PAUSE = 5.0
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass
+class Child:
+    name: str
+    command: Sequence[str]
+    process: subprocess.Popen[bytes] | None = None
+    started: float = 0.0
+    failures: int = 0
+    due: float = field(default=0.0)
+
+
+class Supervisor:
+    """`commands`: name to command line. `tick` is called in every round, until it answers True."""
+
+    def __init__(
+        self,
+        commands: Mapping[str, Sequence[str]],
+        *,
+        environment: Mapping[str, str],
+        say: Callable[[str], None],
+        tick: Callable[[], bool],
+    ) -> None:
+        self.children = [Child(name, command) for name, command in commands.items()]
+        self.say, self.tick = say, tick
+        self.asked = 0
+        self.wake = threading.Event()
+        # Children inherit the reading end only; the system closes the other one with us.
+        self.pipe, self._ours = os.pipe()
+        self.environment = {**environment, lifeline.VARIABLE: str(self.pipe)}
+
+    def run(self) -> None:
+        """Returns when a signal asked for it and everything has ended."""
+        for number in SIGNALS:
+            signal.signal(number, self._ask)
+        try:
+            ticking = True
+            while not self.asked:
+                for child in self.children:
+                    self._tend(child)
+                ticking = ticking and not self.tick()
+                self.wake.wait(LOOK_EVERY)
+        finally:
+            self._stop()
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        self.asked += 1
+        self.wake.set()
+
+    def _tend(self, child: Child) -> None:
+        now = time.monotonic()
+        if child.process is not None and child.process.poll() is not None:
+            child.failures = child.failures + 1 if now - child.started < QUICK else 0
+            child.due = now + min(0.1 * 2**child.failures, LONGEST_PAUSE) if child.failures else now
+            self.say(
+                f"The {child.name} process ended (exit code {child.process.returncode}): starting it again."
+            )
+            child.process = None
+        if child.process is None and now >= child.due:
+            self._start(child, now)
+
+    def _start(self, child: Child, now: float) -> None:
+        child.started = now
+        # A session of its own: Ctrl-C reaches this process alone, which then stops the others in order.
+        child.process = subprocess.Popen(
+            child.command,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            pass_fds=[self.pipe],
+            start_new_session=True,
+        )
+
+    def _stop(self) -> None:
+        living = [child.process for child in self.children if child.process and child.process.poll() is None]
+        for process in living:
+            process.terminate()
+        deadline = time.monotonic() + STOP_SECONDS
+        # A second Ctrl-C means now.
+        while (
+            any(process.poll() is None for process in living)
+            and self.asked < 2
+            and time.monotonic() < deadline
+        ):
+            time.sleep(0.05)
+        for process in living:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        os.close(self.pipe)
+        os.close(self._ours)

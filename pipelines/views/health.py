@@ -1,0 +1,61 @@
+"""GET /healthz: whether this web process can serve. 200 when database, worker and channel layer work, else 503."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+from asgiref.sync import sync_to_async
+from channels.layers import get_channel_layer
+from django.db import Error, connection
+from django.db.models.functions import Now
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from pipelines.models import Worker
+
+WORKER_SECONDS = 20
+PATIENCE = 3.0
+
+
+@never_cache
+@require_safe
+async def healthz(request: HttpRequest) -> JsonResponse:
+    """`{"status", "database", "worker", "channel_layer"}`, each “ok” or “down”."""
+    database, worker = await sync_to_async(_stored)()
+    parts = {"database": database, "worker": worker, "channel_layer": await _channel_layer()}
+    good = all(parts.values())
+    states = {name: "ok" if state else "down" for name, state in parts.items()}
+    return JsonResponse({"status": "ok" if good else "down", **states}, status=200 if good else 503)
+
+
+def _stored() -> tuple[bool, bool]:
+    """Whether the database answers, and whether a worker showed itself lately by the database's clock."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        lately = Now() - timedelta(seconds=WORKER_SECONDS)
+        return True, Worker.objects.filter(seen_at__gte=lately, stopped_at=None).exists()
+    except Error:
+        return False, False
+
+
+async def _channel_layer() -> bool:
+    """Our own layer says whether it listens; any other has to carry a message to itself."""
+    layer = get_channel_layer()
+    if layer is None:
+        return False
+    if hasattr(layer, "wait_listening"):
+        return bool(await layer.wait_listening(PATIENCE))
+    try:
+        return await asyncio.wait_for(_carries(layer), PATIENCE)
+    except (TimeoutError, OSError):
+        return False
+
+
+async def _carries(layer: object) -> bool:
+    channel = await layer.new_channel("health.")  # type: ignore[attr-defined]
+    await layer.send(channel, {"type": "health"})  # type: ignore[attr-defined]
+    answer: dict[str, str] = await layer.receive(channel)  # type: ignore[attr-defined]
+    return answer.get("type") == "health"
