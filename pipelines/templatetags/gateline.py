@@ -1,0 +1,293 @@
+"""The words, icons and assets of every page: `{% load gateline %}`.
+
+One table says how a status looks (screens §0), one how a duration reads, one which icon stands for a
+kind of station (static/icons.json). Nothing here reads the database.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from django import template
+from django.conf import settings
+from django.template import Context
+from django.templatetags.static import static
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.functional import Promise
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+register = template.Library()
+
+Tone = Literal["neutral", "active", "ok", "attention", "danger"]
+
+
+class UnknownIcon(ValueError):
+    """There is no icon of this name in static/icons.json."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a status is shown: always a tone with an icon and a word, never colour alone."""
+
+    tone: Tone
+    icon: str
+    word: str | Promise
+
+
+STATUSES: Mapping[str, Look] = {
+    "queued": Look("neutral", "status-queued", gettext_lazy("Queued")),
+    "running": Look("active", "status-running", gettext_lazy("Running")),
+    "evaluating": Look("active", "status-evaluating", gettext_lazy("Evaluating")),
+    "awaiting_review": Look("attention", "status-awaiting_review", gettext_lazy("Awaiting review")),
+    "held": Look("attention", "status-held", gettext_lazy("Held")),
+    "blocked": Look("attention", "status-blocked", gettext_lazy("Blocked")),
+    "stuck": Look("danger", "status-stuck", gettext_lazy("Stuck")),
+    "completed": Look("ok", "status-completed", gettext_lazy("Completed")),
+    "failed": Look("danger", "status-failed", gettext_lazy("Failed")),
+    "cancelled": Look("neutral", "status-cancelled", gettext_lazy("Cancelled")),
+}
+
+
+# --- Assets of the Vite build -------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4)
+def _read_json(path: Path, changed: float) -> dict[str, Any]:
+    """`changed` is the file's time: a rebuild is seen without a restart."""
+    return dict(json.loads(path.read_text("utf-8")))
+
+
+def _static_json(*parts: str) -> dict[str, Any]:
+    path = Path(settings.BASE_DIR, "static", *parts)
+    try:
+        return _read_json(path, path.stat().st_mtime)
+    except FileNotFoundError:
+        return {}
+
+
+def _asset(source: str) -> str:
+    """The address of one built file by its source, "" where nothing is built."""
+    entry = _static_json("dist", "manifest.json").get(source)
+    return static(f"dist/{entry['file']}") if entry else ""
+
+
+@register.simple_tag(takes_context=True)
+def vite(context: Context, entry: str) -> SafeString:
+    """Style sheets and the module of one entry: `{% vite "shell" %}`, with the page's CSP nonce."""
+    manifest = _static_json("dist", "manifest.json")
+    chunk = manifest.get(f"static/ts/{entry}.ts")
+    if chunk is None:
+        return mark_safe("")
+    nonce = str(getattr(context.get("request"), "csp_nonce", "") or "")
+    sheets = [static(f"dist/{name}") for name in _sheets(manifest, chunk)]
+    links = format_html_join(
+        "\n", '<link rel="stylesheet" href="{}" nonce="{}">', ((s, nonce) for s in sheets)
+    )
+    script = format_html(
+        '<script type="module" src="{}" nonce="{}"></script>', static(f"dist/{chunk['file']}"), nonce
+    )
+    return mark_safe(f"{links}\n{script}")
+
+
+def _sheets(manifest: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[str]:
+    """The sheets of a chunk and of what it imports, each once, imported ones first."""
+    imported = [sheet for name in chunk.get("imports", ()) for sheet in _sheets(manifest, manifest[name])]
+    return list(dict.fromkeys([*imported, *chunk.get("css", ())]))
+
+
+@register.simple_tag
+def front_end_built() -> bool:
+    return bool(_static_json("dist", "manifest.json"))
+
+
+@register.simple_tag
+def favicon() -> str:
+    return _asset("static/favicon.svg")
+
+
+@register.simple_tag
+def icon(name: str, size: int = 16, label: str = "", css: str = "") -> SafeString:
+    """One icon of the sprite. Without a label it is decoration and hidden from screen readers."""
+    if name not in _static_json("icons.json"):
+        raise UnknownIcon(name)
+    css_class = " ".join(part for part in ("icon", f"icon-{size}" if size != 16 else "", css) if part)
+    said = format_html('role="img" aria-label="{}"', label) if label else mark_safe('aria-hidden="true"')
+    return format_html(
+        '<svg class="{}" viewBox="0 0 24 24" width="{}" height="{}" focusable="false" {}><use href="{}#{}"></use></svg>',
+        css_class, size, size, said, _asset("static/icons.json"), name,
+    )  # fmt: skip
+
+
+# --- Statuses and kinds -------------------------------------------------------------------------
+
+
+@register.filter
+def status(value: str) -> Look:
+    """The look of a status; an unknown one is shown by its name, neutral."""
+    return STATUSES.get(str(value)) or Look("neutral", "info", str(value))
+
+
+@register.filter
+def station_icon(kind: str) -> str:
+    return _known(f"station-{kind}", "station-other")
+
+
+@register.filter
+def gate_icon(mode: str) -> str:
+    """The icon of a gate by its mode. Never a tick: that would look approved."""
+    return _known(f"gate-{mode}", "gate")
+
+
+@register.filter
+def end_icon(kind: str) -> str:
+    return _known(f"end-{kind}", "end-completed")
+
+
+@register.filter
+def actor_icon(kind: str) -> str:
+    return _known(f"actor-{kind}", "actor-system")
+
+
+def _known(name: str, otherwise: str) -> str:
+    return name if name in _static_json("icons.json") else otherwise
+
+
+@register.filter
+def initials(name: object) -> str:
+    """Two letters for a round sign: first of the first and of the last word ("Reviewer 2" is R2)."""
+    words = re.findall(r"\w+", str(name))
+    return "".join(word[0] for word in (words[:1] + words[1:][-1:])).upper() or "?"
+
+
+# --- Time: one format everywhere ----------------------------------------------------------------
+
+NBSP = "\N{NO-BREAK SPACE}"
+
+
+@register.filter
+def duration(value: timedelta | float | None) -> str:
+    """Two units at most: `14 s`, `2 m 10 s`, `41 m`, `3 h 25 m`, `2 d 4 h`; seconds only below ten minutes.
+
+    Takes a timedelta or seconds; nothing for nothing. static/ts/time.ts says the same for ticking times.
+    """
+    if value is None or value == "":
+        return ""
+    seconds = int(value.total_seconds() if isinstance(value, timedelta) else float(value))
+    seconds = abs(seconds)
+    days, rest = divmod(seconds, 86400)
+    hours, rest = divmod(rest, 3600)
+    minutes, left = divmod(rest, 60)
+    if days:
+        return _units((days, "d"), (hours, "h"))
+    if hours:
+        return _units((hours, "h"), (minutes, "m"))
+    if minutes:
+        return _units((minutes, "m"), (left if minutes < 10 else 0, "s"))
+    return f"{left}{NBSP}s"
+
+
+def _units(first: tuple[int, str], second: tuple[int, str]) -> str:
+    return NBSP.join(f"{number}{NBSP}{unit}" for number, unit in (first, second) if number)
+
+
+@register.filter
+def relative(value: datetime | None, now: datetime | None = None) -> str:
+    """`now`, `12 m ago`, `in 2 h 42 m`."""
+    if value is None or value == "":
+        return ""
+    ahead = (value - (now or timezone.now())).total_seconds()
+    if abs(ahead) < 5:
+        return _("now")
+    if ahead > 0:
+        return _("in %(duration)s") % {"duration": duration(ahead)}
+    return _("%(duration)s ago") % {"duration": duration(ahead)}
+
+
+@register.filter
+def since(value: datetime | None, now: datetime | None = None) -> str:
+    """How long it is since then, without "ago": `2 m 10 s`."""
+    if value is None or value == "":
+        return ""
+    return duration((now or timezone.now()) - value)
+
+
+@register.filter
+def exact(value: datetime | None) -> str:
+    """The exact time in the reader's zone, e.g. `Fri 21 Nov 2025, 14:21:40 UTC`."""
+    if value is None or value == "":
+        return ""
+    return date_format(timezone.localtime(value), "D j M Y, H:i:s T")
+
+
+# --- Graphics -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Part:
+    """One piece of a bar, in per cent of its width."""
+
+    start: str
+    width: str
+    tone: str
+
+
+@register.simple_tag
+def bar_parts(value: float, maximum: float, tone: str = "active") -> list[Part]:
+    """Pieces of an elapsed bar; past `maximum` it splits at the expected time, the rest is late."""
+    value, maximum = max(float(value or 0), 0.0), max(float(maximum or 0), 0.0)
+    if maximum == 0:
+        return []
+    if value <= maximum:
+        return [Part("0", f"{100 * value / maximum:.1f}", tone)]
+    split = 100 * maximum / value
+    return [
+        Part("0", f"{max(split - 1, 0):.1f}", "neutral"),
+        Part(f"{split:.1f}", f"{100 - split:.1f}", "attention"),
+    ]
+
+
+@register.filter
+def rounded_path(points: Sequence[Sequence[float]], radius: float = 8) -> str:
+    """SVG path data through the points, straight pieces with rounded corners: the shape of every edge."""
+    first, *rest = [(float(x), float(y)) for x, y in points]
+    pieces = [f"M{first[0]:g} {first[1]:g}"]
+    before = first
+    for index, corner in enumerate(rest):
+        if index == len(rest) - 1:
+            pieces.append(f"L{corner[0]:g} {corner[1]:g}")
+            break
+        enter, leave = _towards(corner, before, radius), _towards(corner, rest[index + 1], radius)
+        pieces.append(f"L{enter[0]:g} {enter[1]:g}Q{corner[0]:g} {corner[1]:g} {leave[0]:g} {leave[1]:g}")
+        before = corner
+    return "".join(pieces)
+
+
+@register.filter
+def arrow_head(points: Sequence[Sequence[float]], length: float = 8) -> str:
+    """Path data of the triangle at the last point, looking the way the last piece goes."""
+    tip_x, tip_y = (float(each) for each in points[-1])
+    back_x, back_y = _towards((tip_x, tip_y), (float(points[-2][0]), float(points[-2][1])), length)
+    across_x, across_y = (tip_y - back_y) * 0.42, (back_x - tip_x) * 0.42
+    return (
+        f"M{tip_x:g} {tip_y:g}L{back_x + across_x:g} {back_y + across_y:g}"
+        f"L{back_x - across_x:g} {back_y - across_y:g}z"
+    )
+
+
+def _towards(start: tuple[float, float], end: tuple[float, float], distance: float) -> tuple[float, float]:
+    """The point `distance` from start on the way to end, at most half way: two corners never overlap."""
+    x, y = end[0] - start[0], end[1] - start[1]
+    length = (x * x + y * y) ** 0.5 or 1.0
+    part = min(distance, length / 2) / length
+    return (round(start[0] + x * part, 2), round(start[1] + y * part, 2))

@@ -1,0 +1,102 @@
+"""`/_design/`: every component in every state, both themes, both densities. Development only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from pipelines.templatetags.gateline import STATUSES
+
+THEMES = ("light", "dark")
+DENSITIES = ("comfortable", "compact")
+TONES = ("neutral", "active", "ok", "attention", "danger")
+STATION_KINDS = ("command", "chat", "route", "tools", "http", "runner", "manual", "hook", "noop")
+SPECIMENS = Path("design", "specimens")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One theme in one density; `key` keeps the ids of its specimens apart."""
+
+    theme: str
+    density: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.theme[0]}{self.density[2]}"
+
+
+PANELS = tuple(Panel(theme, density) for density in DENSITIES for theme in THEMES)
+
+
+@require_safe
+def design(request: HttpRequest) -> HttpResponse:
+    """All specimens, or with `?only=name` one of them; 404 outside development."""
+    if not settings.DEBUG:
+        raise Http404
+    only = request.GET.get("only")
+    names = [name for name in specimens() if only in (None, "", name)]
+    if not names:
+        raise Http404
+    now = timezone.now()
+    context = {
+        "specimens": [(name, f"{SPECIMENS}/{name}.html") for name in names],
+        "panels": PANELS,
+        "statuses": list(STATUSES),
+        "tones": TONES,
+        "station_kinds": STATION_KINDS,
+        "times": [now - timedelta(seconds=each) for each in (2, 130, 2460, 12300, 187200)],
+        "due": now + timedelta(hours=2, minutes=42),
+        "options": [("ruff", "Ruff"), ("pytest", "pytest"), ("bandit", "Bandit")],
+        "diff_lines": DIFF,
+        "log_lines": LOG,
+        "edges": EDGES,
+    }
+    return render(request, "design/page.html", context)
+
+
+def specimens() -> list[str]:
+    """Names of the specimens: one template each, in the order of their file names."""
+    folder = Path(settings.BASE_DIR, "templates", SPECIMENS)
+    return sorted(path.stem for path in folder.glob("*.html"))
+
+
+DIFF = [
+    {"kind": "hunk", "text": "@@ -12,4 +12,5 @@"},
+    {"kind": "same", "old": 12, "new": 12, "text": "def resume(request):"},
+    {"kind": "removed", "old": 13, "new": None, "text": '    log.info("resume %s", token)'},
+    {"kind": "added", "old": None, "new": 13, "text": '    log.info("resume client=%s", request.client_id)'},
+    {"kind": "same", "old": 14, "new": 14, "text": "    return row.user"},
+]
+LOG = [
+    {"number": 118, "time": "14:13:02.114", "text": "command · security · attempt 1", "tone": "meta"},
+    {"number": 119, "time": "14:13:04.870", "text": "Reading 14 changed files, 611 lines"},
+    {
+        "number": 120,
+        "time": "14:13:52.448",
+        "text": "session.py:48: cookie without SameSite",
+        "tone": "attention",
+    },
+    {"number": 121, "time": "14:14:17.310", "text": "<b>not markup</b> from a program", "tone": "danger"},
+    {"number": 122, "time": "14:14:20.015", "text": "exit 0, result success", "tone": "ok"},
+]
+# Points of the edges in the graph specimen; the layout of real lines is pipelines/views/graph.
+EDGES = {
+    "start": [[40, 96], [64, 96]],
+    "next": [[176, 96], [216, 96]],
+    "fork_up": [[328, 96], [352, 96], [352, 40], [392, 40]],
+    "fork_on": [[328, 96], [392, 96]],
+    "to_gate": [[504, 96], [536, 96]],
+    "from_gate": [[576, 96], [608, 96]],
+    "up_to_join": [[504, 40], [596, 40], [596, 76]],
+    "finish": [[720, 96], [752, 96]],
+    "dead": [[504, 120], [528, 120], [528, 176], [608, 176]],
+    "loop": [[328, 120], [344, 120], [344, 216], [120, 216], [120, 128]],
+}

@@ -1,0 +1,59 @@
+import { announce, each } from "./dom";
+
+/**
+ * The decision bar: a key only arms a button, Ctrl+Enter submits the armed one, Escape disarms and
+ * never decides. Buttons carry `data-arm="a"`; with `data-reason="id"` arming shows that element
+ * and puts the focus on its first field.
+ */
+export function startDecision(): void {
+  each<HTMLElement>("[data-decision]", (bar) => {
+    const buttons = (): HTMLButtonElement[] => [...bar.querySelectorAll<HTMLButtonElement>("[data-arm]:not([disabled])")];
+    const armed = (): HTMLButtonElement | undefined =>
+      buttons().find((button) => button.getAttribute("aria-pressed") === "true");
+
+    const arm = (chosen: HTMLButtonElement | undefined): void => {
+      for (const button of buttons()) {
+        const on = button === chosen;
+        button.setAttribute("aria-pressed", String(on));
+        const reason = document.getElementById(button.dataset.reason ?? "");
+        if (reason) reason.hidden = !(chosen && chosen.dataset.reason === button.dataset.reason);
+      }
+      if (!chosen) return;
+      announce(`${chosen.textContent?.trim() ?? ""}: armed, Ctrl+Enter submits`);
+      const reason = document.getElementById(chosen.dataset.reason ?? "");
+      (reason?.querySelector<HTMLElement>("textarea, input, select") ?? chosen).focus();
+    };
+
+    // Without the reason that it needs, a click arms instead of submitting.
+    bar.addEventListener("click", (event) => {
+      const button = (event.target as Element).closest<HTMLButtonElement>("[data-arm]");
+      if (!button?.dataset.reason || button === armed()) return;
+      event.preventDefault();
+      arm(button);
+    });
+    document.addEventListener("keydown", (event) => {
+      if (!bar.isConnected || document.querySelector("dialog[open]")) return;
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+        const button = armed();
+        if (!button) return;
+        event.preventDefault();
+        button.form?.requestSubmit(button);
+      } else if (event.key === "Escape") {
+        arm(undefined);
+      } else if (!typing(event) && lettersOn() && !event.ctrlKey && !event.metaKey && !event.altKey) {
+        const button = buttons().find((each) => each.dataset.arm === event.key.toLowerCase());
+        if (!button) return;
+        event.preventDefault();
+        arm(button);
+      }
+    });
+  });
+}
+
+function typing(event: KeyboardEvent): boolean {
+  return event.target instanceof Element && event.target.matches("input, textarea, select, [contenteditable]");
+}
+
+function lettersOn(): boolean {
+  return document.documentElement.dataset.letterKeys !== "off";
+}

@@ -1,0 +1,28 @@
+import { on } from "./dom";
+
+export function openDialog(id: string): void {
+  const dialog = document.getElementById(id);
+  if (!(dialog instanceof HTMLDialogElement) || dialog.open) return;
+  dialog.showModal();
+  dialog.dispatchEvent(new CustomEvent("gl:open"));
+}
+
+/** `data-dialog="id"` opens, `data-close` and a click beside it close. Escape is the browser's. */
+export function startDialogs(): void {
+  on("click", "[data-dialog]", (button, event) => {
+    event.preventDefault();
+    openDialog(button.dataset.dialog ?? "");
+  });
+  on("click", "dialog [data-close]", (button) => button.closest("dialog")?.close());
+  document.addEventListener("click", (event) => {
+    const dialog = event.target;
+    if (!(dialog instanceof HTMLDialogElement) || !dialog.open || dialog.dataset.stay !== undefined) return;
+    const box = dialog.getBoundingClientRect();
+    const inside =
+      event.clientX >= box.left &&
+      event.clientX <= box.right &&
+      event.clientY >= box.top &&
+      event.clientY <= box.bottom;
+    if (!inside) dialog.close();
+  });
+}

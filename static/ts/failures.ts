@@ -1,0 +1,81 @@
+// A failed request always shows a banner with a remedy; the texts are templates of the page
+// (templates/partials/failure.html), so they are translated with it.
+
+interface RequestDetail {
+  xhr?: XMLHttpRequest;
+  elt?: Element;
+  requestConfig?: { verb?: string };
+  shouldSwap?: boolean;
+  isError?: boolean;
+}
+
+const BY_STATUS: Record<number, string> = {
+  401: "signed-out",
+  403: "forbidden",
+  404: "missing",
+  409: "conflict",
+  410: "missing",
+  429: "busy",
+  502: "busy",
+  503: "busy",
+  504: "busy",
+};
+
+export function showFailure(kind: string): void {
+  const template = document.getElementById(`failure-${kind}`);
+  const place = document.getElementById("notices");
+  if (!(template instanceof HTMLTemplateElement) || !place) return;
+  place.querySelector(`[data-failure="${kind}"]`)?.remove();
+  const banner = (template.content.cloneNode(true) as DocumentFragment).firstElementChild;
+  if (!banner) return;
+  banner.setAttribute("data-failure", kind);
+  place.append(banner);
+  banner.scrollIntoView({ block: "nearest" });
+}
+
+export function clearFailures(): void {
+  for (const banner of document.querySelectorAll("[data-failure]")) banner.remove();
+}
+
+/** `data-quiet` marks what repeats by itself (counts, polling): the live state speaks for it. */
+function quiet(detail: RequestDetail): boolean {
+  return detail.elt?.closest("[data-quiet]") != null;
+}
+
+export function startFailures(): void {
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const detail = (event as CustomEvent<RequestDetail>).detail;
+    // A form that came back with its errors is an answer, not a failure.
+    if (detail.xhr?.status === 422 || (detail.xhr?.status === 409 && detail.xhr.getResponseHeader("HX-Retarget"))) {
+      detail.shouldSwap = true;
+      detail.isError = false;
+    }
+    // A fragment that answers with the whole sign-in page: the session is over.
+    const final = detail.xhr?.responseURL ?? "";
+    if (detail.xhr?.status === 200 && /\/sign-in\/(\?|$)/.test(final) && !location.pathname.includes("/sign-in")) {
+      detail.shouldSwap = false;
+      if (!quiet(detail)) showFailure("signed-out");
+    }
+  });
+  document.addEventListener("htmx:responseError", (event) => {
+    const detail = (event as CustomEvent<RequestDetail>).detail;
+    if (!quiet(detail)) showFailure(BY_STATUS[detail.xhr?.status ?? 0] ?? "server");
+  });
+  for (const type of ["htmx:sendError", "htmx:timeout"]) {
+    document.addEventListener(type, (event) => {
+      if (!quiet((event as CustomEvent<RequestDetail>).detail)) showFailure("offline");
+    });
+  }
+  document.addEventListener("htmx:afterRequest", (event) => {
+    const detail = (event as CustomEvent<RequestDetail & { successful?: boolean }>).detail;
+    if (detail.successful && !quiet(detail)) clearFailures();
+  });
+  // The count is asked for once; its other places on the page copy it.
+  document.addEventListener("htmx:afterSwap", (event) => {
+    const source = event.target;
+    if (!(source instanceof HTMLElement) || source.dataset.inboxCount === undefined) return;
+    for (const badge of document.querySelectorAll("[data-inbox-count]")) {
+      if (badge !== source) badge.textContent = source.textContent;
+    }
+  });
+}

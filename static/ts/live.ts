@@ -1,0 +1,257 @@
+// The live socket (screens §3 Push, house §4 "socket gaps").
+//
+// A push is only a hint: {"task": "WI-…", "version": n} or {"resync": true}. Nothing is drawn from it;
+// the page fetches what changed over HTTP. So a lost hint costs time, never truth:
+//   - first the socket is open (subscribed), then the snapshot is fetched (`gl:resync`);
+//   - after every reconnect the snapshot is fetched again;
+//   - while the socket does not open, the page polls every 5 s and says so.
+//
+// Pages use the events, on <body>:
+//   gl:resync         fetch everything again: hx-trigger="gl:resync from:body"
+//   gl:changed        any task changed (at most one per 100 ms): hx-trigger="gl:changed from:body"
+//   gl:task           CustomEvent, detail {task, version}: one per task and newest version
+//   gl:task-<WI-…>    the same, named: hx-trigger="gl:task-WI-app-42 from:body"
+//   gl:live-state     detail {state}: live | reconnecting | polling | offline
+
+import { duration } from "./time";
+
+export type LiveState = "connecting" | "live" | "reconnecting" | "polling" | "offline";
+
+export interface Hint {
+  task?: string;
+  version?: number;
+  resync?: boolean;
+}
+
+export interface Options {
+  address: string;
+  /** Called with each hint that is news. */
+  onHint: (task: string, version: number) => void;
+  /** Called when everything has to be fetched again. */
+  onResync: () => void;
+  onState: (state: LiveState) => void;
+  socket?: (address: string) => WebSocket;
+}
+
+const FIRST_DELAY = 500;
+const LONGEST_DELAY = 15_000;
+const FAILURES_UNTIL_POLLING = 3;
+export const POLL_MS = 5_000;
+/** The server sends nothing while nothing happens: a socket that is really dead shows at the next try. */
+const OPEN_TIMEOUT = 8_000;
+
+export class Live {
+  private socket: WebSocket | null = null;
+  private failures = 0;
+  private everOpen = false;
+  private retry: ReturnType<typeof setTimeout> | undefined;
+  private opening: ReturnType<typeof setTimeout> | undefined;
+  private poll: ReturnType<typeof setInterval> | undefined;
+  private stopped = false;
+  private readonly seen = new Map<string, number>();
+  state: LiveState = "connecting";
+
+  constructor(private readonly options: Options) {}
+
+  connect(): void {
+    if (this.stopped || this.socket) return;
+    clearTimeout(this.retry);
+    const socket = this.options.socket?.(this.options.address) ?? new WebSocket(this.options.address);
+    this.socket = socket;
+    this.opening = setTimeout(() => socket.close(), OPEN_TIMEOUT);
+    socket.addEventListener("open", () => this.opened());
+    socket.addEventListener("message", (event) => this.heard(String(event.data)));
+    socket.addEventListener("close", () => this.closed(socket));
+  }
+
+  stop(): void {
+    this.stopped = true;
+    clearTimeout(this.retry);
+    clearTimeout(this.opening);
+    clearInterval(this.poll);
+    this.socket?.close();
+  }
+
+  private opened(): void {
+    clearTimeout(this.opening);
+    this.failures = 0;
+    this.everOpen = true;
+    this.stopPolling();
+    this.say("live");
+    // Subscribed first, then the snapshot: what happened in between is in it or comes as a hint.
+    this.resync();
+  }
+
+  private heard(text: string): void {
+    const hint = parse(text);
+    if (!hint) return;
+    if (hint.resync) return this.resync();
+    if (typeof hint.task !== "string" || typeof hint.version !== "number") return;
+    // Hints may overtake each other: an older one than seen is no news.
+    if ((this.seen.get(hint.task) ?? -1) >= hint.version) return;
+    this.seen.set(hint.task, hint.version);
+    this.options.onHint(hint.task, hint.version);
+  }
+
+  private resync(): void {
+    this.seen.clear();
+    this.options.onResync();
+  }
+
+  private closed(socket: WebSocket): void {
+    if (this.socket !== socket) return;
+    clearTimeout(this.opening);
+    this.socket = null;
+    if (this.stopped) return;
+    this.failures += 1;
+    if (!navigator.onLine) this.say("offline");
+    else if (this.failures >= FAILURES_UNTIL_POLLING) this.say("polling");
+    else this.say(this.everOpen ? "reconnecting" : "connecting");
+    if (this.failures >= FAILURES_UNTIL_POLLING) this.startPolling();
+    this.retry = setTimeout(() => this.connect(), backOff(this.failures));
+  }
+
+  /** The network came back, or the page came to the front: no reason to wait. */
+  wake(): void {
+    if (this.socket || this.stopped) return;
+    this.connect();
+  }
+
+  private startPolling(): void {
+    this.poll ??= setInterval(() => {
+      if (!document.hidden) this.options.onResync();
+    }, POLL_MS);
+  }
+
+  private stopPolling(): void {
+    clearInterval(this.poll);
+    this.poll = undefined;
+  }
+
+  private say(state: LiveState): void {
+    this.state = state;
+    this.options.onState(state);
+  }
+}
+
+function parse(text: string): Hint | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Hint) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Doubles from half a second to 15 s, with jitter, so that a restart is not answered by all at once. */
+export function backOff(failures: number, random: () => number = Math.random): number {
+  const full = Math.min(FIRST_DELAY * 2 ** (failures - 1), LONGEST_DELAY);
+  return full / 2 + (full / 2) * random();
+}
+
+export function liveAddress(data: DOMStringMap, at: Location): string {
+  const query = new URLSearchParams({ project: data.liveProject ?? "" });
+  if (data.liveLine) query.set("line", data.liveLine);
+  if (data.liveTask) query.set("task", data.liveTask);
+  const scheme = at.protocol === "https:" ? "wss:" : "ws:";
+  const prefix = data.livePath ?? "/live/";
+  return `${scheme}//${at.host}${prefix}?${query}`;
+}
+
+const CHANGED_MS = 100;
+
+/** Connects where the page asks for it (`<body data-live-project=…>`). */
+export function startLive(): void {
+  const { body } = document;
+  if (!body.dataset.liveProject) return;
+  const view = new StateView();
+  let waiting: ReturnType<typeof setTimeout> | undefined;
+  const changed = (): void => {
+    view.updated();
+    // Many hints in a burst cost one request.
+    waiting ??= setTimeout(() => {
+      waiting = undefined;
+      send("gl:changed");
+    }, CHANGED_MS);
+  };
+  const live = new Live({
+    address: liveAddress(body.dataset, location),
+    onHint: (task, version) => {
+      send("gl:task", { task, version });
+      send(`gl:task-${task}`, { task, version });
+      changed();
+    },
+    onResync: () => {
+      send("gl:resync");
+      changed();
+    },
+    onState: (state) => {
+      view.show(state);
+      send("gl:live-state", { state });
+    },
+  });
+  window.addEventListener("online", () => live.wake());
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) live.wake();
+  });
+  window.addEventListener("pagehide", (event) => {
+    if (!event.persisted) live.stop();
+  });
+  live.connect();
+}
+
+function send(name: string, detail?: unknown): void {
+  document.body.dispatchEvent(new CustomEvent(name, { detail }));
+}
+
+const WORDS: Record<LiveState, string> = {
+  connecting: "connecting",
+  live: "live",
+  reconnecting: "reconnecting",
+  polling: "polling",
+  offline: "offline",
+};
+
+/** Keeps every `[data-live-state]` true: the word, and how old what is shown is. */
+class StateView {
+  private state: LiveState = "connecting";
+  private last = Date.now();
+
+  constructor() {
+    setInterval(() => this.note(), 1000);
+  }
+
+  updated(): void {
+    this.last = Date.now();
+    this.note();
+  }
+
+  show(state: LiveState): void {
+    this.state = state;
+    for (const element of this.places()) {
+      element.dataset.state = state;
+      const word = element.querySelector(".live-word");
+      if (word) word.textContent = WORDS[state];
+    }
+    this.note();
+  }
+
+  private note(): void {
+    const text = note(this.state, (Date.now() - this.last) / 1000);
+    for (const element of this.places()) {
+      const place = element.querySelector(".live-note");
+      if (place && place.textContent !== text) place.textContent = text;
+    }
+  }
+
+  private places(): NodeListOf<HTMLElement> {
+    return document.querySelectorAll<HTMLElement>("[data-live-state]");
+  }
+}
+
+function note(state: LiveState, age: number): string {
+  const ago = age < 2 ? "now" : `${duration(age)} ago`;
+  if (state === "live") return `changed ${ago}`;
+  if (state === "connecting") return "";
+  return `last update ${ago}`;
+}

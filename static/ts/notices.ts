@@ -1,0 +1,15 @@
+import { each, on } from "./dom";
+
+const TOAST_MS = 6000;
+
+/** Toasts go by themselves unless somebody is on them; banners stay until they are dismissed. */
+export function startNotices(): void {
+  on("click", "[data-dismiss]", (button) => button.closest(".toast, .banner")?.remove());
+  each<HTMLElement>("[data-toast]", (toast) => {
+    const leave = (): void => {
+      if (toast.matches(":hover, :focus-within")) setTimeout(leave, TOAST_MS);
+      else toast.remove();
+    };
+    setTimeout(leave, TOAST_MS);
+  });
+}

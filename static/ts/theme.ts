@@ -1,0 +1,28 @@
+import { on } from "./dom";
+
+/**
+ * The server sets the theme of every page, so nothing flashes. A choice in the user menu shows at
+ * once and is posted; should the post fail, the form is sent the ordinary way, which says why.
+ */
+export function startTheme(): void {
+  on("submit", "form[data-preferences]", (element, event) => {
+    const form = element as HTMLFormElement;
+    const button = event.submitter as HTMLButtonElement | null;
+    if (!button?.name) return;
+    event.preventDefault();
+    show(form, button);
+    const body = new FormData(form, button);
+    fetch(form.action, { method: "POST", body, headers: { "X-Requested-With": "fetch" } })
+      .then((answer) => {
+        if (!answer.ok) form.submit();
+      })
+      .catch(() => form.submit());
+  });
+}
+
+function show(form: HTMLFormElement, button: HTMLButtonElement): void {
+  document.documentElement.dataset[button.name] = button.value;
+  for (const each of form.querySelectorAll<HTMLButtonElement>(`button[name="${button.name}"]`)) {
+    each.setAttribute("aria-checked", String(each === button));
+  }
+}

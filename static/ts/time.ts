@@ -1,0 +1,56 @@
+// Ticking times. The words are those of pipelines/templatetags/gateline.py (duration, relative):
+// tests/design/test_times.py runs both over the same table.
+
+const NBSP = " ";
+
+export function duration(value: number): string {
+  const seconds = Math.trunc(Math.abs(value));
+  const days = Math.floor(seconds / 86400);
+  const hours = Math.floor((seconds % 86400) / 3600);
+  const minutes = Math.floor((seconds % 3600) / 60);
+  const left = seconds % 60;
+  if (days) return units(days, "d", hours, "h");
+  if (hours) return units(hours, "h", minutes, "m");
+  if (minutes) return units(minutes, "m", minutes < 10 ? left : 0, "s");
+  return `${left}${NBSP}s`;
+}
+
+function units(first: number, a: string, second: number, b: string): string {
+  const head = `${first}${NBSP}${a}`;
+  return second ? `${head}${NBSP}${second}${NBSP}${b}` : head;
+}
+
+/** `ahead`: seconds from now, negative for the past. */
+export function relative(ahead: number): string {
+  if (Math.abs(ahead) < 5) return "now";
+  return ahead > 0 ? `in ${duration(ahead)}` : `${duration(ahead)} ago`;
+}
+
+/** The server's clock against this one, so that a wrong clock does not show wrong ages. */
+let skew = 0;
+
+export function setServerTime(header: string | null): void {
+  const server = header ? Date.parse(header) : Number.NaN;
+  // The Date header has whole seconds: smaller differences are no skew.
+  if (!Number.isNaN(server) && Math.abs(server - Date.now()) > 2000) skew = server - Date.now();
+}
+
+function tick(): void {
+  const now = Date.now() + skew;
+  for (const element of document.querySelectorAll<HTMLTimeElement>("time[data-relative], time[data-elapsed]")) {
+    const ahead = (Date.parse(element.dateTime) - now) / 1000;
+    if (Number.isNaN(ahead)) continue;
+    const text = element.dataset.elapsed === undefined ? relative(ahead) : duration(ahead);
+    if (element.textContent !== text) element.textContent = text;
+  }
+}
+
+export function startTimes(): void {
+  setInterval(() => {
+    if (!document.hidden) tick();
+  }, 1000);
+  document.addEventListener("htmx:afterRequest", (event) => {
+    const xhr = (event as CustomEvent<{ xhr?: XMLHttpRequest }>).detail.xhr;
+    if (xhr?.status) setServerTime(xhr.getResponseHeader("Date"));
+  });
+}
