@@ -10,6 +10,7 @@ MODULE = re.compile(
     r"(?:ModuleNotFoundError|ImportError|Error importing plugin)[^\n]*No module named '?([\w.]+)'?"
 )
 PACKAGE = re.compile(r"PackageNotFoundError: No package metadata was found for ([\w.-]+)")
+FIXTURE = re.compile(r"^E\s+(fixture '[^']*' not found|recursive dependency involving fixture)", re.MULTILINE)
 PLUGINS = re.compile(r"Missing required plugins: ([\w., -]+)")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import urllib3
 from dulwich.client import HttpGitClient, HTTPUnauthorized
 from dulwich.errors import GitProtocolError, NotGitRepository
 from dulwich.object_store import peel_sha
+from dulwich.objects import ObjectID
 from dulwich.refs import HEADREF, SYMREF, Ref
 from dulwich.repo import Repo
 
@@ -56,11 +58,13 @@ class Dulwich:
             found = client.get_refs(b"")
             refs = {text(name): text(value) for name, value in found.refs.items() if value}
             want = wanted(peeled(refs), text(found.symrefs.get(HEADREF, b"")), revision)
-            commits = [want.commit] if want.complete else heads(refs)
+            commits = [number(want.commit)] if want.complete else heads(refs)
             depth = 1 if want.complete else None
-            client.fetch(
-                b"", repository, determine_wants=lambda *_a, **_k: [c.encode() for c in commits], depth=depth
-            )
+
+            def wants(refs: Mapping[Ref, ObjectID], depth: int | None = None) -> list[ObjectID]:
+                return commits
+
+            client.fetch(b"", repository, determine_wants=wants, depth=depth)
             return settled(repository, want, refs)
 
 
@@ -74,9 +78,10 @@ def local(repository: Repo, revision: str) -> Wanted:
 def settled(repository: Repo, want: Wanted, refs: dict[str, str]) -> Wanted:
     """`want` with the number of a commit that is in the store: tags followed, short numbers completed."""
     if want.complete:
-        found = [want.commit.encode()] if want.commit.encode() in repository.object_store else []
+        found = [number(want.commit)] if number(want.commit) in repository.object_store else []
     else:
-        found = list(repository.object_store.iter_prefix(want.commit.encode()))
+        near = dict.fromkeys(repository.object_store.iter_prefix(want.commit.encode()))
+        found = [it for it in near if repository.object_store[it].type_name in (b"commit", b"tag")]
     if len(found) != 1:
         raise not_there(want.commit, refs)
     _, target = peel_sha(repository.object_store, found[0])
@@ -90,9 +95,13 @@ def peeled(refs: dict[str, str]) -> dict[str, str]:
     return {name.removesuffix("^{}"): value for name, value in sorted(refs.items())}
 
 
-def heads(refs: dict[str, str]) -> list[str]:
+def heads(refs: dict[str, str]) -> list[ObjectID]:
     kinds = ("refs/heads/", "refs/tags/", "HEAD")
-    return sorted({value for name, value in refs.items() if name.startswith(kinds)})
+    return sorted({number(value) for name, value in refs.items() if name.startswith(kinds)})
+
+
+def number(commit: str) -> ObjectID:
+    return ObjectID(commit.encode())
 
 
 def text(value: bytes | Ref) -> str:

@@ -10,28 +10,37 @@ from xml.etree import ElementTree
 MOST_BYTES = 128 << 20
 
 
+@dataclass(frozen=True)
+class Problem:
+    """A test that failed (`kind` failed) or could not be run (error)."""
+
+    kind: str
+    test: str
+    message: str
+    text: str
+
+
 @dataclass
 class Suite:
-    """`problems` are `(kind, test, message, text)`, kind failed or error; `collection` holds the texts of the errors
-    that kept a test file from being read at all."""
+    """`collection` holds the texts of the errors that kept a test file from being read at all."""
 
     tests: int = 0
     passed: int = 0
     failed: int = 0
     errors: int = 0
     skipped: int = 0
-    problems: list[tuple[str, str, str, str]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
     collection: list[str] = field(default_factory=list)
 
 
-def read(path: Path) -> Suite | None:
-    """The report at `path`; None where there is none, or one that was cut off."""
+def read(path: Path, folder: str) -> Suite | None:
+    """The report at `path`; None where there is none, or one that was cut off. `folder` is taken out of its texts."""
     if not path.is_file() or path.stat().st_size > MOST_BYTES:
         return None
     suite = Suite()
     try:
         for case in cases(path):
-            add(suite, case)
+            add(suite, case, folder)
     except ElementTree.ParseError:
         return None
     return suite
@@ -44,17 +53,16 @@ def cases(path: Path) -> Iterator[ElementTree.Element]:
             element.clear()
 
 
-def add(suite: Suite, case: ElementTree.Element) -> None:
+def add(suite: Suite, case: ElementTree.Element, folder: str) -> None:
     """Count one test. A test that failed and then broke in its tear-down counts once, as failed."""
     suite.tests += 1
     outcomes = {child.tag: child for child in reversed(case)}
-    name = "::".join(part for part in (case.get("classname"), case.get("name")) if part)
     for tag, kind in (("failure", "failed"), ("error", "error")):
         if (found := outcomes.get(tag)) is not None:
-            message, text = found.get("message") or "", found.text or ""
-            suite.problems.append((kind, name, message, text))
-            if message.startswith("collection failure"):
-                suite.collection.append(text)
+            problem = read_problem(kind, case, found, folder)
+            suite.problems.append(problem)
+            if (found.get("message") or "").startswith("collection failure"):
+                suite.collection.append(problem.text)
             suite.failed += kind == "failed"
             suite.errors += kind == "error"
             return
@@ -62,3 +70,11 @@ def add(suite: Suite, case: ElementTree.Element) -> None:
         suite.skipped += 1
     else:
         suite.passed += 1
+
+
+def read_problem(kind: str, case: ElementTree.Element, found: ElementTree.Element, folder: str) -> Problem:
+    """The message is the line that says what went wrong (pytest marks it with an E), else the report's own."""
+    name = "::".join(part for part in (case.get("classname"), case.get("name")) if part)
+    text = (found.text or "").replace(folder, "")
+    marked = [line[2:].strip() for line in text.splitlines() if line.startswith("E ")]
+    return Problem(kind, name, marked[0] if marked else (found.get("message") or text), text)

@@ -43,8 +43,9 @@ def markdown(summary: dict[str, Any]) -> str:
         ("security", "Security"),
     ):
         lines += [f"## {title}", "", plain(stations[name]["summary"]), ""]
-        if comment := stations[name].get("comment"):
-            lines += [plain(comment), ""]
+        lines += [
+            part for line in stations[name].get("comment", "").splitlines() for part in (plain(line), "")
+        ]
         lines += table(stations[name]["output"])
     return "\n".join(lines)
 
