@@ -1,0 +1,73 @@
+"""What a handler gets and gives. Handlers know no engine and no database: (spec, sink) -> outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from pipelines.handlers.isolation import Isolation
+
+NOTHING = Isolation("none")
+# An outcome as of semantics §2, plain JSON.
+Outcome = dict[str, Any]
+
+
+class Sink(Protocol):
+    """Where a running job's text goes."""
+
+    async def write(self, stream: str, data: bytes) -> None:
+        """Bytes that the work wrote to `out` or `err`; waits while the log is behind."""
+
+    async def note(self, text: str) -> None:
+        """A line of Gateline's own."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The folder of one attempt; no other attempt ever works in it."""
+
+    root: Path
+
+    @property
+    def workspace(self) -> Path:
+        """The working folder of the task: HOME, and what snapshots keep."""
+        return self.root / "workspace"
+
+    @property
+    def temporary(self) -> Path:
+        return self.root / "tmp"
+
+    @property
+    def result(self) -> Path:
+        """The result document: beside the working folder, so that no checked-out file can pass for it."""
+        return self.root / "result" / "document.json"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds and bytes. `idle`: without a byte of output. `grace`: between SIGTERM and SIGKILL."""
+
+    idle: float | None = None
+    total: float | None = 3600.0
+    grace: float = 10.0
+    signal_grace: float = 10.0
+    text_bytes: int = 10 * 1024 * 1024
+    document_bytes: int = 10 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One job to do, with every template rendered."""
+
+    kind: str
+    attempt: Attempt
+    argv: tuple[str, ...] = ()
+    prompt: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = "."
+    limits: Limits = Limits()
+    result_document: str = "none"
+    output_keys: tuple[str, ...] = ()
+    isolation: Isolation = NOTHING

@@ -1,0 +1,200 @@
+"""Work of kind `command`: a program with its arguments, never a shell."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipelines.handlers import output
+from pipelines.handlers.base import Outcome, Sink, Spec
+from pipelines.handlers.isolation import CannotIsolate
+from pipelines.handlers.process import CannotStart, Launch, Process
+from pipelines.handlers.text import escaped
+
+NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as a shell has it
+READ_BYTES = 64 * 1024
+SIGNAL_LINE_BYTES = 64 * 1024
+
+
+async def run(spec: Spec, sink: Sink) -> Outcome:
+    """Start the command, stream what it writes, stop it when its time is up, and say how it ended (semantics §2).
+
+    Cancelling the call kills everything that the command started, and returns only then."""
+    began = time.monotonic()
+    try:
+        launch = prepared(spec)
+        async with Process(launch) as process:
+            watch = Watch(spec, sink, process)
+            outcome = await watch.until_the_end()
+    except CannotStart as error:
+        await sink.note(f"[gateline] The command could not be started: {error}")
+        outcome = not_started(spec, str(error))
+    usage = outcome.get("usage")
+    outcome["usage"] = (usage if isinstance(usage, dict) else {}) | {
+        "duration_sec": round(time.monotonic() - began, 3)
+    }
+    return outcome
+
+
+def not_started(spec: Spec, why: str) -> Outcome:
+    return {
+        "result": "failure",
+        "exit_code": NOT_FOUND,
+        "failure_type": "command_not_started",
+        "summary": f"{escaped(spec.argv[0])} could not be started: {why}",
+    }
+
+
+def prepared(spec: Spec) -> Launch:
+    """:raises CannotStart: no such program or folder; the isolation cannot be set up"""
+    cwd = confined(spec)
+    argv = (program(spec, cwd), *spec.argv[1:])
+    try:
+        wrapped = spec.isolation.wrap(argv, spec.attempt.root, cwd)
+    except CannotIsolate as error:
+        raise CannotStart(str(error)) from error
+    if any("\x00" in part for part in (*argv, *spec.env, *spec.env.values())):
+        raise CannotStart("an argument or a variable holds a NUL character")
+    return Launch(
+        wrapped.argv, spec.env, cwd, wrapped.levels, wrapped.no_new_privileges, stdin=spec.prompt is not None
+    )
+
+
+def confined(spec: Spec) -> Path:
+    """The working folder, links resolved, inside the workspace."""
+    workspace = spec.attempt.workspace.resolve()
+    cwd = (workspace / spec.cwd).resolve()
+    if not cwd.is_relative_to(workspace):
+        raise CannotStart(f"the folder {spec.cwd} lies outside the workspace")
+    if not cwd.is_dir():
+        raise CannotStart(f"there is no folder {spec.cwd} in the workspace")
+    return cwd
+
+
+def program(spec: Spec, cwd: Path) -> str:
+    """The program's path: looked up on the station's PATH, or relative to its working folder."""
+    name = spec.argv[0]
+    if "/" in name:
+        found = shutil.which(str(cwd / name))
+    else:
+        found = shutil.which(name, path=spec.env.get("PATH", os.defpath))
+    if found is None:
+        raise CannotStart(f"there is no program {escaped(name)} on this worker")
+    return found
+
+
+@dataclass
+class Watch:
+    """One running command: its streams, its clocks, what it said."""
+
+    spec: Spec
+    sink: Sink
+    process: Process
+    heard_at: float = field(default_factory=time.monotonic)
+    text: bytearray = field(default_factory=bytearray)
+    text_cut: bool = False
+    signals: list[Outcome] = field(default_factory=list)
+    cancelled: str = ""
+    _line: bytearray = field(default_factory=bytearray)
+
+    async def until_the_end(self) -> Outcome:
+        clocks = asyncio.create_task(self._clocks())
+        prompt = asyncio.create_task(self._prompt())
+        try:
+            async with asyncio.TaskGroup() as streams:
+                streams.create_task(self._copy("out", self.process.stdout))
+                streams.create_task(self._copy("err", self.process.stderr))
+            ended = await self.process.wait()
+        finally:
+            for task in (clocks, prompt):
+                task.cancel()
+            await asyncio.gather(clocks, prompt, return_exceptions=True)
+        if ended.survivors:
+            await self.sink.note(f"[gateline] Could not be killed: {ended.survivors}")
+        document = await asyncio.to_thread(
+            output.read_document, self.spec.attempt, self.spec.limits.document_bytes
+        )
+        return self._outcome(ended.code, document)
+
+    async def _copy(self, name: str, stream: asyncio.StreamReader) -> None:
+        while data := await stream.read(READ_BYTES):
+            self.heard_at = time.monotonic()
+            if name == "out":
+                self._keep(data)
+            await self.sink.write(name, data)
+
+    def _keep(self, data: bytes) -> None:
+        room = self.spec.limits.text_bytes - len(self.text)
+        self.text += data[:room]
+        self.text_cut = self.text_cut or len(data) > room
+        *lines, rest = bytes(self._line + data).split(b"\n")
+        self._line = bytearray(rest[:SIGNAL_LINE_BYTES])
+        for line in lines:
+            self._signal(line)
+
+    def _signal(self, line: bytes) -> None:
+        """The first valid signal decides: on abort the command is killed at once, else it has a while to end by itself
+        (semantics §5 step 3)."""
+        signal = output.signal_in(line.decode(errors="replace"))
+        if signal is None:
+            return
+        decided = any(known["verdict"] in output.SIGNALS for known in self.signals)
+        self.signals.append(signal)
+        if decided or signal["verdict"] not in output.SIGNALS:
+            return
+        if signal["verdict"] == "abort":
+            self.process.kill()
+        else:
+            loop = asyncio.get_running_loop()
+            loop.call_later(self.spec.limits.signal_grace, self.process.stop, self.spec.limits.grace)
+
+    async def _clocks(self) -> None:
+        """Stop the command when it was silent, or ran, for too long."""
+        limits, began = self.spec.limits, time.monotonic()
+        while True:
+            dues = [("max_timeout", began + limits.total)] if limits.total else []
+            dues += [("idle_timeout", self.heard_at + limits.idle)] if limits.idle else []
+            if not dues:
+                return
+            reason, due = min(dues, key=lambda one: one[1])
+            if (left := due - time.monotonic()) > 0:
+                await asyncio.sleep(left)
+                continue
+            self.cancelled = reason
+            self.process.stop(limits.grace)
+            seconds = limits.total if reason == "max_timeout" else limits.idle
+            await self.sink.note(f"[gateline] Stopped: {reason} after {seconds:g} s.")
+            return
+
+    async def _prompt(self) -> None:
+        if self.process.stdin is None or self.spec.prompt is None:
+            return
+        try:
+            self.process.stdin.write(self.spec.prompt.encode(errors="backslashreplace"))
+            await self.process.stdin.drain()
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # It does not want to read: its own affair.
+        finally:
+            self.process.stdin.close()
+
+    def _outcome(self, code: int | None, document: output.Document) -> Outcome:
+        outcome: Outcome = dict(document.fields)
+        if self.signals:
+            outcome["signals"] = [*self.signals, *outcome.get("signals", [])]
+        if document.error:
+            outcome["output_error"] = document.error
+        elif "output" not in outcome and self.spec.result_document != "required":
+            found, value = output.from_text(self.text.decode(errors="replace"), self.spec.output_keys)
+            if found:
+                outcome["output"] = value
+        if code is not None:
+            outcome["exit_code"] = code
+        if self.cancelled:
+            outcome["result"], outcome["reason"] = "cancelled", self.cancelled
+        elif code is None:
+            outcome["result"], outcome["failure_type"] = "failure", "supervisor_lost"
+        return outcome

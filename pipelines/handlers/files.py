@@ -1,0 +1,51 @@
+"""Reading what a station left in its folder, without ever following a link out of it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+
+class Refused(Exception):
+    """The path does not name a plain file inside the folder."""
+
+
+@contextmanager
+def opened(root: Path, relative: str) -> Iterator[BinaryIO]:
+    """Open a plain file below `root` for reading. No step of the way may be a link: the station could turn it.
+
+    :raises Refused: absolute, with `..`, through a link, missing, or no plain file
+    """
+    descriptor = _walk(root, _parts(relative))
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Refused(f"{relative} is not a plain file")
+        yield file
+
+
+def _parts(relative: str) -> tuple[str, ...]:
+    path = PurePosixPath(relative)
+    if not relative or "\x00" in relative or path.is_absolute() or ".." in path.parts or not path.parts:
+        raise Refused(f"{relative!r} does not name a file inside the workspace")
+    return path.parts
+
+
+def _walk(root: Path, parts: tuple[str, ...]) -> int:
+    """A descriptor of the last part; O_NONBLOCK so that a pipe cannot hold us up."""
+    here = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for index, part in enumerate(parts):
+            last = index == len(parts) - 1
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | (os.O_NONBLOCK if last else os.O_DIRECTORY)
+            deeper = os.open(part, flags, dir_fd=here)
+            os.close(here)
+            here = deeper
+    except (OSError, ValueError) as error:
+        os.close(here)
+        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        raise Refused(f"{'/'.join(parts)}: {reason}") from error
+    return here

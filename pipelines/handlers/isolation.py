@@ -1,0 +1,156 @@
+"""What stands between a station and the rest of the machine (house §5): an argv prefix, made for one attempt.
+
+`bubblewrap`: a file system of its own (only what is listed), its own processes, its own /tmp. `landlock`: the same
+listing, enforced by the kernel on the machine's own tree. `prefix`: any argv that the administrator set. `none`.
+The network stays: stations fetch repositories."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+LANDLOCK = Path(__file__).with_name("landlock.py")
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")
+# Of /etc only what programs need to find libraries, names and certificates: no shadow, no keys.
+NAMES = """alternatives ca-certificates ca-certificates.conf crypto-policies debian_version fonts gai.conf gitconfig
+    group host.conf hosts ld.so.cache ld.so.conf ld.so.conf.d locale.alias localtime magic mime.types nsswitch.conf
+    os-release passwd pki protocols resolv.conf services ssh/ssh_config ssh/ssh_config.d ssh/ssh_known_hosts ssl
+    timezone"""
+ETC = tuple(f"/etc/{name}" for name in NAMES.split())
+DEVICES = tuple(
+    f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
+)
+# Hidden even where a listed root contains them.
+SECRETS = ".ssh .gnupg .aws .azure .config .docker .kube .netrc .pgpass .git-credentials"
+HOME_SECRETS = tuple(SECRETS.split())
+DISABLE_USERNS = "--disable-userns"
+
+
+class CannotIsolate(Exception):
+    """The isolation that was asked for does not work on this machine."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Of one worker: what every station may read, and what none may see although it lies inside."""
+
+    readable: tuple[Path, ...]
+    hidden: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Wrapped:
+    """argv to start, and the supervisor's settings that go with it."""
+
+    argv: tuple[str, ...]
+    levels: int = 0
+    no_new_privileges: bool = False
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """`name`: bubblewrap, landlock, prefix or none. `prefix`: the administrator's argv, or options of bubblewrap."""
+
+    name: str
+    places: Places = field(default_factory=lambda: Places((), ()))
+    prefix: tuple[str, ...] = ()
+
+    def wrap(self, argv: Sequence[str], attempt: Path, cwd: Path) -> Wrapped:
+        """:param attempt: the attempt's folder, the only place it may write to; its `tmp` is its /tmp"""
+        if self.name == "bubblewrap":
+            return Wrapped((*bubblewrap(self, attempt, cwd), *argv), levels=2)
+        if self.name == "landlock":
+            rules = {
+                "read": [*map(str, without(self.places)), *ETC, "/proc"],
+                "write": [str(attempt), *DEVICES],
+            }
+            return Wrapped((sys.executable, "-I", "-S", str(LANDLOCK), json.dumps(rules), "--", *argv))
+        if self.name == "prefix":
+            return Wrapped((*(filled(part, attempt, cwd) for part in self.prefix), *argv))
+        return Wrapped(tuple(argv), no_new_privileges=True)
+
+
+def filled(part: str, attempt: Path, cwd: Path) -> str:
+    return part.replace("{workspace}", str(attempt)).replace("{cwd}", str(cwd))
+
+
+def bubblewrap(isolation: Isolation, attempt: Path, cwd: Path) -> list[str]:
+    program = shutil.which("bwrap")
+    if program is None:
+        raise CannotIsolate("bwrap is not installed")
+    argv = [program, "--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
+    argv += [
+        "--unshare-cgroup-try",
+        *isolation.prefix,
+        "--cap-drop",
+        "ALL",
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+    ]
+    for place in SYSTEM:
+        argv += system(Path(place))
+    argv += [part for place in ETC for part in ("--ro-bind-try", place, place)]
+    for place in shallow_first(isolation.places.readable):
+        argv += ["--ro-bind-try", str(place), str(place)]
+    for place in isolation.places.hidden:
+        if place.is_dir():
+            argv += ["--tmpfs", str(place)]
+        elif place.exists() and within(place, isolation.places.readable):
+            argv += ["--ro-bind", "/dev/null", str(place)]
+    argv += ["--bind", str(attempt / "tmp"), "/tmp", "--bind", str(attempt), str(attempt)]
+    return [*argv, "--chdir", str(cwd), "--"]
+
+
+def system(place: Path) -> list[str]:
+    """/bin is a link to /usr/bin on most systems, a folder on others."""
+    if place.is_symlink():
+        return ["--symlink", str(place.readlink()), str(place)]
+    return ["--ro-bind-try", str(place), str(place)]
+
+
+def shallow_first(places: Iterable[Path]) -> list[Path]:
+    """So that no later mount covers an earlier one."""
+    return sorted(set(places), key=lambda place: (len(place.parts), place))
+
+
+def within(place: Path, roots: Iterable[Path]) -> bool:
+    return any(place.is_relative_to(root) for root in roots)
+
+
+def without(places: Places) -> list[Path]:
+    """The readable places with the hidden ones cut out: Landlock can only allow. A folder on the way to a hidden one is
+    replaced by its other children, as they are at this moment."""
+    found: list[Path] = []
+    for root in shallow_first((*places.readable, *(Path(place).resolve() for place in SYSTEM))):
+        found += cut(
+            root, [place for place in places.hidden if place.is_relative_to(root) and place.exists()]
+        )
+    return found
+
+
+def cut(root: Path, hidden: Sequence[Path]) -> list[Path]:
+    if not hidden:
+        return [root]
+    if root in hidden:
+        return []
+    found: list[Path] = []
+    for child in sorted(root.iterdir()):
+        found += cut(child, [place for place in hidden if place.is_relative_to(child)])
+    return found
+
+
+def places(readable: Iterable[Path], hidden: Iterable[Path], home: Path) -> Places:
+    """Absolute, by their names and with links resolved. Secrets of `home` are hidden wherever a readable place contains
+    them."""
+    there = [place.absolute() for place in readable if place.exists()]
+    wanted = tuple(dict.fromkeys((*there, *(place.resolve() for place in there))))
+    secret = [place.absolute() for place in (*hidden, *(home / name for name in HOME_SECRETS))]
+    roots = (*wanted, *map(Path, SYSTEM))
+    both = dict.fromkeys((*secret, *(place.resolve() for place in secret)))
+    return Places(wanted, tuple(place for place in both if within(place, roots)))

@@ -1,0 +1,84 @@
+"""What the tests of the working side share: folders and processes that are really there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipelines.handlers.base import Attempt, Limits, Spec
+
+PYTHON = sys.executable
+
+
+class Collected:
+    """A sink that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.out = bytearray()
+        self.err = bytearray()
+        self.notes: list[str] = []
+
+    async def write(self, stream: str, data: bytes) -> None:
+        (self.out if stream == "out" else self.err).extend(data)
+
+    async def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+@pytest.fixture
+def sink() -> Collected:
+    return Collected()
+
+
+@pytest.fixture
+def attempt(tmp_path: Path) -> Attempt:
+    found = Attempt(tmp_path / "attempt")
+    for folder in (found.workspace, found.temporary, found.result.parent):
+        folder.mkdir(parents=True)
+    return found
+
+
+@pytest.fixture
+def spec(attempt: Attempt) -> Callable[..., Spec]:
+    """A command that runs the given Python program."""
+
+    def make(program: str, **more: object) -> Spec:
+        env = {
+            "PATH": os.defpath,
+            "HOME": str(attempt.workspace),
+            "LANG": "C.UTF-8",
+            "GATELINE_RESULT": str(attempt.result),
+        }
+        settings: dict[str, object] = {
+            "kind": "command",
+            "attempt": attempt,
+            "argv": (PYTHON, "-I", "-c", program),
+            "env": env,
+            "limits": Limits(grace=1, signal_grace=1),
+        }
+        return Spec(**(settings | more))  # type: ignore[arg-type]
+
+    return make
+
+
+async def eventually(check: Callable[[], object], seconds: float = 15.0) -> None:
+    """Until `check()` is true; fails when it is not in time."""
+    until = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < until, "it did not happen in time"
+        await asyncio.sleep(0.02)
+
+
+def alive(pid: int) -> bool:
+    """Whether the process is there, and not only as a zombie."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"

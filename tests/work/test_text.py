@@ -1,0 +1,153 @@
+"""What becomes of the bytes that work writes."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipelines.handlers import log
+from pipelines.handlers.log import JobLog
+from pipelines.handlers.text import LONGEST_LINE, MASK, Lines, Masker, escaped
+
+SECRET = "gl_s3cr3t-value"
+
+
+def lines(*pieces: bytes, secrets: tuple[str, ...] = ()) -> list[str]:
+    stream = Lines(Masker(secrets))
+    found = [line for piece in pieces for line in stream.feed(piece)]
+    return found + stream.feed(b"", final=True)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "wanted"),
+    [
+        ((b"one\ntwo\n",), ["one", "two"]),
+        ((b"one\r\ntwo\rthree",), ["one", "two", "three"]),
+        ((b"one\r", b"\ntwo"), ["one", "two"]),
+        ((b"\n\n",), ["", ""]),
+        (("ü".encode()[:1], "ü".encode()[1:] + b"\n"), ["ü"]),
+        ((b"a\x00b\xffc\x1b[1m\x07\n",), ["a\\x00b\\xffc\x1b[1m\\x07"]),
+        ((b"\xed\xa0\x80\n",), ["\\xed\\xa0\\x80"]),
+    ],
+)
+def test_it_cuts_and_escapes_lines(pieces: tuple[bytes, ...], wanted: list[str]) -> None:
+    assert lines(*pieces) == wanted
+
+
+def test_it_breaks_a_line_without_an_end() -> None:
+    found = lines(*[b"x" * 1000] * 40)
+    assert "".join(found) == "x" * 40_000
+    assert max(map(len, found)) <= LONGEST_LINE
+
+
+def test_it_writes_out_lone_surrogates() -> None:
+    assert escaped("a\ud800b\x00") == "a\\ud800b\\x00"
+
+
+@given(st.integers(0, 40), st.lists(st.integers(1, 9), max_size=20))
+@settings(max_examples=60, deadline=None)
+def test_it_masks_a_secret_however_it_is_cut(before: int, cuts: list[int]) -> None:
+    data = f"{'x' * before}{SECRET}{SECRET} end {SECRET[:7]}\n".encode()
+    pieces, at = [], 0
+    for cut in cuts:
+        pieces.append(data[at : at + cut])
+        at += cut
+    assert lines(*pieces, data[at:], secrets=(SECRET,)) == [f"{'x' * before}{MASK}{MASK} end {SECRET[:7]}"]
+
+
+def test_it_masks_each_line_of_a_secret_of_several_lines() -> None:
+    key = "-----BEGIN KEY-----\nabcdefgh\nijklmnop\n-----END KEY-----"
+    found = lines(b"show: ijklmnop\n", key.encode() + b"\n", secrets=(key,))
+    assert found == [f"show: {MASK}", MASK]
+
+
+def test_a_secret_is_masked_across_a_forced_break() -> None:
+    data = b"x" * (LONGEST_LINE - 5) + SECRET.encode() + b"y" * 10
+    assert SECRET[:6] not in "".join(lines(data[:LONGEST_LINE], data[LONGEST_LINE:], secrets=(SECRET,)))
+
+
+class Chunks:
+    def __init__(self, hold: asyncio.Event | None = None) -> None:
+        self.stored: list[str] = []
+        self.hold = hold
+
+    async def store(self, text: str) -> None:
+        if self.hold:
+            await self.hold.wait()
+        self.stored.append(text)
+
+
+async def test_a_log_is_stored_while_the_work_runs() -> None:
+    chunks = Chunks()
+    running = JobLog(chunks.store)
+    await running.write("out", b"first\n")
+    async with asyncio.timeout(5):
+        while not chunks.stored:
+            await asyncio.sleep(0.02)
+    assert chunks.stored[0].endswith("\tfirst\n")
+    await running.write("err", b"second")
+    await running.end()
+    assert [text.partition("\t")[2] for text in chunks.stored] == ["first\n", "second\n"]
+
+
+async def test_each_line_carries_the_seconds_since_the_start() -> None:
+    chunks, now = Chunks(), [100.0]
+    running = JobLog(chunks.store, clock=lambda: now[0])
+    now[0] = 101.25
+    await running.write("out", b"line\twith tab\n")
+    await running.end()
+    assert chunks.stored == ["1.250\tline\twith tab\n"]
+
+
+async def test_chunks_hold_whole_lines_and_stay_small() -> None:
+    chunks = Chunks()
+    running = JobLog(chunks.store)
+    for _ in range(50):
+        await running.write("out", b"".join(b"%04d " % n + b"z" * 95 + b"\n" for n in range(100)))
+    await running.end()
+    assert sum(text.count("\n") for text in chunks.stored) == 5000
+    assert all(text.endswith("\n") and len(text) < 2 * log.CHUNK_BYTES for text in chunks.stored)
+
+
+async def test_a_log_that_grows_too_large_is_cut_and_says_so() -> None:
+    chunks = Chunks()
+    running = JobLog(chunks.store, limit=1000)
+    for _ in range(100):
+        await running.write("out", b"x" * 99 + b"\n")
+    await running.end()
+    text = "".join(chunks.stored)
+    assert len(text) < 2000
+    assert "The log was cut here:" in text.splitlines()[-1]
+
+
+async def test_work_that_writes_faster_than_the_log_is_stored_waits() -> None:
+    gate = asyncio.Event()
+    chunks = Chunks(gate)
+    running = JobLog(chunks.store)
+
+    async def flood() -> None:
+        for _ in range(40):
+            await running.write("out", b"y" * 99_999 + b"\n")
+
+    task = asyncio.create_task(flood())
+    await asyncio.wait([task], timeout=0.5)
+    assert not task.done()
+    gate.set()
+    await asyncio.wait_for(task, 10)
+    await running.end()
+    assert sum(map(len, chunks.stored)) > 3_900_000
+
+
+async def test_what_keeps_a_log_from_being_stored_is_not_silent() -> None:
+    async def broken(text: str) -> None:
+        raise ConnectionError("no database")
+
+    running = JobLog(broken)
+    with pytest.raises(ConnectionError):
+        async with asyncio.timeout(10):
+            while True:
+                await running.write("out", b"z" * 50_000 + b"\n")
+                await asyncio.sleep(0)
