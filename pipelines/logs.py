@@ -1,0 +1,115 @@
+"""Logs of jobs: compressed chunks of whole, time-stamped lines, written while the work runs."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Max
+
+from pipelines.models import Job, LogChunk
+
+
+@dataclass(frozen=True)
+class Line:
+    """`number` counts from 1 within the attempt; `seconds` since the attempt began."""
+
+    number: int
+    seconds: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Lines of one attempt. `next` is the position to ask for next time; `complete`: nothing more will come."""
+
+    lines: tuple[Line, ...]
+    next: int
+    complete: bool
+
+
+@dataclass
+class Writer:
+    """Appends to the log of one attempt. Only its worker writes it, so the counts are kept here."""
+
+    job_id: int
+    attempt: int
+    number: int = 0
+    position: int = 0
+    lines: int = 0
+
+    def append(self, text: str, at: datetime) -> None:
+        """Store one chunk: `text` is whole lines, each `seconds<TAB>text`."""
+        LogChunk.objects.create(
+            job_id=self.job_id,
+            attempt=self.attempt,
+            number=self.number,
+            position=self.position,
+            lines_before=self.lines,
+            data=zlib.compress(text.encode(), 6),
+            at=at,
+        )
+        self.number += 1
+        self.position += len(text.encode())
+        self.lines += text.count("\n")
+
+
+def read(job: Job, attempt: int, position: int = 0, most: int = 64) -> Piece:
+    """The lines from byte `position` on, of `most` chunks at most. A position inside a chunk gives the whole chunk."""
+    chunks = _chunks(job, attempt).filter(position__gte=position).order_by("number")[:most]
+    lines: list[Line] = []
+    following = position
+    count = 0
+    for chunk in chunks:
+        text = _text(chunk)
+        lines += _lines(chunk, text)
+        following = chunk.position + len(text.encode())
+        count += 1
+    ended = job.state == Job.State.DONE or job.attempt > attempt
+    return Piece(tuple(lines), following, ended and count < most)
+
+
+def tail(job: Job, attempt: int, lines: int = 50) -> Piece:
+    """The last `lines` lines."""
+    found: list[Line] = []
+    following = 0
+    for chunk in _chunks(job, attempt).order_by("-number").iterator(chunk_size=4):
+        text = _text(chunk)
+        following = following or chunk.position + len(text.encode())
+        found = [*_lines(chunk, text), *found]
+        if len(found) >= lines:
+            break
+    ended = job.state == Job.State.DONE or job.attempt > attempt
+    return Piece(tuple(found[-lines:]), following, ended)
+
+
+def whole(job: Job, attempt: int) -> Iterator[str]:
+    """The text of an attempt, chunk by chunk, for a download: without the time stamps."""
+    for chunk in _chunks(job, attempt).order_by("number").iterator(chunk_size=16):
+        yield "".join(f"{line.text}\n" for line in _lines(chunk, _text(chunk)))
+
+
+def attempts(job: Job) -> list[int]:
+    """The attempts that wrote something, the newest last."""
+    found = (
+        LogChunk.objects.filter(job=job).values("attempt").annotate(last=Max("number")).order_by("attempt")
+    )
+    return [row["attempt"] for row in found]
+
+
+def _chunks(job: Job, attempt: int):  # type: ignore[no-untyped-def]  # a queryset
+    return LogChunk.objects.filter(job=job, attempt=attempt)
+
+
+def _text(chunk: LogChunk) -> str:
+    return zlib.decompress(bytes(chunk.data)).decode()
+
+
+def _lines(chunk: LogChunk, text: str) -> list[Line]:
+    found = []
+    for number, line in enumerate(text.split("\n")[:-1], start=chunk.lines_before + 1):
+        seconds, _, rest = line.partition("\t")
+        found.append(Line(number, float(seconds), rest))
+    return found
