@@ -55,7 +55,7 @@ def ensure(home: Path, *, durable: bool) -> Layout:
     socket = layout.socket_folder(place.base, account)
     layout.write_record(place, socket=str(socket), user=account.name, durable=durable)
     if not pid_of(place):
-        _bury(place.data)
+        _bury(place.data, socket)
         _start(place, account, found, socket, durable)
     return place
 
@@ -243,17 +243,23 @@ def _pid_file(data: Path) -> tuple[int | None, bool]:
     return pid, len(lines) > 7 and lines[7].strip() == "ready"
 
 
-def _bury(data: Path) -> None:
+def _bury(data: Path, socket: Path) -> None:
     """After a killed postmaster: waits until the processes that it left have gone, since two generations on one data
-    folder would destroy it. Only a pid that lives on as somebody else (or as a zombie) makes postmaster.pid go: for a
+    folder would destroy it. Only a pid that lives on as somebody else (or as a zombie) makes its lock files go: for a
     dead one PostgreSQL's own check is the safer one."""
     if not _wait(lambda: not processes.workers_of(data), 3):
         for pid in processes.workers_of(data):
             os.kill(pid, signal.SIGQUIT)
         _wait(lambda: not processes.workers_of(data), STOP_SECONDS)
-    pid, _ready = _pid_file(data)
-    if pid and _exists(pid):
-        (data / "postmaster.pid").unlink()
+    for lock in (data / "postmaster.pid", socket / f".s.PGSQL.{layout.PORT}.lock"):
+        pid = _first_number(lock)
+        if pid and _exists(pid):
+            lock.unlink()
+
+
+def _first_number(path: Path) -> int | None:
+    first = path.read_text().partition("\n")[0].strip() if path.exists() else ""
+    return int(first) if first.isdigit() else None
 
 
 def _exists(pid: int) -> bool:

@@ -1,0 +1,99 @@
+"""Real processes for the tests of operation: started, watched, killed, and never left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def until(condition: Callable[[], object], seconds: float = 20, what: str = "the condition") -> None:
+    """Polls; an AssertionError after the deadline."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not come true within {seconds} s"
+        time.sleep(0.02)
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+def living_in(folder: Path) -> list[int]:
+    """Every living process whose working folder or command line lies in the folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            words = (entry / "cmdline").read_bytes().decode(errors="replace")
+            place = os.readlink(entry / "cwd")
+        except OSError:
+            continue
+        if (str(folder) in words or place.startswith(str(folder))) and alive(int(entry.name)):
+            found.append(int(entry.name))
+    return found
+
+
+def clean_environment(**more: str) -> dict[str, str]:
+    kept = {
+        name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "GATELINE_ROLE"}
+    }
+    return kept | more
+
+
+USER = """
+import sys
+from pathlib import Path
+from config.embedded.hold import hold
+share = hold(Path(sys.argv[1]), durable=sys.argv[2] == "durable")
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+class ServerUser:
+    """A process that holds a share in the embedded server until it is told to leave."""
+
+    def __init__(self, home: Path, *, durable: bool = False, **environment: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", USER, str(home), "durable" if durable else "throwaway"],
+            cwd=ROOT,
+            env=clean_environment(**environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == "ready\n", "the server did not start"
+
+    def leave(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(30)
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(30)
+
+
+@contextmanager
+def nothing_left(folder: Path) -> Iterator[None]:
+    """Kills what still runs from the folder when the test is over, so that no test disturbs another."""
+    try:
+        yield
+    finally:
+        for pid in living_in(folder):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
