@@ -1,0 +1,65 @@
+"""Evaluations that a decision cannot make itself, and what was answered (semantics §3, agentic and hook)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines.routing import jsontext
+from pipelines.routing.durations import DurationError, seconds
+
+WORDS = {"agentic": ("yes", "no"), "hook": ("pass", "block")}
+HOOK_TIMEOUT = 60
+"""Seconds, where the document does not say."""
+
+
+def key_of(kind: str, payload: Any) -> str:
+    """The same for the same evaluation: timeouts by length, `60s` = 60 = absent."""
+    if kind == "hook" and isinstance(payload, dict):
+        try:
+            timeout = seconds(payload.get("timeout", HOOK_TIMEOUT))
+        except DurationError:
+            timeout = payload["timeout"]
+        payload = {**payload, "timeout": timeout}
+    members = sorted(payload.items()) if isinstance(payload, dict) else payload
+    return f"{kind} {jsontext.dumps(members)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """`payload` as written in the document: `{question}` or `{argv, timeout}`."""
+
+    kind: str
+    payload: dict[str, Any]
+    key: str = field(compare=False, repr=False)
+
+    @classmethod
+    def of(cls, kind: str, payload: dict[str, Any]) -> Evaluation:
+        return cls(kind, payload, key_of(kind, payload))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {self.kind: self.payload}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One entry of the fact `answers`. Any word but the two of its kind is no answer."""
+
+    kind: str
+    payload: Any
+    word: str
+    text: str | None = None
+
+    @property
+    def is_word(self) -> bool:
+        return self.word in WORDS[self.kind]
+
+    def to_dict(self) -> dict[str, Any]:
+        text = {} if self.text is None else {"text": self.text}
+        return {self.kind: self.payload, "answer": self.word, **text}
+
+
+def by_key(answers: Iterable[Answer]) -> dict[str, Answer]:
+    """Of several answers to one evaluation the last counts."""
+    return {key_of(answer.kind, answer.payload): answer for answer in answers}

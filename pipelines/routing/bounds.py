@@ -1,0 +1,31 @@
+"""How every evaluation is bounded, in time and size (semantics §3, last bullet).
+
+- A pattern has at most MAX_PATTERN characters and runs in RE2: time linear in the text, memory capped.
+- A path has at most MAX_PATH characters.
+- One decision looks at no more than MAX_STEPS nodes and operands, whatever paths and data say; one more
+  makes the task stuck with `TransitionEvaluationError`.
+- Values nest at most 100 deep (`values.MAX_DEPTH`), documents are cut by the formats.
+"""
+
+from __future__ import annotations
+
+from pipelines.routing.errors import EvaluationFailed
+
+MAX_PATTERN = 1_000
+MAX_PATH = 1_000
+MAX_STEPS = 250_000
+"""About half a second of work on a slow core."""
+
+
+class Steps:
+    """What is left of the work that one decision may do."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, limit: int = MAX_STEPS) -> None:
+        self.left = limit
+
+    def spend(self, count: int = 1) -> None:
+        self.left -= count
+        if self.left < 0:
+            raise EvaluationFailed(f"the evaluation looks at more than {MAX_STEPS} nodes")

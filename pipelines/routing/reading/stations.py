@@ -1,0 +1,128 @@
+"""Stations, inputs and ends of a document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines.routing.model import BUILT_IN_ENDS, End, Input, Join, Limits, Station
+from pipelines.routing.problems import join
+from pipelines.routing.reading.names import Names, note_twins, read_key, refers
+from pipelines.routing.reading.reader import Reader, quote
+from pipelines.routing.reading.rules import RuleReader
+
+INPUT_TYPES = ("text", "number", "choice", "date", "repository", "file", "secret")
+RESULT_DOCUMENT = ("required", "optional", "none")
+AGGREGATIONS = ("all-pass", "any-pass", "majority-pass", "none")
+DEFAULT_WORK = "manual"
+
+
+class StationReader:
+    def __init__(self, names: Names, rules: RuleReader) -> None:
+        self.names = names
+        self.rules = rules
+
+    def __call__(self, reader: Reader) -> Station:
+        key = read_key(reader)
+        station = Station(
+            key=key,
+            name=reader.text("name", key),
+            work=reader.one("work", read_work) or {"kind": DEFAULT_WORK},
+            output_keys=reader.texts("output_keys"),
+            result_document=reader.choice("result_document", RESULT_DOCUMENT, "none"),
+            limits=reader.one("limits", _limits) or Limits(),
+            labels=reader.texts("labels"),
+            gate=reader.optional_text("gate"),
+            join=reader.one("join", self._join),
+            rules=reader.each("rules", self.rules),
+            extra=reader.object("extra"),
+        )
+        refers(reader, "gate", station.gate, self.names.gates, "gate")
+        if station.gate == "":
+            reader.note("gate", "is empty")
+        reader.done()
+        return station
+
+    def _join(self, reader: Reader) -> Join:
+        wait_for = reader.texts("wait_for")
+        if not wait_for:
+            reader.note("wait_for", "names no station")
+        for index, station in enumerate(wait_for):
+            if station not in self.names.stations:
+                path = join(reader.at("wait_for"), index)
+                reader.problems.note(path, f"the line has no station {quote(station)}")
+        note_twins(reader, "wait_for", wait_for, "the station")
+        found = Join(wait_for, reader.choice("aggregation", AGGREGATIONS, "all-pass"))
+        reader.done()
+        return found
+
+
+def read_work(reader: Reader) -> dict[str, Any]:
+    """The keys of the kinds that exist so far are checked; other kinds keep theirs as they are."""
+    kind = reader.text("kind", required=True, longest=64)
+    check = WORK.get(kind)
+    if check is None:
+        return reader.given
+    check(reader)
+    reader.done()
+    return reader.given
+
+
+def _command(reader: Reader) -> None:
+    reader.texts("argv")
+    if reader.given.get("argv") == []:
+        reader.note("argv", "names no program")
+    for name, value in reader.object("env").items():
+        if type(value) is not str or not name or "=" in name:
+            reader.problems.note(join(reader.at("env"), name), "an environment is names and texts")
+    reader.text("prompt", longest=1_000_000)
+    reader.text("cwd")
+
+
+def _manual(reader: Reader) -> None:
+    reader.text("instructions")
+    note_twins(reader, "form", [field.key for field in reader.each("form", read_input)], "the field")
+
+
+WORK = {"command": _command, "manual": _manual, "noop": lambda reader: None}
+
+
+def _limits(reader: Reader) -> Limits:
+    limits = Limits(
+        idle_timeout=reader.duration("idle_timeout"),
+        max_timeout=reader.duration("max_timeout"),
+        expected=reader.duration("expected"),
+        max_visits=reader.count("max_visits"),
+        max_retries=reader.count("max_retries"),
+    )
+    reader.done()
+    return limits
+
+
+def read_input(reader: Reader) -> Input:
+    found = Input(
+        key=read_key(reader),
+        type=reader.choice("type", INPUT_TYPES, "text"),
+        label=reader.text("label"),
+        help=reader.text("help"),
+        required=reader.flag("required"),
+        choices=reader.texts("choices"),
+        default=reader.raw("default"),
+        has_default=reader.has("default"),
+        extra=reader.object("extra"),
+    )
+    if (found.type == "choice") != bool(found.choices):
+        reader.note("choices", "a choice lists its choices, no other type does")
+    reader.done()
+    return found
+
+
+def read_end(reader: Reader) -> End:
+    key = read_key(reader)
+    kind = reader.choice("kind", tuple(BUILT_IN_ENDS), "completed")
+    if not reader.has("kind"):
+        reader.note("kind", "is missing")
+    elif BUILT_IN_ENDS.get(key, kind) != kind:
+        reader.note("kind", f"the end {quote(key)} exists always and is {BUILT_IN_ENDS[key]}")
+    end = End(key, kind, reader.text("label"), reader.object("extra"))
+    reader.done()
+    return end

@@ -1,0 +1,33 @@
+"""Values as a trace shows them: whole when small, cut when not, so that a trace stays small."""
+
+from __future__ import annotations
+
+from typing import Any
+
+MAX_TEXT = 200
+MAX_MEMBERS = 10
+MAX_NESTING = 3
+
+
+def shown(value: Any, nesting: int = MAX_NESTING) -> Any:
+    """The value itself, or a copy with long texts and lists cut and deep ones left out."""
+    if type(value) is str:
+        return value if len(value) <= MAX_TEXT else value[:MAX_TEXT] + "…"
+    if type(value) is list:
+        return (
+            _members([shown(m, nesting - 1) for m in value[:MAX_MEMBERS]], len(value)) if nesting else "[…]"
+        )
+    if type(value) is dict:
+        return _pairs(value, nesting) if nesting else "{…}"
+    return value
+
+
+def _members(members: list[Any], total: int) -> list[Any]:
+    return members if total <= MAX_MEMBERS else [*members, f"… {total - MAX_MEMBERS} more"]
+
+
+def _pairs(value: dict[str, Any], nesting: int) -> dict[str, Any]:
+    pairs = {shown(k): shown(m, nesting - 1) for k, m in list(value.items())[:MAX_MEMBERS]}
+    if len(value) > MAX_MEMBERS:
+        pairs["…"] = f"{len(value) - MAX_MEMBERS} more"
+    return pairs

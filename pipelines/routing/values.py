@@ -1,0 +1,160 @@
+"""Plain JSON values, and how conditions compare them (semantics §3, Equality and Order).
+
+A value is None, bool, int, float, Decimal, str, list or dict, of exactly these types. A float stands for the
+decimal number that its shortest text says, so 0.1 is 0.1 and 1e23 is 10 ** 23.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from enum import Enum
+from functools import reduce
+from math import isfinite
+from typing import Any, Final
+
+from pipelines.routing import jsontext
+from pipelines.routing.problems import Malformed, join
+
+MAX_DEPTH = 100
+"""Deepest nesting of lists and objects in one value (semantics §2)."""
+
+_JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class Absent(Enum):
+    MISSING = "missing"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+MISSING: Final = Absent.MISSING
+"""There is no value here, which is not the same as null."""
+
+KINDS: Final = {
+    type(None): "null",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    Decimal: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
+TYPES: Final = ("null", "boolean", "number", "string", "array", "object")
+
+
+def kind(value: Any) -> str:
+    """One of TYPES."""
+    return KINDS[type(value)]
+
+
+def exact(value: Any) -> int | Decimal:
+    """A number of any of the three types as one that compares without rounding."""
+    return Decimal(repr(value)) if type(value) is float else value
+
+
+def is_number(value: Any) -> bool:
+    return KINDS.get(type(value)) == "number"
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Strict by type: true ≠ 1, 0 = 0.0, lists and objects deeply."""
+    a, b = type(left), type(right)
+    if a is str or b is str:
+        return a is b and bool(left == right)
+    if a is bool or b is bool or left is None or right is None:
+        return left is right
+    if a is list or b is list:
+        return a is b and len(left) == len(right) and all(map(equal, left, right))
+    if a is dict or b is dict:
+        return a is b and left.keys() == right.keys() and all(equal(left[k], right[k]) for k in left)
+    return bool(left == right) if a is b else exact(left) == exact(right)
+
+
+def less(left: Any, right: Any) -> bool:
+    """Order is for numbers only, else false."""
+    return is_number(left) and is_number(right) and exact(left) < exact(right)
+
+
+def contains(whole: Any, part: Any) -> bool:
+    """Substring of a string, element of a list."""
+    if type(whole) is str:
+        return type(part) is str and part in whole
+    return type(whole) is list and any(equal(member, part) for member in whole)
+
+
+def number_in(text: str) -> int | Decimal | None:
+    """The number that a text says, if, stripped of white space, it is a JSON number."""
+    stripped = text.strip()
+    if not _JSON_NUMBER.match(stripped):
+        return None
+    try:
+        return exact(jsontext.number(stripped))
+    except jsontext.JsonTextError:
+        return None
+
+
+def size(value: Any) -> int:
+    """How many nodes a value has."""
+    if type(value) is list:
+        return 1 + sum(map(size, value))
+    if type(value) is dict:
+        return 1 + sum(map(size, value.values()))
+    return 1
+
+
+def check(value: Any, path: str) -> None:
+    """Refuse what no JSON store can hold. Raises Malformed with the place (semantics §2, last line)."""
+    trail: list[str | int] = []
+    message = _fault(value, trail)
+    if message:
+        raise Malformed(reduce(join, trail, path), message)
+
+
+def fault_in_text(text: str) -> str:
+    """Why a text cannot be stored, or nothing."""
+    found = _UNSTORABLE.search(text)
+    if not found:
+        return ""
+    what = "a NUL character" if found.group() == "\x00" else "half of a surrogate pair"
+    return f"the text holds {what} at position {found.start()}"
+
+
+def _fault(value: Any, trail: list[str | int]) -> str:
+    """What is wrong with a value, leaving in `trail` the way to it; the trail is written only on the way."""
+    is_a = type(value)
+    if is_a is str:
+        return fault_in_text(value)
+    if is_a is not dict and is_a is not list:
+        return _fault_in_leaf(value)
+    if len(trail) >= MAX_DEPTH:
+        return f"nested deeper than {MAX_DEPTH}"
+    for step, member in value.items() if is_a is dict else enumerate(value):
+        message = _fault_in_key(step) or _deeper(step, member, trail)
+        if message:
+            return message
+    return ""
+
+
+def _deeper(step: str | int, member: Any, trail: list[str | int]) -> str:
+    trail.append(step)
+    message = _fault(member, trail)
+    if not message:
+        trail.pop()
+    return message
+
+
+def _fault_in_leaf(value: Any) -> str:
+    if type(value) not in KINDS:
+        return f"not a JSON value: {type(value).__name__}"
+    finite = value.is_finite() if type(value) is Decimal else type(value) is not float or isfinite(value)
+    return "" if finite else "not a number that JSON knows (NaN or Infinity)"
+
+
+def _fault_in_key(step: Any) -> str:
+    if type(step) is int:
+        return ""
+    return fault_in_text(step) if type(step) is str else f"keys are text, not {type(step).__name__}"
