@@ -59,6 +59,19 @@ STATUSES: Mapping[str, Look] = {
 }
 
 
+STATION_WORDS: Mapping[str, Promise] = {
+    "command": gettext_lazy("Command"),
+    "chat": gettext_lazy("Chat"),
+    "route": gettext_lazy("Route"),
+    "tools": gettext_lazy("Tools"),
+    "http": gettext_lazy("HTTP"),
+    "runner": gettext_lazy("Runner"),
+    "manual": gettext_lazy("Manual"),
+    "hook": gettext_lazy("Hook"),
+    "noop": gettext_lazy("No-op"),
+}
+
+
 # --- Assets of the Vite build -------------------------------------------------------------------
 
 
@@ -124,7 +137,7 @@ def icon(name: str, size: int = 16, label: str = "", css: str = "") -> SafeStrin
     css_class = " ".join(part for part in ("icon", f"icon-{size}" if size != 16 else "", css) if part)
     said = format_html('role="img" aria-label="{}"', label) if label else mark_safe('aria-hidden="true"')
     return format_html(
-        '<svg class="{}" viewBox="0 0 24 24" width="{}" height="{}" focusable="false" {}><use href="{}#{}"></use></svg>',
+        '<svg class="{}" viewBox="0 0 24 24" width="{}" height="{}" {}><use href="{}#{}"></use></svg>',
         css_class, size, size, said, _asset("static/icons.json"), name,
     )  # fmt: skip
 
@@ -141,6 +154,11 @@ def status(value: str) -> Look:
 @register.filter
 def station_icon(kind: str) -> str:
     return _known(f"station-{kind}", "station-other")
+
+
+@register.filter
+def station_word(kind: str) -> str | Promise:
+    return STATION_WORDS.get(str(kind), str(kind))
 
 
 @register.filter

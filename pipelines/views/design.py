@@ -58,6 +58,7 @@ def design(request: HttpRequest) -> HttpResponse:
         "diff_lines": DIFF,
         "log_lines": LOG,
         "edges": EDGES,
+        "document": "gateline: 1\nkey: repository-check\n",
     }
     return render(request, "design/page.html", context)
 
@@ -89,14 +90,14 @@ LOG = [
 ]
 # Points of the edges in the graph specimen; the layout of real lines is pipelines/views/graph.
 EDGES = {
-    "start": [[40, 96], [64, 96]],
-    "next": [[176, 96], [216, 96]],
-    "fork_up": [[328, 96], [352, 96], [352, 40], [392, 40]],
-    "fork_on": [[328, 96], [392, 96]],
-    "to_gate": [[504, 96], [536, 96]],
-    "from_gate": [[576, 96], [608, 96]],
-    "up_to_join": [[504, 40], [596, 40], [596, 76]],
-    "finish": [[720, 96], [752, 96]],
-    "dead": [[504, 120], [528, 120], [528, 176], [608, 176]],
-    "loop": [[328, 120], [344, 120], [344, 216], [120, 216], [120, 128]],
+    "start": [[40, 136], [64, 136]],
+    "next": [[176, 136], [216, 136]],
+    "fork_up": [[328, 136], [360, 136], [360, 40], [392, 40]],
+    "fork_on": [[328, 136], [392, 136]],
+    "to_gate": [[504, 136], [536, 136]],
+    "from_gate": [[576, 136], [608, 136]],
+    "up_to_join": [[504, 40], [592, 40], [592, 136], [600, 136]],
+    "finish": [[720, 136], [752, 136]],
+    "dead": [[504, 160], [524, 160], [524, 240], [608, 240]],
+    "loop": [[328, 160], [344, 160], [344, 272], [120, 272], [120, 168]],
 }

@@ -16,6 +16,9 @@ import { startShortcuts } from "./shortcuts";
 import { startTheme } from "./theme";
 import { startTimes } from "./time";
 
+// Every file of css/pages/ is part of the sheet: a page brings its rules without touching a list.
+import.meta.glob("../css/pages/*.css", { eager: true });
+
 startFailures();
 startDialogs();
 startMenus();
