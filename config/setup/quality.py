@@ -16,7 +16,10 @@ CHECKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("types", (str(BIN / "mypy"),)),
     ("import layers", (str(BIN / "lint-imports"),)),
     ("front end: types, design tokens", ("npm", "run", "--silent", "check")),
-    ("unit tests", (str(PYTHON), "-m", "pytest", "-q", "tests/routing")),
+    (
+        "unit tests",
+        (str(PYTHON), "-m", "pytest", "-q", "-p", "no:django", "--confcutdir=tests/routing", "tests/routing"),
+    ),
 )
 
 

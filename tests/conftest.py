@@ -1,0 +1,16 @@
+"""What every test may use. Each file in tests/fixtures is one idea; its names:
+
+database   truncated queues, the invariants after every test that moved a task
+site       `site`: a web process on the test database; `worker`: a worker process beside it
+browser    `page`: a real Chromium that fails the test on script errors and policy violations
+mailbox    `mailbox`: a real SMTP server
+skips      in CI no browser test and no isolation test may be skipped
+"""
+
+pytest_plugins = [
+    "tests.fixtures.database",
+    "tests.fixtures.site",
+    "tests.fixtures.browser",
+    "tests.fixtures.mailbox",
+    "tests.fixtures.skips",
+]
