@@ -1,0 +1,114 @@
+"""The supervisor with real children: started again always, stopped together, never left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.ops.processes import ROOT, alive, clean_environment, living_in, nothing_left, until
+
+SUPERVISOR = """
+import os, sys
+from config.supervisor import Supervisor
+child = [sys.executable, sys.argv[1]]
+Supervisor({"one": [*child, "one"], "two": [*child, "two"]}, environment=os.environ, say=print, tick=lambda: True).run()
+"""
+
+CHILD = """
+import os, pathlib, signal, sys, time
+from config import lifeline
+lifeline.GRACE_SECONDS = 1.0
+lifeline.watch()
+folder, name = pathlib.Path(sys.argv[0]).parent, sys.argv[1]
+if (folder / "stubborn").exists():
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+(folder / f"{name}.{os.getpid()}").touch()
+while not (folder / f"leave-{name}").exists():
+    time.sleep(0.02)
+(folder / f"leave-{name}").unlink()
+"""
+
+Start = Callable[[], subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    (tmp_path / "child.py").write_text(CHILD)
+    with ExitStack() as stack:
+        stack.enter_context(nothing_left(tmp_path))
+
+        def go() -> subprocess.Popen[bytes]:
+            process = subprocess.Popen(
+                [sys.executable, "-c", SUPERVISOR, str(tmp_path / "child.py")],
+                cwd=ROOT,
+                env=clean_environment(PYTHONPATH=str(ROOT)),
+                stdout=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+            until(lambda: pids(tmp_path, "one") and pids(tmp_path, "two"), what="both children")
+            return process
+
+        yield go
+
+
+def pids(folder: Path, name: str) -> list[int]:
+    return [int(path.suffix[1:]) for path in folder.glob(f"{name}.*")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_one_signal_ends_it_and_its_children(start: Start, tmp_path: Path, number: signal.Signals) -> None:
+    process = start()
+    process.send_signal(number)
+    assert process.wait(10) == 0
+    assert not living_in(tmp_path)
+
+
+def test_ctrl_c_of_a_terminal_reaches_the_supervisor_alone(start: Start, tmp_path: Path) -> None:
+    process = start()
+    groups = {os.getpgid(pid) for pid in [*pids(tmp_path, "one"), *pids(tmp_path, "two")]}
+    assert os.getpgid(process.pid) not in groups
+
+
+def test_a_child_that_leaves_with_0_is_started_again(start: Start, tmp_path: Path) -> None:
+    start()
+    (tmp_path / "leave-one").touch()
+    until(lambda: len(pids(tmp_path, "one")) == 2, what="the second start")
+    assert len(pids(tmp_path, "two")) == 1
+
+
+def test_a_killed_child_is_started_again(start: Start, tmp_path: Path) -> None:
+    start()
+    os.kill(pids(tmp_path, "two")[0], signal.SIGKILL)
+    until(lambda: len(pids(tmp_path, "two")) == 2, what="the second start")
+
+
+def test_the_children_of_a_killed_supervisor_end(start: Start, tmp_path: Path) -> None:
+    process = start()
+    process.kill()
+    until(lambda: not living_in(tmp_path), what="the end of the children")
+
+
+def test_even_a_child_that_ignores_the_request_ends_with_its_supervisor(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "stubborn").touch()
+    process = start()
+    process.kill()
+    until(lambda: not living_in(tmp_path), what="the end of the children")
+
+
+def test_a_second_ctrl_c_does_not_wait(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "stubborn").touch()
+    process = start()
+    process.send_signal(signal.SIGINT)
+    until(lambda: all(map(alive, pids(tmp_path, "one"))))
+    process.send_signal(signal.SIGINT)
+    assert process.wait(5) == 0
+    assert not living_in(tmp_path)
