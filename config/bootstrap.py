@@ -29,7 +29,7 @@ def take_another():
             subprocess.check_output([name, "-c", ""], stderr=subprocess.STDOUT)
         except (OSError, subprocess.CalledProcessError):
             continue
-        os.execvp(name, [name] + sys.argv)  # noqa: RUF005
+        os.execvp(name, [name] + sys.argv)
     sys.stderr.write(
         "Gateline needs Python %d.%d to %d.%d; %s is Python %d.%d.\n"  # noqa: UP031
         "Install one of them, or name it: make run PYTHON=/path/to/python3.13\n"
