@@ -1,207 +1,41 @@
-"""The closed algebra of conditions, as data (semantics §3).
-
-A condition is one of the frozen classes below; `reading.conditions` makes them from a document, `holds` asks
-whether one is true of a `View`. Nothing here reads a clock, a file or a network.
-"""
+"""The door to conditions: the algebra as data, whether one holds, and what it says in words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
-
-from pipelines.routing import operators
-from pipelines.routing.answers import Answer, Evaluation
-from pipelines.routing.bounds import Steps
-from pipelines.routing.errors import NotAnswered, OutputUnreadable
-from pipelines.routing.paths import Path
-from pipelines.routing.saw import shown
-from pipelines.routing.values import MISSING, number_in, size
-
-
-@dataclass(slots=True)
-class View:
-    """What a condition can see: the outcome (or what a forced route makes of it) and the facts of the task.
-
-    `document` is what paths read: the output, or the context overlaid by it; MISSING if there is none.
-    `saw` and `text` are written while conditions are asked: the operands reached with their values, and the
-    text of the last answered evaluation that was reached.
-    """
-
-    result: str
-    verdict: str
-    eval: str
-    failure_type: str | None
-    document: Any
-    unreadable: bool
-    edges: Mapping[str, int]
-    answers: Mapping[str, Answer]
-    steps: Steps
-    saw: list[Any] = field(default_factory=list)
-    text: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Always:
-    def test(self, view: View) -> bool:
-        return True
-
-
-@dataclass(frozen=True, slots=True)
-class ResultIs:
-    """`results` with `any` already spelt out; `words` as written."""
-
-    words: tuple[str, ...]
-    results: frozenset[str]
-
-    def test(self, view: View) -> bool:
-        view.saw.append({"result": view.result})
-        return view.result in self.results
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictIs:
-    words: tuple[str, ...]
-    verdicts: frozenset[str]
-
-    def test(self, view: View) -> bool:
-        view.saw.append({"verdict": view.verdict})
-        return view.verdict in self.verdicts
-
-
-@dataclass(frozen=True, slots=True)
-class FailureTypeIs:
-    types: tuple[str, ...]
-
-    def test(self, view: View) -> bool:
-        view.saw.append({"failure_type": view.failure_type})
-        return view.failure_type in self.types
-
-
-@dataclass(frozen=True, slots=True)
-class EvalTest:
-    """`bounds` is the parsed value of a `range`."""
-
-    op: str
-    value: Any
-    bounds: tuple[Any, Any] | None = field(default=None, compare=False, repr=False)
-
-    def test(self, view: View) -> bool:
-        view.saw.append({"eval": shown(view.eval)})
-        if self.bounds is not None:
-            number = number_in(view.eval)
-            return number is not None and self.bounds[0] <= number <= self.bounds[1]
-        value = number_in(view.eval) if self.op in operators.ORDERED else view.eval
-        return value is not None and operators.COMMON[self.op](value, self.value)
-
-
-@dataclass(frozen=True, slots=True)
-class OutputTest:
-    """`of`: some, every, count. `prepared` is the value as the operator wants it (a compiled pattern)."""
-
-    path: Path
-    op: str
-    value: Any = None
-    of: str = "some"
-    prepared: Any = field(default=None, compare=False, repr=False)
-
-    def test(self, view: View) -> bool:
-        if view.unreadable:
-            raise OutputUnreadable
-        view.steps.spend()
-        nodes = self.path.nodes(view.document, view.steps)
-        if self.of == "count":
-            nodes = [len(nodes)]
-        view.saw.append({f"output {self.path.text}": shown(nodes[0] if len(nodes) == 1 else nodes)})
-        return self._of_nodes(nodes, view.steps)
-
-    def _of_nodes(self, nodes: list[Any], steps: Steps) -> bool:
-        if self.op == "missing":
-            return not nodes
-        if self.op == "exists" or not nodes:
-            return bool(nodes)
-        operator = operators.OUTPUT[self.op]
-        if len(nodes) > 1:
-            steps.spend(len(nodes) * size(self.value))
-        tests = (operator(node, self.prepared) for node in nodes)
-        return all(tests) if self.of == "every" else any(tests)
-
-
-@dataclass(frozen=True, slots=True)
-class EdgeTaken:
-    source: str
-    target: str
-    at_least: int
-
-    def test(self, view: View) -> bool:
-        edge = f"{self.source}->{self.target}"
-        taken = view.edges.get(edge, 0)
-        view.saw.append({f"edge {edge}": taken})
-        return taken >= self.at_least
-
-
-@dataclass(frozen=True, slots=True)
-class All:
-    members: tuple[Condition, ...]
-
-    def test(self, view: View) -> bool:
-        return all(member.test(view) for member in self.members)
-
-
-@dataclass(frozen=True, slots=True)
-class AnyOf:
-    members: tuple[Condition, ...]
-
-    def test(self, view: View) -> bool:
-        return any(member.test(view) for member in self.members)
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    inner: Condition
-
-    def test(self, view: View) -> bool:
-        return not self.inner.test(view)
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """An agentic or hook evaluation answered so. Not evaluated here: unknown raises NotAnswered."""
-
-    evaluation: Evaluation
-    answer: str
-
-    def test(self, view: View) -> bool:
-        answer = view.answers.get(self.evaluation.key)
-        if answer is None or not answer.is_word:
-            view.saw.append({self.evaluation.kind: None if answer is None else "unanswered"})
-            raise NotAnswered(self.evaluation.to_dict(), unanswered=answer is not None)
-        view.saw.append({self.evaluation.kind: answer.word})
-        view.text = answer.text
-        return answer.word == self.answer
-
-
-Condition = (
-    Always
-    | ResultIs
-    | VerdictIs
-    | FailureTypeIs
-    | EvalTest
-    | OutputTest
-    | EdgeTaken
-    | All
-    | AnyOf
-    | Not
-    | Answered
+from pipelines.routing.algebra import (
+    All,
+    Always,
+    Answered,
+    AnyOf,
+    Condition,
+    EdgeTaken,
+    EvalTest,
+    FailureTypeIs,
+    Not,
+    OutputTest,
+    ResultIs,
+    VerdictIs,
+    View,
+    holds,
 )
+from pipelines.routing.describe import describe
+from pipelines.routing.reading.conditions import read_condition
 
-
-def holds(condition: Condition, view: View) -> bool:
-    """Whether the condition is true of what the view shows, left to right, stopping when settled.
-
-    Raises EvaluationFailed (OutputUnreadable among them) or NotAnswered, both from `errors`.
-    """
-    return condition.test(view)
-
-
-__all__ = ["MISSING", "Condition", "View", "holds"]
+__all__ = [
+    "All",
+    "Always",
+    "Answered",
+    "AnyOf",
+    "Condition",
+    "EdgeTaken",
+    "EvalTest",
+    "FailureTypeIs",
+    "Not",
+    "OutputTest",
+    "ResultIs",
+    "VerdictIs",
+    "View",
+    "describe",
+    "holds",
+    "read_condition",
+]

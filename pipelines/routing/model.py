@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from pipelines.routing import writing
+from pipelines.routing.algebra import Condition
 from pipelines.routing.checks import Group
-from pipelines.routing.conditions import Condition
 from pipelines.routing.paths import Path
 from pipelines.routing.policy import Policy
 from pipelines.routing.problems import Problem

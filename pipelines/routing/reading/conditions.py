@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from pipelines.routing import conditions as algebra
-from pipelines.routing import operators
+from pipelines.routing import algebra, operators
+from pipelines.routing.algebra import Condition
 from pipelines.routing.answers import WORDS, Evaluation
-from pipelines.routing.conditions import Condition
 from pipelines.routing.paths import PathError, compile_path
 from pipelines.routing.problems import join
 from pipelines.routing.reading.reader import Problems, Reader, expected, named, quote

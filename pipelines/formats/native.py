@@ -1,0 +1,153 @@
+"""The native format: the text of a line document, YAML 1.2 or JSON, to plain values and back.
+
+YAML 1.2 core schema: `on`, `no` and `12:30` stay text. Duplicate keys, NUL, lone surrogates, NaN, infinity,
+tags and nesting deeper than 100 are refused with line and column.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.nodes import ScalarNode
+from ruamel.yaml.representer import SafeRepresenter
+
+from pipelines.formats.schema import json_schema
+from pipelines.formats.yamltext import Parsed, TextError, parse, resolves_to_text
+from pipelines.routing import jsontext
+from pipelines.routing.line import DocumentError, Line, Problem, read_line
+from pipelines.routing.problems import Malformed
+from pipelines.routing.values import check
+
+MAX_TEXT = 4 * 1024 * 1024
+"""Characters of a document."""
+
+__all__ = ["MAX_TEXT", "dumps", "json_schema", "loads", "locate", "read"]
+
+
+def loads(text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
+    """The document as plain values. Raises DocumentError with line and column in the problem.
+
+    Unless `exact`, a number that no double holds exactly is refused: stores and browsers would round it.
+    With `exact` it is a `Decimal`.
+    """
+    try:
+        document = _value(_text(text), exact)
+    except (TextError, jsontext.JsonTextError) as error:
+        raise DocumentError([Problem("", error.message, "", error.line, error.column)]) from None
+    if type(document) is not dict:
+        raise DocumentError([Problem("", "a line document is one object", "", 1, 1)])
+    try:
+        check(document, "")
+    except Malformed as error:
+        raise DocumentError([_locate(text, Problem(error.path, error.message))]) from None
+    return document
+
+
+def read(text: str | bytes, *, keep_faulty_rules: bool = False, exact: bool = False) -> Line:
+    """The line that a text says. Raises DocumentError; every problem has its line and column."""
+    document = loads(text, exact=exact)
+    try:
+        return read_line(document, keep_faulty_rules=keep_faulty_rules)
+    except DocumentError as error:
+        raise DocumentError(locate(text, error.problems)) from None
+
+
+def locate(text: str | bytes, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The problems with line and column of their path, or of the nearest part around it that the text has."""
+    parsed = parse(_text(text), exact=True)
+    return tuple(_placed(problem, parsed) for problem in problems)
+
+
+def dumps(document: dict[str, Any]) -> str:
+    """YAML that `loads` reads back to equal values; keys in the order given."""
+    out = io.StringIO()
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Representer = _Representer
+    yaml.default_flow_style = False
+    yaml.allow_unicode = True
+    yaml.width = 110
+    yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
+    yaml.dump(document, out)
+    return out.getvalue()
+
+
+def _text(text: str | bytes) -> str:
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = text.count(b"\n", 0, error.start) + 1
+            column = error.start - text.rfind(b"\n", 0, error.start)
+            raise TextError("the text is not UTF-8", line, column) from None
+    if len(text) > MAX_TEXT:
+        raise TextError(f"the text is longer than {MAX_TEXT} characters", 1, 1)
+    return text
+
+
+def _value(text: str, exact: bool) -> Any:
+    """JSON where it is JSON, else YAML, whose `\\u` escapes do not know surrogate pairs."""
+    if not text.lstrip().startswith("{"):
+        return parse(text, exact=exact).value
+    try:
+        value = jsontext.loads(text)
+    except jsontext.JsonTextError as error:
+        parsed = parse(text, exact=exact)
+        if error.line is None:  # JSON in form, but something in it is refused: NaN
+            raise
+        return parsed.value
+    return parse(text, exact=exact).value if not exact and _has_decimal(value) else value
+
+
+def _has_decimal(value: Any) -> bool:
+    if type(value) is dict:
+        return any(map(_has_decimal, value.values()))
+    return any(map(_has_decimal, value)) if type(value) is list else type(value) is Decimal
+
+
+def _locate(text: str | bytes, problem: Problem) -> Problem:
+    try:
+        return locate(text, [problem])[0]
+    except TextError as error:
+        return replace(problem, line=error.line, column=error.column)
+
+
+def _placed(problem: Problem, parsed: Parsed) -> Problem:
+    line, column = parsed.place(problem.path)
+    return replace(problem, line=line, column=column)
+
+
+class _Representer(SafeRepresenter):
+    """Texts that would read as something else are quoted, by the reading of `yamltext`."""
+
+    def represent_text(self, text: str) -> ScalarNode:
+        if "\n" in text and text.isprintable() is False and _is_block(text):
+            return self.represent_scalar("tag:yaml.org,2002:str", text, style="|")
+        style = None if resolves_to_text(text) else '"'
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+    def represent_number(self, number: Decimal) -> ScalarNode:
+        return self.represent_scalar("tag:yaml.org,2002:float", str(number))
+
+    def represent_double(self, number: float) -> ScalarNode:
+        return self.represent_scalar("tag:yaml.org,2002:float", jsontext.dumps(number))
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _is_block(text: str) -> bool:
+    """Several lines of plain text, which read best as a block."""
+    lines = text.split("\n")
+    return all(line.isprintable() and line == line.rstrip() for line in lines) and not text.startswith(
+        (" ", "\n")
+    )
+
+
+_Representer.add_representer(str, _Representer.represent_text)
+_Representer.add_representer(Decimal, _Representer.represent_number)
+_Representer.add_representer(float, _Representer.represent_double)

@@ -1,0 +1,5 @@
+from typing import Any
+
+
+def json_schema() -> dict[str, Any]:
+    return {}

@@ -1,0 +1,233 @@
+"""YAML 1.2 text to plain values, with the place of every value: built from ruamel's events.
+
+The core schema is resolved here, not by the library, so that what reads as a number is what JSON calls one
+(plus `+1`, `.5`, `1.`, 0o and 0x), exactly. Anchors and aliases work within MAX_NODES; tags are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+from pipelines.routing import jsontext
+from pipelines.routing.problems import join
+from pipelines.routing.values import MAX_DEPTH, fault_in_text
+
+MAX_NODES = 200_000
+"""Values in a document, those that aliases repeat counted every time."""
+
+_NULL = re.compile(r"(?:null|Null|NULL|~|)\Z")
+_BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
+_INT = re.compile(r"[-+]?[0-9]+\Z")
+_BASED = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_NOT_FINITE = re.compile(r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z")
+_TEXT_TAG = "tag:yaml.org,2002:str"
+_STEP = re.compile(r'\[("(?:[^"\\]|\\.)*"|[0-9]+)\]|\.?([^.\[]+)')
+
+Place = tuple[int, int]
+
+
+class TextError(ValueError):
+    """The text is not YAML that Gateline reads; `line` and `column` count from 1."""
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        self.message = message
+        self.line = line
+        self.column = column
+        super().__init__(f"line {line}, column {column}: {message}")
+
+
+@dataclass
+class Parsed:
+    """The value of a text, and where each of its parts stands."""
+
+    value: Any = None
+    places: dict[str, Place] = field(default_factory=dict)
+
+    def place(self, path: str) -> Place:
+        """Where a path stands, or the nearest part around it."""
+        while path and path not in self.places:
+            path = _parent(path)
+        return self.places.get(path, (1, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A built value, how many values it holds and how deep it nests."""
+
+    value: Any
+    size: int = 1
+    height: int = 0
+
+
+def resolves_to_text(plain: str) -> bool:
+    """Whether a plain scalar reads as text."""
+    patterns = (_NULL, _BOOL, _INT, _BASED, _FLOAT, _NOT_FINITE)
+    return not any(pattern.match(plain) for pattern in patterns)
+
+
+def parse(text: str, *, exact: bool) -> Parsed:
+    """Raises TextError. Unless `exact`, numbers that no double holds exactly are refused."""
+    try:
+        return _Builder(text, exact).document()
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        raise TextError(error.problem or error.context or "not YAML", *place) from None
+    except YAMLError as error:
+        raise _unreadable(text, error) from None
+
+
+def _unreadable(text: str, error: YAMLError) -> TextError:
+    """The library's own reader stops at characters that YAML does not allow."""
+    position = getattr(error, "position", 0)
+    line = text.count("\n", 0, position) + 1
+    column = position - text.rfind("\n", 0, position)
+    reason = getattr(error, "reason", None) or str(error)
+    return TextError(f"{reason}", line, column)
+
+
+def _parent(path: str) -> str:
+    steps = list(_STEP.finditer(path))
+    return path[: steps[-1].start()] if steps else ""
+
+
+class _Builder:
+    def __init__(self, text: str, exact: bool) -> None:
+        self.events: Iterator[Any] = iter(YAML(typ="safe", pure=True).parse(text))
+        self.exact = exact
+        self.parsed = Parsed()
+        self.anchors: dict[str, _Node] = {}
+        self.nodes = 0
+
+    def document(self) -> Parsed:
+        next(self.events)
+        start = next(self.events)
+        if isinstance(start, StreamEndEvent):
+            raise TextError("the document is empty", 1, 1)
+        self.parsed.value = self._node(next(self.events), "", 0).value
+        next(self.events)
+        after = next(self.events)
+        if isinstance(after, DocumentStartEvent):
+            raise self._error(after, "a second document begins here; a file holds one")
+        return self.parsed
+
+    def _error(self, event: Any, message: str) -> TextError:
+        return TextError(message, event.start_mark.line + 1, event.start_mark.column + 1)
+
+    def _node(self, event: Any, path: str, depth: int) -> _Node:
+        self.parsed.places.setdefault(path, (event.start_mark.line + 1, event.start_mark.column + 1))
+        node = self._built(event, path, depth)
+        self.nodes += node.size if isinstance(event, AliasEvent) else 1
+        if self.nodes > MAX_NODES:
+            raise self._error(event, f"the document holds more than {MAX_NODES} values")
+        if depth + node.height > MAX_DEPTH:
+            raise self._error(event, f"nested deeper than {MAX_DEPTH}")
+        if event.anchor and not isinstance(event, AliasEvent):
+            self.anchors[event.anchor] = node
+        return node
+
+    def _built(self, event: Any, path: str, depth: int) -> _Node:
+        if isinstance(event, AliasEvent):
+            if event.anchor not in self.anchors:
+                raise self._error(event, f"nothing is anchored as {event.anchor}")
+            return self.anchors[event.anchor]
+        if isinstance(event, ScalarEvent):
+            return _Node(self._scalar(event))
+        if event.tag is not None:
+            raise self._error(event, f"tags are not read: {event.tag}")
+        if depth >= MAX_DEPTH:
+            raise self._error(event, f"nested deeper than {MAX_DEPTH}")
+        if isinstance(event, MappingStartEvent):
+            return self._mapping(path, depth)
+        assert isinstance(event, SequenceStartEvent)
+        return self._sequence(path, depth)
+
+    def _mapping(self, path: str, depth: int) -> _Node:
+        members: dict[str, _Node] = {}
+        while not isinstance(event := next(self.events), MappingEndEvent):
+            key = self._key(event)
+            if key in members:
+                raise self._error(event, f"the key {jsontext.quoted(key)} stands twice in one object")
+            below = join(path, key)
+            self.parsed.places[below] = (event.start_mark.line + 1, event.start_mark.column + 1)
+            members[key] = self._node(next(self.events), below, depth + 1)
+        return _holder({key: node.value for key, node in members.items()}, list(members.values()))
+
+    def _sequence(self, path: str, depth: int) -> _Node:
+        members: list[_Node] = []
+        while not isinstance(event := next(self.events), SequenceEndEvent):
+            members.append(self._node(event, join(path, len(members)), depth + 1))
+        return _holder([node.value for node in members], members)
+
+    def _key(self, event: Any) -> str:
+        if not isinstance(event, ScalarEvent) or type(self._scalar(event)) is not str:
+            raise self._error(event, "keys are text: put it in quotes")
+        return str(event.value)
+
+    def _scalar(self, event: ScalarEvent) -> Any:
+        fault = fault_in_text(event.value)
+        if fault:
+            raise self._error(event, fault)
+        if event.tag not in (None, "!", _TEXT_TAG):
+            raise self._error(event, f"tags are not read: {event.tag}")
+        if event.tag is not None or not event.implicit[0]:
+            return str(event.value)
+        try:
+            value = _plain(event.value)
+        except jsontext.JsonTextError as error:
+            raise self._error(event, error.message) from None
+        if type(value) is Decimal and not self.exact and not _is_whole(value):
+            raise self._error(event, "more digits than a number keeps here; write it as a text, in quotes")
+        return value
+
+
+def _holder(value: Any, members: list[_Node]) -> _Node:
+    size = 1 + sum(node.size for node in members)
+    return _Node(value, size, 1 + max((node.height for node in members), default=0))
+
+
+def _is_whole(value: Decimal) -> bool:
+    """An integer too long for `int`."""
+    return value.as_tuple().exponent == 0
+
+
+def _plain(text: str) -> Any:
+    """A plain scalar by the YAML 1.2 core schema. Raises JsonTextError."""
+    if _NULL.match(text):
+        return None
+    if _BOOL.match(text):
+        return text[0] in "tT"
+    if _NOT_FINITE.match(text):
+        raise jsontext.JsonTextError(f"{text} is not a number that JSON knows")
+    if _BASED.match(text):
+        return int(text, 0)
+    if _INT.match(text) or _FLOAT.match(text):
+        return jsontext.number(_as_json(text))
+    return text
+
+
+def _as_json(text: str) -> str:
+    """A YAML number as JSON writes it: no plus, no leading zeros, digits on both sides of the point."""
+    sign = "-" if text[0] == "-" else ""
+    digits, mark, exponent = text.lstrip("+-").replace("E", "e").partition("e")
+    whole, point, fraction = digits.partition(".")
+    whole = whole.lstrip("0") or "0"
+    return f"{sign}{whole}{f'.{fraction or 0}' if point else ''}{mark}{exponent}"

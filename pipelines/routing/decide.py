@@ -1,0 +1,132 @@
+"""`decide`: from a line and a situation to a decision, steps 3 to 8 of semantics §5.
+
+Pure: the same line and the same situation give the same decision, always. Bounded: see `bounds`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pipelines.routing import checks
+from pipelines.routing.composing import composed
+from pipelines.routing.deciding import gates
+from pipelines.routing.deciding.case import Case, Clock, Route, demanded, fallback
+from pipelines.routing.deciding.matching import Match, first_match
+from pipelines.routing.deciding.policies import on_failure, without_match
+from pipelines.routing.deciding.signals import follow
+from pipelines.routing.deciding.stationgate import after_station_gate
+from pipelines.routing.deciding.targets import Way, arrive, obstacle
+from pipelines.routing.decisions import Decision, Stuck, Wait
+from pipelines.routing.model import ORIGIN, Gate, Line, Rule
+from pipelines.routing.situation import Situation, check_situation
+from pipelines.routing.strategies import ComposeFailed
+from pipelines.routing.values import MISSING
+
+
+def decide(line: Line, situation: Situation, *, clock: Clock | None = None) -> Decision:
+    """The decision with its trace. Raises SituationError where the situation does not fit the line.
+
+    With a clock the trace says how long each rule took; the decision itself never depends on it.
+    """
+    check_situation(line, situation)
+    case = Case(line, situation, clock)
+    step = _begin(case)
+    was_forced = False
+    while isinstance(step, Route):
+        if step.forced and was_forced:
+            step = _loop(case, step)
+        else:
+            was_forced = step.forced
+            step = _take(case, step)
+    return replace(step, trace=tuple(case.trace))
+
+
+def _begin(case: Case) -> Decision | Route:
+    """Steps 3, 4 and 5: what comes before the rules, and with which outcome the rules begin."""
+    signal = case.situation.outcome.signal
+    if signal is not None:
+        return follow(case, signal)
+    why = _blocked(case)
+    if why:
+        case.note("blocked", None, True, why)
+        return fallback()
+    return after_station_gate(case, Route(case.recorded))
+
+
+def _blocked(case: Case) -> str:
+    """Why the outcome takes the fallback (step 4), or nothing."""
+    outcome = case.situation.outcome
+    if case.recorded.standing == "blocked":
+        return "the outcome is blocked"
+    if outcome.blockers:
+        return f"{len(outcome.blockers)} blockers"
+    required = case.station.result_document == "required" and outcome.exit_code == 0
+    if required and (outcome.output is MISSING or outcome.output_error):
+        return "the required result document is missing or invalid"
+    return ""
+
+
+def _take(case: Case, route: Route) -> Decision | Route:
+    """Step 6, and with a match 7 to 9."""
+    if route.seen.standing == "failed" and not case.line.policy.failure_rules:
+        case.note("rules", None, True, "failure_rules: no")
+        return on_failure(case)
+    found = first_match(case, route)
+    if found is None:
+        return without_match(case, route)
+    return _lead(case, route, found) if isinstance(found, Match) else found
+
+
+def _lead(case: Case, route: Route, match: Match) -> Decision | Route:
+    rule = match.rule
+    guards = [case.line.gate(key) for key in rule.gates]
+    against = gates.word_against(case, "rule_gates", guards, rule)
+    if against is not None:
+        return against
+    try:
+        variables = composed(rule.compose, case.composable(route), case.facts.variables, case.steps)
+    except ComposeFailed as failure:
+        case.note("target", rule, "error", f"compose: {failure}")
+        return on_failure(case, rule, "compose_failed")
+    targets = _targets(case, rule)
+    if targets is None:
+        case.note("target", rule, "error", "there is no origin")
+        return Stuck(
+            "NoOrigin", "No rule has brought this task here, so it has no origin to go back to.", rule.id
+        )
+    text = match.text if rule.feedback else None
+    feedback = text if route.reason is None else route.reason
+    way = Way(targets, route.by, rule, takes=True, feedback=feedback, variables=variables)
+    return obstacle(case, way) or _through_gates(case, way, guards) or arrive(case, way)
+
+
+def _targets(case: Case, rule: Rule) -> tuple[str, ...] | None:
+    """The targets with `@origin` resolved; None if there is no origin."""
+    if rule.to != (ORIGIN,):
+        return rule.to
+    origin = case.facts.origin
+    return (origin,) if origin in case.line.stations_by_key else None
+
+
+def _through_gates(case: Case, way: Way, guards: list[Gate]) -> Decision | Route | None:
+    """Step 8: the checks of all gates, then the people of all, asked together. None: through."""
+    actions = [gates.run_checks(case, "rule_gates", gate, way.rule) for gate in guards]
+    worst = checks.worst(actions)
+    if worst == "abort":
+        return gates.failed(way.rule)
+    if worst == "rework":
+        return demanded(way.rule)
+    undecided = [
+        gate.key for gate, action in zip(guards, actions, strict=True) if gates.asks(case, gate, action)
+    ]
+    if not undecided:
+        return None
+    case.note("rule_gates", way.rule, False, f"waits for {', '.join(undecided)}")
+    return Wait("awaiting_review", tuple(undecided), way.targets, way.rule_id)
+
+
+def _loop(case: Case, route: Route) -> Stuck:
+    rule = route.demanded_by
+    case.note("rules", rule, "error", "a second forced route")
+    message = "One decision took a forced route already, and a second one was demanded."
+    return Stuck("ForcedRouteLoop", message, rule.id if rule else None)

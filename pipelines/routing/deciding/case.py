@@ -1,0 +1,114 @@
+"""What one decision works with: the line, the situation, and the trace that it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from pipelines.routing.algebra import View
+from pipelines.routing.answers import by_key
+from pipelines.routing.bounds import Steps
+from pipelines.routing.decisions import Entry
+from pipelines.routing.fields import read_field
+from pipelines.routing.model import Line, Rule, Station
+from pipelines.routing.reported import FORCED, Derived, derive
+from pipelines.routing.situation import Facts, Situation
+from pipelines.routing.values import MISSING
+
+Clock = Callable[[], float]
+"""Seconds from anywhere; only differences count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A walk through the rules of the station, with the outcome as the rules see it.
+
+    `by`: what a target chosen by a rule says it was chosen by. `forced`: demanded by a signal, a gate or the
+    fallback. `demanded_by`: the rule whose gate or compose demanded it; `leave_out`: that rule, if it was its
+    gate. `reason`: a person's, the feedback. `no_output`: output that could not be parsed counts as none.
+    """
+
+    seen: Derived
+    by: str = "rule"
+    forced: bool = False
+    demanded_by: Rule | None = None
+    leave_out: Rule | None = None
+    reason: str | None = None
+    no_output: bool = False
+
+
+def forced(kind: str, by: str) -> Route:
+    """The forced success, failure or blocked route (semantics §5, Forced route)."""
+    return Route(FORCED[kind], by, forced=True, no_output=kind == "blocked")
+
+
+def demanded(rule: Rule | None, reason: str | None = None) -> Route:
+    """The forced failure route that a gate demands: of a station, or of a rule, which is left out."""
+    return replace(forced("failure", "gate"), demanded_by=rule, leave_out=rule, reason=reason)
+
+
+def fallback(rule: Rule | None = None) -> Route:
+    """The forced blocked route; `rule`: whose compose failed."""
+    return replace(forced("blocked", "fallback"), demanded_by=rule)
+
+
+@dataclass
+class Case:
+    line: Line
+    situation: Situation
+    clock: Clock | None = None
+    trace: list[Entry] = field(default_factory=list)
+    steps: Steps = field(default_factory=Steps)
+
+    @cached_property
+    def station(self) -> Station:
+        return self.line.station(self.situation.station)
+
+    @cached_property
+    def recorded(self) -> Derived:
+        """The outcome as reported, with what follows from it."""
+        return derive(self.situation.outcome, self.station.kind)
+
+    @property
+    def facts(self) -> Facts:
+        return self.situation.facts
+
+    def note(
+        self, step: str, rule: Rule | None, result: bool | str, why: str = "", saw: tuple[Any, ...] = ()
+    ) -> None:
+        self.trace.append(Entry(step, rule.id if rule else None, result, saw, why))
+
+    def view(self, route: Route) -> View:
+        """What conditions see on this route."""
+        outcome = self.situation.outcome
+        return View(
+            result=route.seen.result,
+            verdict=route.seen.verdict,
+            eval=route.seen.eval,
+            failure_type=outcome.failure_type,
+            document=self.document,
+            unreadable=bool(outcome.output_error) and not route.no_output,
+            edges=self.facts.edges,
+            answers=by_key(self.facts.answers) if self.facts.answers else {},
+            steps=self.steps,
+        )
+
+    @cached_property
+    def document(self) -> Any:
+        """What paths read: the output, or in scope `merged` the context overlaid by it; MISSING if none."""
+        outcome = self.situation.outcome
+        output = MISSING if outcome.output_error else outcome.output
+        if self.line.policy.condition_scope == "current":
+            return output
+        return {**self.facts.context, **output} if type(output) is dict else dict(self.facts.context)
+
+    def composable(self, route: Route) -> Any:
+        """What `compose` reads: the same, but output that is not JSON has nothing to compose."""
+        unreadable = self.situation.outcome.output_error and not route.no_output
+        return MISSING if unreadable else self.document
+
+    def read_field(self, name: str) -> Any:
+        """A field for a check of a gate."""
+        return read_field(name, self.situation, self.recorded)

@@ -1,0 +1,34 @@
+"""Step 5 of semantics §5: the gate of the station, before any rule is tested."""
+
+from __future__ import annotations
+
+from pipelines.routing.deciding import gates
+from pipelines.routing.deciding.case import Case, Route, demanded
+from pipelines.routing.decisions import Decision, Wait
+
+STEP = "station_gate"
+
+
+def after_station_gate(case: Case, then: Route, *, people_only: bool = False) -> Decision | Route:
+    """`then` if there is no station gate, or the token passes it; else what the gate leads to.
+
+    `people_only`: after a `proceed` signal only the human step is kept, if the gate has one.
+    """
+    if case.station.gate is None:
+        return then
+    gate = case.line.gate(case.station.gate)
+    if people_only and not gate.always_asks:
+        case.note(STEP, None, True, f"{gate.key}: passed by the signal")
+        return then
+    against = gates.word_against(case, STEP, [gate], None)
+    if against is not None:
+        return against
+    action = "proceed" if people_only else gates.run_checks(case, STEP, gate, None)
+    if action == "abort":
+        return gates.failed(None)
+    if action == "rework":
+        return demanded(None)
+    if gates.asks(case, gate, action):
+        case.note(STEP, None, False, f"waits for {gate.key}")
+        return Wait("awaiting_review", (gate.key,))
+    return then
