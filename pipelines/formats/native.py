@@ -79,10 +79,10 @@ def dumps(document: dict[str, Any]) -> str:
 def _text(text: str | bytes) -> str:
     if isinstance(text, bytes):
         try:
-            text = text.decode("utf-8-sig")
+            return _text(text.decode("utf-8-sig"))
         except UnicodeDecodeError as error:
-            line = text.count(b"\n", 0, error.start) + 1
-            column = error.start - text.rfind(b"\n", 0, error.start)
+            before = text[: error.start]
+            line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
             raise TextError("the text is not UTF-8", line, column) from None
     if len(text) > MAX_TEXT:
         raise TextError(f"the text is longer than {MAX_TEXT} characters", 1, 1)

@@ -15,7 +15,7 @@ from pipelines.routing.answers import Answer, Evaluation
 from pipelines.routing.bounds import Steps
 from pipelines.routing.errors import NotAnswered, OutputUnreadable
 from pipelines.routing.paths import Path
-from pipelines.routing.saw import shown
+from pipelines.routing.saw import Seen
 from pipelines.routing.values import number_in, size
 
 
@@ -37,7 +37,7 @@ class View:
     edges: Mapping[str, int]
     answers: Mapping[str, Answer]
     steps: Steps
-    saw: list[Any] = field(default_factory=list)
+    saw: list[Seen] = field(default_factory=list)
     text: str | None = None
 
 
@@ -55,7 +55,7 @@ class ResultIs:
     results: frozenset[str]
 
     def test(self, view: View) -> bool:
-        view.saw.append({"operand": "result", "value": view.result})
+        view.saw.append(Seen("result", view.result))
         return view.result in self.results
 
 
@@ -65,7 +65,7 @@ class VerdictIs:
     verdicts: frozenset[str]
 
     def test(self, view: View) -> bool:
-        view.saw.append({"operand": "verdict", "value": view.verdict})
+        view.saw.append(Seen("verdict", view.verdict))
         return view.verdict in self.verdicts
 
 
@@ -74,7 +74,7 @@ class FailureTypeIs:
     types: tuple[str, ...]
 
     def test(self, view: View) -> bool:
-        view.saw.append({"operand": "failure_type", "value": view.failure_type})
+        view.saw.append(Seen("failure_type", view.failure_type))
         return view.failure_type in self.types
 
 
@@ -87,7 +87,7 @@ class EvalTest:
     bounds: tuple[Any, Any] | None = field(default=None, compare=False, repr=False)
 
     def test(self, view: View) -> bool:
-        view.saw.append({"operand": "eval", "value": shown(view.eval)})
+        view.saw.append(Seen("eval", view.eval))
         if self.bounds is not None:
             number = number_in(view.eval)
             return number is not None and self.bounds[0] <= number <= self.bounds[1]
@@ -110,7 +110,7 @@ class OutputTest:
             raise OutputUnreadable
         view.steps.spend()
         nodes = self.path.nodes(view.document, view.steps)
-        view.saw.append({"operand": "output", "path": self.path.text, "nodes": shown(nodes)})
+        view.saw.append(Seen("output", nodes, self.path.text))
         return self._of_nodes([len(nodes)] if self.of == "count" else nodes, view.steps)
 
     def _of_nodes(self, nodes: list[Any], steps: Steps) -> bool:
@@ -119,8 +119,9 @@ class OutputTest:
         if self.op == "exists" or not nodes:
             return bool(nodes)
         operator = operators.OUTPUT[self.op]
-        if len(nodes) > 1:
-            steps.spend(len(nodes) * size(self.value))
+        if len(nodes) == 1:
+            return operator(nodes[0], self.prepared)
+        steps.spend(len(nodes) * size(self.value))
         tests = (operator(node, self.prepared) for node in nodes)
         return all(tests) if self.of == "every" else any(tests)
 
@@ -134,7 +135,7 @@ class EdgeTaken:
     def test(self, view: View) -> bool:
         edge = f"{self.source}->{self.target}"
         taken = view.edges.get(edge, 0)
-        view.saw.append({"operand": "edge", "path": edge, "value": taken})
+        view.saw.append(Seen("edge", taken, edge))
         return taken >= self.at_least
 
 
@@ -143,7 +144,10 @@ class All:
     members: tuple[Condition, ...]
 
     def test(self, view: View) -> bool:
-        return all(member.test(view) for member in self.members)
+        for member in self.members:  # noqa: SIM110  (a loop is twice as fast as a generator, and this is hot)
+            if not member.test(view):
+                return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +155,10 @@ class AnyOf:
     members: tuple[Condition, ...]
 
     def test(self, view: View) -> bool:
-        return any(member.test(view) for member in self.members)
+        for member in self.members:  # noqa: SIM110
+            if member.test(view):
+                return True
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +180,9 @@ class Answered:
         answer = view.answers.get(self.evaluation.key)
         if answer is None or not answer.is_word:
             word = None if answer is None else "unanswered"
-            view.saw.append({"operand": self.evaluation.kind, "value": word})
+            view.saw.append(Seen(self.evaluation.kind, word))
             raise NotAnswered(self.evaluation.to_dict(), unanswered=answer is not None)
-        view.saw.append({"operand": self.evaluation.kind, "value": answer.word})
+        view.saw.append(Seen(self.evaluation.kind, answer.word))
         view.text = answer.text
         return answer.word == self.answer
 

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from pipelines.routing.checks import Result
+from pipelines.routing.saw import Seen
+
 STEPS = (
     "fence",
     "record",
@@ -27,7 +30,7 @@ class Entry:
     step: str
     rule: str | None
     result: bool | str
-    saw: tuple[Any, ...] = ()
+    saw: tuple[Seen | Result, ...] = ()
     why: str = ""
     took: float | None = field(default=None, compare=False)
 
@@ -37,7 +40,7 @@ class Entry:
             "step": self.step,
             "rule": self.rule,
             "result": self.result,
-            "saw": list(self.saw),
+            "saw": [seen.to_dict() for seen in self.saw],
             "why": self.why,
             **took,
         }

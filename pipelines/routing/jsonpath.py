@@ -94,22 +94,19 @@ def _query(query: JSONPathQuery) -> Finder:
 
 def _singular(selectors: list[JSONPathSelector]) -> Finder:
     """Names and indices only: at most one value, the common case."""
-    steps_in = [s.name if isinstance(s, NameSelector) else s.index for s in selectors]  # type: ignore[attr-defined]
+    steps_in: list[Any] = [s.name if isinstance(s, NameSelector) else s.index for s in selectors]  # type: ignore[attr-defined]
 
     def find(value: Any, root: Any, steps: Steps) -> list[Any]:
         for step in steps_in:
-            if not _has(value, step):
+            if type(value) is dict:
+                if step not in value:  # an index is never a key
+                    return []
+            elif type(value) is not list or type(step) is str or not -len(value) <= step < len(value):
                 return []
             value = value[step]
         return [value]
 
     return find
-
-
-def _has(value: Any, step: str | int) -> bool:
-    if isinstance(step, str):
-        return type(value) is dict and step in value
-    return type(value) is list and -len(value) <= step < len(value)
 
 
 def _chain(segments: list[Finder]) -> Finder:

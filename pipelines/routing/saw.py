@@ -1,12 +1,26 @@
-"""Values as a trace shows them: whole when small, cut when not, so that a trace stays small."""
+"""What an evaluation saw, and how a trace shows it: whole when small, cut when not, so that it stays small."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 MAX_TEXT = 200
 MAX_MEMBERS = 10
 MAX_NESTING = 3
+
+
+class Seen(NamedTuple):
+    """One operand that was reached: `path` for outputs and edges; of an output `value` is the list of nodes."""
+
+    operand: str
+    value: Any
+    path: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        if self.operand == "output":
+            return {"operand": "output", "path": self.path, "nodes": shown(self.value)}
+        path = {} if self.path is None else {"path": self.path}
+        return {"operand": self.operand, **path, "value": shown(self.value)}
 
 
 def shown(value: Any, nesting: int = MAX_NESTING) -> Any:

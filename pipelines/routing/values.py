@@ -76,6 +76,8 @@ def equal(left: Any, right: Any) -> bool:
 
 def less(left: Any, right: Any) -> bool:
     """Order is for numbers only, else false."""
+    if type(left) is int and type(right) is int:
+        return left < right
     return is_number(left) and is_number(right) and exact(left) < exact(right)
 
 

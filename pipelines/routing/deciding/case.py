@@ -10,10 +10,12 @@ from typing import Any
 from pipelines.routing.algebra import View
 from pipelines.routing.answers import by_key
 from pipelines.routing.bounds import Steps
+from pipelines.routing.checks import Result
 from pipelines.routing.decisions import Entry
 from pipelines.routing.fields import read_field
 from pipelines.routing.model import Line, Rule, Station
 from pipelines.routing.reported import FORCED, Derived, derive
+from pipelines.routing.saw import Seen
 from pipelines.routing.situation import Facts, Situation
 from pipelines.routing.values import MISSING
 
@@ -76,7 +78,12 @@ class Case:
         return self.situation.facts
 
     def note(
-        self, step: str, rule: Rule | None, result: bool | str, why: str = "", saw: tuple[Any, ...] = ()
+        self,
+        step: str,
+        rule: Rule | None,
+        result: bool | str,
+        why: str = "",
+        saw: tuple[Seen | Result, ...] = (),
     ) -> None:
         self.trace.append(Entry(step, rule.id if rule else None, result, saw, why))
 

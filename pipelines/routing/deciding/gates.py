@@ -81,9 +81,8 @@ def run_checks(case: Case, step: str, gate: Gate, rule: Rule | None) -> str:
         return "proceed"
     verdict = checks.evaluate(gate.checks, case.read_field)
     action = verdict.action if gate.enforces_checks else "proceed"
-    saw = tuple(result.to_dict() for result in verdict.results)
     note = "" if gate.enforces_checks else ", shown only"
-    case.note(step, rule, action == "proceed", f"{gate.key}: {verdict.action}{note}", saw)
+    case.note(step, rule, action == "proceed", f"{gate.key}: {verdict.action}{note}", verdict.results)
     return action
 
 

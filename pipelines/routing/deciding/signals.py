@@ -11,6 +11,7 @@ from pipelines.routing.deciding.stationgate import after_station_gate
 from pipelines.routing.deciding.targets import Way, arrive, enter, obstacle
 from pipelines.routing.decisions import Decision, Finish, Wait
 from pipelines.routing.model import SIGNAL_RETRIES
+from pipelines.routing.saw import Seen
 
 STEP = "signal"
 
@@ -18,7 +19,7 @@ STEP = "signal"
 def follow(case: Case, signal: Mapping[str, Any]) -> Decision | Route:
     """Where the signal leads: a decision, or the route with which the rules begin."""
     verdict = signal["verdict"]
-    saw = ({key: signal[key] for key in ("verdict", "reason") if signal.get(key) is not None},)
+    saw = tuple(Seen(key, signal[key]) for key in ("verdict", "reason") if signal.get(key) is not None)
     case.note(STEP, None, True, f"the signal says {verdict}", saw)
     if verdict == "abort":
         return Finish("failed", "failed", None, "signal")
