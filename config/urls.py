@@ -17,3 +17,8 @@ if find_spec("pipelines.api"):
 for name in ("reviews.urls", "pipelines.views.urls"):
     if find_spec(name.rpartition(".")[0]) and find_spec(name):
         urlpatterns.append(path("", include(name)))
+
+handler400 = "pipelines.views.errors.bad_request"
+handler403 = "pipelines.views.errors.forbidden"
+handler404 = "pipelines.views.errors.not_found"
+handler500 = "pipelines.views.errors.server_error"

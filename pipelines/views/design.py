@@ -30,17 +30,44 @@ class Panel:
 
     @property
     def key(self) -> str:
-        return f"{self.theme[0]}{self.density[2]}"
+        return f"{self.theme[0]}{self.density[3]}"
 
 
+@dataclass(frozen=True)
+class SamplePerson:
+    theme: str
+    density: str
+    letter_shortcuts: bool
+    is_authenticated: bool = True
+
+    def __str__(self) -> str:
+        return "Requester 1"
+
+
+@dataclass(frozen=True)
+class SampleOwner:
+    key: str = "team"
+
+
+@dataclass(frozen=True)
+class SampleProject:
+    key: str
+    name: str
+    owner: SampleOwner = SampleOwner()
+
+
+SAMPLE_PROJECTS = (SampleProject("app", "app"), SampleProject("web", "web"))
 PANELS = tuple(Panel(theme, density) for density in DENSITIES for theme in THEMES)
 
 
 @require_safe
 def design(request: HttpRequest) -> HttpResponse:
-    """All specimens, or with `?only=name` one of them; 404 outside development."""
+    """All specimens, with `?only=name` one of them, with `?frame=shell` the shell around a specimen; 404 outside
+    development."""
     if not settings.DEBUG:
         raise Http404
+    if request.GET.get("frame") == "shell":
+        return render(request, "design/shell.html", _shell(request))
     only = request.GET.get("only")
     names = [name for name in specimens() if only in (None, "", name)]
     if not names:
@@ -61,6 +88,30 @@ def design(request: HttpRequest) -> HttpResponse:
         "document": "gateline: 1\nkey: repository-check\n",
     }
     return render(request, "design/page.html", context)
+
+
+def _shell(request: HttpRequest) -> dict[str, object]:
+    """Sample content for the shell. Theme, density and single-letter keys can be tried by parameters."""
+    query = request.GET
+    person = SamplePerson(
+        theme=query.get("theme", "system"),
+        density=query.get("density", "comfortable"),
+        letter_shortcuts=query.get("letters") != "off",
+    )
+    return {
+        "user": person,
+        "project": SAMPLE_PROJECTS[0],
+        "projects": SAMPLE_PROJECTS,
+        "section": "lines",
+        "breadcrumb": [
+            {"label": "app", "url": "#"},
+            {"label": "Lines", "url": "#"},
+            {"label": "Repository check"},
+        ],
+        "inbox_count": 3,
+        "rail": query.get("rail") == "on",
+        "live_project": query.get("live", ""),
+    }
 
 
 def specimens() -> list[str]:

@@ -1,0 +1,72 @@
+"""The socket of a page: it carries hints only. Snapshots come over HTTP (house §4)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from channels.db import database_sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from pipelines.live.healing import healer
+from pipelines.live.hints import Row, group_of
+from pipelines.live.seats import Seat, seat_for
+
+NO_LONGER = 4403  # closing code: signed out, or no member any more; the client does not come back
+
+
+class LiveConsumer(AsyncWebsocketConsumer):
+    """`/live/?project=owner/key[&line=key][&task=WI-…]` sends `{"hints": [{"task", "version"}, …]}` and
+    `{"resync": true}`. Whoever may not see the project is refused before the socket is accepted (403)."""
+
+    seat: Seat  # unset until the socket is accepted
+
+    async def connect(self) -> None:
+        seat = await database_sync_to_async(seat_for)(
+            self.scope["user"], self.scope["session"], self.scope["query_string"]
+        )
+        if seat is None:
+            await self.close()
+            return
+        self.seat = seat
+        # Subscribed before it is accepted: the snapshot that the client takes then misses nothing.
+        await self.channel_layer.group_add(group_of(seat.project_id), self.channel_name)
+        await self.accept()
+        healer.join(self)
+
+    async def disconnect(self, code: int) -> None:
+        healer.leave(self)
+        if hasattr(self, "seat"):
+            await self.channel_layer.group_discard(group_of(self.seat.project_id), self.channel_name)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """Nothing is asked over a socket; what a client sends is ignored."""
+
+    # -- from the layer ------------------------------------------------------------------------------------------
+
+    async def live_hints(self, message: dict[str, Any]) -> None:
+        rows = [(line_id, name, seq) for line_id, name, seq in message["hints"]]
+        healer.note(rows)
+        await self.tell(rows)
+
+    async def live_resync(self, message: dict[str, Any]) -> None:
+        await self.resync()
+
+    # -- to the client -------------------------------------------------------------------------------------------
+
+    async def tell(self, rows: list[Row]) -> None:
+        hints = [
+            {"task": name, "version": seq} for line_id, name, seq in rows if self._concerns(line_id, name)
+        ]
+        if hints:
+            await self.send(text_data=json.dumps({"hints": hints}, separators=(",", ":")))
+
+    async def resync(self) -> None:
+        await self.send(text_data='{"resync":true}')
+
+    async def dismiss(self) -> None:
+        healer.leave(self)
+        await self.close(code=NO_LONGER)
+
+    def _concerns(self, line_id: int, name: str) -> bool:
+        return self.seat.line_id in (None, line_id) and self.seat.task in (None, name)

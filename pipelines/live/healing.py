@@ -1,0 +1,140 @@
+"""What repairs the live view: lost hints, lost memberships, ended sessions. One process asks for all of its sockets.
+
+Once per second one query names the tasks that changed lately in the watched projects, and the sockets get a hint for
+those whose version they were not told (house §4). Every two seconds one look-up each for people, memberships and
+sessions closes the sockets that may no longer see.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from channels.db import database_sync_to_async
+from django.db import DatabaseError, connection
+
+from pipelines.live.hints import Row
+from pipelines.live.seats import Seat, entitled
+from pipelines.models import Task
+
+log = logging.getLogger(__name__)
+
+EVERY = 1.0
+SEATS_EVERY = 2  # ticks
+OVERLAP = timedelta(seconds=5)  # a commit becomes visible this much after its changed_at, at most
+MOST = 2_000  # rows; beyond, the sockets are told to take a new snapshot
+
+
+class Socket(Protocol):
+    seat: Seat
+
+    async def tell(self, rows: list[Row]) -> None: ...
+    async def resync(self) -> None: ...
+    async def dismiss(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    project_id: int
+    line_id: int
+    name: str
+    seq: int
+    at: datetime
+
+
+def changed_since(project_ids: Iterable[int], since: datetime | None) -> tuple[datetime, list[Changed]]:
+    """The database's clock now, and what changed after `since` (None: nothing yet, only the clock)."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        now: datetime = cursor.fetchone()[0]
+    if since is None:
+        return now, []
+    rows = (
+        Task.objects.filter(project_id__in=list(project_ids), changed_at__gte=since)
+        .order_by("-changed_at")
+        .values_list("project_id", "line_id", "project__key", "number", "seq", "changed_at")[: MOST + 1]
+    )
+    return now, [Changed(p, line, f"WI-{key}-{number}", seq, at) for p, line, key, number, seq, at in rows]
+
+
+class Healer:
+    """Runs while its process has sockets, on their loop."""
+
+    def __init__(self) -> None:
+        self._sockets: set[Socket] = set()
+        self._told: dict[str, tuple[int, datetime | None]] = {}
+        self._since: datetime | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def join(self, socket: Socket) -> None:
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:  # a test's loop came and went
+            self._sockets, self._task, self._loop = set(), None, loop
+        self._sockets.add(socket)
+        if self._task is None or self._task.done():
+            self._since, self._told = None, {}
+            self._task = loop.create_task(self._run())
+
+    def leave(self, socket: Socket) -> None:
+        self._sockets.discard(socket)
+
+    def note(self, rows: Iterable[Row]) -> None:
+        """These versions have reached the sockets of this process already."""
+        for _, name, seq in rows:
+            known = self._told.get(name)
+            if known is None or known[0] < seq:
+                self._told[name] = (seq, known[1] if known else None)
+
+    async def _run(self) -> None:
+        tick = 0
+        while self._sockets:
+            try:
+                await self.heal()
+                if tick % SEATS_EVERY == 0:
+                    await self.check_seats()
+            except (DatabaseError, OSError) as error:
+                log.warning("live: healing waits: %s", str(error).strip())
+            tick += 1
+            await asyncio.sleep(EVERY)
+
+    async def heal(self) -> None:
+        """One query for all sockets of the process."""
+        projects = {socket.seat.project_id for socket in self._sockets}
+        since = self._since - OVERLAP if self._since else None
+        now, changed = await database_sync_to_async(changed_since)(projects, since)
+        self._since = now
+        if len(changed) > MOST:
+            await asyncio.gather(*(socket.resync() for socket in list(self._sockets)))
+            return
+        news = [one for one in changed if self._told.get(one.name, (0, None))[0] < one.seq]
+        self._remember(changed, now)
+        for project_id in {one.project_id for one in news}:
+            rows = [(one.line_id, one.name, one.seq) for one in news if one.project_id == project_id]
+            await asyncio.gather(
+                *(s.tell(rows) for s in list(self._sockets) if s.seat.project_id == project_id)
+            )
+
+    def _remember(self, changed: list[Changed], now: datetime) -> None:
+        """Keep the versions told of what can still show up in the next looks, and drop the others."""
+        self._told = {
+            name: (seq, at or now)
+            for name, (seq, at) in self._told.items()
+            if at is None or at > now - 4 * OVERLAP
+        }
+        for one in changed:
+            known = self._told.get(one.name, (0, None))[0]
+            self._told[one.name] = (max(known, one.seq), now)
+
+    async def check_seats(self) -> None:
+        """Dismiss the sockets of people who signed out, lost their membership or changed their password."""
+        sockets = list(self._sockets)
+        kept = await database_sync_to_async(entitled)({socket.seat for socket in sockets})
+        await asyncio.gather(*(socket.dismiss() for socket in sockets if socket.seat not in kept))
+
+
+healer = Healer()

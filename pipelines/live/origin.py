@@ -1,0 +1,39 @@
+"""Sockets only for pages of this very origin: cookies do not know ports, so the allowed hosts alone say too little."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[Any]]
+
+
+def same_origin(headers: Collection[tuple[bytes, bytes]], trusted: Collection[str]) -> bool:
+    """Browsers always send an Origin with a socket; without one, or with another's, nothing is told."""
+    found = {name.lower(): value for name, value in headers}
+    origin = found.get(b"origin", b"").decode("latin-1")
+    if origin in trusted:
+        return True
+    host = found.get(b"host", b"").decode("latin-1")
+    return bool(host) and urlsplit(origin).netloc == host
+
+
+class SameOrigin:
+    """Refuses before accept. `trusted`: origins that count as ours behind a proxy that rewrites Host."""
+
+    def __init__(self, app: App, trusted: Collection[str]) -> None:
+        self.app, self.trusted = app, frozenset(trusted)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> Any:
+        if same_origin(scope["headers"], self.trusted):
+            return await self.app(scope, receive, send)
+        return await refuse(scope, receive, send)
+
+
+async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    """Closed before accept: the handshake answers 403."""
+    await send({"type": "websocket.close"})

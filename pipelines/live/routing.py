@@ -1,0 +1,19 @@
+"""The one socket route behind its guards: a host of ours, the same origin, then a signed-in person."""
+
+from __future__ import annotations
+
+from channels.auth import AuthMiddlewareStack
+from channels.routing import URLRouter
+from channels.security.websocket import AllowedHostsOriginValidator
+from django.conf import settings
+from django.urls import path
+
+from pipelines.live.consumer import LiveConsumer
+from pipelines.live.origin import SameOrigin, refuse
+
+urlpatterns = [path("live/", LiveConsumer.as_asgi(), name="live")]
+
+_routes = URLRouter([*urlpatterns, path("<path:_>", refuse)])
+sockets = AllowedHostsOriginValidator(
+    SameOrigin(AuthMiddlewareStack(_routes), trusted=settings.CSRF_TRUSTED_ORIGINS)
+)

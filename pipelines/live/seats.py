@@ -1,0 +1,82 @@
+"""Who may sit at a socket: signed in, a member of the project, and still so later on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs
+
+from django.contrib.auth import HASH_SESSION_KEY
+from django.contrib.sessions.models import Session
+from django.db.models.functions import Now
+from django.utils.crypto import constant_time_compare
+
+from pipelines import access
+from pipelines.errors import NotFound
+from pipelines.models import User
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """One socket's right to hints of one project."""
+
+    user_id: int
+    project_id: int
+    session_key: str
+    session_hash: str
+    line_id: int | None = None
+    task: str | None = None
+
+
+def parse(query: bytes) -> dict[str, str] | None:
+    """`project=owner/key[&line=…][&task=WI-…]`; None when it cannot name anything."""
+    try:
+        values = parse_qs(query.decode("ascii"), max_num_fields=5, errors="strict")
+    except ValueError:
+        return None
+    words = {key: found[-1] for key, found in values.items() if key in {"project", "line", "task"}}
+    if words.get("project", "").count("/") != 1 or any("\0" in word for word in words.values()):
+        return None
+    return words
+
+
+def seat_for(user: Any, session: Mapping[str, Any] | Any, query: bytes) -> Seat | None:
+    """None for whoever is signed out, not a member, or asks for what is not there."""
+    words = parse(query)
+    if words is None or not user.is_authenticated:
+        return None
+    owner, key = words["project"].split("/")
+    try:
+        project = access.get_project(user, owner, key)
+        line = access.get_line(user, owner, key, words["line"]) if "line" in words else None
+        task = access.find_task(user, owner, key, words["task"]) if "task" in words else None
+    except NotFound:
+        return None
+    return Seat(
+        user.pk,
+        project.pk,
+        session.session_key or "",
+        session.get(HASH_SESSION_KEY, ""),
+        line.pk if line else None,
+        task.name if task else None,
+    )
+
+
+def entitled(seats: Collection[Seat]) -> set[Seat]:
+    """Those that still hold, in three queries however many there are."""
+    people = User.objects.filter(id__in={seat.user_id for seat in seats}, is_active=True)
+    hashes = {user.pk: user.get_session_auth_hash() for user in people}
+    members = access.members({seat.user_id for seat in seats}, {seat.project_id for seat in seats})
+    sessions = set(
+        Session.objects.filter(
+            session_key__in={seat.session_key for seat in seats}, expire_date__gt=Now()
+        ).values_list("session_key", flat=True)
+    )
+    return {
+        seat
+        for seat in seats
+        if (seat.user_id, seat.project_id) in members
+        and seat.session_key in sessions
+        and constant_time_compare(hashes.get(seat.user_id, ""), seat.session_hash)
+    }

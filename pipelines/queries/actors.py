@@ -1,0 +1,17 @@
+"""Who works at a station, in the words of its document."""
+
+from __future__ import annotations
+
+from pipelines.routing.line import Station
+
+
+def actor_of(station: Station | None) -> tuple[str, str]:
+    """Kind (which icon) and name: the program of a command, the kind of work of the others."""
+    if station is None:
+        return "system", ""
+    if station.kind == "command":
+        argv = station.work.get("argv") or [""]
+        return "command", str(argv[0]).rsplit("/", 1)[-1]
+    if station.kind == "manual":
+        return "person", ""
+    return ("agent" if station.kind in ("chat", "tools", "route") else "system"), station.kind

@@ -1,0 +1,331 @@
+"""The live board of a line: columns in line order, a card for each position of each task that has not ended."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Q
+
+from pipelines import versions
+from pipelines.models import ENDED, GateVisit, Job, Line, Status, Task, Token, Vote, Word
+from pipelines.queries import log, medians
+from pipelines.queries.actors import actor_of
+from pipelines.queries.words import Sentence, gate_name, waiting
+from pipelines.routing.line import Line as Parsed
+from pipelines.routing.line import Station
+
+PER_COLUMN = 40
+ENDED_SHOWN = 12
+ENDED_HOURS = 24
+MOST = 10_000
+REVIEWED_BY_PEOPLE = (Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD)
+HEAVY = (
+    "task__context",
+    "task__variables",
+    "task__inputs",
+    "task__visits",
+    "task__edges",
+    "task__description",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What the strip and the search field narrow the board to; part of its address."""
+
+    q: str = ""
+    show: str = ""  # running | queued | waiting | stuck | late
+    requester: str = ""  # "me"
+
+
+@dataclass(slots=True)
+class Card:
+    """One position of one task. `since` is when its present state began, `expected` seconds."""
+
+    task: Task
+    token: Token
+    status: str
+    since: datetime
+    expected: float | None
+    run: int = 1
+    attempt: int = 1
+    job: Job | None = None
+    actor: str = ""
+    actor_kind: str = "system"
+    line: str = ""  # last line of the log
+    left: int | None = None  # retries
+    sentence: Sentence | None = None
+    gate: str = ""
+    visit: GateVisit | None = None
+    votes: int = 0
+    needed: int = 1
+    due: datetime | None = None
+    late: bool = False
+    branches: tuple[int, int] | None = None  # alive, all
+
+    @property
+    def key(self) -> str:
+        return f"{self.task.name}.{self.token.pk}"
+
+
+@dataclass(slots=True)
+class Column:
+    """`shape`: station, gate or end. `look` names its icon."""
+
+    shape: str
+    key: str
+    name: str
+    look: str
+    cards: list[Card] = field(default_factory=list)
+    count: int = 0
+    median: float | None = None
+    oldest: datetime | None = None
+    collapsed: bool = False
+    stale: bool = False  # only in an earlier version
+
+    @property
+    def more(self) -> int:
+        return self.count - len(self.cards)
+
+
+@dataclass(slots=True)
+class Board:
+    columns: list[Column]
+    counts: dict[str, int]
+    median: float | None
+    ended: list[Task]
+    ended_count: int
+    version: int
+    filtered: bool
+
+    @property
+    def empty(self) -> bool:
+        return not self.counts["tasks"] and not self.ended_count
+
+
+def board(line: Line, filters: Filters, now: datetime, user_id: int | None = None) -> Board:
+    """`now` is what lateness is measured against."""
+    tokens = _tokens(line, filters, user_id)
+    cards = _cards(tokens, now)
+    counts = _counts(cards)
+    shown = [card for card in cards if _shown(card, filters.show)]
+    columns = _columns(line, shown)
+    for column in columns:
+        _finish(column)
+    ended = Task.objects.filter(line=line, ended_at__gte=now - timedelta(hours=ENDED_HOURS))
+    ended = _narrow(ended, "", filters, user_id).select_related("project").order_by("-ended_at")
+    return Board(
+        columns,
+        counts,
+        medians.of_line(line.pk),
+        list(ended[:ENDED_SHOWN]),
+        ended.count(),
+        sum(card.task.seq for card in cards),
+        bool(filters.q or filters.show or filters.requester),
+    )
+
+
+def _narrow(rows: Any, prefix: str, filters: Filters, user_id: int | None) -> Any:
+    if filters.q:
+        number = filters.q.rpartition("-")[2]
+        found = Q(**{f"{prefix}title__icontains": filters.q})
+        if number.isascii() and number.isdigit() and len(number) < 19:
+            found |= Q(**{f"{prefix}number": int(number)})
+        rows = rows.filter(found)
+    return rows.filter(**{f"{prefix}requester": user_id}) if filters.requester == "me" else rows
+
+
+def _tokens(line: Line, filters: Filters, user_id: int | None) -> list[Token]:
+    alive = Token.objects.filter(task__line=line, forked=False).exclude(status__in=ENDED)
+    narrowed = _narrow(alive, "task__", filters, user_id)
+    return list(narrowed.select_related("task__project").defer(*HEAVY).order_by("entered_at", "pk")[:MOST])
+
+
+def _cards(tokens: Sequence[Token], now: datetime) -> list[Card]:
+    jobs = _last_jobs(token.pk for token in tokens)
+    visits = _open_visits(token for token in tokens if token.status == Status.AWAITING_REVIEW)
+    branches = _branches(tokens)
+    return [_card(token, jobs.get(token.pk), visits.get(token.pk, []), branches, now) for token in tokens]
+
+
+def _last_jobs(token_ids: Iterable[int]) -> dict[int, Job]:
+    jobs = Job.objects.filter(token__in=list(token_ids)).order_by("token_id", "-pk").distinct("token_id")
+    return {job.token_id: job for job in jobs.defer("outcome", "feedback", "report_answer")}
+
+
+def _open_visits(tokens: Iterable[Token]) -> dict[int, list[GateVisit]]:
+    ids = [token.pk for token in tokens]
+    found: defaultdict[int, list[GateVisit]] = defaultdict(list)
+    if ids:
+        visits = GateVisit.objects.filter(token__in=ids, state=GateVisit.State.OPEN).order_by("position")
+        for visit in visits.defer("evidence"):
+            found[visit.token_id].append(visit)
+    return found
+
+
+def _branches(tokens: Sequence[Token]) -> dict[int, tuple[int, int]]:
+    parents = {token.parent_id for token in tokens if token.parent_id}
+    if not parents:
+        return {}
+    found: defaultdict[int, list[bool]] = defaultdict(list)
+    for parent, ended in Token.objects.filter(parent__in=parents).values_list("parent_id", "ended_at"):
+        found[parent].append(ended is None)
+    return {parent: (sum(alive), len(alive)) for parent, alive in found.items()}
+
+
+def _card(
+    token: Token,
+    job: Job | None,
+    visits: list[GateVisit],
+    branches: dict[int, tuple[int, int]],
+    now: datetime,
+) -> Card:
+    parsed = versions.by_id(token.task.pinned_id)
+    station = parsed.stations_by_key.get(token.station)
+    card = Card(token.task, token, token.status, _since(token, job), _expected(station), job=job)
+    card.run = job.visit if job else 1
+    card.attempt = job.attempt if job else 1
+    card.actor_kind, card.actor = actor_of(station)
+    card.sentence = waiting(token, parsed)
+    card.branches = branches.get(token.parent_id or 0)
+    if visits:
+        _at_gate(card, visits, parsed)
+    card.late = _late(card, now)
+    return card
+
+
+def _since(token: Token, job: Job | None) -> datetime:
+    if token.status == Status.RUNNING and job and job.started_at:
+        return job.started_at
+    return token.changed_at if token.status in (Status.STUCK, *REVIEWED_BY_PEOPLE) else token.entered_at
+
+
+def _expected(station: Station | None) -> float | None:
+    return station.limits.expected if station else None
+
+
+def _at_gate(card: Card, visits: list[GateVisit], parsed: Parsed) -> None:
+    first = visits[0]
+    gate = parsed.gates_by_key.get(first.gate)
+    card.gate, card.visit, card.due = first.gate, first, first.due_at
+    card.since = first.opened_at
+    card.needed = sum(who.count for who in gate.approval.who) if gate else 1
+    card.expected = (first.due_at - first.opened_at).total_seconds() if first.due_at else None
+
+
+def _late(card: Card, now: datetime) -> bool:
+    if card.due:
+        return now > card.due
+    if card.task.due_at and now > card.task.due_at:
+        return True
+    running = card.status == Status.RUNNING and card.expected
+    return bool(running and (now - card.since).total_seconds() > (card.expected or 0))
+
+
+def _counts(cards: Sequence[Card]) -> dict[str, int]:
+    """Of tasks, except what is counted by position: a forked task may run and wait at once."""
+    by_status = Counter(card.status for card in cards)
+    return {
+        "tasks": len({card.task.pk for card in cards}),
+        "running": by_status[Status.RUNNING] + by_status[Status.EVALUATING],
+        "queued": by_status[Status.QUEUED],
+        "review": by_status[Status.AWAITING_REVIEW],
+        "blocked": by_status[Status.BLOCKED],
+        "held": by_status[Status.HELD],
+        "waiting": sum(by_status[status] for status in REVIEWED_BY_PEOPLE),
+        "stuck": by_status[Status.STUCK],
+        "late": sum(card.late for card in cards),
+    }
+
+
+SHOWS = {
+    "running": (Status.RUNNING, Status.EVALUATING),
+    "queued": (Status.QUEUED,),
+    "waiting": REVIEWED_BY_PEOPLE,
+    "review": (Status.AWAITING_REVIEW,),
+    "blocked": (Status.BLOCKED,),
+    "held": (Status.HELD,),
+    "stuck": (Status.STUCK,),
+}
+
+
+def _shown(card: Card, show: str) -> bool:
+    return card.late if show == "late" else card.status in SHOWS.get(show, (card.status,))
+
+
+def _columns(line: Line, cards: Sequence[Card]) -> list[Column]:
+    columns = (
+        {column.key: column for column in line_columns(versions.by_id(line.live_id))} if line.live_id else {}
+    )
+    for card in cards:
+        key = f"gate:{card.gate}" if card.gate else f"station:{card.token.station}"
+        if key not in columns:
+            columns[key] = _of_earlier(key, versions.by_id(card.task.pinned_id))
+        columns[key].cards.append(card)
+    usual = {f"station:{key}": value for key, value in medians.of_stations(line.pk).items()}
+    usual |= {f"gate:{key}": value for key, value in medians.of_gates(line.pk).items()}
+    for key, column in columns.items():
+        column.median = usual.get(key)
+    return list(columns.values())
+
+
+def line_columns(parsed: Parsed) -> list[Column]:
+    """Stations in line order, each gate right after the first station that asks it."""
+    columns: dict[str, Column] = {}
+    for station in parsed.stations:
+        key = f"station:{station.key}"
+        columns[key] = Column("station", key, station.name, station.kind)
+        asked = [gate for rule in station.rules for gate in rule.gates]
+        for gate in [station.gate, *asked] if station.gate else asked:
+            if gate in parsed.gates_by_key:
+                name, mode = gate_name(parsed, gate), parsed.gates_by_key[gate].mode
+                columns.setdefault(f"gate:{gate}", Column("gate", f"gate:{gate}", name, mode))
+    return list(columns.values())
+
+
+def _of_earlier(key: str, parsed: Parsed) -> Column:
+    shape, _, name = key.partition(":")
+    if shape == "gate":
+        return Column("gate", key, gate_name(parsed, name), "manual", stale=True)
+    station = parsed.stations_by_key.get(name)
+    look = station.kind if station else "other"
+    return Column("station", key, station.name if station else name, look, stale=True)
+
+
+def _finish(column: Column) -> None:
+    """Counts, and what only the cards that are shown need."""
+    column.count = len(column.cards)
+    column.collapsed = not column.cards
+    column.oldest = min((card.since for card in column.cards), default=None)
+    column.cards = column.cards[:PER_COLUMN]
+    running = [card.job.pk for card in column.cards if card.job and card.status == Status.RUNNING]
+    lines = log.last_lines(running)
+    for card in column.cards:
+        card.line = lines.get(card.job.pk, "") if card.job else ""
+        card.left = _retries_left(card)
+    if column.shape == "gate":
+        _count_votes(column)
+
+
+def _retries_left(card: Card) -> int | None:
+    """Of the rule that sends a task back to its own station; None where there is no such limit."""
+    parsed = versions.by_id(card.task.pinned_id)
+    station = parsed.stations_by_key.get(card.token.station)
+    if station is None:
+        return None
+    limits = [(rule.max_retries, rule.id) for rule in station.rules if station.key in rule.to]
+    left = [most - card.task.rules.get(rule_id, 0) for most, rule_id in limits if most is not None]
+    return max(0, min(left)) if left else None
+
+
+def _count_votes(column: Column) -> None:
+    ids = [card.visit.pk for card in column.cards if card.visit]
+    approvals = Vote.objects.filter(visit__in=ids, word=Word.APPROVE).values_list("visit_id", flat=True)
+    counted = Counter(approvals)
+    column.cards = [
+        replace(card, votes=counted[card.visit.pk]) if card.visit else card for card in column.cards
+    ]

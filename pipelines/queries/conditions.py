@@ -1,0 +1,98 @@
+"""A condition as lines for people, one per operand, each with the name under which a trace notes what it saw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from pipelines.routing import algebra as c
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """`name` as in the trace: `result`, `output $.high`, `edge a->b`, …; "" for one that looks at nothing."""
+
+    words: str
+    name: str
+
+
+OPERATORS = {
+    "equals": lambda: _("is"),
+    "not_equals": lambda: _("is not"),
+    "gt": lambda: _("is greater than"),
+    "gte": lambda: _("is at least"),
+    "lt": lambda: _("is less than"),
+    "lte": lambda: _("is at most"),
+    "contains": lambda: _("contains"),
+    "not_contains": lambda: _("does not contain"),
+    "starts_with": lambda: _("starts with"),
+    "ends_with": lambda: _("ends with"),
+    "matches": lambda: _("matches"),
+    "in": lambda: _("is one of"),
+    "not_in": lambda: _("is none of"),
+    "type": lambda: _("has the type"),
+    "exists": lambda: _("is there"),
+    "missing": lambda: _("is missing"),
+    "range": lambda: _("is in the range"),
+}
+
+
+def leaves(condition: c.Condition, prefix: str = "") -> list[Leaf]:
+    """The operands in the order in which they are asked; the words of the groups stand before their members."""
+    match condition:
+        case c.All(members):
+            return _members(members, prefix, _("and"))
+        case c.AnyOf(members):
+            return _members(members, prefix, _("or"))
+        case c.Not(inner):
+            return leaves(inner, f"{prefix}{_('not')} ")
+    return [_leaf(condition, prefix)]
+
+
+def _members(members: tuple[c.Condition, ...], prefix: str, word: str) -> list[Leaf]:
+    found: list[Leaf] = []
+    for place, member in enumerate(members):
+        found += leaves(member, prefix if place == 0 else f"{word} ")
+    return found
+
+
+def _leaf(condition: c.Condition, prefix: str) -> Leaf:
+    match condition:
+        case c.ResultIs(words=words):
+            return Leaf(prefix + _("result is %(words)s") % {"words": _either(words)}, "result")
+        case c.VerdictIs(words=words):
+            return Leaf(prefix + _("verdict is %(words)s") % {"words": _either(words)}, "verdict")
+        case c.FailureTypeIs(types=types):
+            return Leaf(prefix + _("failure type is %(words)s") % {"words": _either(types)}, "failure_type")
+        case c.EvalTest(op=op, value=value):
+            return Leaf(f"{prefix}eval {_operator(op, value)}", "eval")
+        case c.OutputTest(path=path, op=op, value=value, of=of):
+            counted = {"count": _("count of "), "every": _("every ")}.get(of, "")
+            short = path.text.removeprefix("$.")
+            return Leaf(f"{prefix}{counted}{short} {_operator(op, value)}", f"output {path.text}")
+        case c.EdgeTaken(source=source, target=target, at_least=least):
+            words = {"source": source, "target": target, "least": least}
+            text = _("%(source)s → %(target)s was taken %(least)s times or more") % words
+            return Leaf(prefix + text, f"edge {source}->{target}")
+        case c.Answered(evaluation=evaluation, answer=answer):
+            text = _("%(kind)s answers %(answer)s") % {"kind": evaluation.kind, "answer": answer}
+            return Leaf(prefix + text, evaluation.kind)
+    return Leaf(prefix + _("always"), "")
+
+
+def _either(words: tuple[str, ...]) -> str:
+    return _(" or ").join(words)
+
+
+def _operator(op: str, value: object) -> str:
+    words = OPERATORS[op]()
+    if op in ("exists", "missing"):
+        return words
+    shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+    return f"{words} {'true' if value is True else 'false' if value is False else 'null' if value is None else shown}"
+
+
+def describe(condition: c.Condition) -> str:
+    """The whole condition in one line."""
+    return " ".join(leaf.words for leaf in leaves(condition))

@@ -1,0 +1,198 @@
+"""What happened to a task, as people read it: moves, votes, waits and ends; the rest stands in the list of events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from pipelines import versions
+from pipelines.models import Event, Task
+from pipelines.queries import people
+from pipelines.queries.actors import actor_of
+from pipelines.queries.words import gate_name, question_of, station_name, target_name
+from pipelines.routing.line import Line
+
+MOVES = ("task.submitted", "token.moved", "token.forked", "gate.opened", "token.ended")
+
+
+@dataclass(slots=True)
+class Item:
+    """`shape`: start, station, gate, end or dot. `state`: taken, waiting, danger or "". `text` stands alone where
+    there is no move. `seconds`: how long it stayed where this led to, until now where it still is."""
+
+    seq: int
+    at: datetime
+    shape: str
+    state: str
+    source: str = ""
+    target: str = ""
+    text: str = ""
+    number: int | None = None
+    label: str = ""
+    by: str = ""
+    by_kind: str = "system"
+    seconds: float | None = None
+    here: bool = False
+    decision: str = ""
+    run: int | None = None
+
+    @property
+    def move(self) -> bool:
+        return bool(self.target)
+
+
+def history(task: Task, events: Sequence[Event], now: datetime) -> list[Item]:
+    """Newest first."""
+    line = versions.by_id(task.pinned_id)
+    who = people.names(event.actor for event in events)
+    items = [item for event in events if (item := _item(task, line, event, who[event.actor]))]
+    _durations(items, events, task.ended_at or now, ended=task.ended_at is not None)
+    return items[::-1]
+
+
+def _item(task: Task, line: Line, event: Event, who: people.Who) -> Item | None:
+    made = _move(line, event) if event.kind in MOVES else _remark(line, event, who)
+    if made is None:
+        return None
+    made.decision = str(event.decision_id or "")
+    if not made.by:
+        made.by, made.by_kind = who.name, who.kind
+    if event.kind in ("token.moved", "gate.opened", "token.ended") and not event.actor.startswith("person:"):
+        kind, name = actor_of(line.stations_by_key.get(event.source))
+        made.by, made.by_kind = (name, kind) if name else (made.by, made.by_kind)
+    return made
+
+
+def _move(line: Line, event: Event) -> Item:
+    item = Item(event.seq, event.at, "station", "taken", station_name(line, event.source))
+    rule = event.data.get("rule")
+    item.number, item.label = _rule(line, event.source, rule)
+    match event.kind:
+        case "task.submitted":
+            item.shape, item.source = "station", _("Start")
+            item.target, item.label = station_name(line, _first(line, event)), _("Start form")
+        case "token.forked":
+            names = [station_name(line, token["station"]) for token in event.data.get("tokens", [])[1:]]
+            item.target = ", ".join(names) or event.target
+        case "gate.opened":
+            item.shape, item.target = "gate", gate_name(line, event.target)
+        case "token.ended":
+            item.shape, item.target = "end", target_name(line, event.target)
+            item.label = item.label or str(event.data.get("reason") or "")
+        case _:
+            item.target = station_name(line, event.target)
+            item.run = (event.data.get("job") or {}).get("visit")
+            item.label = item.label or BY.get(event.data.get("by", ""), lambda: "")()
+            if event.trigger in BY_HAND:
+                item.label = _with(BY_HAND[event.trigger](), event.data.get("reason"))
+    return item
+
+
+BY = {
+    "policy": lambda: _("By the line's policy"),
+    "signal": lambda: _("By a signal of the station"),
+    "gate": lambda: _("By a gate"),
+    "fallback": lambda: _("By the fallback"),
+    "hand": lambda: _("By hand"),
+}
+
+
+BY_HAND = {
+    "answer": lambda: _("Runs again with the answer"),
+    "retry": lambda: _("Retried by hand"),
+}
+
+
+def _first(line: Line, event: Event) -> str:
+    tokens = event.data.get("tokens") or [{}]
+    return str(event.target or tokens[0].get("station") or line.start)
+
+
+def _rule(line: Line, station_key: str, rule_id: str | None) -> tuple[int | None, str]:
+    station = line.stations_by_key.get(station_key)
+    for number, rule in enumerate(station.rules if station else (), start=1):
+        if rule.id == rule_id:
+            return number, rule.label or rule.id
+    return None, rule_id or ""
+
+
+def _remark(line: Line, event: Event, who: people.Who) -> Item | None:
+    data = event.data
+    station = station_name(line, event.source)
+    wait = data.get("wait") or {}
+    match event.kind:
+        case "gate.voted":
+            text = VOTED.get(data.get("word", ""), lambda: _("%(who)s voted"))() % {"who": who.name}
+            return _dot(event, _with(text, data.get("reason")))
+        case "gate.closed":
+            return _dot(
+                event, _("%(gate)s closed without a decision") % {"gate": gate_name(line, event.source)}
+            )
+        case "token.stuck":
+            return _dot(event, _("%(station)s: stuck") % {"station": station}, "danger")
+        case "token.waits":
+            return _wait_dot(event, station, wait)
+        case "job.lost":
+            attempt = data.get("attempt") or (data.get("job") or {}).get("attempt") or ""
+            text = _("The worker of %(station)s was lost; attempt %(attempt)s")
+            return _dot(event, text % {"station": station, "attempt": attempt})
+        case "job.ignored":
+            return _dot(event, _("A report that came too late was ignored"))
+        case "task.cancelled":
+            return _dot(
+                event,
+                _with(_("%(who)s cancelled the task") % {"who": who.name}, data.get("reason")),
+                "danger",
+            )
+        case "evaluation.answered":
+            said = (data.get("answer") or {}).get("answer", "")
+            return _dot(event, _("%(who)s answered %(answer)s") % {"who": who.name, "answer": said})
+        case "token.released":
+            return _dot(event, _("%(who)s released it") % {"who": who.name})
+    return None
+
+
+VOTED = {
+    "approve": lambda: _("%(who)s approved"),
+    "reject": lambda: _("%(who)s rejected"),
+    "send_back": lambda: _("%(who)s sent it back"),
+    "rework": lambda: _("%(who)s asked for rework"),
+    "abort": lambda: _("%(who)s aborted"),
+}
+
+
+def _wait_dot(event: Event, station: str, wait: dict[str, object]) -> Item | None:
+    """Waiting at a gate is shown by the gate's opening."""
+    if wait.get("gates"):
+        return None
+    question = question_of(wait)
+    text = _("%(station)s asks: %(question)s") if question else _("%(station)s waits for somebody")
+    return _dot(event, text % {"station": station, "question": question}, "waiting")
+
+
+def _dot(event: Event, text: str, state: str = "") -> Item:
+    return Item(event.seq, event.at, "dot", state, text=text)
+
+
+def _with(text: str, remark: object) -> str:
+    return f"{text}: {remark}" if remark else text
+
+
+def _durations(items: list[Item], events: Sequence[Event], until: datetime, ended: bool) -> None:
+    """Time at each place: to the next move of the same token; the last places last until now."""
+    token_of = {event.seq: event.token_id for event in events}
+    leaves: dict[int | None, datetime] = {}
+    for item in reversed(items):
+        if not item.move or item.shape == "end":
+            if item.shape == "end":
+                leaves[token_of[item.seq]] = item.at
+            continue
+        token = token_of[item.seq]
+        item.here = token not in leaves and not ended
+        item.seconds = (leaves.get(token, until) - item.at).total_seconds()
+        if item.here and item.shape == "gate":
+            item.state = "waiting"
+        leaves[token] = item.at

@@ -1,0 +1,44 @@
+"""Actors of events as names: `person:7` is whom the reader knows, not a number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pipelines.models import ApiToken, User, Worker
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """`kind`: person, machine, worker or engine; each has its icon."""
+
+    kind: str
+    name: str
+
+
+ENGINE = Who("engine", "Gateline")
+
+
+def names(actors: Iterable[str]) -> dict[str, Who]:
+    """One query per kind of actor, however many events there are."""
+    wanted: dict[str, set[str]] = {}
+    for actor in set(actors):
+        kind, _, ident = actor.partition(":")
+        wanted.setdefault(kind, set()).add(ident)
+    found = {"engine": ENGINE, "engine:": ENGINE}
+    people = User.objects.filter(pk__in=_numbers(wanted.get("person", ())))
+    found |= {f"person:{user.pk}": Who("person", str(user)) for user in people}
+    tokens = ApiToken.objects.filter(pk__in=_numbers(wanted.get("machine", ())))
+    found |= {f"machine:{token.pk}": Who("machine", token.name) for token in tokens}
+    workers = Worker.objects.filter(pk__in=wanted.get("worker", ()))
+    found |= {f"worker:{worker.pk}": Who("worker", worker.name) for worker in workers}
+    return {actor: found.get(actor, _unknown(actor)) for actor in actors}
+
+
+def _numbers(idents: Iterable[str]) -> list[int]:
+    return [int(ident) for ident in idents if ident.isascii() and ident.isdigit()]
+
+
+def _unknown(actor: str) -> Who:
+    kind, _, ident = actor.partition(":")
+    return Who(kind if kind in {"person", "machine", "worker"} else "engine", ident or kind)

@@ -1,0 +1,206 @@
+"""“Why is it here?”: a stored decision as a table of the rules that were tested, with what each of them saw."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines import versions
+from pipelines.models import Decision, GateVisit
+from pipelines.queries.conditions import Leaf, leaves
+from pipelines.queries.words import gate_name, station_name, target_name
+from pipelines.routing.line import Line, Rule
+
+MATCHED, NO, NOT_TRIED, ASK, FAULT = "matched", "no", "not_tried", "ask", "error"
+
+
+@dataclass(slots=True)
+class Test:
+    """One line of a condition. `value` is None where it was never reached."""
+
+    words: str
+    value: str | None
+    held: bool | None = None
+
+
+@dataclass(slots=True)
+class RuleRow:
+    number: int
+    id: str
+    label: str
+    targets: str
+    result: str
+    tests: list[Test] = field(default_factory=list)
+    gates: list[str] = field(default_factory=list)
+    why: str = ""
+
+
+@dataclass(slots=True)
+class Why:
+    """`position` of `total`: which of the task's decisions this is, oldest first."""
+
+    decision: Decision
+    station: str
+    sentence: str
+    rows: list[RuleRow]
+    otherwise: str
+    otherwise_used: bool
+    notes: list[str]
+    gates: list[tuple[str, str]]  # name, what became of it
+    event: str = ""
+    position: int = 0
+    total: int = 0
+    before: str = ""
+    after: str = ""
+    at: datetime | None = None
+
+    @property
+    def milliseconds(self) -> float:
+        return self.decision.micros / 1000
+
+
+def why(decision: Decision) -> Why:
+    line = versions.by_id(decision.pinned_id)
+    station = line.stations_by_key.get(decision.station)
+    tested = {entry.get("rule"): entry for entry in decision.trace if entry.get("step") == "rules"}
+    rows = [
+        _row(line, number, rule, tested.get(rule.id))
+        for number, rule in enumerate(station.rules if station else (), start=1)
+    ]
+    answer = decision.answer
+    return Why(
+        decision,
+        station_name(line, decision.station),
+        sentence(line, decision.station, answer),
+        rows,
+        _otherwise(line, answer),
+        answer.get("rule") is None and answer.get("by") in ("policy", None) and bool(tested or not rows),
+        _notes(decision.trace),
+        _gates(line, decision),
+        at=decision.at,
+    )
+
+
+def _row(line: Line, number: int, rule: Rule, entry: Mapping[str, Any] | None) -> RuleRow:
+    targets = ", ".join(target_name(line, key) for key in rule.to)
+    row = RuleRow(number, rule.id, rule.label or rule.id, targets, NOT_TRIED)
+    row.gates = [gate_name(line, key) for key in rule.gates]
+    saw = list(entry.get("saw") or ()) if entry else []
+    row.tests = [_test(leaf, saw) for leaf in leaves(rule.when)]
+    if entry:
+        row.result = {True: MATCHED, False: NO, "ask": ASK}.get(entry.get("result"), FAULT)
+        row.why = str(entry.get("why") or "")
+    return row
+
+
+def _test(leaf: Leaf, saw: list[Any]) -> Test:
+    """Takes the first value seen under the leaf's name: the engine notes them in the order in which it asked."""
+    for place, value in enumerate(saw):
+        if isinstance(value, Mapping) and leaf.name in value:
+            del saw[place]
+            return Test(leaf.words, shown(value[leaf.name]))
+    return Test(leaf.words, None)
+
+
+def shown(value: Any) -> str:
+    """As JSON, but a plain text without its quotes; [] is what a path finds that leads nowhere."""
+    if isinstance(value, str):
+        return value
+    return _("nothing there") if value == [] else json.dumps(value, ensure_ascii=False)
+
+
+def sentence(line: Line, station: str, answer: Mapping[str, Any]) -> str:
+    """The decision in one sentence."""
+    name = station_name(line, station)
+    targets = ", ".join(target_name(line, key) for key in answer.get("to") or ())
+    match answer.get("decision"):
+        case "move":
+            return _("%(by)s: on to %(targets)s.") % {"by": _by(line, name, answer), "targets": targets}
+        case "finish":
+            end = target_name(line, str(answer.get("end", "")))
+            return _("%(by)s: it ends, %(end)s.") % {"by": _by(line, name, answer), "end": end}
+        case "wait" if answer.get("gates"):
+            gates = ", ".join(gate_name(line, key) for key in answer["gates"])
+            words = {"by": _by(line, name, answer), "targets": targets, "gates": gates}
+            if not targets:
+                return _("%(by)s: it waits at %(gates)s.") % words
+            return _("%(by)s: on to %(targets)s, after %(gates)s.") % words
+        case "wait":
+            return _("%(by)s: it stays at %(station)s and waits.") % {
+                "by": _by(line, name, answer),
+                "station": name,
+            }
+        case "ask":
+            return _("An evaluation has to be answered first.")
+        case "escalate":
+            return _("%(station)s: escalated to whoever is responsible.") % {"station": name}
+        case "stuck":
+            return str(answer.get("message") or _("The engine could not decide."))
+    return ""
+
+
+def _by(line: Line, station: str, answer: Mapping[str, Any]) -> str:
+    found = line.rules_by_id.get(str(answer.get("rule") or ""))
+    if found:
+        number = found[0].rules.index(found[1]) + 1
+        return _("Rule %(number)s of %(station)s matched") % {"number": number, "station": found[0].name}
+    return {
+        "policy": _("No rule of %(station)s matched; the line's policy"),
+        "signal": _("%(station)s gave a signal"),
+        "gate": _("A gate after %(station)s"),
+        "fallback": _("The fallback of %(station)s"),
+    }.get(str(answer.get("by") or ""), "%(station)s") % {"station": station}
+
+
+def _otherwise(line: Line, answer: Mapping[str, Any]) -> str:
+    policy = line.policy
+    return _("passed: %(no_match)s · failed: %(on_failure)s") % {
+        "no_match": policy_words(str(policy.no_match)),
+        "on_failure": policy_words(str(policy.on_failure)),
+    }
+
+
+def policy_words(knob: str) -> str:
+    """A value of `no_match` or `on_failure` as what happens then."""
+    if knob.startswith("station:"):
+        return _("on to %(station)s") % {"station": knob.removeprefix("station:")}
+    return KNOBS.get(knob, lambda: knob)()
+
+
+KNOBS = {
+    "default": lambda: _("next station"),
+    "advance": lambda: _("next station"),
+    "end": lambda: _("the task ends"),
+    "refuse": lambda: _("refused"),
+    "fail": lambda: _("task fails"),
+    "halt": lambda: _("task fails"),
+    "stuck": lambda: _("stuck"),
+    "fallback": lambda: _("the blocked route"),
+    "escalate": lambda: _("escalated"),
+}
+
+
+def _notes(trace: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What was tried besides the rules, in the engine's words."""
+    wanted = ("signal", "blocked", "station_gate", "target", "rule_gates")
+    return [str(entry["why"]) for entry in trace if entry.get("step") in wanted and entry.get("why")]
+
+
+def _gates(line: Line, decision: Decision) -> list[tuple[str, str]]:
+    return list(_visits(line, decision))
+
+
+def _visits(line: Line, decision: Decision) -> Iterator[tuple[str, str]]:
+    for visit in decision.gate_visits.select_related("decided_by").order_by("position"):
+        if visit.state == GateVisit.State.OPEN:
+            yield gate_name(line, visit.gate), _("still open")
+        elif visit.state == GateVisit.State.DECIDED:
+            words = {"word": visit.get_word_display(), "who": visit.decided_by or "Gateline"}
+            yield gate_name(line, visit.gate), _("%(word)s, %(who)s") % words
+        else:
+            yield gate_name(line, visit.gate), _("closed without a decision")

@@ -1,0 +1,172 @@
+"""Sentences for what a token waits for: what happened, then the remedy, the verbatim name last (semantics §11)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.models import Status, Token
+from pipelines.routing.line import Line
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """`name` is the verbatim error, copyable; "" where there is none."""
+
+    text: str
+    remedy: str = ""
+    name: str = ""
+
+
+def station_name(line: Line, key: str) -> str:
+    found = line.stations_by_key.get(key)
+    return found.name if found else key
+
+
+def target_name(line: Line, key: str) -> str:
+    """Of a station, an end or a symbol."""
+    if key == "@origin":
+        return _("back where it came from")
+    if key == "@blocked":
+        return _("stays here, blocked")
+    if key in line.ends_by_key:
+        label = line.end(key).label or key
+        return label.capitalize() if label.isupper() or label == key else label
+    return station_name(line, key)
+
+
+def gate_name(line: Line, key: str) -> str:
+    if key == "@jump":
+        return _("Review of a jump")
+    found = line.gates_by_key.get(key)
+    return found.name if found else key
+
+
+def waiting(token: Token, line: Line) -> Sentence | None:
+    """Why a token does not go on by itself, and what would free it; None where nothing holds it."""
+    match token.status:
+        case Status.STUCK:
+            return stuck(token, line)
+        case Status.BLOCKED:
+            return blocked(token.wait)
+        case Status.HELD:
+            return held(token.wait, line)
+        case Status.AWAITING_REVIEW:
+            gates = ", ".join(gate_name(line, key) for key in token.wait.get("gates", ()))
+            return Sentence(_("Waits at %(gates)s.") % {"gates": gates}, _("A reviewer decides."))
+    return None
+
+
+def stuck(token: Token, line: Line) -> Sentence:
+    rule = token.wait.get("rule")
+    words = {"station": station_name(line, token.station), "rule": rule or ""}
+    found = STUCK.get(token.error)
+    if found is None:
+        text = str(token.wait.get("message") or _("The engine could not decide where this task goes."))
+        return Sentence(text, _("Retry the station, or change the line and publish it."), token.error)
+    text, remedy = found
+    return Sentence(text() % words, remedy(), token.error)
+
+
+STUCK = {
+    "NoValidTransition": (
+        lambda: _("No rule of %(station)s took this outcome."),
+        lambda: _("Retry the station, or add a rule that takes it."),
+    ),
+    "CircularWorkflow": (
+        lambda: _("This task went in a circle: it came to a station again that it may enter once."),
+        lambda: _("Retry by hand from a station, or allow the rule to revisit."),
+    ),
+    "RetryLimitExceeded": (
+        lambda: _("The retries of %(station)s are used up."),
+        lambda: _("Look at what failed, then retry the station by hand."),
+    ),
+    "VisitLimitExceeded": (
+        lambda: _("This task came to one station so often that Gateline stopped it."),
+        lambda: _("Look for a loop without a limit in the line."),
+    ),
+    "InvalidTransitionSyntax": (
+        lambda: _("Rule “%(rule)s” of %(station)s is faulty."),
+        lambda: _("Correct the rule and publish the line, then retry."),
+    ),
+    "OutputDataParseError": (
+        lambda: _("A rule of %(station)s reads the output, but the output was not JSON."),
+        lambda: _("Look at the log, then retry the station."),
+    ),
+    "TransitionEvaluationError": (
+        lambda: _("A condition of %(station)s could not be evaluated."),
+        lambda: _("Look at the trace, correct the rule, then retry."),
+    ),
+    "ForcedRouteLoop": (
+        lambda: _("A second forced route was demanded in one decision at %(station)s."),
+        lambda: _("Change the gate's checks or the rule, then retry."),
+    ),
+    "NoOrigin": (
+        lambda: _("A rule of %(station)s leads back to where the task came from, but it came from nowhere."),
+        lambda: _("Retry by hand from another station."),
+    ),
+    "compose_failed": (
+        lambda: _("A variable could not be composed from the output of %(station)s."),
+        lambda: _("Look at the output, then retry the station."),
+    ),
+}
+
+
+def question_of(wait: Mapping[str, Any]) -> str:
+    """What a person is asked, by a station or by an evaluation."""
+    if wait.get("question"):
+        return str(wait["question"])
+    evaluation = wait.get("evaluation") or {}
+    if "agentic" in evaluation:
+        return str(evaluation["agentic"].get("question", ""))
+    if "hook" in evaluation:
+        return _("Does this hook pass: %(argv)s?") % {
+            "argv": " ".join(map(str, evaluation["hook"].get("argv", ())))
+        }
+    return ""
+
+
+def blocked(wait: Mapping[str, Any]) -> Sentence:
+    question = question_of(wait)
+    return Sentence(
+        question or _("The station could not go on by itself."),
+        _("Answer, and it goes on.") if question else _("Say what it needs, and it runs again."),
+    )
+
+
+def held(wait: Mapping[str, Any], line: Line) -> Sentence:
+    if "rejection" in wait:
+        naming = wait["rejection"]
+        text = _("Nothing has changed since %(gate)s rejected it: %(reason)s") % {
+            "gate": gate_name(line, naming.get("gate", "")),
+            "reason": naming.get("reason", ""),
+        }
+        return Sentence(text, _("Retry a station so that there is something new to review."))
+    if wait.get("missing"):
+        text = _("It may not go on yet. Missing: %(names)s.") % {
+            "names": ", ".join(map(str, wait["missing"]))
+        }
+        return Sentence(text, _("It goes on when the missing is there."))
+    if wait.get("trigger"):
+        return Sentence(
+            _("It was escalated: %(trigger)s.")
+            % {"trigger": ESCALATED.get(wait["trigger"], lambda: wait["trigger"])()},
+            _("Somebody responsible decides how it goes on."),
+            str(wait["trigger"]) if wait["trigger"] in ("RetryLimitExceeded",) else "",
+        )
+    if wait.get("by"):
+        text = _("%(who)s holds this task") % {"who": wait["by"]}
+        reason = f": {wait['reason']}" if wait.get("reason") else "."
+        return Sentence(text + reason, _("It goes on when it is released."))
+    return Sentence(_("This task is held."), _("It goes on when it is released."))
+
+
+ESCALATED = {
+    "no_match": lambda: _("no rule took the outcome"),
+    "on_failure": lambda: _("a station failed"),
+    "compose_failed": lambda: _("a variable could not be composed"),
+    "RetryLimitExceeded": lambda: _("the retries are used up"),
+}

@@ -1,0 +1,19 @@
+"""The workers that are alive, and those among them that separate nothing (house §5)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from pipelines.models import Worker
+
+ALIVE = timedelta(seconds=30)
+NONE = "none"
+
+
+def alive(now: datetime) -> list[Worker]:
+    return list(Worker.objects.filter(stopped_at=None, seen_at__gt=now - ALIVE).order_by("name"))
+
+
+def without_isolation(now: datetime) -> list[Worker]:
+    """A station on one of these could read keys and forge a decision: settings and gate pages say so."""
+    return [worker for worker in alive(now) if worker.isolation == NONE]

@@ -1,0 +1,55 @@
+"""The live board of a line: a snapshot over HTTP, fetched again when the socket hints at a change (house §4)."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from pipelines.models import Project
+from pipelines.queries.board import Filters
+from pipelines.queries.board import board as board_of
+from pipelines.views import lines
+from pipelines.views.page import fragment, in_project, show
+from pipelines.views.project import tab_trail
+
+SHOWS = ("running", "queued", "waiting", "review", "blocked", "held", "stuck", "late")
+
+
+def filters_of(request: HttpRequest) -> Filters:
+    show_only = request.GET.get("show", "")
+    return Filters(
+        request.GET.get("q", "").strip()[:200],
+        show_only if show_only in SHOWS else "",
+        "me" if request.GET.get("requester") == "me" else "",
+    )
+
+
+@in_project("view")
+@require_safe
+def board(request: HttpRequest, project: Project, line: str) -> HttpResponse:
+    found = lines.get(request, project, line)
+    filters = filters_of(request)
+    given = {"q": filters.q, "show": filters.show, "requester": filters.requester}
+    context = {
+        "line": found,
+        "filters": filters,
+        "board": board_of(found, filters, timezone.now(), request.user.pk),
+        "query": urlencode({key: value for key, value in given.items() if value}),
+        "query_without_show": urlencode({k: v for k, v in given.items() if v and k != "show"}),
+    }
+    if fragment(request, "board"):
+        return show(request, "pages/board.html#board", project=project, **context)
+    return show(
+        request,
+        "pages/board.html",
+        project=project,
+        section="lines",
+        trail=tab_trail(project, found.name),
+        live_project=f"{project.owner.key}/{project.key}",
+        live_line=found.key,
+        draft_differs=False,
+        **context,
+    )

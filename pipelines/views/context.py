@@ -1,0 +1,18 @@
+"""What the shell shows on every page, whichever app drew it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
+
+from pipelines import access
+
+
+def shell(request: HttpRequest) -> dict[str, Any]:
+    """`projects` for the switcher, asked for only where a page shows it."""
+    user = getattr(request, "user", None)
+    if user is None or not user.is_authenticated:
+        return {}
+    return {"projects": SimpleLazyObject(lambda: list(access.visible_projects(user)))}

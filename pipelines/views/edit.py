@@ -1,0 +1,126 @@
+"""Editing a line by its document: errors at their line, drafts that never overwrite another's, publishing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from pipelines import access, publishing
+from pipelines.errors import Forbidden, Invalid
+from pipelines.formats import native
+from pipelines.models import Line, Project
+from pipelines.routing.line import DocumentError, Problem
+from pipelines.views import errors, lines
+from pipelines.views.forms import DraftText, Publish
+from pipelines.views.page import in_project, show
+from pipelines.views.project import tab_trail
+
+
+def placed(text: str, problems: Sequence[Problem]) -> Sequence[Problem]:
+    """With the line of the text at which each stands. A text that cannot be read names its own line already."""
+    if not problems or any(problem.line for problem in problems):
+        return problems
+    return native.locate(text, problems)
+
+
+def draft_text(line: Line) -> str:
+    """As it was typed; of a draft made elsewhere, as YAML."""
+    return line.draft_text or native.dumps(line.draft)
+
+
+@in_project("design")
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: HttpRequest, project: Project, line: str) -> HttpResponse:
+    found = lines.get(request, project, line)
+    if request.method != "POST":
+        text = draft_text(found)
+        return _page(request, found, text, placed(text, publishing.check(found.draft)))
+    form = DraftText(request.POST)
+    if not form.is_valid():
+        typed = request.POST.get("text", "").replace("\0", "")
+        said = [Problem("", str(fault)) for faults in form.errors.values() for fault in faults]
+        return _page(request, found, typed, said, status=422)
+    text = form.cleaned_data["text"].replace("\r\n", "\n")
+    try:
+        saved = publishing.save_draft(found, text, request.user, form.cleaned_data["based_on"])
+    except publishing.DraftConflict as conflict:
+        return conflict_page(request, found, text, conflict)
+    except (DocumentError, Invalid) as fault:
+        return _page(request, found, text, placed(text, fault.problems), status=422, unsaved=True)
+    messages.success(request, _("Draft saved"))
+    return redirect("line-edit", project.owner.key, project.key, saved.key)
+
+
+@in_project("publish")
+@require_POST
+def publish(request: HttpRequest, project: Project, line: str) -> HttpResponse:
+    """Publishes the stored draft, as the page showed it: `based_on` is its number."""
+    found = lines.get(request, project, line)
+    form = Publish(request.POST)
+    if not form.is_valid():
+        return errors.bad_request(request)
+    try:
+        version = publishing.publish(
+            found, user=request.user, name=form.cleaned_data["name"], based_on=form.cleaned_data["based_on"]
+        )
+    except publishing.DraftConflict as conflict:
+        return conflict_page(request, found, "", conflict)
+    except publishing.PublishRefused as refused:
+        text = draft_text(found)
+        return _page(request, found, text, placed(text, refused.problems), status=422)
+    except Forbidden as refused:
+        return _page(request, found, draft_text(found), [Problem("", refused.detail)], status=403)
+    messages.success(request, _("Version %(number)s is live.") % {"number": version.number})
+    return redirect("line", project.owner.key, project.key, found.key)
+
+
+def conflict_page(
+    request: HttpRequest, line: Line, typed: str, conflict: publishing.DraftConflict
+) -> HttpResponse:
+    """What was typed is kept, beside what is stored now; saving again from here is a decision, not an accident."""
+    stored = lines.get(request, line.project, line.key)
+    return show(
+        request,
+        "pages/line_conflict.html",
+        project=line.project,
+        section="lines",
+        trail=tab_trail(line.project, line.name),
+        status=409,
+        line=stored,
+        typed=typed,
+        stored=draft_text(stored),
+        conflict=conflict,
+    )
+
+
+def _page(
+    request: HttpRequest,
+    line: Line,
+    text: str,
+    problems: Sequence[Problem],
+    status: int = 200,
+    unsaved: bool = False,
+) -> HttpResponse:
+    context: dict[str, Any] = {
+        "line": line,
+        "text": text,
+        "problems": problems,
+        "unsaved": unsaved,
+        "draft_differs": lines.draft_differs(line),
+        "may_execute": access.can(request.user, "execute", line.project),
+    }
+    return show(
+        request,
+        "pages/line_edit.html",
+        project=line.project,
+        section="lines",
+        trail=tab_trail(line.project, line.name),
+        status=status,
+        **context,
+    )

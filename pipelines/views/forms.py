@@ -1,0 +1,146 @@
+"""Forms of the pages. Django's forms refuse NUL and cut nothing silently; the templates draw them with components."""
+
+from __future__ import annotations
+
+import zoneinfo
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.models import ApiToken, Group, Membership, Project, Role, User
+from pipelines.models.people import slug
+
+DAYS = ((30, _("30 days")), (90, _("90 days")), (365, _("1 year")))
+
+
+class Personal(forms.ModelForm):
+    time_zone = forms.ChoiceField(label=_("Time zone"), choices=lambda: [(z, z) for z in sorted(_zones())])
+
+    class Meta:
+        model = User
+        fields = ("first_name", "last_name", "email", "theme", "density", "time_zone", "letter_shortcuts")
+
+
+def _zones() -> set[str]:
+    return {name for name in zoneinfo.available_timezones() if "/" in name or name == "UTC"} - {"localtime"}
+
+
+class NewToken(forms.Form):
+    """A token of a person: what it may do is what the person may, within these scopes."""
+
+    name = forms.CharField(label=_("Name"), max_length=100)
+    scopes = forms.MultipleChoiceField(label=_("It may"), choices=ApiToken.Scope.choices)
+    days = forms.TypedChoiceField(label=_("Valid for"), choices=DAYS, coerce=int, initial=90)
+
+    def expires_at(self, now: datetime) -> datetime:
+        return now + timedelta(days=self.cleaned_data["days"])
+
+
+class NewMachineToken(NewToken):
+    """A token of a machine: a role in one project, and never a decision at a gate."""
+
+    role = forms.ChoiceField(label=_("Role"), choices=[c for c in Role.choices if c[0] != Role.ADMIN])
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["scopes"].choices = [c for c in ApiToken.Scope.choices if c[0] != ApiToken.Scope.DECIDE]
+
+
+class AddMember(forms.Form):
+    username = forms.CharField(label=_("Person"), max_length=150)
+    role = forms.ChoiceField(label=_("Role"), choices=Role.choices, initial=Role.VIEWER)
+    execute = forms.BooleanField(label=_("May publish stations that run programs"), required=False)
+
+    def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.project = project
+
+    def clean_username(self) -> str:
+        name = self.cleaned_data["username"]
+        self.user = User.objects.filter(username=name, is_active=True).first()
+        if self.user is None:
+            raise ValidationError(_("Nobody here has this user name. An administrator can add people."))
+        if Membership.objects.filter(project=self.project, user=self.user).exists():
+            raise ValidationError(_("This person is a member already. Change the role in the list."))
+        return name
+
+
+class ChangeMember(forms.Form):
+    role = forms.ChoiceField(choices=Role.choices)
+    execute = forms.BooleanField(required=False)
+
+
+class NewGroup(forms.Form):
+    key = forms.CharField(label=_("Key"), max_length=64, validators=[slug])
+    name = forms.CharField(label=_("Name"), max_length=200)
+
+    def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.project = project
+
+    def clean_key(self) -> str:
+        key = self.cleaned_data["key"]
+        if Group.objects.filter(project=self.project, key=key).exists():
+            raise ValidationError(_("There is a group with this key already."))
+        return key
+
+
+class GroupPeople(forms.Form):
+    """Only members of the project can be in one of its groups."""
+
+    members = forms.ModelMultipleChoiceField(queryset=User.objects.none(), required=False)
+
+    def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["members"].queryset = User.objects.filter(memberships__project=project)
+
+
+class Reason(forms.Form):
+    """`token_version`: what the page showed when the person decided."""
+
+    reason = forms.CharField(label=_("Reason"), max_length=10_000)
+    token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1, required=False)
+
+
+class Answer(forms.Form):
+    text = forms.CharField(label=_("Answer"), max_length=10_000)
+    token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
+
+
+class Fact(forms.Form):
+    """An answer to an evaluation: one word of two."""
+
+    answer = forms.ChoiceField(choices=[(w, w) for w in ("yes", "no", "pass", "block")])
+    text = forms.CharField(label=_("Explanation"), max_length=10_000, required=False)
+    token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
+
+
+class DraftText(forms.Form):
+    """`strip` is off: the text is kept as it was typed."""
+
+    text = forms.CharField(label=_("Document"), max_length=2_000_000, strip=False, required=False)
+    based_on = forms.IntegerField(min_value=0, max_value=2**31 - 1)
+
+
+class Publish(forms.Form):
+    name = forms.CharField(label=_("Name of the version"), max_length=200, required=False)
+    based_on = forms.IntegerField(min_value=0, max_value=2**31 - 1)
+
+
+class Import(forms.Form):
+    text = forms.CharField(label=_("Document"), max_length=2_000_000, strip=False, required=False)
+    file = forms.FileField(label=_("File"), required=False, allow_empty_file=True)
+
+    def clean_file(self) -> Any:
+        file = self.cleaned_data["file"]
+        if file and file.size > 2_000_000:
+            raise ValidationError(_("The file is larger than 2 MB."))
+        return file
+
+    def document(self) -> str:
+        """Raises UnicodeDecodeError for a file that is no UTF-8 text."""
+        file = self.cleaned_data.get("file")
+        return file.read().decode("utf-8") if file else self.cleaned_data["text"]

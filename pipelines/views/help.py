@@ -1,0 +1,125 @@
+"""The pages of docs/, shown in the product and searchable."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+
+import nh3
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from pipelines.views.page import crumbs, show, signed_in
+
+TAGS = nh3.ALLOWED_TAGS
+ATTRIBUTES = {**nh3.ALLOWED_ATTRIBUTES, **{f"h{n}": {"id"} for n in range(1, 5)}, "code": {"class"}}
+TITLE = re.compile(r"^#\s+(.+)$", re.MULTILINE)
+AROUND = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    slug: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    page: Page
+    before: str
+    found: str
+    after: str
+
+
+def pages() -> list[Page]:
+    folder = Path(settings.BASE_DIR, "docs")
+    return [_read(path, path.stat().st_mtime) for path in sorted(folder.glob("*.md"))]
+
+
+@lru_cache(maxsize=200)
+def _read(path: Path, changed: float) -> Page:
+    """`changed` is the file's time, so that an edited page is seen without a restart."""
+    text = path.read_text("utf-8")
+    title = TITLE.search(text)
+    return Page(path.stem.lower(), title.group(1).strip() if title else path.stem, text)
+
+
+@lru_cache(maxsize=200)
+def html_of(page: Page) -> SafeString:
+    """Markdown without raw HTML, cleaned once more; links between pages stay inside the product."""
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = markdown.parse(page.text)
+    for token in _links(tokens):
+        token.attrs["href"] = _inside(str(token.attrs.get("href", "")))
+    for opening, inside in pairwise(tokens):
+        if opening.type == "heading_open":
+            opening.attrs["id"] = re.sub(r"[^a-z0-9]+", "-", inside.content.lower()).strip("-")
+    html = markdown.renderer.render(tokens, markdown.options, {})
+    return mark_safe(nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES, link_rel="noopener noreferrer"))
+
+
+def _links(tokens: list[Token]) -> Iterator[Token]:
+    for token in tokens:
+        if token.type == "link_open":
+            yield token
+        yield from _links(token.children or [])
+
+
+def _inside(href: str) -> str:
+    """`watching.md#boards` as the address of that page here."""
+    name, mark, anchor = href.partition("#")
+    if not name.endswith(".md") or "//" in name:
+        return href
+    return reverse("help-page", args=[Path(name).stem.lower()]) + mark + anchor
+
+
+@signed_in
+@require_safe
+def contents(request: HttpRequest) -> HttpResponse:
+    words = request.GET.get("q", "").strip()[:200]
+    found = pages()
+    return show(
+        request,
+        "pages/help.html",
+        trail=crumbs(_("Help")),
+        pages=found,
+        words=words,
+        hits=list(_search(found, words)) if words else [],
+    )
+
+
+def _search(found: list[Page], words: str) -> Iterator[Hit]:
+    """Pages that hold the words, those with them in the title first, each with its first place."""
+    for page in sorted(found, key=lambda each: words.lower() not in each.title.lower()):
+        place = page.text.lower().find(words.lower())
+        if place >= 0:
+            end = place + len(words)
+            before, after = page.text[max(0, place - AROUND) : place], page.text[end : end + AROUND]
+            yield Hit(page, before, page.text[place:end], after)
+
+
+@signed_in
+@require_safe
+def page(request: HttpRequest, page: str) -> HttpResponse:
+    found = next((each for each in pages() if each.slug == page), None)
+    if found is None:
+        raise Http404
+    return show(
+        request,
+        "pages/help_page.html",
+        trail=crumbs((_("Help"), reverse("help")), found.title),
+        page=found,
+        html=html_of(found),
+        pages=pages(),
+    )

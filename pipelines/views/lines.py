@@ -1,0 +1,218 @@
+"""Lines of a project: list, import, overview, versions, export. Changing one: `edit`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from pipelines import access, publishing
+from pipelines import versions as parsed_versions
+from pipelines.errors import Conflict, Invalid
+from pipelines.formats import native
+from pipelines.models import Line, LineVersion, Project
+from pipelines.queries import tasks as task_queries
+from pipelines.routing.line import DocumentError, Problem, read_line
+from pipelines.routing.line import Line as Parsed
+from pipelines.views.forms import Import
+from pipelines.views.graph import drawing_of
+from pipelines.views.overview import overview_of
+from pipelines.views.page import in_project, show
+from pipelines.views.project import tab_trail
+
+EXAMPLE = """\
+gateline: 1
+key: my-line
+name: My line
+stations:
+  - key: prepare
+    work: {kind: manual, instructions: "Say what is to be done."}
+    rules:
+      - {id: prepared, when: {result: success}, to: completed, gates: [review]}
+gates:
+  - {key: review, name: Review}
+"""
+MEDIA = {"yaml": "application/yaml", "json": "application/json"}
+
+
+@in_project("view")
+@require_safe
+def lines(request: HttpRequest, project: Project) -> HttpResponse:
+    return show(
+        request,
+        "pages/lines.html",
+        project=project,
+        section="lines",
+        trail=tab_trail(project, _("Lines")),
+        lines=task_queries.lines_of(project),
+        live_project=f"{project.owner.key}/{project.key}",
+    )
+
+
+@in_project("design")
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: HttpRequest, project: Project) -> HttpResponse:
+    """A new line from a document: pasted, or as a file."""
+    form = Import(request.POST or None, request.FILES or None)
+    problems: list[Problem] = []
+    if request.method == "POST" and form.is_valid():
+        made, problems = _imported(request, project, form)
+        if made:
+            return redirect("line-edit", project.owner.key, project.key, made.key)
+    return show(
+        request,
+        "pages/line_new.html",
+        project=project,
+        section="lines",
+        trail=tab_trail(project, _("New line")),
+        status=422 if form.is_bound else 200,
+        form=form,
+        problems=problems,
+        example=EXAMPLE,
+        text=form["text"].value() or "",
+    )
+
+
+def _imported(request: HttpRequest, project: Project, form: Import) -> tuple[Line | None, list[Problem]]:
+    try:
+        text = form.document()
+    except UnicodeDecodeError:
+        return None, [
+            Problem("", _("The file is not UTF-8 text."), _("Save it as UTF-8 and choose it again."))
+        ]
+    try:
+        document = native.loads(text)
+        key, name = document.get("key"), document.get("name") or document.get("key")
+        if not isinstance(key, str) or not isinstance(name, str):
+            return None, [
+                Problem("key", _("is missing"), _("A line is known by its key, e.g. “key: my-line”."))
+            ]
+        return publishing.create_line(project, key, name, text, request.user), []
+    except (DocumentError, Invalid) as fault:
+        return None, list(fault.problems)
+    except Conflict as taken:
+        return None, [Problem("key", taken.detail, _("Change the key, or edit the line that there is."))]
+
+
+def get(request: HttpRequest, project: Project, key: str) -> Line:
+    return access.get_line(request.user, project.owner.key, project.key, key)
+
+
+def drawn(line: Line) -> tuple[Parsed | None, list[Problem]]:
+    """The live version as parsed; of a line without one, its draft, if that can be drawn."""
+    if line.live_id:
+        return parsed_versions.by_id(line.live_id), []
+    try:
+        return read_line(line.draft, keep_faulty_rules=True), []
+    except DocumentError as fault:
+        return None, list(fault.problems)
+
+
+@in_project("view")
+@require_safe
+def overview(request: HttpRequest, project: Project, line: str) -> HttpResponse:
+    found = get(request, project, line)
+    parsed, problems = drawn(found)
+    return show(
+        request,
+        "pages/line.html",
+        project=project,
+        section="lines",
+        trail=tab_trail(project, found.name),
+        line=found,
+        parsed=parsed,
+        problems=problems,
+        drawing=drawing_of(parsed) if parsed else None,
+        stations=overview_of(parsed) if parsed else [],
+        draft_differs=draft_differs(found),
+    )
+
+
+def draft_differs(line: Line) -> bool:
+    """Whether the draft says anything else than what is live."""
+    if line.live is None:
+        return True
+    try:
+        return read_line(line.draft).to_document() != line.live.document
+    except DocumentError:
+        return True
+
+
+@in_project("view")
+@require_safe
+def export(request: HttpRequest, project: Project, line: str) -> HttpResponse:
+    """`?as=yaml|json`, `?version=n` or the live one, `?version=draft` for the draft as it was typed."""
+    found = get(request, project, line)
+    kind = request.GET.get("as", "yaml")
+    if kind not in MEDIA:
+        raise Http404
+    document, text, mark = _wanted(found, request.GET.get("version", ""))
+    if kind == "json":
+        text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    elif not text:
+        text = native.dumps(document)
+    response = HttpResponse(text, content_type=f"{MEDIA[kind]}; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{found.key}-{mark}.{kind}"'
+    return response
+
+
+def _wanted(line: Line, wanted: str) -> tuple[dict[str, Any], str, str]:
+    """Document, the text if one was typed, and what marks the file's name."""
+    if wanted == "draft" or (not wanted and line.live is None):
+        return line.draft, line.draft_text, "draft"
+    version = line.live if not wanted else numbered(line, wanted)
+    if version is None:
+        raise Http404
+    return version.document, "", f"v{version.number}"
+
+
+def numbered(line: Line, number: str | int) -> LineVersion:
+    text = str(number)
+    plain = text.isascii() and text.isdigit() and len(text) < 9
+    rows = line.versions.select_related("published_by")
+    found = rows.filter(number=int(text)).first() if plain else None
+    if found is None:
+        raise Http404
+    return found
+
+
+@in_project("view")
+@require_safe
+def versions(request: HttpRequest, project: Project, line: str) -> HttpResponse:
+    found = get(request, project, line)
+    rows = found.versions.select_related("published_by").defer("document").order_by("-number")
+    return show(
+        request,
+        "pages/line_versions.html",
+        project=project,
+        section="lines",
+        trail=tab_trail(project, found.name),
+        line=found,
+        versions=rows[:200],
+        draft_differs=draft_differs(found),
+    )
+
+
+@in_project("view")
+@require_safe
+def version(request: HttpRequest, project: Project, line: str, number: int) -> HttpResponse:
+    found = get(request, project, line)
+    shown = numbered(found, number)
+    parsed = parsed_versions.parsed(shown)
+    return show(
+        request,
+        "pages/line_version.html",
+        project=project,
+        section="lines",
+        trail=tab_trail(project, found.name),
+        line=found,
+        version=shown,
+        text=native.dumps(shown.document),
+        drawing=drawing_of(parsed),
+        stations=overview_of(parsed),
+        parsed=parsed,
+    )

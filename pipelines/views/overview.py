@@ -1,0 +1,148 @@
+"""A line in words: its stations with their rules in order, what each asks, and where else it leads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.queries.conditions import leaves
+from pipelines.queries.why import policy_words
+from pipelines.queries.words import gate_name, target_name
+from pipelines.routing.line import Gate, Line, Requirement, Rule, Station
+
+
+@dataclass(frozen=True, slots=True)
+class RuleWords:
+    number: int
+    id: str
+    label: str
+    conditions: list[str]
+    targets: str
+    gates: list[str]
+    limits: list[str]
+    fault: str
+
+
+@dataclass(frozen=True, slots=True)
+class StationWords:
+    key: str
+    name: str
+    kind: str
+    does: str
+    rules: list[RuleWords]
+    otherwise: str
+    facts: list[tuple[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class GateWords:
+    gate: Gate
+    asks: str
+    facts: list[str]
+
+
+def overview_of(line: Line) -> list[StationWords]:
+    return [_station(line, station) for station in line.stations]
+
+
+def _station(line: Line, station: Station) -> StationWords:
+    rules = [_rule(line, number, rule) for number, rule in enumerate(station.rules, start=1)]
+    limits = station.limits
+    facts: list[tuple[str, Any]] = [
+        (_("Expected"), limits.expected),
+        (_("At most"), limits.max_timeout),
+        (_("Without output"), limits.idle_timeout),
+    ]
+    return StationWords(
+        station.key,
+        station.name,
+        station.kind,
+        does(station),
+        rules,
+        otherwise(line, station),
+        [(label, value) for label, value in facts if value],
+    )
+
+
+def does(station: Station) -> str:
+    """What happens there, in one line."""
+    work = station.work
+    if station.kind == "command":
+        return " ".join(str(part) for part in work.get("argv") or ())
+    if station.kind == "manual":
+        return str(work.get("instructions") or _("A person completes it."))
+    if station.kind == "noop":
+        return _("Nothing; it passes at once.")
+    return station.kind
+
+
+def _rule(line: Line, number: int, rule: Rule) -> RuleWords:
+    limits = []
+    if rule.max_retries is not None:
+        limits.append(_("at most %(n)s times") % {"n": rule.max_retries})
+    if rule.max_visits is not None:
+        limits.append(_("at most %(n)s entries of the target") % {"n": rule.max_visits})
+    if rule.exhausted_to:
+        limits.append(_("then to %(target)s") % {"target": target_name(line, rule.exhausted_to)})
+    elif rule.on_exhausted:
+        limits.append(_("then %(what)s") % {"what": policy_words(rule.on_exhausted)})
+    return RuleWords(
+        number,
+        rule.id,
+        rule.label or rule.id,
+        [leaf.words for leaf in leaves(rule.when)],
+        ", ".join(target_name(line, key) for key in rule.to),
+        [gate_name(line, key) for key in rule.gates],
+        limits,
+        str(rule.fault) if rule.fault else "",
+    )
+
+
+def otherwise(line: Line, station: Station) -> str:
+    """What the policy does where no rule matches (semantics §4)."""
+    policy = line.policy
+    passed = policy.no_match if station.rules else policy.no_rules
+    following = line.next_station(station.key)
+    words = {
+        "passed": _next(str(passed), following.name if following else ""),
+        "failed": policy_words(str(policy.on_failure)),
+    }
+    return _("Passed: %(passed)s · failed: %(failed)s") % words
+
+
+def _next(knob: str, name: str) -> str:
+    if knob in ("default", "advance"):
+        return _("on to %(station)s") % {"station": name} if name else _("the task is completed")
+    return policy_words(knob)
+
+
+def gates_of(line: Line) -> list[GateWords]:
+    return [_gate(gate) for gate in line.gates]
+
+
+MODES = {
+    "auto": lambda: _("Checks only"),
+    "manual": lambda: _("Always a person"),
+    "checks_then_manual": lambda: _("Checks, then a person"),
+    "skip": lambda: _("Passed, and recorded"),
+}
+
+
+def _gate(gate: Gate) -> GateWords:
+    facts = [MODES.get(gate.mode, lambda: gate.mode)()]
+    if not gate.approval.requester_may:
+        facts.append(_("not the requester"))
+    if not gate.approval.producer_may:
+        facts.append(_("not the producer"))
+    return GateWords(gate, ", ".join(_who(each) for each in gate.approval.who), facts)
+
+
+def _who(need: Requirement) -> str:
+    words = {"n": need.count, "name": need.name}
+    if need.kind == "user":
+        return need.name
+    if need.kind == "group":
+        return _("%(n)s of the group %(name)s") % words
+    return _("%(n)s %(name)s") % words

@@ -1,0 +1,126 @@
+"""What pages share: who may open one, what the shell around it needs, and how a conflict is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
+from urllib.parse import urlencode
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from django_htmx.http import HttpResponseClientRedirect
+
+from pipelines import access
+from pipelines.errors import NotFound
+from pipelines.models import Project
+
+P = ParamSpec("P")
+Crumb = Mapping[str, str]
+
+
+def signed_in(view: Callable[Concatenate[HttpRequest, P], HttpResponse]) -> Callable[..., HttpResponse]:
+    """Signed-out people go to the sign-in page and come back; who has no password yet sets one first."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return _go(request, "sign-in")
+        if not request.user.has_usable_password() and request.resolver_match.url_name != "password-set":
+            return _go(request, "password-set")
+        return view(request, *args, **kwargs)
+
+    return guarded
+
+
+def _go(request: HttpRequest, name: str) -> HttpResponse:
+    """To a page outside, with the way back; only an address that was asked for by GET is worth coming back to."""
+    back = {"next": request.get_full_path()} if request.method == "GET" and not _fragment(request) else {}
+    address = reverse(name) + (f"?{urlencode(back)}" if back else "")
+    return HttpResponseClientRedirect(address) if _fragment(request) else redirect(address)
+
+
+def _fragment(request: HttpRequest) -> bool:
+    return request.headers.get("HX-Request") == "true"
+
+
+def in_project(action: str = "view") -> Callable[..., Callable[..., HttpResponse]]:
+    """The view gets the Project instead of the two keys of its address. What one may not see is a 404, never a 403;
+    what a member's role does not allow is a 403 that says so."""
+
+    def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        @signed_in
+        @wraps(view)
+        def guarded(request: HttpRequest, owner: str, project: str, **rest: Any) -> HttpResponse:
+            try:
+                found = access.get_project(request.user, owner, project)
+            except NotFound as error:
+                raise Http404 from error
+            require(request, action, found)
+            try:
+                return view(request, found, **rest)
+            except NotFound as error:
+                raise Http404 from error
+
+        return guarded
+
+    return decorate
+
+
+REFUSALS = {
+    "submit": _("Starting a task needs the role Operator."),
+    "operate": _("Working on tasks needs the role Operator."),
+    "design": _("Changing a line needs the role Designer."),
+    "publish": _("Publishing a line needs the role Designer."),
+    "admin": _("The settings of a project need the role Admin."),
+}
+
+
+def require(request: HttpRequest, action: str, project: Project) -> None:
+    if not access.can(request.user, action, project):
+        raise PermissionDenied(REFUSALS.get(action, ""))
+
+
+def crumbs(*parts: tuple[str, str] | str) -> Sequence[Crumb]:
+    """`(label, address)` pairs; the last part is the page itself."""
+    return [
+        {"label": part} if isinstance(part, str) else {"label": part[0], "url": part[1]} for part in parts
+    ]
+
+
+def show(
+    request: HttpRequest,
+    template: str,
+    *,
+    project: Project | None = None,
+    section: str = "",
+    trail: Sequence[Crumb] = (),
+    status: int = 200,
+    **context: Any,
+) -> HttpResponse:
+    """A page in the shell."""
+    shell = {
+        "project": project,
+        "section": section,
+        "breadcrumb": trail,
+        "may": Permissions(request.user, project) if project else None,
+    }
+    return render(request, template, {**shell, **context}, status=status)
+
+
+class Permissions:
+    """`may.operate` in templates: the table of `pipelines.access` for the reader and this project."""
+
+    def __init__(self, who: Any, project: Project) -> None:
+        self._who, self._project = who, project
+
+    def __getitem__(self, action: str) -> bool:
+        return access.can(self._who, action, self._project)
+
+
+def fragment(request: HttpRequest, name: str) -> bool:
+    """Whether this request asks for the part `name` of its page (`?fragment=…`)."""
+    return request.GET.get("fragment") == name

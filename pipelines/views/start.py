@@ -1,0 +1,145 @@
+"""Starting a task: a form made from the line's inputs (semantics §1, Input)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from pipelines import access, engine, versions
+from pipelines.errors import InputError
+from pipelines.models import Line, Priority, Project
+from pipelines.routing.line import Input, Problem
+from pipelines.views import lines
+from pipelines.views.page import in_project, show
+from pipelines.views.project import tab_trail
+
+OWN = ("title", "description", "priority", "labels")  # fields that every task has
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One input with its name in the form, what was typed, and what is wrong with it."""
+
+    input: Input
+    name: str
+    value: Any
+    errors: Sequence[str]
+
+    @property
+    def label(self) -> str:
+        return self.input.label or self.input.key
+
+    @property
+    def control(self) -> str:
+        """Which HTML control fits the type."""
+        return {"number": "number", "date": "date", "choice": "choice"}.get(self.input.type, "text")
+
+
+def fields_of(
+    inputs: Sequence[Input],
+    typed: Mapping[str, str] | None,
+    problems: Sequence[Problem] = (),
+    at: str = "inputs",
+) -> list[Field]:
+    """`typed` is None for a fresh form, which shows the defaults."""
+    found = []
+    for each in inputs:
+        name = f"{at}.{each.key}"
+        value = typed.get(name, "") if typed is not None else each.default if each.has_default else ""
+        said = [_sentence(problem) for problem in problems if problem.path == name]
+        found.append(Field(each, name, "" if value is None else value, said))
+    return found
+
+
+def _sentence(problem: Problem) -> str:
+    return problem.message[:1].upper() + problem.message[1:]
+
+
+def given(inputs: Sequence[Input], typed: Mapping[str, str], at: str = "inputs") -> dict[str, Any]:
+    """What the form says, as the values that the engine checks; a number that is none stays text, refused there."""
+    return {each.key: value_of(each, typed.get(f"{at}.{each.key}", "")) for each in inputs}
+
+
+def value_of(field: Input, text: str) -> Any:
+    text = text if field.type == "text" else text.strip()
+    if field.type == "number" and text:
+        try:
+            return int(text) if text.lstrip("+-").isdigit() and len(text) < 1000 else float(text)
+        except ValueError:
+            return text
+    return text.replace("\r\n", "\n")
+
+
+@in_project("submit")
+@require_safe
+def choose(request: HttpRequest, project: Project) -> HttpResponse:
+    """Which line? With only one there is nothing to choose."""
+    found = list(Line.objects.filter(project=project, live__isnull=False).order_by("name"))
+    if len(found) == 1:
+        return redirect("task-new", project.owner.key, project.key, found[0].key)
+    return show(
+        request,
+        "pages/task_choose.html",
+        project=project,
+        section="tasks",
+        trail=tab_trail(project, _("New task")),
+        lines=found,
+    )
+
+
+@in_project("submit")
+@require_http_methods(["GET", "HEAD", "POST"])
+def start(request: HttpRequest, project: Project, line: str) -> HttpResponse:
+    found = access.get_line(request.user, project.owner.key, project.key, line)
+    if found.live is None:
+        return _page(request, found, None, [])
+    if request.method != "POST":
+        return _page(request, found, None, [])
+    parsed = versions.parsed(found.live)
+    try:
+        task = engine.submit(
+            found.live,
+            actor=engine.Actor.person(request.user),
+            title=request.POST.get("title", ""),
+            description=request.POST.get("description", "").replace("\r\n", "\n"),
+            priority=request.POST.get("priority", Priority.MEDIUM),
+            labels=[word for part in request.POST.get("labels", "").split(",") if (word := part.strip())],
+            inputs=given(parsed.inputs, request.POST),
+        )
+    except InputError as fault:
+        return _page(request, found, request.POST, fault.problems)
+    return redirect(reverse("task", args=[project.owner.key, project.key, task.name]))
+
+
+def _page(
+    request: HttpRequest, line: Line, typed: Mapping[str, str] | None, problems: Sequence[Problem]
+) -> HttpResponse:
+    project = lines.get(request, line.project, line.key).project
+    inputs = versions.parsed(line.live).inputs if line.live else ()
+    own = {
+        name: [_sentence(p) for p in problems if p.path == name]
+        for name in ("title", "description", "priority", "labels")
+    }
+    return show(
+        request,
+        "pages/task_new.html",
+        project=project,
+        section="tasks",
+        trail=tab_trail(project, _("New task")),
+        status=422 if problems else 200,
+        line=line,
+        typed=typed or {"priority": Priority.MEDIUM},
+        faults=own,
+        fields=fields_of(inputs, typed, problems),
+        priorities=Priority.choices,
+        example=str(settings.BASE_DIR),
+        has_repository=any(each.type == "repository" for each in inputs),
+    )

@@ -1,0 +1,187 @@
+"""One task: facts, the way it took, history, why it is here, log, outputs, artifacts and events."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from pipelines import access, logs
+from pipelines.engine.export import exported
+from pipelines.models import ENDED, GateVisit, Job, Project, Task
+from pipelines.queries.actors import actor_of
+from pipelines.queries.task import TaskView
+from pipelines.queries.words import station_name
+from pipelines.views.graph import drawing_of
+from pipelines.views.graph.overlay import lay_over
+from pipelines.views.page import crumbs, fragment, in_project, show
+from pipelines.views.tasks import number
+
+TABS = ("log", "outputs", "artifacts", "events")
+LOG_LINES = 400
+
+
+def get(request: HttpRequest, project: Project, wi: str) -> Task:
+    return access.find_task(request.user, project.owner.key, project.key, wi)
+
+
+@in_project("view")
+@require_safe
+def task(request: HttpRequest, project: Project, wi: str) -> HttpResponse:
+    found = get(request, project, wi)
+    view = TaskView(found, timezone.now())
+    if fragment(request, "live"):
+        return show(request, "pages/task.html#live", project=project, **_live(request, view))
+    if fragment(request, "why"):
+        return show(request, "pages/task.html#why", project=project, **_live(request, view))
+    tab = request.GET.get("tab", "log")
+    context = _tab(request, view, tab if tab in TABS else "log")
+    if fragment(request, "tab"):
+        return show(request, "pages/task.html#panel", project=project, **context)
+    keys = (project.owner.key, project.key)
+    return show(
+        request,
+        "pages/task.html",
+        project=project,
+        section="tasks",
+        trail=crumbs(
+            (project.name or project.key, reverse("lines", args=keys)),
+            (found.line.name, reverse("line-live", args=[*keys, found.line.key])),
+            found.name,
+        ),
+        live_project="/".join(keys),
+        live_task=found.name,
+        **(context | _live(request, view)),
+    )
+
+
+def _live(request: HttpRequest, view: TaskView) -> dict[str, Any]:
+    """What a hint brings anew."""
+    task, line = view.task, view.line
+    drawing = drawing_of(line)
+    visits = list(GateVisit.objects.filter(task=task).defer("evidence").order_by("opened_at"))
+    expected = {station.key: station.limits.expected for station in line.stations}
+    return {
+        "task": task,
+        "view": view,
+        "drawing": drawing,
+        "overlay": lay_over(drawing, task, view.tokens, view.jobs, visits, expected),
+        "why": view.why(request.GET.get("move", "")),
+        "move": request.GET.get("move", ""),
+        "ended": task.status in ENDED,
+    }
+
+
+def _tab(request: HttpRequest, view: TaskView, tab: str) -> dict[str, Any]:
+    context: dict[str, Any] = {"task": view.task, "view": view, "tab": tab}
+    if tab == "log":
+        context |= log_context(request, view)
+    elif tab == "outputs":
+        context["outputs"] = outputs(view)
+    return context
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    job: Job
+    station: str
+    actor: str
+    text: str
+    outcome: dict[str, Any]
+    agent: bool
+
+
+def outputs(view: TaskView) -> list[Output]:
+    """Newest first, exactly as recorded."""
+    found = []
+    for job in reversed(view.jobs):
+        if job.outcome is None:
+            continue
+        kind, name = actor_of(view.line.stations_by_key.get(job.station))
+        output = job.outcome.get("output")
+        text = "" if output is None else json.dumps(output, ensure_ascii=False, indent=2)
+        found.append(
+            Output(job, station_name(view.line, job.station), name, text, job.outcome, kind == "agent")
+        )
+    return found
+
+
+def log_context(request: HttpRequest, view: TaskView) -> dict[str, Any]:
+    """The log of `?job=` and `?attempt=`, else of the last job: its end, and where to go on from."""
+    jobs = [(job, station_name(view.line, job.station)) for job in reversed(view.jobs)]
+    wanted = request.GET.get("job", "")
+    job = next((each for each, _ in jobs if str(each.pk) == wanted), jobs[0][0] if jobs else None)
+    context: dict[str, Any] = {"jobs": jobs, "job": job, "pinned": bool(wanted)}
+    if job is None:
+        return context
+    attempt = min(max(number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
+    piece = logs.tail(job, attempt, LOG_LINES)
+    kind, name = actor_of(view.line.stations_by_key.get(job.station))
+    return context | {
+        "attempt": attempt,
+        "attempts": range(1, job.attempt + 1),
+        "piece": piece,
+        "first": piece.lines[0].number if piece.lines else 1,
+        "station": station_name(view.line, job.station),
+        "actor": name,
+        "actor_kind": kind,
+        "shown": f"{job.pk}.{attempt}",
+    }
+
+
+@in_project("view")
+@require_safe
+def log(request: HttpRequest, project: Project, wi: str) -> HttpResponse:
+    """More of a log: the lines from byte `from` on, and the row that will ask again while there may be more."""
+    found = get(request, project, wi)
+    job = _job(found, request.GET.get("job", ""))
+    attempt = number(request.GET.get("attempt"), job.attempt)
+    piece = logs.read(job, attempt, number(request.GET.get("from"), 0))
+    return show(
+        request,
+        "pages/parts/log_lines.html",
+        project=project,
+        task=found,
+        job=job,
+        attempt=attempt,
+        piece=piece,
+    )
+
+
+def _job(task: Task, wanted: str) -> Job:
+    plain = wanted.isascii() and wanted.isdigit() and len(wanted) < 19
+    found = Job.objects.filter(task=task, pk=int(wanted)).first() if plain else None
+    if found is None:
+        raise Http404
+    return found
+
+
+@in_project("view")
+@require_safe
+def log_download(request: HttpRequest, project: Project, wi: str) -> StreamingHttpResponse:
+    found = get(request, project, wi)
+    job = _job(found, request.GET.get("job", ""))
+    attempt = number(request.GET.get("attempt"), job.attempt)
+    name = f"{found.name}-{job.station}-{job.visit}.{attempt}.log"
+    return _download(logs.whole(job, attempt), "text/plain; charset=utf-8", name)
+
+
+@in_project("view")
+@require_safe
+def events_export(request: HttpRequest, project: Project, wi: str) -> StreamingHttpResponse:
+    """The task's events as JSON lines (semantics §9)."""
+    found = get(request, project, wi)
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in exported(found))
+    return _download(lines, "application/x-ndjson", f"{found.name}-events.jsonl")
+
+
+def _download(pieces: Any, media: str, name: str) -> StreamingHttpResponse:
+    response = StreamingHttpResponse(pieces, content_type=media)
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["X-Content-Type-Options"] = "nosniff"
+    return response

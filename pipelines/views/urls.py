@@ -1,0 +1,84 @@
+"""Every page of `pipelines`. Each has its row in tests/access/matrix.py."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from pipelines.views import (
+    account,
+    actions,
+    artifacts,
+    board,
+    edit,
+    home,
+    lines,
+    palette,
+    preferences,
+    project,
+    sign_in,
+    start,
+    task,
+    tasks,
+    tokens,
+)
+from pipelines.views import (
+    help as help_pages,
+)
+
+IN = "p/<str:owner>/<str:project>/"
+LINE = f"{IN}lines/<str:line>/"
+TASK = f"{IN}tasks/<str:wi>/"
+
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("first-steps/dismiss/", home.dismiss_first_steps, name="first-steps-dismiss"),
+    path("tasks/", tasks.everywhere, name="tasks-everywhere"),
+    # Signing in
+    path("sign-in/", sign_in.SignIn.as_view(), name="sign-in"),
+    path("sign-in/password/", sign_in.set_password, name="password-set"),
+    path("sign-in/<str:secret>/", sign_in.link, name="sign-in-link"),
+    path("sign-out/", sign_in.sign_out, name="sign-out"),
+    # Personal
+    path("account/", account.account, name="account"),
+    path("account/password/", account.change_password, name="password-change"),
+    path("account/sessions/end/", account.end_sessions, name="sessions-end"),
+    path("account/tokens/new/", tokens.mine_new, name="token-new"),
+    path("account/tokens/<int:token>/revoke/", tokens.mine_revoke, name="token-revoke"),
+    path("preferences/", preferences.preferences, name="preferences"),
+    path("palette/", palette.palette, name="palette"),
+    path("help/", help_pages.contents, name="help"),
+    path("help/<slug:page>/", help_pages.page, name="help-page"),
+    # A project
+    path(IN, project.start, name="project"),
+    path(f"{IN}new-task/", start.choose, name="task-new-choose"),
+    path(f"{IN}settings/", project.members, name="project-settings"),
+    path(f"{IN}settings/members/add/", project.add_member, name="member-add"),
+    path(f"{IN}settings/members/<int:member>/", project.change_member, name="member-change"),
+    path(f"{IN}settings/groups/", project.groups, name="project-groups"),
+    path(f"{IN}settings/groups/<int:group>/", project.change_group, name="group-change"),
+    path(f"{IN}settings/tokens/", tokens.machines, name="project-tokens"),
+    path(f"{IN}settings/tokens/<int:token>/revoke/", tokens.machine_revoke, name="machine-token-revoke"),
+    # Lines
+    path(f"{IN}lines/", lines.lines, name="lines"),
+    path(f"{IN}lines-new/", lines.new, name="lines-new"),
+    path(LINE, lines.overview, name="line"),
+    path(f"{LINE}edit/", edit.edit, name="line-edit"),
+    path(f"{LINE}publish/", edit.publish, name="line-publish"),
+    path(f"{LINE}export/", lines.export, name="line-export"),
+    path(f"{LINE}live/", board.board, name="line-live"),
+    path(f"{LINE}tasks/", tasks.of_line, name="line-tasks"),
+    path(f"{LINE}versions/", lines.versions, name="line-versions"),
+    path(f"{LINE}versions/<int:number>/", lines.version, name="line-version"),
+    path(f"{LINE}new/", start.start, name="task-new"),
+    # Tasks
+    path(f"{IN}tasks/", tasks.of_project, name="tasks"),
+    path(TASK, task.task, name="task"),
+    path(f"{TASK}log/", task.log, name="task-log"),
+    path(f"{TASK}log/download/", task.log_download, name="task-log-download"),
+    path(f"{TASK}events.jsonl", task.events_export, name="task-events"),
+    path(f"{TASK}artifacts/<int:artifact>/", artifacts.download, name="artifact"),
+    path(f"{TASK}jobs/<int:job>/complete/", actions.complete, name="job-complete"),
+    path(f"{TASK}tokens/<int:token>/answer/", actions.answer, name="task-answer"),
+    path(f"{TASK}tokens/<int:token>/retry/", actions.retry, name="task-retry"),
+    path(f"{TASK}cancel/", actions.cancel, name="task-cancel"),
+]
