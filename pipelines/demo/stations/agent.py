@@ -27,7 +27,10 @@ def main() -> Report:
         "Hand the prompt on standard input to the agent in GATELINE_AGENT_COMMAND.",
         key={"required": True},
     )
-    command = shlex.split(os.environ.get("GATELINE_AGENT_COMMAND", ""))
+    try:
+        command = shlex.split(os.environ.get("GATELINE_AGENT_COMMAND", ""))
+    except ValueError as error:
+        return unset(f"The agent's command cannot be read: {error}.")
     if not command:
         return unset("No agent is set up on this worker.")
     if shutil.which(command[0]) is None:
@@ -38,8 +41,8 @@ def main() -> Report:
     if not text.strip():
         raise StationError("The agent answered nothing.", "agent")
     value = found(text, given.key)
-    words = value if isinstance(value, str) else json.dumps(value)
-    return Report(clip(one_line(words), 200), output={given.key: value})
+    spoken = value if isinstance(value, str) else json.dumps(value)
+    return Report(clip(one_line(spoken), 200), output={given.key: value})
 
 
 def unset(why: str) -> Report:

@@ -15,7 +15,7 @@ PORTS = {"https": 443, "ssh": 22}
 SCP_LIKE = re.compile(
     r"(?P<user>[A-Za-z0-9_][A-Za-z0-9_.-]*)@(?P<host>[A-Za-z0-9][A-Za-z0-9.-]*):(?P<path>[^/:].*)"
 )
-HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9a-fA-F:]+")
+HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9a-fA-F:.]+")
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 REFUSED_IN_REVISION = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 
