@@ -12,7 +12,7 @@ OLDEST, NEWEST = (3, 11), (3, 13)
 NAMES = ["python3.13", "python3.12", "python3.11"]
 
 
-def main():
+def main() -> None:
     if not OLDEST <= sys.version_info[:2] <= NEWEST:
         take_another()
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -21,7 +21,7 @@ def main():
     sys.exit(prepare(sys.argv[1:]))
 
 
-def take_another():
+def take_another() -> None:
     """Goes on with a Python on this machine that fits; ends with the remedy if there is none."""
     for name in NAMES:
         try:

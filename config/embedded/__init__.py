@@ -2,6 +2,7 @@
 
 binaries   where a PostgreSQL is found
 account    as which user of the system it runs
+placing    where data and binaries go when its user cannot reach the project
 layout     which file lies where in the state folder
 processes  whether a pid is ours and alive
 server     initialise, start, stop

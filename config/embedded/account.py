@@ -68,4 +68,12 @@ def _entry(uid: int, *, switch: bool) -> Account:
         raise LauncherError(
             "PostgreSQL refuses to run as root.", "Name another user in GATELINE_POSTGRES_USER."
         )
-    return Account(entry.pw_name, uid, entry.pw_gid, switch)
+    account = Account(entry.pw_name, uid, entry.pw_gid, switch)
+    try:
+        account.can_enter(Path("/"))
+    except (OSError, subprocess.SubprocessError) as error:
+        raise LauncherError(
+            f"This root may not start a process as {entry.pw_name}: {error}.",
+            "Start Gateline as an ordinary user, or set DATABASE_URL.",
+        ) from error
+    return account

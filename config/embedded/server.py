@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from config.embedded import binaries, layout, processes
+from config.embedded import binaries, layout, placing, processes
 from config.embedded.account import Account, choose
 from config.embedded.binaries import Binaries
 from config.embedded.errors import LauncherError
 from config.embedded.layout import Layout
 
-# Where a server that runs as another user keeps what this user could not reach in the project's folder.
-SHARED = (Path("/var/lib/gateline"), Path("/var/tmp/gateline"))
 START_SECONDS, STOP_SECONDS = 300, 20  # a start may have a long recovery to do
 
 OPTIONS = {
@@ -48,8 +45,8 @@ def ensure(home: Path, *, durable: bool) -> Layout:
         return place
     account = choose(place.data)
     layout.open_home(home, account)
-    place = _settle(place, account)
-    found = _reachable(binaries.find(_written_by(place.data)), account)
+    place = placing.settle(place, account)
+    found = placing.reachable(binaries.find(_written_by(place.data)), account)
     if not (place.data / "PG_VERSION").exists():
         _initialise(place, account, found, durable)
     socket = layout.socket_folder(place.base, account)
@@ -91,7 +88,7 @@ def _start(place: Layout, account: Account, found: Binaries, socket: Path, durab
 
 
 def spawn(
-    command: list[str | Path], *, stderr: object, account: Account | None = None, cwd: str | Path = "/"
+    command: Sequence[str | Path], *, stderr: BinaryIO, account: Account | None = None, cwd: str | Path = "/"
 ) -> int:
     """The pid of a process that nobody waits for: in a session of its own, so that a Ctrl-C meant for us does not
     reach it, and no child of ours, so that it never becomes our zombie."""
@@ -99,7 +96,7 @@ def spawn(
         ["/bin/sh", "-c", '"$@" >&2 & echo $!', "sh", *map(str, command)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=stderr,  # type: ignore[arg-type]
+        stderr=stderr,
         start_new_session=True,
         umask=0o077,
         cwd=cwd,
@@ -126,18 +123,12 @@ def _initialise(place: Layout, account: Account, found: Binaries, durable: bool)
         locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
     else:
         locale = ["--locale=C.UTF-8"]
+    words = ["--encoding=UTF8", *locale, "--data-checksums", "--auth=scram-sha-256", f"--pwfile={given}"]
+    words += ["--no-instructions"] if durable else ["--no-instructions", "--no-sync"]
     try:
-        _run(
-            [found.initdb, "-D", fresh, "-U", layout.NAME, "--encoding=UTF8", *locale, "--data-checksums"]
-            + ["--auth=scram-sha-256", f"--pwfile={given}", "--no-instructions"]
-            + ([] if durable else ["--no-sync"]),
-            account,
-        )
-        _run(
-            [found.postgres, "--single", "-D", fresh, "postgres"],
-            account,
-            given=f"CREATE DATABASE {layout.NAME};\n",
-        )
+        _run([found.initdb, "-D", fresh, "-U", layout.NAME, *words], account)
+        create = f"CREATE DATABASE {layout.NAME};\n"
+        _run([found.postgres, "--single", "-D", fresh, "postgres"], account, given=create)
     finally:
         given.unlink()
     place.password.unlink(missing_ok=True)
@@ -145,7 +136,7 @@ def _initialise(place: Layout, account: Account, found: Binaries, durable: bool)
     fresh.rename(place.data)
 
 
-def _run(command: list[str | Path], account: Account, given: str = "") -> None:
+def _run(command: Sequence[str | Path], account: Account, given: str = "") -> None:
     done = subprocess.run(
         command,
         input=given,
@@ -168,64 +159,6 @@ def _private_file(path: Path, text: str) -> None:
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
         stream.write(text)
-
-
-def _settle(place: Layout, account: Account) -> Layout:
-    """The server's own folder: in the state folder where its user can get there, else in a shared place."""
-    if (place.data / "PG_VERSION").exists():
-        return place
-    base = place.base
-    if account.switch and not account.can_enter(place.home):
-        name = hashlib.sha256(os.fsencode(place.home)).hexdigest()[:12]
-        base = _shared(account) / f"{name}-{secrets.token_hex(4)}"
-    base.mkdir(mode=0o700, exist_ok=True)
-    base.chmod(0o700)
-    account.own(base)
-    return Layout(place.home, base)
-
-
-def _reachable(found: Binaries, account: Account) -> Binaries:
-    """The same binaries, copied where the account can run them if it cannot where they are."""
-    if not account.switch or _runs(found, account):
-        return found
-    stamp = f"{found.folder}{found.postgres.stat().st_mtime_ns}"
-    target = _shared(account) / f"postgresql-{found.major}-{hashlib.sha256(stamp.encode()).hexdigest()[:12]}"
-    if not target.exists() and found.bundle:
-        unfinished = target.with_name(f"{target.name}.{secrets.token_hex(4)}")
-        for part in found.bundle:
-            depth = part.relative_to(found.bundle[0].parent.parent)
-            shutil.copytree(part, unfinished / depth, symlinks=True)
-        unfinished.chmod(0o755)
-        unfinished.rename(target)
-    copy = Binaries(target / found.folder.relative_to(found.folder.parents[2]), found.major)
-    if not found.bundle or not _runs(copy, account):
-        raise LauncherError(
-            f"The user {account.name} cannot run {found.postgres}.",
-            "Start Gateline as an ordinary user, or name a PostgreSQL that everybody may run in PG_BIN.",
-        )
-    return copy
-
-
-def _runs(found: Binaries, account: Account) -> bool:
-    try:
-        tried = subprocess.run([found.postgres, "-V"], capture_output=True, cwd="/", **account.how())
-    except PermissionError:
-        return False
-    return tried.returncode == 0
-
-
-def _shared(account: Account) -> Path:
-    for folder in SHARED:
-        try:
-            folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if account.can_enter(folder) and folder.stat().st_uid == os.geteuid():
-            return folder
-    raise LauncherError(
-        f"The user {account.name} can enter neither the project's folder nor {' or '.join(map(str, SHARED))}.",
-        "Name a folder that it can enter in GATELINE_HOME, or start Gateline as an ordinary user.",
-    )
 
 
 def _written_by(data: Path) -> int | None:
@@ -252,8 +185,8 @@ def _bury(data: Path, socket: Path) -> None:
             os.kill(pid, signal.SIGQUIT)
         _wait(lambda: not processes.workers_of(data), STOP_SECONDS)
     for lock in (data / "postmaster.pid", socket / f".s.PGSQL.{layout.PORT}.lock"):
-        pid = _first_number(lock)
-        if pid and _exists(pid):
+        owner = _first_number(lock)
+        if owner and _exists(owner):
             lock.unlink()
 
 

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from config.setup.steps import NO_NETWORK, ROOT, SetupError, StepFailed, digest, environment, fresh, run
@@ -38,7 +39,17 @@ def ensure(lock: str) -> None:
 
 def install(lock: str, label: str) -> None:
     stamp, inputs = _stamp(lock)
-    command = [UV, "pip", "install", "--python", PYTHON, "--require-hashes", "--no-build", "-r", ROOT / lock]
+    command: list[str | Path] = [
+        UV,
+        "pip",
+        "install",
+        "--python",
+        PYTHON,
+        "--require-hashes",
+        "--no-build",
+        "-r",
+        ROOT / lock,
+    ]
     _run(label, command, env=_uv_environment())
     stamp.write_text(inputs)
 
@@ -79,7 +90,7 @@ def _ensure_uv() -> None:
     stamp, inputs = _stamp("requirements-uv.lock")
     if UV.exists() and fresh(stamp, inputs):
         return
-    command = [
+    command: list[str | Path] = [
         PYTHON,
         "-m",
         "pip",
@@ -98,7 +109,7 @@ def _uv_environment() -> dict[str, str]:
     """uv does not read pip's settings: a mirror or a certificate that is set for pip shall do for both."""
     env = environment(UV_PYTHON_DOWNLOADS="never", UV_NO_PROGRESS="1")
     if not {"UV_DEFAULT_INDEX", "UV_INDEX_URL"} & env.keys():
-        asked = [PYTHON, "-m", "pip", "config", "get", "global.index-url"]
+        asked = [str(PYTHON), "-m", "pip", "config", "get", "global.index-url"]
         found = (
             env.get("PIP_INDEX_URL")
             or subprocess.run(asked, capture_output=True, text=True, check=False, env=env).stdout.strip()
@@ -110,7 +121,7 @@ def _uv_environment() -> dict[str, str]:
     return env
 
 
-def _run(label: str, command: list[str | Path], *, env: dict[str, str]) -> None:
+def _run(label: str, command: Sequence[str | Path], *, env: dict[str, str]) -> None:
     try:
         run(label, command, env=env, remedy="Start again: what is done is not done twice.")
     except StepFailed as failure:
