@@ -43,6 +43,7 @@ SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "gateline_session", "gateline_csrf"
 SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = f"{_base.path}/"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = env.number("HSTS_SECONDS", 0)
+CSRF_FAILURE_VIEW = "pipelines.views.errors.csrf_failed"
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {
@@ -97,6 +98,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.middleware.DatabaseBusyMiddleware",
+    "pipelines.views.middleware.PlainText",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -142,6 +144,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
                 "pipelines.views.context.shell",
+                "pipelines.views.context.shell",
             ],
         },
     }
@@ -151,7 +154,8 @@ TEMPLATES = [
 DATABASE_URL = env.text("DATABASE_URL")
 # LISTEN cannot go through a transaction pooler: an address that leads straight to the server.
 DATABASE_DIRECT_URL = env.text("DATABASE_DIRECT_URL")
-EMBEDDED_DATABASE = not DATABASE_URL
+# One-time links sign in whoever sits at this machine: never with a database that others use too (house §5).
+EMBEDDED_DATABASE = SIGN_IN_LINKS = not DATABASE_URL
 _database = dj_database_url.parse(DATABASE_URL) if DATABASE_URL else dict(layout.connection(DATA_DIR))
 if DATABASE_URL and _database.get("ENGINE") != "django.db.backends.postgresql":
     raise ImproperlyConfigured("DATABASE_URL must begin with postgres://: Gateline needs PostgreSQL.")

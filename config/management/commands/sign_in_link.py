@@ -22,7 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=settings.PORT)
 
     def handle(self, *, username: str, port: int, **options: Any) -> None:
-        if not settings.EMBEDDED_DATABASE:
+        if not settings.SIGN_IN_LINKS:
             raise CommandError(
                 "With DATABASE_URL there are no sign-in links. Set a password: manage.py changepassword USERNAME"
             )

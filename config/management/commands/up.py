@@ -61,7 +61,7 @@ class Command(BaseCommand):
         address = os.environ.get("BASE_URL") or f"http://127.0.0.1:{port}/"
         if newcomer is None:
             return f"Gateline runs at {address} (Ctrl-C stops it)"
-        if not settings.EMBEDDED_DATABASE:
+        if not settings.SIGN_IN_LINKS:
             return f"Gateline runs at {address} · set the administrator's password: manage.py changepassword admin"
         link = sign_in_address(newcomer, timezone.now(), port)
         connections.close_all()
