@@ -235,7 +235,11 @@ STATION_PATH = [
 _isolation = env.text("GATELINE_ISOLATION", "auto")
 # "auto", "none", or the words that stand before every command.
 ISOLATION: str | list[str] = _isolation if _isolation in {"auto", "none"} else shlex.split(_isolation)
+STATION_READABLE = env.folders("GATELINE_STATION_READABLE", [])
 WORKER_OWNERS = env.words("GATELINE_WORKER_OWNERS", [])
+WORKER_LABELS = env.words("GATELINE_WORKER_LABELS", [])
+WORKER_CONCURRENCY = env.number("GATELINE_WORKER_CONCURRENCY", 8, least=1)
+WORKER_DRAIN_SECONDS = env.number("GATELINE_WORKER_DRAIN", 4)
 LEASE_SECONDS, HEARTBEAT_SECONDS = 10, 2
 
 # Language and time
