@@ -125,9 +125,10 @@ class _Representer(SafeRepresenter):
     """Texts that would read as something else are quoted, by the reading of `yamltext`."""
 
     def represent_text(self, text: str) -> ScalarNode:
-        if "\n" in text and text.isprintable() is False and _is_block(text):
-            return self.represent_scalar("tag:yaml.org,2002:str", text, style="|")
-        style = None if resolves_to_text(text) else '"'
+        if "\n" in text and _is_block(text):
+            style: str | None = "|"
+        else:
+            style = None if text.isprintable() and resolves_to_text(text) else '"'
         return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
     def represent_number(self, number: Decimal) -> ScalarNode:

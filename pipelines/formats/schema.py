@@ -1,5 +1,304 @@
+"""The JSON Schema (2020-12) of the line document: strict about unknown keys, except under `extra`.
+
+What a schema cannot say (references, RFC 9535 paths, RE2 patterns, ranges) the readers of `routing.reading`
+say. The schema accepts whatever they accept.
+"""
+
+from __future__ import annotations
+
 from typing import Any
 
+from pipelines.routing import checks, operators
+from pipelines.routing.model import BUILT_IN_ENDS, WORDS
+from pipelines.routing.policy import PRESETS
+from pipelines.routing.reading import gates, names, policy, rules, stations
+from pipelines.routing.reported import RESULTS, VERDICTS
+from pipelines.routing.strategies import STRATEGIES
+from pipelines.routing.values import TYPES
 
-def json_schema() -> dict[str, Any]:
-    return {}
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+SOME_TEXT: Schema = {"type": "string", "minLength": 1}
+FLAG: Schema = {"type": "boolean"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+ANYTHING: Schema = {}
+EXTRA: Schema = {"type": "object", "description": "Kept, written back, never read."}
+KEY: Schema = {"type": "string", "pattern": "^[a-z0-9][a-z0-9_.-]{0,63}$"}
+
+
+def ref(name: str) -> Schema:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def words(known: Any) -> Schema:
+    return {"enum": list(known)}
+
+
+def listed(member: Schema, **more: Any) -> Schema:
+    return {"type": "array", "items": member, **more}
+
+
+def one_or_more(member: Schema) -> Schema:
+    return {"anyOf": [member, listed(member)]}
+
+
+def record(required: tuple[str, ...] = (), /, **members: Schema) -> Schema:
+    """An object with these keys and no others."""
+    found: Schema = {"type": "object", "properties": members, "additionalProperties": False}
+    return {**found, "required": list(required)} if required else found
+
+
+def form(name: str, value: Schema, **companions: Schema) -> Schema:
+    """A condition: exactly the key of its form, and its companions."""
+    return record((name, *companions), **{name: value}, **companions)
+
+
+def json_schema() -> Schema:
+    """The published schema; a fresh object each time."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Gateline line document",
+        **_line(),
+        "$defs": {
+            "key": KEY,
+            "duration": _duration(),
+            "input": _input(),
+            "station": _station(),
+            "rule": _rule(),
+            "condition": _condition(),
+            "gate": _gate(),
+            "checks": _checks(),
+            "check": _check(),
+            "end": _end(),
+            "policy": _policy(),
+        },
+    }
+
+
+def _line() -> Schema:
+    return record(
+        ("key", "stations"),
+        gateline={"const": 1, "description": "The number of the semantics."},
+        key=ref("key"),
+        name=TEXT,
+        description=TEXT,
+        preset=words(PRESETS),
+        policy=ref("policy"),
+        flags=record(agentic_conditions=FLAG),
+        start=TEXT,
+        inputs=listed(ref("input")),
+        stations=listed(ref("station"), minItems=1),
+        gates=listed(ref("gate")),
+        ends=listed(ref("end")),
+        forbidden_parallel=listed(listed(TEXT, minItems=2, maxItems=2)),
+        budgets=listed({"type": "object"}),
+        extra=EXTRA,
+    )
+
+
+def _duration() -> Schema:
+    number = {"type": "number", "minimum": 0}
+    text = {"type": "string", "pattern": r"^\s*[0-9]{1,9}(\.[0-9]{1,6})?\s*[smhd]\s*$"}
+    return {"anyOf": [number, text], "description": "Seconds, or 90s, 5m, 2h, 1d."}
+
+
+def _input() -> Schema:
+    return record(
+        ("key",),
+        key=ref("key"),
+        type=words(stations.INPUT_TYPES),
+        label=TEXT,
+        help=TEXT,
+        required=FLAG,
+        choices=listed(SOME_TEXT),
+        default=ANYTHING,
+        extra=EXTRA,
+    )
+
+
+def _station() -> Schema:
+    return record(
+        ("key",),
+        key=ref("key"),
+        name=TEXT,
+        work=_work(),
+        output_keys=listed(SOME_TEXT),
+        result_document=words(stations.RESULT_DOCUMENT),
+        limits=record(
+            idle_timeout=ref("duration"),
+            max_timeout=ref("duration"),
+            expected=ref("duration"),
+            max_visits=COUNT,
+            max_retries=COUNT,
+        ),
+        labels=listed(SOME_TEXT),
+        gate=SOME_TEXT,
+        join=record(
+            ("wait_for",),
+            wait_for=listed(SOME_TEXT, minItems=1, uniqueItems=True),
+            aggregation=words(stations.AGGREGATIONS),
+        ),
+        rules=listed(ref("rule")),
+        extra=EXTRA,
+    )
+
+
+def _work() -> Schema:
+    kinds = {
+        "command": record(
+            ("kind",),
+            kind=TEXT,
+            argv=listed(SOME_TEXT, minItems=1),
+            prompt=TEXT,
+            env={"type": "object", "additionalProperties": TEXT},
+            cwd=TEXT,
+        ),
+        "manual": record(("kind",), kind=TEXT, instructions=TEXT, form=listed(ref("input"))),
+        "noop": record(("kind",), kind=TEXT),
+    }
+    strict = [
+        {"if": {"properties": {"kind": {"const": kind}}, "required": ["kind"]}, "then": schema}
+        for kind, schema in kinds.items()
+    ]
+    return {"type": "object", "properties": {"kind": SOME_TEXT}, "required": ["kind"], "allOf": strict}
+
+
+def _rule() -> Schema:
+    return record(
+        ("id", "to"),
+        id={"type": "string", "minLength": 1, "maxLength": names.MAX_ID},
+        label=TEXT,
+        when=ref("condition"),
+        to={
+            "anyOf": [SOME_TEXT, listed(SOME_TEXT, minItems=1, maxItems=rules.MAX_TARGETS, uniqueItems=True)]
+        },
+        gates=listed(SOME_TEXT),
+        max_retries=COUNT,
+        max_visits=COUNT,
+        allow_revisit=FLAG,
+        on_exhausted={"anyOf": [words(rules.EXHAUSTED), record(("to",), to=SOME_TEXT)]},
+        feedback=FLAG,
+        compose=listed(record(("var",), var=SOME_TEXT, path=SOME_TEXT, strategy=words(STRATEGIES))),
+        extra=EXTRA,
+    )
+
+
+def _condition() -> Schema:
+    return {
+        "oneOf": [
+            form("always", {"const": True}),
+            form("result", one_or_more(words((*RESULTS, "any")))),
+            form("verdict", one_or_more(words((*VERDICTS, "any")))),
+            form("eval", record(("op", "value"), op=words((*operators.COMMON, "range")), value=ANYTHING)),
+            form("output", _output()),
+            form("failure_type", one_or_more(TEXT)),
+            form(
+                "edge",
+                record(("from", "to", "at_least"), **{"from": SOME_TEXT, "to": SOME_TEXT, "at_least": COUNT}),
+            ),
+            form("all", listed(ref("condition"))),
+            form("any", listed(ref("condition"))),
+            form("not", ref("condition")),
+            form("agentic", record(("question",), question=SOME_TEXT), answer=words(("yes", "no"))),
+            form(
+                "hook",
+                record(("argv",), argv=listed(SOME_TEXT, minItems=1), timeout=ref("duration")),
+                answer=words(("pass", "block")),
+            ),
+        ]
+    }
+
+
+def _output() -> Schema:
+    members = {
+        "path": SOME_TEXT,
+        "op": words((*operators.OUTPUT, "exists", "missing")),
+        "value": ANYTHING,
+        "of": words(("some", "every", "count")),
+    }
+    values = {"matches": TEXT, "in": {"type": "array"}, "not_in": {"type": "array"}, "type": words(TYPES)}
+    typed = [
+        {"if": {"properties": {"op": {"const": op}}}, "then": {"properties": {"value": value}}}
+        for op, value in values.items()
+    ]
+    free = {"properties": {"op": words(("exists", "missing"))}}
+    return {
+        **record(("path", "op"), **members),
+        "allOf": [*typed, {"if": free, "else": {"required": ["value"]}}],
+    }
+
+
+def _gate() -> Schema:
+    return record(
+        ("key",),
+        key=ref("key"),
+        name=TEXT,
+        description=TEXT,
+        mode=words(gates.MODES),
+        requires_approval=FLAG,
+        checks=ref("checks"),
+        approval=record(
+            who=listed(_requirement(), minItems=1),
+            requester_may=FLAG,
+            producer_may=FLAG,
+            reason_required=FLAG,
+            max_rounds=COUNT,
+        ),
+        offers=listed(words(WORDS), minItems=1, uniqueItems=True),
+        on_reject=_route(policy.ON_REJECT, "route"),
+        due=record(("after",), after=ref("duration"), then=words(gates.DUE)),
+        notify=listed(SOME_TEXT),
+        extra=EXTRA,
+    )
+
+
+def _requirement() -> Schema:
+    count = {"type": "integer", "minimum": 1, "maximum": gates.MAX_VOTES}
+    return {"oneOf": [record((kind,), **{kind: SOME_TEXT, "count": count}) for kind in gates.REQUIREMENTS]}
+
+
+def _checks() -> Schema:
+    """Nested up to three deep: the schema says so by name, the reader counts."""
+    member = {"anyOf": [ref("check"), ref("checks")]}
+    return {"oneOf": [form("all", listed(member)), form("any", listed(member))]}
+
+
+def _check() -> Schema:
+    return {
+        **record(
+            ("field", "operator"),
+            field=SOME_TEXT,
+            operator=words(checks.OPERATORS),
+            value=ANYTHING,
+            severity=words(checks.SEVERITIES),
+            action=words(checks.ACTIONS),
+            label=TEXT,
+        ),
+        "if": {"properties": {"operator": {"const": "exists"}}},
+        "else": {"required": ["value"]},
+    }
+
+
+def _end() -> Schema:
+    return record(("key", "kind"), key=ref("key"), kind=words(BUILT_IN_ENDS), label=TEXT, extra=EXTRA)
+
+
+def _policy() -> Schema:
+    return record(
+        no_rules=words(policy.NO_RULES),
+        no_match=words(policy.NO_MATCH),
+        on_failure=_route(policy.ON_FAILURE, "station"),
+        failure_rules=words(("yes", "no", True, False)),
+        revisit={"type": "string", "pattern": "^(allow|forbid|limit:(0|[1-9][0-9]{0,8}))$"},
+        self_loop_limit={"anyOf": [COUNT, {"const": "none"}]},
+        on_reject=_route(policy.ON_REJECT, "route"),
+        on_exhausted=words(policy.ON_EXHAUSTED),
+        condition_scope=words(policy.SCOPES),
+        contradiction=words(policy.CONTRADICTIONS),
+        visit_cap={"type": "integer", "minimum": 1},
+    )
+
+
+def _route(known: tuple[str, ...], prefix: str) -> Schema:
+    return {"anyOf": [words(known), {"type": "string", "pattern": f"^{prefix}:.+$"}]}

@@ -1,0 +1,73 @@
+"""What keeps a readable line from being published: the problems that only matter for a version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from pipelines.routing.algebra import All, Answered, AnyOf, Condition, Not
+from pipelines.routing.model import Line, Rule, Station
+from pipelines.routing.problems import Problem, join
+from pipelines.routing.templates import TemplateError, names
+
+
+def publishing_problems(line: Line) -> tuple[Problem, ...]:
+    """All of them, in the order of the document; none means that the line may become a version."""
+    return (*_stations(line), *_numbers(line.to_document(), ""))
+
+
+def _stations(line: Line) -> Iterator[Problem]:
+    for s, station in enumerate(line.stations):
+        path = join("stations", s)
+        yield from _work(station, f"{path}.work")
+        for r, rule in enumerate(station.rules):
+            yield from _rule(line, rule, f"{path}.rules[{r}]")
+        if not station.rules and line.policy.no_rules == "refuse":
+            message = f"{station.key} has no rules, and the policy no_rules: refuse wants some"
+            yield Problem(f"{path}.rules", message, "add a rule, or choose another policy")
+
+
+def _rule(line: Line, rule: Rule, path: str) -> Iterator[Problem]:
+    if rule.fault is not None:
+        yield rule.fault
+    elif not line.flags.get("agentic_conditions") and _asks(rule.when):
+        message = "agentic and hook conditions are switched off in this line"
+        yield Problem(f"{path}.when", message, "set flags: {agentic_conditions: true}")
+
+
+def _asks(condition: Condition) -> bool:
+    if isinstance(condition, (All, AnyOf)):
+        return any(map(_asks, condition.members))
+    if isinstance(condition, Not):
+        return _asks(condition.inner)
+    return isinstance(condition, Answered)
+
+
+def _work(station: Station, path: str) -> Iterator[Problem]:
+    if station.kind == "command" and not station.work.get("argv"):
+        yield Problem(f"{path}.argv", "is missing", "a command needs a program, like [ruff, check]")
+    for where, text in _templates(station.work, path):
+        try:
+            names(text)
+        except TemplateError as error:
+            yield Problem(where, str(error))
+
+
+def _templates(work: Any, path: str) -> Iterator[tuple[str, str]]:
+    """The texts of a station's work that are rendered before it starts."""
+    yield from ((f"{path}.{key}", work[key]) for key in ("prompt", "cwd", "instructions") if key in work)
+    yield from ((join(f"{path}.argv", i), text) for i, text in enumerate(work.get("argv") or ()))
+    yield from ((join(f"{path}.env", key), text) for key, text in (work.get("env") or {}).items())
+
+
+def _numbers(value: Any, path: str) -> Iterator[Problem]:
+    """Numbers that stores and browsers would round."""
+    if type(value) is Decimal:
+        yield Problem(path, "more digits than a number keeps here", "write it as a text, in quotes")
+    elif type(value) is dict:
+        for key, member in value.items():
+            yield from _numbers(member, join(path, key))
+    elif type(value) is list:
+        for index, member in enumerate(value):
+            yield from _numbers(member, join(path, index))

@@ -1,0 +1,95 @@
+"""Templates of prompts and arguments (semantics §8a): look-ups, nothing else; no loops, calls or arithmetic.
+
+`{{task.x}}`, `{{input.x}}`, `{{context.x}}`, `{{variables.x}}`, and `{{.x}}`, which tries variables, inputs,
+context, task. `{{"…"}}` is a text as it stands, for braces that are meant. A name is looked up flat first, then
+dotted through objects. Text is written as it is, every other value as JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pipelines.routing import jsontext
+from pipelines.routing.paths import look_up
+from pipelines.routing.values import MISSING
+
+FAMILIES = ("task", "input", "context", "variables")
+SHORT_ORDER = ("variables", "input", "context", "task")
+MAX_RENDERED = 4_000_000
+"""Characters of a rendered text: values are inserted, so a short template may grow."""
+
+_PLACE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+_NAME = re.compile(r"(task|input|context|variables)?\.([^\s{}|()\"']+)\Z")
+
+
+class TemplateError(ValueError):
+    """The template cannot be rendered; the message says where and why."""
+
+
+class UndefinedVariable(TemplateError):
+    """The template asks for something that does not exist; `name` as written."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"{{{{{name}}}}} is not defined")
+
+
+def render(text: str, scope: Mapping[str, Mapping[str, Any]]) -> str:
+    """`scope` has a mapping each for task, input, context, variables (absent = empty).
+
+    Raises UndefinedVariable, or TemplateError for braces that hold no look-up.
+    """
+    parts: list[str] = []
+    length = end = 0
+    for found in _PLACE.finditer(text):
+        parts += [text[end : found.start()], _inserted(found, text, scope)]
+        length += len(parts[-2]) + len(parts[-1])
+        if length > MAX_RENDERED:
+            raise TemplateError(f"the rendered text is longer than {MAX_RENDERED} characters")
+        end = found.end()
+    return "".join([*parts, text[end:]])
+
+
+def names(text: str) -> tuple[str, ...]:
+    """What a template asks for, each name once, in order: `task.title`, `.x`. Raises TemplateError."""
+    return tuple(dict.fromkeys(_names(text)))
+
+
+def _names(text: str) -> Iterator[str]:
+    for found in _PLACE.finditer(text):
+        if _literal(found) is None:
+            yield "".join(_parsed(found, text))
+
+
+def _inserted(found: re.Match[str], text: str, scope: Mapping[str, Mapping[str, Any]]) -> str:
+    literal = _literal(found)
+    if literal is not None:
+        return literal
+    family, _, name = _parsed(found, text)
+    for each in (family,) if family else SHORT_ORDER:
+        value = look_up(dict(scope.get(each) or {}), name)
+        if value is not MISSING:
+            return value if type(value) is str else jsontext.dumps(value)
+    raise UndefinedVariable(f"{family}.{name}")
+
+
+def _parsed(found: re.Match[str], text: str) -> tuple[str, str, str]:
+    """(family or nothing, dot, name)."""
+    name = _NAME.match(found[1].strip())
+    if name is None:
+        line = text.count("\n", 0, found.start()) + 1
+        known = ", ".join(f"{{{{{family}.…}}}}" for family in FAMILIES)
+        raise TemplateError(f"line {line}: {found[0][:60]} is no look-up; there are {known} and {{{{.…}}}}")
+    return name[1] or "", ".", name[2]
+
+
+def _literal(found: re.Match[str]) -> str | None:
+    inner = found[1].strip()
+    if not inner.startswith('"'):
+        return None
+    try:
+        return str(jsontext.loads(inner))
+    except jsontext.JsonTextError as error:
+        raise TemplateError(f"{found[0][:60]}: {error}") from None
