@@ -43,6 +43,7 @@ def test_without_an_agent_it_blocks_and_says_how_to_set_one(workspace: Workspace
     assert done.document["failure_type"] == "not_configured"
     assert "AGENT_COMMAND" in done.summary
     assert done.document["blockers"]
+    assert "AGENT_COMMAND" in done.document["signals"][0]["meta"]["question"]
     assert "output" not in done.document
 
 

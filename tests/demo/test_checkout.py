@@ -11,7 +11,7 @@ import pytest
 from dulwich import porcelain
 from dulwich.objects import Tag
 
-from tests.demo.conftest import Workspace
+from tests.demo.conftest import Done, Workspace
 from tests.demo.repositories import AUTHOR, GOOD, WHEN, Repository
 
 Make = Callable[..., Repository]
@@ -84,20 +84,20 @@ def test_it_keeps_modes_links_and_odd_names(either: Workspace, repository: Make)
     assert (tree / "crlf.txt").read_bytes() == b"a\r\nb\n"
 
 
-def test_a_name_that_is_no_utf8_is_checked_out_and_escaped_in_the_report(
-    either: Workspace, repository: Make
-) -> None:
-    made = repository({os.fsdecode(b"\xff.txt"): "x", os.fsdecode(b"\xfe"): "-> /etc"})
-    done = either.checkout(made)
-    assert done.code == 0
-    assert (Path(os.fsdecode(os.fsencode(either.folder) + b"/tree/\xff.txt"))).read_text() == "x"
-    assert done.output["outside_links"] == ["\\xfe"]
+def left_out(done: Done) -> dict[str, str]:
+    return {entry["path"]: entry["why"] for entry in done.output["left_out"]}
+
+
+def test_a_name_that_no_workspace_keeps_is_left_out_and_named(either: Workspace, repository: Make) -> None:
+    done = either.checkout(repository({os.fsdecode(b"\xff.txt"): "x", "é.txt": "x"}))
+    assert left_out(done) == {"\\xff.txt": "its name is not UTF-8"}
+    assert list(either.files()) == ["é.txt"]
 
 
 def test_links_that_lead_outside_are_left_out_and_named(either: Workspace, repository: Make) -> None:
     links = {"a": "-> /etc/passwd", "b/c": "-> ../../../..", "d": "-> d", "e": "-> b/f", "b/f": "-> ../ok"}
     done = either.checkout(repository(links | {"ok": "x", "gone": "-> nowhere"}))
-    assert done.output["outside_links"] == ["a", "b/c", "d"]
+    assert left_out(done) == dict.fromkeys(["a", "b/c", "d"], "a link that leads outside")
     tree = either.folder / "tree"
     assert sorted(str(p.relative_to(tree)) for p in tree.rglob("*")) == ["b", "b/f", "e", "gone", "ok"]
 
@@ -167,7 +167,7 @@ def test_submodules_are_left_out_and_named(either: Workspace, repository: Make) 
     made.git.object_store.add_object(tree)
     made.commit_tree(tree)
     done = either.checkout(made)
-    assert done.output["submodules"] == ["sub"]
+    assert left_out(done) == {"sub": "a submodule"}
     assert either.files() == {"a.txt": b"x"}
 
 

@@ -11,14 +11,14 @@ import subprocess
 import sys
 from typing import Any
 
-from .report import Report, StationError, arguments
+from .report import Report, StationError, arguments, asks
 from .text import clip, one_line
 
 LONGEST = 200_000  # characters of an answer that go on to the next station
 FENCE = re.compile(r"^```json[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 HOW = (
     "Set AGENT_COMMAND in the environment of the worker to the command line of a coding agent that reads a prompt "
-    "from standard input and writes its answer to standard output, start the worker again, and answer here."
+    "from standard input and writes its answer to standard output, and start the worker again."
 )
 
 
@@ -51,8 +51,8 @@ def unset(why: str) -> Report:
         verdict="blocked",
         exit_code=78,  # EX_CONFIG
         failure_type="not_configured",
-        comment=HOW,
         blockers=[{"title": why, "description": HOW}],
+        signals=asks(f"{why} {HOW} The station runs again when you answer. Is it done?"),
     )
 
 

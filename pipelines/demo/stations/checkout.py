@@ -19,9 +19,10 @@ from .report import KEPT, Report, StationError, arguments, listed, say
 from .source import Address, Folder, revision, source
 from .text import clean, count
 
-MOST_FILES = 100_000
+MOST_FILES = 50_000  # a task's workspace holds at most twice as many entries
+LeftOut = tuple[bytes, str]  # the path, and why
 MOST_BYTES = 1 << 30  # one GiB
-LISTED = 50  # of the links and submodules that are left out
+LISTED = 50  # of what is left out
 # Findings of an earlier checkout must not be taken for this one's.
 OTHERS = ("lint", "tests", "security")
 
@@ -53,22 +54,23 @@ def clear() -> None:
         (KEPT / f"{station}.json").unlink(missing_ok=True)
 
 
-def write(repository: Repo, commit: str) -> list[str]:
-    """Write the files of `commit` into the tree; the submodules, which are left out.
+def write(repository: Repo, commit: str) -> list[LeftOut]:
+    """Write the files of `commit` into the tree; what is left out of it.
 
     Straight from the objects: no hook, filter, attribute or configuration of the repository takes part.
     """
     found = repository[commit.encode()]
     assert isinstance(found, Commit)
-    listed_entries = list(iter_tree_contents(repository.object_store, found.tree))
-    limits(repository, listed_entries)
+    every = list(iter_tree_contents(repository.object_store, found.tree))
+    limits(repository, every)
     tree.TREE.mkdir()
-    links = []
-    for entry in listed_entries:
+    left_out, links = [], []
+    for entry in every:
         safe(entry.path)
-        if S_ISGITLINK(entry.mode):
-            continue
         place = os.path.join(os.fsencode(tree.TREE), entry.path)
+        if why := unwritable(entry):
+            left_out.append((entry.path, why))
+            continue
         os.makedirs(os.path.dirname(place), exist_ok=True)
         if stat.S_ISLNK(entry.mode):
             links.append((place, data(repository, entry)))
@@ -76,7 +78,22 @@ def write(repository: Repo, commit: str) -> list[str]:
             file(place, data(repository, entry), bool(entry.mode & stat.S_IXUSR))
     for place, target in links:  # last, so that nothing is ever written through one
         os.symlink(target, place)
-    return [tree.name(e.path) for e in listed_entries if S_ISGITLINK(e.mode)]
+    return left_out + without_outside()
+
+
+def unwritable(entry: TreeEntry) -> str:
+    """Why an entry of the commit is left out, or nothing. A task's workspace only keeps names that are UTF-8."""
+    if S_ISGITLINK(entry.mode):
+        return "a submodule"
+    return "" if tree.name(entry.path).encode() == entry.path else "its name is not UTF-8"
+
+
+def without_outside() -> list[LeftOut]:
+    """Remove the links that lead out of the tree: no later station may read what they lead to."""
+    outside = tree.outside(tree.TREE)
+    for path in outside:
+        os.unlink(os.path.join(os.fsencode(tree.TREE), path))
+    return [(path, "a link that leads outside") for path in outside]
 
 
 def limits(repository: Repo, found: list[TreeEntry]) -> None:
@@ -115,20 +132,13 @@ def file(place: bytes, content: bytes, executable: bool) -> None:
         out.write(content)
 
 
-def report(origin: Folder | Address, found: Wanted, submodules: list[str]) -> Report:
-    outside = tree.outside(tree.TREE)
-    for path in outside:
-        os.unlink(os.path.join(os.fsencode(tree.TREE), path))
+def report(origin: Folder | Address, found: Wanted, left_out: list[LeftOut]) -> Report:
     entries = list(tree.entries(tree.TREE))
     size = sum(entry.size for entry in entries)
     where = f" on {found.branch}" if found.branch else ""
-    notes = []
-    if isinstance(origin, Folder):
-        notes.append("What is not committed in the folder is not part of it.")
-    if outside:
-        notes.append(f"Left out, because they lead outside: {count(len(outside), 'link')}.")
-    if submodules:
-        notes.append(f"Left out: {count(len(submodules), 'submodule')}.")
+    notes = ["What is not committed in the folder is not part of it."] if isinstance(origin, Folder) else []
+    if left_out:
+        notes.append(f"Left out: {count(len(left_out), 'entry', 'entries')}.")
     return Report(
         f"Checked out {found.commit[:12]}{where}: {count(len(entries), 'file')}, {size} bytes.",
         output={
@@ -138,8 +148,7 @@ def report(origin: Folder | Address, found: Wanted, submodules: list[str]) -> Re
             "files": len(entries),
             "bytes": size,
             "tree": tree.digest(entries),
-            "outside_links": [tree.name(path) for path in outside[:LISTED]],
-            "submodules": submodules[:LISTED],
+            "left_out": [{"path": tree.name(path), "why": why} for path, why in left_out[:LISTED]],
             "triage": "none",
         },
         comment=" ".join(notes),

@@ -56,6 +56,11 @@ class Report:
         )
 
 
+def asks(question: str) -> list[dict[str, Any]]:
+    """The signal that holds the task until somebody has answered `question`; then the station runs again."""
+    return [{"verdict": "hold", "reason": "needs_human", "meta": {"question": question}}]
+
+
 def failed(error: StationError) -> Report:
     """The report of a station that could not do its work."""
     return Report(str(error), verdict="fail", exit_code=error.exit_code, failure_type=error.failure_type)

@@ -28,6 +28,6 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in clean(text)).strip()
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, noun: str, plural: str = "") -> str:
     """“1 test”, “2 tests”."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import dependencies, junit, plugins, tree
 from .process import Ended
-from .report import Report
+from .report import Report, asks
 from .text import clip, count, one_line
 
 LISTED = 50  # failures in a report; the numbers count all of them
@@ -64,8 +64,8 @@ def counted(suite: junit.Suite, code: int, accepted: bool) -> Report:
 def blocked(lacking: list[str], code: int, suite: junit.Suite | None) -> Report:
     names = ", ".join(lacking)
     question = (
-        f"The tests cannot run without {names}. Install what is missing for the Python that runs stations on the "
-        "worker, then answer here, and the tests run again; or cancel the task."
+        f"The tests cannot run without {names}. Can you install what is missing for the Python that runs stations on "
+        "the worker? They run again when you answer."
     )
     return Report(
         f"Blocked: the tests cannot run without {names}.",
@@ -73,8 +73,8 @@ def blocked(lacking: list[str], code: int, suite: junit.Suite | None) -> Report:
         verdict="blocked",
         exit_code=code,
         failure_type="missing_dependencies",
-        comment=question,
         blockers=[dependencies.blocker(module, tree.TREE) for module in lacking],
+        signals=asks(question),
     )
 
 
