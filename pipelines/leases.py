@@ -6,7 +6,7 @@ has expired to `engine`. The database's clock is the only one (house §4)."""
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from django.db import connection
@@ -60,8 +60,10 @@ def drop(job_ids: Iterable[int]) -> None:
         cursor.execute("DELETE FROM pipelines_lease WHERE job_id = ANY(%s)", [list(job_ids)])
 
 
-def renew(worker: uuid.UUID, seconds: float = LEASE_SECONDS) -> dict[int, uuid.UUID]:
-    """Renew all leases of a worker by one statement and say which it still holds, {job id: key}.
+def renew(
+    worker: uuid.UUID, seconds: float = LEASE_SECONDS, but: Collection[int] = ()
+) -> dict[int, uuid.UUID]:
+    """Renew all leases of a worker by one statement, `but` for those of these jobs; {job id: key} of what it holds.
 
     Also the worker's sign of life: `seen_at`. A lease that has expired but that nobody swept yet is renewed: nobody
     else holds it."""
@@ -69,8 +71,8 @@ def renew(worker: uuid.UUID, seconds: float = LEASE_SECONDS) -> dict[int, uuid.U
         cursor.execute(
             """WITH seen AS (UPDATE pipelines_worker SET seen_at = clock_timestamp() WHERE id = %(worker)s)
                UPDATE pipelines_lease SET expires_at = clock_timestamp() + make_interval(secs => %(seconds)s)
-               WHERE worker_id = %(worker)s RETURNING job_id, key""",
-            {"worker": worker, "seconds": seconds},
+               WHERE worker_id = %(worker)s AND NOT job_id = ANY(%(but)s) RETURNING job_id, key""",
+            {"worker": worker, "seconds": seconds, "but": list(but)},
         )
         return dict(cursor.fetchall())
 

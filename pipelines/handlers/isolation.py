@@ -93,9 +93,9 @@ def bubblewrap(isolation: Isolation, attempt: Path, cwd: Path) -> list[str]:
         "--dev",
         "/dev",
     ]
-    for place in SYSTEM:
-        argv += system(Path(place))
-    argv += [part for place in ETC for part in ("--ro-bind-try", place, place)]
+    for folder in SYSTEM:
+        argv += system(Path(folder))
+    argv += [part for name in ETC for part in ("--ro-bind-try", name, name)]
     for place in shallow_first(isolation.places.readable):
         argv += ["--ro-bind-try", str(place), str(place)]
     for place in isolation.places.hidden:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pipelines.handlers import log
 from pipelines.handlers.log import JobLog
 from pipelines.handlers.text import LONGEST_LINE, MASK, Lines, Masker, escaped
+from tests.work.conftest import eventually
 
 SECRET = "gl_s3cr3t-value"
 
@@ -84,9 +85,7 @@ async def test_a_log_is_stored_while_the_work_runs() -> None:
     chunks = Chunks()
     running = JobLog(chunks.store)
     await running.write("out", b"first\n")
-    async with asyncio.timeout(5):
-        while not chunks.stored:
-            await asyncio.sleep(0.02)
+    await eventually(lambda: chunks.stored)
     assert chunks.stored[0].endswith("\tfirst\n")
     await running.write("err", b"second")
     await running.end()

@@ -1,0 +1,35 @@
+"""What a worker is told when it starts; made from the settings by the command, handed in everywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipelines.handlers.isolation import Isolation
+from pipelines.leases import LEASE_SECONDS
+
+# A driver that goes straight on gives others a turn after this many stations or seconds (house §2).
+MOST_STATIONS = 20
+MOST_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class WorkerConfig:
+    """`owners` None: every owner. `station_path`: the PATH of commands. `variables`: GATELINE_… of every command.
+    `secrets`: never to be seen in a log. Seconds and counts otherwise."""
+
+    workspaces: Path
+    isolation: Isolation
+    station_path: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    labels: frozenset[str] = frozenset()
+    owners: frozenset[str] | None = None
+    concurrency: int = 8
+    engine_threads: int = 4
+    lease_seconds: float = LEASE_SECONDS
+    heartbeat_seconds: float = 2.0
+    drain_seconds: float = 4.0
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    most_stations: int = MOST_STATIONS
+    most_seconds: float = MOST_SECONDS

@@ -1,0 +1,62 @@
+"""Database work of an async process: bounded threads with connections of their own, which outlive a restart of the
+server. No coroutine ever holds a connection."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, TypeVar
+
+import structlog
+from django.db import InterfaceError, OperationalError, connection
+
+T = TypeVar("T")
+log = structlog.get_logger(__name__)
+
+# How long the server may be away before work gives up; it restarts in a second or two.
+PATIENCE_SECONDS = 60.0
+
+
+class Database:
+    """A few threads. Calls beyond that wait their turn, so a burst cannot exhaust the server's connections."""
+
+    def __init__(self, threads: int, name: str) -> None:
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
+
+    async def call(self, function: Callable[..., T], *arguments: Any, **more: Any) -> T:
+        """Once. :raises OperationalError: among others, when the server is away"""
+        work = partial(with_connection, function, *arguments, **more)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    async def insist(self, function: Callable[..., T], *arguments: Any, **more: Any) -> T:
+        """Again and again while the server is away, for PATIENCE_SECONDS. `function` must be safe to repeat: an answer
+        can get lost after the commit."""
+        loop = asyncio.get_running_loop()
+        until, pause = loop.time() + PATIENCE_SECONDS, 0.1
+        while True:
+            try:
+                return await self.call(function, *arguments, **more)
+            except (OperationalError, InterfaceError) as error:
+                if loop.time() > until:
+                    raise
+                log.warning("database_away", error=str(error).splitlines()[0] if str(error) else "")
+            await asyncio.sleep(pause * random.uniform(0.5, 1))
+            pause = min(pause * 2, 1.0)
+
+    def close(self) -> None:
+        """Wait for the calls under way and close the threads' connections."""
+        self._threads.shutdown(wait=True)
+
+
+def with_connection(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
+    """In a thread: a connection that was broken meanwhile is replaced before, and not kept after an error."""
+    connection.close_if_unusable_or_obsolete()
+    try:
+        return function(*arguments, **more)
+    except (OperationalError, InterfaceError):
+        if not connection.in_atomic_block:
+            connection.close()
+        raise

@@ -1,0 +1,281 @@
+"""Takes a token through the stations that this worker may run: job -> handler -> engine.report (house §2)."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from pipelines import storage
+from pipelines.driver import handover, jobs
+from pipelines.driver.config import WorkerConfig
+from pipelines.driver.database import Database
+from pipelines.driver.handover import Before, HandedOver, LeaseLost, Leavings, Wanted
+from pipelines.driver.jobs import Started
+from pipelines.driver.orders import Unrenderable, command_spec
+from pipelines.driver.running import Running, Work
+from pipelines.handlers import EXECUTING, HANDLERS
+from pipelines.handlers.base import Attempt, Outcome, Spec
+from pipelines.handlers.log import JobLog
+from pipelines.handlers.text import Masker
+from pipelines.leases import Claim
+from pipelines.workspaces import Folders, Kept, Picture, WorkspaceTooLarge, restore, take_picture
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Pools:
+    """Threads with database connections, apart for what must not wait for each other."""
+
+    engine: Database
+    logs: Database
+
+
+class Driver:
+    """One per process. `drive` and `drive_job` are safe to call for anything, any number of times."""
+
+    def __init__(self, worker: uuid.UUID, config: WorkerConfig, pools: Pools, folders: Folders) -> None:
+        self.config, self.pools, self.folders = config, pools, folders
+        self.claim = Claim(worker, config.labels, config.owners, config.lease_seconds)
+        self.by = f"worker:{worker}"
+        self.running = Running()
+        self.stopping = False
+        self._masker = Masker(config.secrets)
+        self._slots = asyncio.Semaphore(config.concurrency)
+        self._drives: set[asyncio.Task[None]] = set()
+
+    # Who calls
+
+    async def ticket(self, token_id: int) -> None:
+        """A ticket of the queue. The drive goes on when the caller is cancelled: it lives by its lease, not by the
+        ticket."""
+        await asyncio.shield(self.spawn(self.drive(token_id)))
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._drives.add(task)
+        task.add_done_callback(self._drives.discard)
+        return task
+
+    @property
+    def busy(self) -> int:
+        return len(self._drives)
+
+    @property
+    def full(self) -> bool:
+        return self._slots.locked()
+
+    async def idle(self) -> None:
+        """Until nothing is driven."""
+        while self._drives:
+            await asyncio.wait(set(self._drives))
+
+    async def stop(self) -> None:
+        """Cancel every drive: processes are killed, jobs given back."""
+        self.stopping = True
+        drives = list(self._drives)
+        for task in drives:
+            task.cancel()
+        await asyncio.gather(*drives, return_exceptions=True)
+
+    async def drive(self, token_id: int) -> None:
+        async with self._slots:
+            if not self.stopping:
+                await self._go(await self.pools.engine.insist(jobs.start_token, token_id, self.claim))
+
+    async def drive_job(self, job_id: int) -> None:
+        """A job without a ticket."""
+        async with self._slots:
+            if not self.stopping:
+                await self._go(await self.pools.engine.insist(jobs.start_job, job_id, self.claim))
+
+    # What happens
+
+    async def _go(self, started: Started | None) -> None:
+        """Station after station, until the token rests or others get their turn."""
+        loop = asyncio.get_running_loop()
+        until, stations = loop.time() + self.config.most_seconds, 0
+        while started is not None:
+            stations += 1
+            current = asyncio.current_task()
+            assert current is not None
+            work = self.running.begin(started, current)
+            try:
+                may_go_on = stations < self.config.most_stations and loop.time() < until
+                started = await self._station(work, may_go_on)
+            except LeaseLost:
+                log.info("lease_lost", job=work.started.orders.job_id)
+                return
+            except asyncio.CancelledError:
+                await self._stopped(work)
+                return
+            except Exception:
+                # Nobody renews the lease: it expires, and counts as an attempt, so that it cannot go on for ever.
+                self.running.abandoned.add(work.started.orders.job_id)
+                log.exception("drive_failed", job=work.started.orders.job_id)
+                return
+            finally:
+                self.running.end(work)
+
+    async def _stopped(self, work: Work) -> None:
+        """Cancelled, and the processes are gone. A lost lease is somebody else's now; a planned stop gives it back."""
+        if work.lost:
+            log.info("lease_lost", job=work.started.orders.job_id)
+            return
+        await self.pools.engine.insist(jobs.give_back, work.started)
+
+    async def _station(self, work: Work, may_go_on: bool) -> Started | None:
+        started = work.started
+        outcome = await self._work(started)
+        claim = self.claim if may_go_on and not self.stopping else None
+        work.reporting = True
+        result = await self.pools.engine.insist(jobs.report, started, outcome, self.by, claim)
+        if result.status == "invalid":
+            log.warning("outcome_refused", job=started.orders.job_id, path=result.path, detail=result.detail)
+            refused = unstorable(outcome, f"{result.path}: {result.detail}")
+            result = await self.pools.engine.insist(jobs.report, started, refused, self.by, claim)
+        if result.status not in ("accepted", "repeated"):
+            raise LeaseLost
+        if started.orders.kind in EXECUTING and result.next_lease is None and result.decision == "finish":
+            await asyncio.to_thread(self.folders.forget, started.orders.task_id)
+        if result.next_job_id is None or result.next_lease is None:
+            return None
+        return await self.pools.engine.insist(jobs.resume, result.next_job_id, result.next_lease)
+
+    async def _work(self, started: Started) -> Outcome:
+        """The outcome of one job; whatever it left behind is stored."""
+        kind = started.orders.kind
+        if kind in EXECUTING:
+            return await self._execute(started)
+        if kind not in HANDLERS:
+            return failed("unknown_work", f"This worker does not know work of kind “{kind}”.")
+        spec = Spec(kind=kind, attempt=Attempt(self.folders.home))
+        return await HANDLERS[kind](spec, Silence())
+
+    async def _execute(self, started: Started) -> Outcome:
+        orders = started.orders
+        try:
+            # Before anything starts, and before a folder is made: an undefined variable is an error (semantics §8a).
+            attempt = self.folders.place(orders.task_id, orders.job_id, orders.attempt)
+            spec = command_spec(orders, attempt, self.config)
+        except Unrenderable as error:
+            return failed("template_error", str(error))
+        try:
+            return await self._in_folder(started, spec)
+        except BaseException:
+            await asyncio.shield(asyncio.to_thread(self.folders.remove, attempt))
+            raise
+
+    async def _in_folder(self, started: Started, spec: Spec) -> Outcome:
+        orders, attempt = started.orders, spec.attempt
+        before = await self.pools.engine.insist(handover.last_snapshot, orders.task_id)
+        kept = await asyncio.to_thread(self._prepare, orders.task_id, attempt, before)
+        outcome, packed = await self._logged(started, spec, kept)
+        known = await self.pools.engine.insist(storage.known, packed.wanted)
+        stored = await asyncio.to_thread(handover.save, attempt, packed.wanted, known)
+        changed = packed.picture if before is None or packed.digest != before.digest else None
+        left = Leavings(packed.artifacts, changed, stored)
+        await self.pools.engine.insist(handover.write, orders.job_id, orders.task_id, started.lease, left)
+        await asyncio.to_thread(self._put_aside, orders.task_id, attempt, packed.picture)
+        return masked(outcome, self._masker)
+
+    async def _logged(self, started: Started, spec: Spec, kept: Kept | None) -> tuple[Outcome, Packed]:
+        """Run the work with its log. The log is complete before anything else is stored."""
+        writer = jobs.log_writer(started)
+
+        async def store(text: str) -> None:
+            await self.pools.logs.insist(jobs.append_log, writer, text)
+
+        sink = JobLog(store, self.config.secrets)
+        try:
+            outcome = await HANDLERS[spec.kind](spec, sink)
+            outcome, packed = await asyncio.to_thread(pack, spec.attempt, outcome, kept)
+            for one in packed.artifacts:
+                if one.error:
+                    await sink.note(f"[gateline] The artifact {one.name} was not kept: {one.error}")
+            await sink.end()
+        except BaseException:
+            await asyncio.shield(sink.abandon())
+            raise
+        return outcome, packed
+
+    # In threads, with files
+
+    def _prepare(self, task_id: int, attempt: Attempt, before: Before | None) -> Kept | None:
+        """Fill the attempt's folder with what the station before left."""
+        self.folders.make(attempt)
+        if before is None:
+            self.folders.forget(task_id)
+            return None
+        kept = self.folders.take_kept(task_id, before.digest, attempt)
+        if kept is None:
+            restore(before.manifest, attempt.workspace, before.fetch)
+        return kept
+
+    def _put_aside(self, task_id: int, attempt: Attempt, picture: Picture | None) -> None:
+        if picture is None:
+            self.folders.remove(attempt)
+        else:
+            self.folders.keep(task_id, Kept(attempt, picture.digest, picture.stamps))
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What an attempt left, as found in its folder; `picture` is None where it is too large to be kept."""
+
+    artifacts: tuple[HandedOver, ...]
+    wanted: Wanted
+    picture: Picture | None
+
+    @property
+    def digest(self) -> str:
+        return self.picture.digest if self.picture else ""
+
+
+def pack(attempt: Attempt, outcome: Outcome, kept: Kept | None) -> tuple[Outcome, Packed]:
+    """Look at the artifacts and at the workspace. In a thread."""
+    artifacts, wanted = handover.collect(attempt, outcome.get("artifacts") or ())
+    if artifacts:
+        outcome = {**outcome, "artifacts": [one.to_dict() for one in artifacts]}
+    try:
+        picture = take_picture(attempt.workspace, kept.stamps if kept else None)
+    except WorkspaceTooLarge as error:
+        why = f"The workspace is too large to be kept: {error}."
+        return {**outcome, **failed("workspace_too_large", why)}, Packed(artifacts, wanted, None)
+    return outcome, Packed(artifacts, {**picture.files, **wanted}, picture)
+
+
+class Silence:
+    """A sink for work that writes nothing."""
+
+    async def write(self, stream: str, data: bytes) -> None:
+        raise AssertionError("this kind of work has no output")
+
+    async def note(self, text: str) -> None:
+        raise AssertionError("this kind of work has no output")
+
+
+def failed(failure_type: str, summary: str) -> Outcome:
+    return {"result": "failure", "failure_type": failure_type, "summary": summary}
+
+
+def unstorable(outcome: Outcome, why: str) -> Outcome:
+    """What is reported in place of an outcome that the engine cannot store; how the work ended is kept."""
+    kept: Outcome = {key: outcome[key] for key in ("result", "exit_code", "reason", "verdict") if key in outcome}
+    return {**(kept or {"result": "failure"}), "output_error": why, "summary": why[:2000]}
+
+
+def masked(value: Any, masker: Masker) -> Any:
+    """Secrets out of every text of an outcome (house §3 I16)."""
+    if isinstance(value, str):
+        return masker.all(value)
+    if isinstance(value, list):
+        return [masked(member, masker) for member in value]
+    if isinstance(value, dict):
+        return {masker.all(key): masked(member, masker) for key, member in value.items()}
+    return value

@@ -1,0 +1,159 @@
+"""What stays of an attempt when its processes are gone: artifacts and the snapshot of its workspace.
+
+Files are read and stored first, without the database; then the rows are written, if the attempt still has its lease.
+The report comes last, so whoever reads the outcome finds what it names."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from django.db import connection, transaction
+
+from pipelines import storage
+from pipelines.handlers.base import Attempt
+from pipelines.handlers.files import Refused, opened
+from pipelines.handlers.text import escaped
+from pipelines.models import Artifact, Job, Snapshot
+from pipelines.workspaces import Entry, Picture
+
+MOST_ARTIFACTS = 200
+MOST_BYTES = 1024**3
+MEDIA_TYPE = "application/octet-stream"
+
+
+class LeaseLost(Exception):
+    """The attempt has no lease any more: it was cancelled, or another worker goes on."""
+
+
+@dataclass(frozen=True)
+class HandedOver:
+    """A file that the work named. `error` says why it was not kept."""
+
+    name: str
+    media_type: str = MEDIA_TYPE
+    digest: str = ""
+    size: int = 0
+    error: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        if self.error:
+            return {"name": self.name, "error": self.error}
+        return {"name": self.name, "media_type": self.media_type, "digest": self.digest, "size": self.size}
+
+
+# {digest: (path in the workspace, size)}
+Wanted = dict[str, tuple[str, int]]
+# {digest: (size, name in the storage)} of what was stored just now
+Stored = dict[str, tuple[int, str]]
+
+
+@dataclass(frozen=True)
+class Leavings:
+    """`picture` is None where the workspace is as the snapshot before has it."""
+
+    artifacts: tuple[HandedOver, ...] = ()
+    picture: Picture | None = None
+    stored: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+
+
+def collect(attempt: Attempt, named: Iterable[Any]) -> tuple[tuple[HandedOver, ...], Wanted]:
+    """Read the artifacts that an outcome names: a path, or {path, name, media_type}, inside the workspace."""
+    found: dict[str, HandedOver] = {}
+    wanted: Wanted = {}
+    room = MOST_BYTES
+    for index, entry in enumerate(named):
+        said = {"path": entry} if isinstance(entry, str) else entry if isinstance(entry, dict) else {}
+        name, path = label(said, index), str(said.get("path") or said.get("name") or "")
+        try:
+            if index >= MOST_ARTIFACTS:
+                raise Refused(f"more than {MOST_ARTIFACTS} artifacts")
+            with opened(attempt.workspace, path) as file:
+                measured = storage.measure(file, room)
+        except (Refused, storage.TooLarge) as error:
+            found[name] = HandedOver(name, error=escaped(str(error)))
+            continue
+        room -= measured.size
+        wanted[measured.digest] = (path, measured.size)
+        kind = said.get("media_type")
+        media_type = escaped(kind)[:100] if isinstance(kind, str) and kind else MEDIA_TYPE
+        found[name] = HandedOver(name, media_type, measured.digest, measured.size)
+    return tuple(found.values()), wanted
+
+
+def label(wanted: Mapping[str, Any], index: int) -> str:
+    """What the artifact is called: data, never a path of ours."""
+    name = wanted.get("name") or PurePosixPath(str(wanted.get("path") or "")).name or f"artifact {index + 1}"
+    return escaped(str(name))[:300]
+
+
+@dataclass(frozen=True)
+class Before:
+    """The workspace as the task's last reported job left it. `names` {digest: name in the storage}."""
+
+    digest: str
+    manifest: tuple[Entry, ...] = field(repr=False)
+    names: Mapping[str, str] = field(repr=False)
+
+    def fetch(self, digest: str, path: Path) -> None:
+        storage.fetch(storage.artifacts(), self.names[digest], path)
+
+
+def last_snapshot(task_id: int) -> Before | None:
+    found = Snapshot.objects.filter(task_id=task_id, job__state=Job.State.DONE).order_by("-job_id").first()
+    if found is None:
+        return None
+    digests = {entry["digest"] for entry in found.manifest if "digest" in entry}
+    return Before(found.digest, tuple(found.manifest), storage.names(digests))
+
+
+def save(attempt: Attempt, wanted: Wanted, known: set[str]) -> Stored:
+    """Store the bytes that are not stored yet. The work's processes are gone: nothing changes any more."""
+    into, stored = storage.artifacts(), {}
+    for digest, (path, size) in wanted.items():
+        if digest not in known:
+            with opened(attempt.workspace, path) as file:
+                stored[digest] = (size, storage.save(into, digest, file))
+    return stored
+
+
+@transaction.atomic
+def write(job_id: int, task_id: int, lease: uuid.UUID, left: Leavings) -> None:
+    """The rows of what an attempt left. Again for a repeat: the same rows.
+
+    :raises LeaseLost: nothing is written"""
+    now = still_held(job_id, lease)
+    storage.record(left.stored, now)
+    Artifact.objects.filter(job_id=job_id).delete()
+    Artifact.objects.bulk_create(
+        Artifact(task_id=task_id, job_id=job_id, name=one.name, media_type=one.media_type, blob_id=one.digest)
+        for one in left.artifacts
+        if not one.error
+    )
+    if left.picture is not None:
+        rows = {
+            "task_id": task_id,
+            "digest": left.picture.digest,
+            "manifest": list(left.picture.manifest),
+            "size": left.picture.size,
+            "created_at": now,
+        }
+        Snapshot.objects.update_or_create(job_id=job_id, defaults=rows)
+
+
+def still_held(job_id: int, lease: uuid.UUID) -> datetime:
+    """Hold the lease's row to the end of the transaction; the database's time."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT clock_timestamp() FROM pipelines_lease WHERE job_id = %s AND key = %s FOR UPDATE",
+            [job_id, lease],
+        )
+        row = cursor.fetchone()
+    if row is None:
+        raise LeaseLost
+    now: datetime = row[0]
+    return now

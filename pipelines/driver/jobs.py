@@ -1,0 +1,104 @@
+"""Database side of a driver: what to drive, and what became of it. Each function is one or a few short statements."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.db.models import F
+
+from pipelines import engine, logs, versions
+from pipelines.driver.orders import Orders
+from pipelines.engine import Report, ReportResult
+from pipelines.handlers import BY_PEOPLE
+from pipelines.leases import Claim
+from pipelines.models import Job
+
+# Queued, and no ticket is on its way: a label or an owner that the worker who took the ticket does not serve, or a
+# ticket that was lost with its worker.
+UNATTENDED = """
+    SELECT job.id FROM pipelines_job job
+    WHERE job.state = 'queued' AND NOT job.kind = ANY(%(people)s)
+      AND job.id > %(after)s
+      AND job.created_at < clock_timestamp() - make_interval(secs => %(seconds)s)
+      AND NOT EXISTS (
+        SELECT FROM procrastinate_jobs ticket
+        WHERE ticket.task_name = 'pipelines.drive' AND ticket.status IN ('todo', 'doing')
+          AND (ticket.args ->> 'token_id')::bigint = job.token_id)
+    ORDER BY job.id LIMIT %(limit)s"""
+
+
+@dataclass(frozen=True)
+class Started:
+    """A job that this worker holds."""
+
+    orders: Orders
+    lease: uuid.UUID
+
+
+def start_token(token_id: int, claim: Claim) -> Started | None:
+    """Claim the open job of a token, if there is one to be claimed: else the ticket is spent."""
+    waiting = Job.objects.filter(token_id=token_id, state=Job.State.QUEUED).exclude(kind__in=BY_PEOPLE)
+    job_id = waiting.values_list("pk", flat=True).first()
+    return start_job(job_id, claim) if job_id is not None else None
+
+
+def start_job(job_id: int, claim: Claim) -> Started | None:
+    job = engine.start(job_id, claim)
+    return Started(Orders.of(job), job.lease_key) if job is not None and job.lease_key else None
+
+
+def resume(job_id: int, lease: uuid.UUID) -> Started | None:
+    """The job that the last report handed on, already leased."""
+    loaded = Job.objects.select_related("task__project__owner")
+    job = loaded.filter(pk=job_id, lease_key=lease, state=Job.State.RUNNING).first()
+    return Started(Orders.of(job), lease) if job is not None else None
+
+
+def report(started: Started, outcome: dict[str, Any], by: str, claim: Claim | None) -> ReportResult:
+    orders = started.orders
+    found = engine.report(
+        [Report(orders.job_id, orders.attempt, started.lease, outcome, by=by, claim_next=claim)]
+    )
+    return found[0]
+
+
+def give_back(started: Started) -> str:
+    """For a planned stop: queued again, and no attempt is counted."""
+    return engine.requeue(started.orders.job_id, started.orders.attempt, started.lease)
+
+
+def give_back_stray(job_id: int, lease: uuid.UUID) -> str:
+    """A lease of ours whose job we do not drive: an answer got lost on the way."""
+    attempt = Job.objects.filter(pk=job_id, lease_key=lease).values_list("attempt", flat=True).first()
+    return engine.requeue(job_id, attempt, lease) if attempt is not None else "kept"
+
+
+def log_writer(started: Started) -> logs.Writer:
+    return logs.Writer(started.orders.job_id, started.orders.attempt)
+
+
+def append_log(writer: logs.Writer, text: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        now = cursor.fetchone()[0]
+    writer.append(text, now)
+
+
+def unattended(claim: Claim, older_than: float, after: int = 0, limit: int = 200) -> tuple[list[int], int]:
+    """Jobs that wait although no ticket is on its way, and that this claim takes; and the id to go on from (0: from the
+    start again)."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            UNATTENDED, {"people": list(BY_PEOPLE), "seconds": older_than, "after": after, "limit": limit}
+        )
+        ids = [row[0] for row in cursor.fetchall()]
+    jobs = Job.objects.filter(pk__in=ids).annotate(owner=F("task__project__owner__key")).order_by("pk")
+    fitting = [job.pk for job in jobs if claim.takes(job.owner, labels_of(job))]
+    return fitting, ids[-1] if len(ids) == limit else 0
+
+
+def labels_of(job: Job) -> tuple[str, ...]:
+    return versions.by_id(job.pinned_id).station(job.station).labels

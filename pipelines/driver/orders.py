@@ -1,0 +1,137 @@
+"""What exactly a job has to do: the station's work with every template rendered. An undefined variable is an error
+before anything starts (semantics §8a)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines import versions
+from pipelines.driver.config import WorkerConfig
+from pipelines.engine.turn import about
+from pipelines.handlers.base import Attempt, Limits, Spec
+from pipelines.models import Job
+from pipelines.routing.line import Station
+from pipelines.routing.templates import TemplateError, UndefinedVariable, render
+
+FEEDBACK = "FEEDBACK FROM PREVIOUS EVALUATION:"
+EXAMPLES = "Replace each value by your own."
+# Without a limit of its own a command may run an hour (dialects §1 A).
+MAX_SECONDS = 3600.0
+
+
+class Unrenderable(Exception):
+    """A template of the station cannot be rendered; the message says which, and what is missing."""
+
+
+@dataclass(frozen=True)
+class Orders:
+    """A job as values; nothing of it is read again from the database while it runs."""
+
+    job_id: int
+    attempt: int
+    task_id: int
+    token_id: int
+    task: str
+    owner: str
+    visit: int
+    feedback: str
+    station: Station
+    scope: Mapping[str, Any] = field(repr=False)
+
+    @classmethod
+    def of(cls, job: Job) -> Orders:
+        """`job` with its task, project and owner loaded."""
+        task = job.task
+        scope = {
+            "task": about(task),
+            "input": task.inputs,
+            "context": task.context,
+            "variables": task.variables,
+        }
+        return cls(
+            job_id=job.pk,
+            attempt=job.attempt,
+            task_id=task.pk,
+            token_id=job.token_id,
+            task=task.name,
+            owner=task.project.owner.key,
+            visit=job.visit,
+            feedback=job.feedback,
+            station=versions.by_id(job.pinned_id).station(job.station),
+            scope=scope,
+        )
+
+    @property
+    def kind(self) -> str:
+        return self.station.kind
+
+
+def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+    """:raises Unrenderable: before anything starts"""
+    station, work = orders.station, orders.station.work
+    argv = tuple(
+        rendered(orders, f"argv[{index}]", str(part)) for index, part in enumerate(work.get("argv", ()))
+    )
+    own = {key: rendered(orders, f"env.{key}", str(value)) for key, value in work.get("env", {}).items()}
+    return Spec(
+        kind=station.kind,
+        attempt=attempt,
+        argv=argv,
+        prompt=prompt(orders),
+        env={**own, **environment(orders, attempt, config)},
+        cwd=rendered(orders, "cwd", str(work.get("cwd", "."))),
+        limits=Limits(idle=station.limits.idle_timeout, total=station.limits.max_timeout or MAX_SECONDS),
+        result_document=station.result_document,
+        output_keys=tuple(station.output_keys),
+        isolation=config.isolation,
+    )
+
+
+def rendered(orders: Orders, place: str, text: str) -> str:
+    try:
+        return render(text, orders.scope)
+    except UndefinedVariable as missing:
+        raise Unrenderable(
+            f"{orders.station.key}: work.{place} asks for {{{{{missing.name}}}}}, which this task does not have."
+        ) from missing
+    except TemplateError as fault:
+        raise Unrenderable(f"{orders.station.key}: work.{place}: {fault}") from fault
+
+
+def prompt(orders: Orders) -> str | None:
+    """The prompt, the outputs that are expected of it, and the latest feedback (semantics §2 and §5)."""
+    text = orders.station.work.get("prompt")
+    if text is None:
+        return None
+    parts = [rendered(orders, "prompt", str(text))]
+    if orders.station.output_keys:
+        parts.append(expected_outputs(orders.station.output_keys))
+    if orders.feedback:
+        parts.append(f"{FEEDBACK}\n{orders.feedback}")
+    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def expected_outputs(keys: tuple[str, ...]) -> str:
+    example = json.dumps(dict.fromkeys(keys, "…"), indent=2, ensure_ascii=False)
+    return (
+        f"Expected outputs\n\nEnd your answer with one block like this. {EXAMPLES}\n\n```json\n{example}\n```"
+    )
+
+
+def environment(orders: Orders, attempt: Attempt, config: WorkerConfig) -> dict[str, str]:
+    """All that a command inherits; nothing of the worker's own environment goes along."""
+    return {
+        "PATH": os.pathsep.join(config.station_path) or os.defpath,
+        "HOME": str(attempt.workspace),
+        "TMPDIR": str(attempt.temporary),
+        "LANG": "C.UTF-8",
+        **config.variables,
+        "GATELINE_RESULT": str(attempt.result),
+        "GATELINE_TASK": orders.task,
+        "GATELINE_STATION": orders.station.key,
+        "GATELINE_VISIT": str(orders.visit),
+    }

@@ -1,0 +1,49 @@
+"""`manage.py check_invariants [--task WI-…]`: exit code 1 when something does not hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection, transaction
+
+from pipelines.invariants import check
+from pipelines.models import Task
+from pipelines.ports import Violation
+
+
+class Command(BaseCommand):
+    help = "Check that everything holds that must always hold, and say what does not."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--task", action="append", default=[], help="only this task (WI-…); may be repeated"
+        )
+
+    def handle(self, *args: Any, task: list[str], **options: Any) -> None:
+        ids = [pk for name in task for pk in _ids(name)] if task else None
+        violations = self._snapshot(ids)
+        for violation in violations:
+            self.stderr.write(str(violation))
+        if violations:
+            raise CommandError(f"{len(violations)} violations.")
+        self.stdout.write("All invariants hold.")
+
+    def _snapshot(self, ids: list[int] | None) -> list[Violation]:
+        """On one snapshot: tasks that move meanwhile are seen as they were at one moment."""
+        outermost = not connection.in_atomic_block
+        with transaction.atomic(), connection.cursor() as cursor:
+            if outermost:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            return check(ids)
+
+
+def _ids(name: str) -> list[int]:
+    """The tasks of this name, in whichever project: `WI-{project}-{number}`."""
+    project, _, number = name.removeprefix("WI-").rpartition("-")
+    if not (name.startswith("WI-") and project and number.isascii() and number.isdigit()):
+        raise CommandError(f"“{name}” is not the number of a task; use WI-project-42.")
+    found = list(Task.objects.filter(project__key=project, number=int(number)).values_list("pk", flat=True))
+    if not found:
+        raise CommandError(f"There is no task {name}.")
+    return found

@@ -1,0 +1,136 @@
+"""`manage.py worker`: takes tickets and does the work of stations, until it is told to stop."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import platform
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from pipelines.driver.config import WorkerConfig
+from pipelines.driver.service import Service
+from pipelines.handlers.isolation import CannotIsolate, Places, places
+from pipelines.handlers.isolation_choice import InForce, choose
+
+# State folders that a checkout of this project may hold, besides the one in use.
+STATE_FOLDERS = (".gateline", ".test-state")
+
+
+class Command(BaseCommand):
+    help = "Do the work of stations and send mail. SIGTERM or Ctrl-C stops in order, a second one at once."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "--owner",
+            action="append",
+            default=[],
+            help="Serve only this owner (may be repeated). Default: all.",
+        )
+        parser.add_argument(
+            "--label", action="append", default=[], help="A label of this worker, for stations that need it."
+        )
+        parser.add_argument("--concurrency", type=int, default=None, help="Stations at once (default: 8).")
+        parser.add_argument("--drain", type=float, default=None, help="Seconds to end by itself on a stop.")
+        parser.add_argument("--name", default="", help="As shown on pages. Default: host and process number.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        Path(settings.WORKSPACES_DIR).mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            asyncio.run(self._run(options))
+        except CannotIsolate as error:
+            raise CommandError(
+                f"The isolation that GATELINE_ISOLATION asks for does not work here: {error}\n"
+                "Install bubblewrap, name another isolation, or use “auto”."
+            ) from error
+
+    async def _run(self, options: dict[str, Any]) -> None:
+        base = Path(settings.WORKSPACES_DIR)
+        in_force = await choose(settings.ISOLATION, station_places(), base, database_socket())
+        if in_force.name == "none":
+            self.stderr.write(
+                "Nothing isolates stations on this machine: one could read keys and forge decisions."
+            )
+        service = Service(config(options, in_force), options["name"] or f"{platform.node()}:{os.getpid()}")
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, service.stop)
+        await service.run()
+
+
+def config(options: dict[str, Any], in_force: InForce) -> WorkerConfig:
+    given = {
+        "concurrency": options["concurrency"] or getattr(settings, "WORKER_CONCURRENCY", None),
+        "drain_seconds": options["drain"]
+        if options["drain"] is not None
+        else getattr(settings, "WORKER_DRAIN_SECONDS", None),
+    }
+    owners = options["owner"] or settings.WORKER_OWNERS
+    return WorkerConfig(
+        workspaces=Path(settings.WORKSPACES_DIR),
+        isolation=in_force.isolation,
+        station_path=tuple(settings.STATION_PATH),
+        variables={
+            "GATELINE_REPOSITORY_ROOTS": os.pathsep.join(map(str, settings.REPOSITORY_ROOTS)),
+            "GATELINE_PRIVATE_HOSTS": ",".join(settings.PRIVATE_HOSTS),
+            "GATELINE_AGENT_COMMAND": settings.AGENT_COMMAND,
+        },
+        labels=frozenset(options["label"] or getattr(settings, "WORKER_LABELS", ())),
+        owners=frozenset(owners) or None,
+        lease_seconds=float(settings.LEASE_SECONDS),
+        heartbeat_seconds=float(settings.HEARTBEAT_SECONDS),
+        secrets=secrets(),
+        **{key: value for key, value in given.items() if value is not None},
+    )
+
+
+def secrets() -> tuple[str, ...]:
+    """What this process knows and no log may show."""
+    found = (
+        settings.SECRET_KEY,
+        settings.DATABASES["default"].get("PASSWORD", ""),
+        getattr(settings, "EMAIL_HOST_PASSWORD", ""),
+    )
+    return tuple(str(secret) for secret in found if secret)
+
+
+def station_places() -> Places:
+    """What every station may read: programs, this project's code, listed repositories; and what none may."""
+    base = Path(settings.BASE_DIR)
+    programs = [Path(folder) for folder in settings.STATION_PATH]
+    readable = [
+        Path(sys.prefix),
+        Path(sys.base_prefix),
+        base / "pipelines",
+        *programs,
+        *(folder.parent for folder in programs if is_installation(folder)),
+        *map(Path, settings.REPOSITORY_ROOTS),
+        *map(Path, getattr(settings, "STATION_READABLE", ())),
+    ]
+    hidden = [
+        Path(settings.DATA_DIR),
+        Path(settings.WORKSPACES_DIR),
+        *(base / name for name in STATE_FOLDERS),
+    ]
+    return places(readable, hidden, Path.home())
+
+
+def is_installation(folder: Path) -> bool:
+    """Whether a folder of programs brings its libraries along in the folder beside it, as ~/.nvm/versions/node/v20/bin
+    does; ~/.local and a home itself hold other things too."""
+    parent, home = folder.parent, Path.home()
+    if folder.name != "bin" or home.is_relative_to(parent):
+        return False
+    return not parent.is_relative_to(home) or len(parent.relative_to(home).parts) > 1
+
+
+def database_socket() -> Path | None:
+    default = settings.DATABASES["default"]
+    host = str(default.get("HOST") or "")
+    return Path(host) / f".s.PGSQL.{default.get('PORT') or 5432}" if host.startswith("/") else None

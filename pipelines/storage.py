@@ -1,0 +1,89 @@
+"""Bytes kept by their content: artifacts and snapshots of workspaces, in the storage STORAGES["artifacts"].
+
+A `Blob` row says that the bytes are there; it is written after them. Two workers that store the same bytes at once
+leave one row; a file without a row is only waste."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from django.core.files import File
+from django.core.files.storage import Storage, storages
+
+from pipelines.models import Blob
+
+PIECE = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Measured:
+    """SHA-256, hex, and bytes."""
+
+    digest: str
+    size: int
+
+
+class TooLarge(Exception):
+    """More bytes than are allowed here."""
+
+
+def artifacts() -> Storage:
+    return storages["artifacts"]
+
+
+def measure(file: BinaryIO, most: int | None = None) -> Measured:
+    """Read to the end. :raises TooLarge: more than `most` bytes"""
+    sha, size = hashlib.sha256(), 0
+    while piece := file.read(PIECE):
+        size += len(piece)
+        if most is not None and size > most:
+            raise TooLarge(f"larger than {most} bytes")
+        sha.update(piece)
+    return Measured(sha.hexdigest(), size)
+
+
+def place(digest: str) -> str:
+    """Where the bytes lie in the storage: a few thousand files per folder at most."""
+    return f"{digest[:2]}/{digest[2:4]}/{digest}"
+
+
+def save(storage: Storage, digest: str, file: BinaryIO) -> str:
+    """Store the bytes, without the database; the name under which they are.
+
+    That differs if there is a file of this name: without a row it may be half of what a killed worker wrote."""
+    return storage.save(place(digest), File(file))
+
+
+def known(digests: Iterable[str]) -> set[str]:
+    """Which of these are stored."""
+    return set(Blob.objects.filter(pk__in=list(digests)).values_list("pk", flat=True))
+
+
+def record(stored: Mapping[str, tuple[int, str]], now: datetime) -> None:
+    """Write the rows of stored bytes, {digest: (size, name)}."""
+    blobs = [
+        Blob(digest=d, size=size, name=name, created_at=now) for d, (size, name) in sorted(stored.items())
+    ]
+    Blob.objects.bulk_create(blobs, ignore_conflicts=True)
+
+
+def opened(blob: Blob) -> File:
+    """The bytes of a blob, for reading; close it."""
+    return artifacts().open(blob.name, "rb")
+
+
+def names(digests: Iterable[str]) -> dict[str, str]:
+    """{digest: name in the storage} of stored bytes."""
+    return dict(Blob.objects.filter(pk__in=list(digests)).values_list("pk", "name"))
+
+
+def fetch(storage: Storage, name: str, target: Path) -> None:
+    """Copy stored bytes into a new file. No database."""
+    with storage.open(name, "rb") as source, target.open("xb") as file:
+        while piece := source.read(PIECE):
+            file.write(piece)

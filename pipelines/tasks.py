@@ -1,0 +1,28 @@
+"""The entry points of the queue. A job of the queue is only a ticket (house §2)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+from procrastinate import JobContext
+from procrastinate.contrib.django import app
+
+DRIVER = "driver"
+
+
+class TakesTickets(Protocol):
+    async def ticket(self, token_id: int) -> None: ...
+
+
+@app.task(name="pipelines.drive", queue="drive", pass_context=True)
+async def drive(context: JobContext, token_id: int) -> None:
+    """Drive a token, in the worker process that `additional_context` brings along.
+
+    Never fails: what happened to the token stands in the database. When the queue is shut down the ticket is spent, and
+    the drive goes on by its lease."""
+    driver: TakesTickets = context.additional_context[DRIVER]
+    try:
+        await driver.ticket(token_id)
+    except asyncio.CancelledError:
+        return

@@ -1,0 +1,136 @@
+"""Folders of attempts, and pictures of what is in them."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+
+import pytest
+
+from pipelines import workspaces
+from pipelines.workspaces import Folders, Kept, WorkspaceTooLarge, restore, take_picture
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "from"
+    (root / "sub" / "empty").mkdir(parents=True)
+    (root / "a.txt").write_text("one")
+    (root / "sub" / "tool").write_text("#!/bin/sh\n")
+    (root / "sub" / "tool").chmod(0o755)
+    (root / "sub" / "same.txt").write_text("one")
+    (root / "link").symlink_to("sub/tool")
+    (root / "out").symlink_to("/etc/passwd")
+    return root
+
+
+def rebuilt(source: Path, target: Path) -> Path:
+    picture = take_picture(source)
+    content = {entry["digest"]: source / entry["path"] for entry in picture.manifest if "digest" in entry}
+    target.mkdir()
+    restore(picture.manifest, target, lambda digest, path: path.write_bytes(content[digest].read_bytes()))
+    return target
+
+
+def test_what_is_restored_is_what_was_there(folder: Path, tmp_path: Path) -> None:
+    target = rebuilt(folder, tmp_path / "to")
+    assert take_picture(target).manifest == take_picture(folder).manifest
+    assert os.readlink(target / "out") == "/etc/passwd"
+    assert os.access(target / "sub" / "tool", os.X_OK)
+    assert (target / "sub" / "empty").is_dir()
+
+
+def test_a_folder_that_nobody_may_write_is_restored_too(folder: Path, tmp_path: Path) -> None:
+    (folder / "sub").chmod(0o555)
+    target = rebuilt(folder, tmp_path / "to")
+    assert (target / "sub").stat().st_mode & 0o777 == 0o555
+    workspaces.remove(target)
+    assert not target.exists()
+
+
+def test_the_same_content_has_the_same_digest_wherever_it_lies(folder: Path, tmp_path: Path) -> None:
+    target = rebuilt(folder, tmp_path / "to")
+    assert take_picture(target).digest == take_picture(folder).digest
+    (target / "a.txt").write_text("two")
+    assert take_picture(target).digest != take_picture(folder).digest
+
+
+def test_what_did_not_change_is_not_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = take_picture(folder)
+    (folder / "a.txt").write_text("changed")
+    read: list[str] = []
+    digest_of_file = workspaces.digest_of_file
+    monkeypatch.setattr(
+        workspaces, "digest_of_file", lambda path: (read.append(path.name), digest_of_file(path))[1]
+    )
+    second = take_picture(folder, first.stamps)
+    assert read == ["a.txt"]
+    assert second.digest == take_picture(folder).digest
+
+
+def test_a_file_that_was_put_back_in_time_is_read_again(folder: Path) -> None:
+    first = take_picture(folder)
+    before = (folder / "a.txt").stat()
+    (folder / "a.txt").write_text("two")
+    os.utime(folder / "a.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert take_picture(folder, first.stamps).digest != first.digest
+
+
+def test_pipes_are_left_out_and_named(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    assert take_picture(folder).skipped == ("pipe",)
+
+
+def test_a_workspace_that_is_too_large_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workspaces, "MOST_BYTES", 10)
+    with pytest.raises(WorkspaceTooLarge):
+        take_picture(folder)
+
+
+def kept(folders: Folders, digest: str) -> Kept:
+    attempt = folders.place(7, 1, 1)
+    folders.make(attempt)
+    (attempt.workspace / "file").write_text("mine")
+    return Kept(attempt, digest, {})
+
+
+def test_the_next_attempt_takes_over_the_folder_if_it_is_the_last_snapshot(tmp_path: Path) -> None:
+    folders = Folders(tmp_path, uuid.uuid4())
+    old = kept(folders, "d1")
+    folders.keep(7, old)
+    new = folders.place(7, 2, 1)
+    folders.make(new)
+    assert folders.take_kept(7, "d1", new) == old
+    assert (new.workspace / "file").read_text() == "mine"
+    assert not old.attempt.root.exists()
+
+
+def test_a_folder_that_is_not_the_last_snapshot_is_thrown_away(tmp_path: Path) -> None:
+    folders = Folders(tmp_path, uuid.uuid4())
+    old = kept(folders, "d1")
+    folders.keep(7, old)
+    new = folders.place(7, 2, 1)
+    folders.make(new)
+    assert folders.take_kept(7, "another", new) is None
+    assert not old.attempt.root.exists()
+    assert list(new.workspace.iterdir()) == []
+
+
+def test_folders_of_the_dead_are_removed_and_those_of_the_living_are_not(tmp_path: Path) -> None:
+    alive, dead = Folders(tmp_path, uuid.uuid4()), Folders(tmp_path, uuid.uuid4())
+    dead._lock.close()  # what the kernel does when a process is killed
+    third = Folders(tmp_path, uuid.uuid4())
+    assert third.remove_those_of_the_dead() == [dead.home.name]
+    assert alive.home.exists()
+    assert not dead.home.exists()
+
+
+def test_only_as_many_folders_are_kept_as_allowed(tmp_path: Path) -> None:
+    folders = Folders(tmp_path, uuid.uuid4(), keep=2)
+    for task in range(3):
+        attempt = folders.place(task, 1, 1)
+        folders.make(attempt)
+        folders.keep(task, Kept(attempt, "d", {}))
+    assert not (folders.home / "0" / "1.1").exists()
+    assert (folders.home / "2" / "1.1").exists()
