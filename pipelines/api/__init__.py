@@ -1,0 +1,18 @@
+"""The REST interface. `config/urls.py` hangs it under /api/; other apps add their routers there."""
+
+from ninja import NinjaAPI
+
+from pipelines.api import lines, problems, tasks
+from pipelines.api.auth import Bearer
+
+api = NinjaAPI(
+    title="Gateline",
+    version="1",
+    description="Start tasks, look at them, decide gates, change lines. Addresses are ALP's, errors RFC 9457 problems.",
+    auth=Bearer(),
+    # The reference pages that come with the library load from other hosts; the document is at openapi.json.
+    docs_url=None,
+)
+problems.install(api)
+api.add_router("", tasks.router)
+api.add_router("", lines.router)

@@ -1,0 +1,127 @@
+"""One shape for every error of the API: `application/problem+json` (RFC 9457), from one table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import DataError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+from pydantic import BaseModel
+
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, Refused
+from pipelines.publishing import DraftConflict, PublishRefused
+from pipelines.routing.problems import DocumentError, Problem
+
+STATUS: tuple[tuple[type[Exception], int], ...] = (
+    (Invalid, 400),
+    (DocumentError, 400),
+    (NotFound, 404),
+    (Forbidden, 403),
+    (PublishRefused, 409),
+    (DraftConflict, 409),
+    (Conflict, 409),
+    (Refused, 400),
+)
+
+
+class Place(BaseModel):
+    """Where something is wrong, and what to do about it."""
+
+    path: str
+    message: str
+    hint: str = ""
+    line: int | None = None
+    column: int | None = None
+
+
+class ProblemOut(BaseModel):
+    """The body of every error. `by` and `at` say who was first where somebody was (409)."""
+
+    title: str
+    status: int
+    detail: str
+    errors: list[Place] = []
+    by: str | None = None
+    at: str | None = None
+
+
+TITLES = {
+    400: "The request is malformed",
+    401: "A valid token is needed",
+    403: "This token may not do that",
+    404: "Not found",
+    405: "Method not allowed",
+    409: "Something else happened first",
+    429: "Too many requests",
+}
+
+
+def answer(
+    api: NinjaAPI,
+    request: HttpRequest,
+    status: int,
+    detail: str,
+    errors: list[dict[str, Any]] | None = None,
+    **more: Any,
+) -> HttpResponse:
+    body = {
+        "title": TITLES.get(status, "Error"),
+        "status": status,
+        "detail": detail,
+        "errors": errors or [],
+        **more,
+    }
+    response = api.create_response(request, body, status=status)
+    response["Content-Type"] = "application/problem+json"
+    if status == 401:
+        response["WWW-Authenticate"] = 'Bearer realm="Gateline"'
+    return response
+
+
+def install(api: NinjaAPI) -> None:
+    """Give `api` the handlers: whatever is refused answers in one shape, and nothing answers 500."""
+
+    def refused(request: HttpRequest, problem: Exception) -> HttpResponse:
+        status = next(code for kind, code in STATUS if isinstance(problem, kind))
+        at = getattr(problem, "at", None)
+        first = (
+            {"by": problem.by, "at": at.isoformat() if at else None} if isinstance(problem, Conflict) else {}
+        )
+        places = [p.to_dict() for p in getattr(problem, "problems", ()) if isinstance(p, Problem)]
+        detail = str(problem) or (type(problem).__doc__ or "").partition("\n")[0]
+        return answer(api, request, status, detail, places, **first)
+
+    for kind, _status in STATUS:
+        api.exception_handler(kind)(refused)
+
+    @api.exception_handler(ValidationError)
+    def malformed(request: HttpRequest, problem: ValidationError) -> HttpResponse:
+        places = [{"path": path_of(e["loc"]), "message": e["msg"], "hint": ""} for e in problem.errors]
+        return answer(api, request, 400, _("Some fields are missing or wrong."), places)
+
+    @api.exception_handler(AuthenticationError)
+    def unauthenticated(request: HttpRequest, problem: AuthenticationError) -> HttpResponse:
+        return answer(api, request, 401, _("Send a valid token as “Authorization: Bearer …”."))
+
+    @api.exception_handler(Http404)
+    def missing(request: HttpRequest, problem: Http404) -> HttpResponse:
+        return answer(api, request, 404, str(problem) or _("There is no such thing here."))
+
+    @api.exception_handler(HttpError)
+    def http(request: HttpRequest, problem: HttpError) -> HttpResponse:
+        return answer(api, request, problem.status_code, str(problem))
+
+    @api.exception_handler(DataError)
+    def unstorable(request: HttpRequest, problem: DataError) -> HttpResponse:
+        return answer(api, request, 400, _("A value is too large, or has characters that cannot be stored."))
+
+
+def path_of(location: tuple[str | int, ...] | list[str | int]) -> str:
+    """`("body", "payload", "inputs", 0)` as `inputs[0]`."""
+    text = ""
+    for step in location[2:] if location[:1] == ("body",) or location[:1] == ["body"] else location[1:]:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
+    return text or str(location[0] if location else "")

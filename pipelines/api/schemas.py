@@ -1,0 +1,158 @@
+# ruff: noqa: N815 - the names are ALP's
+"""What goes over the wire. A task answers under the names of ALP's TaskData, with Gateline's own beside them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from pipelines.models import GateVisit, LineVersion, Task
+
+Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
+
+
+class Strict(BaseModel):
+    """A request body: an unknown key is an error that names itself."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class TaskIn(Strict):
+    title: Title
+    description: str = ""
+    priority: Literal["low", "medium", "high"] = "medium"
+    inputs: dict[str, Any] = {}
+    labels: list[Annotated[str, StringConstraints(max_length=100)]] = Field(default=[], max_length=50)
+    due_at: datetime | None = None
+
+
+class TaskOut(BaseModel):
+    """`columnId`: the station of its first living token. Times in Unix milliseconds, as ALP has them."""
+
+    id: str
+    owner: str
+    projectId: str
+    stageId: str
+    title: str
+    description: str
+    columnId: str | None
+    priority: str
+    labels: list[str]
+    pendingGateId: str | None
+    status: str
+    error: str | None
+    end: str | None
+    inputs: dict[str, Any]
+    context: dict[str, Any]
+    version: int
+    events: int
+    createdAt: int
+    updatedAt: int
+    endedAt: int | None
+
+
+class CancelIn(Strict):
+    reason: str = ""
+
+
+class GateIn(Strict):
+    """A decision at a gate. `visit` and `evidence` bind it to what was shown; without them it is about what is open."""
+
+    action: str
+    reason: str = ""
+    route: str = ""
+    visit: str | None = None
+    evidence: str | None = None
+
+
+class GateOut(BaseModel):
+    """`state`: `open` while more votes are needed, else `decided`."""
+
+    gate: str
+    visit: str
+    action: str
+    state: str
+    decidedAt: str
+    task: TaskOut
+
+
+class LineOut(BaseModel):
+    key: str
+    name: str
+    live: int | None
+    draft: int
+
+
+class VersionOut(BaseModel):
+    number: int
+    name: str
+    digest: str
+    law: int
+    published_at: datetime
+    published_by: str | None
+
+    @classmethod
+    def of(cls, version: LineVersion) -> VersionOut:
+        by = version.published_by
+        return cls(
+            number=version.number,
+            name=version.name,
+            digest=version.digest,
+            law=version.law,
+            published_at=version.published_at,
+            published_by=str(by) if by else None,
+        )
+
+
+class PublishIn(Strict):
+    """`draft` is the number of the draft that was looked at: another one is refused (409)."""
+
+    draft: int
+    name: str = ""
+
+
+class DecisionOut(BaseModel):
+    """Why a task is where it is: what was read, what was decided, every rule that was tried."""
+
+    id: str
+    at: datetime
+    station: str
+    cause: str
+    version: int
+    situation: dict[str, Any]
+    decision: dict[str, Any]
+    trace: list[dict[str, Any]]
+    micros: int
+
+
+def milliseconds(at: datetime) -> int:
+    return int(at.timestamp() * 1000)
+
+
+def task_out(task: Task) -> TaskOut:
+    token = task.tokens.filter(ended_at=None, forked=False).order_by("pk").first()
+    gate = task.gate_visits.filter(state=GateVisit.State.OPEN).order_by("opened_at", "position").first()
+    return TaskOut(
+        id=task.name,
+        owner=task.project.owner.key,
+        projectId=task.project.key,
+        stageId=task.line.key,
+        title=task.title,
+        description=task.description,
+        columnId=token.station if token else None,
+        priority=task.priority,
+        labels=task.labels,
+        pendingGateId=gate.gate if gate else None,
+        status=task.status,
+        error=task.error or None,
+        end=task.end or None,
+        inputs=task.inputs,
+        context=task.context,
+        version=task.pinned.number,
+        events=task.seq,
+        createdAt=milliseconds(task.created_at),
+        updatedAt=milliseconds(task.changed_at),
+        endedAt=milliseconds(task.ended_at) if task.ended_at else None,
+    )

@@ -1,0 +1,117 @@
+"""Tasks over HTTP: start one, look at it, its events and its decisions, cancel it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from ninja import Router, Status
+
+from pipelines import access, engine
+from pipelines.api.auth import actor_of
+from pipelines.api.problems import ProblemOut
+from pipelines.api.schemas import CancelIn, DecisionOut, TaskIn, TaskOut, task_out
+from pipelines.engine.export import exported
+from pipelines.errors import Conflict
+from pipelines.models import Task
+
+router = Router(tags=["tasks"])
+LINE = "/owners/{owner}/projects/{project}/stages/{line}/tasks"
+TASK = LINE + "/{task}"
+ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
+
+
+@router.post(LINE, response={201: TaskOut, **ERRORS}, summary="Start a task")
+def start(request: HttpRequest, owner: str, project: str, line: str, payload: TaskIn) -> Status[TaskOut]:
+    """Starts a task on the live version of the line. Inputs are checked against its start form."""
+    who = request.auth  # type: ignore[attr-defined]
+    found = access.get_line(who, owner, project, line)
+    access.require(who, "submit", found.project)
+    if found.live is None:
+        raise Conflict("This line has no published version yet; publish it first.")
+    task = engine.submit(
+        found.live,
+        actor=actor_of(who),
+        title=payload.title,
+        description=payload.description,
+        priority=payload.priority,
+        inputs=payload.inputs,
+        labels=payload.labels,
+        due_at=payload.due_at,
+    )
+    return Status(201, task_out(task))
+
+
+@router.get(LINE, response={200: list[TaskOut], **ERRORS}, summary="List tasks, newest first")
+def index(
+    request: HttpRequest,
+    owner: str,
+    project: str,
+    line: str,
+    status: str = "",
+    before: int = 0,
+    limit: int = 50,
+) -> list[TaskOut]:
+    """At most 200 at a time; `before` is the number of the last one seen."""
+    found = access.get_line(request.auth, owner, project, line)  # type: ignore[attr-defined]
+    tasks: QuerySet[Task] = Task.objects.filter(line=found).select_related("project__owner", "line", "pinned")
+    if status:
+        tasks = tasks.filter(status=status)
+    if 0 < before < 2**63:
+        tasks = tasks.filter(number__lt=before)
+    return [task_out(task) for task in tasks.order_by("-number")[: min(max(limit, 1), 200)]]
+
+
+@router.get(TASK, response={200: TaskOut, **ERRORS}, summary="Look at a task")
+def show(request: HttpRequest, owner: str, project: str, line: str, task: str) -> TaskOut:
+    return task_out(_task(request, owner, project, line, task))
+
+
+@router.get(TASK + "/events", summary="Events as JSON lines", response={200: None, **ERRORS})
+def events(request: HttpRequest, owner: str, project: str, line: str, task: str) -> HttpResponse:
+    """One event a line in the format of `docs/events.md`, oldest first (semantics §9)."""
+    found = _task(request, owner, project, line, task)
+
+    def lines() -> Iterator[str]:
+        for event in exported(found):
+            yield json.dumps(event, ensure_ascii=False) + "\n"
+
+    return StreamingHttpResponse(lines(), content_type="application/x-ndjson")
+
+
+@router.get(TASK + "/decisions", response={200: list[DecisionOut], **ERRORS}, summary="Why it is where it is")
+def decisions(request: HttpRequest, owner: str, project: str, line: str, task: str) -> list[DecisionOut]:
+    """Every decision with all that it read and each rule that it tried, oldest first."""
+    found = _task(request, owner, project, line, task)
+    return [
+        DecisionOut(
+            id=str(d.pk),
+            at=d.at,
+            station=d.station,
+            cause=d.cause,
+            version=d.pinned.number,
+            situation=d.situation,
+            decision=d.answer,
+            trace=d.trace,
+            micros=d.micros,
+        )
+        for d in found.decisions.select_related("pinned").order_by("at")
+    ]
+
+
+@router.post(TASK + "/cancel", response={200: TaskOut, **ERRORS}, summary="Cancel a task")
+def cancel(
+    request: HttpRequest, owner: str, project: str, line: str, task: str, payload: CancelIn
+) -> TaskOut:
+    who = request.auth  # type: ignore[attr-defined]
+    found = _task(request, owner, project, line, task)
+    access.require(who, "operate", found.project)
+    engine.cancel(found.pk, actor=actor_of(who), reason=payload.reason)
+    found.refresh_from_db()
+    return task_out(found)
+
+
+def _task(request: HttpRequest, owner: str, project: str, line: str, task: str) -> Task:
+    return access.get_task(request.auth, owner, project, line, task)  # type: ignore[attr-defined]
