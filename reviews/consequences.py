@@ -1,0 +1,151 @@
+"""What each button at a gate would do, computed by the very `decide` that will do it (screens §2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.models import GateVisit, Word
+from pipelines.routing.decide import decide
+from pipelines.routing.line import Line
+from pipelines.routing.outcome import read_situation
+from pipelines.versions import parsed
+from reviews.gates import gate_of
+
+VERBS = {
+    Word.APPROVE: _("Approve"),
+    Word.SEND_BACK: _("Send back"),
+    Word.REJECT: _("Reject"),
+    Word.REWORK: _("Rework"),
+    Word.ABORT: _("Abort"),
+}
+NEEDS_REASON = frozenset({Word.SEND_BACK, Word.REJECT})
+# word: (icon, key, variant) of its button; one filled button per view
+LOOKS = {
+    Word.APPROVE: ("check", "a", "primary"),
+    Word.SEND_BACK: ("send-back", "r", ""),
+    Word.REJECT: ("x", "d", "danger"),
+    Word.REWORK: ("retry", "r", ""),
+    Word.ABORT: ("x", "d", "danger"),
+}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One button. `routes` are offered where the reviewer chooses where a rejection leads: (value, label)."""
+
+    word: str
+    verb: str
+    label: str
+    then: str
+    needs_reason: bool
+    routes: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def icon(self) -> str:
+        return LOOKS[Word(self.word)][0]
+
+    @property
+    def key(self) -> str:
+        """The letter that arms this button."""
+        return LOOKS[Word(self.word)][1]
+
+    @property
+    def variant(self) -> str:
+        return LOOKS[Word(self.word)][2]
+
+
+def options(visit: GateVisit) -> list[Option]:
+    """The words that this gate offers, each with what follows; one that cannot be followed any more is left out."""
+    line = parsed(visit.asked_by.pinned)
+    gate = gate_of(line, visit.gate)
+    return [made for word in gate.offers if (made := _option(line, visit, word)) is not None]
+
+
+def _option(line: Line, visit: GateVisit, word: str) -> Option | None:
+    routes = _routes(line, visit.gate) if word == Word.REJECT else ()
+    answer = _decided(line, visit, word, routes[0][0] if routes else None)
+    then = _("you choose where it goes") if routes else consequence(line, answer)
+    return Option(
+        word=word,
+        verb=str(VERBS[Word(word)]),
+        label=_label(line, answer, str(VERBS[Word(word)]), then),
+        then=then[:1].upper() + then[1:] + ".",
+        needs_reason=word in NEEDS_REASON,
+        routes=routes,
+    )
+
+
+def _decided(line: Line, visit: GateVisit, word: str, route: str | None) -> dict[str, Any]:
+    """`decide` on the stored situation, this gate decided so and the others asked with it approved."""
+    situation = dict(visit.asked_by.situation)
+    facts = dict(situation.get("facts") or {})
+    gates = dict(facts.get("gates") or {})
+    for other in visit.asked_by.gate_visits.all():
+        gates[other.gate] = {"decision": other.word or "approve"}
+    gates[visit.gate] = {"decision": word, "reason": "…", **({"route": route} if route else {})}
+    facts["gates"] = gates
+    return decide(line, read_situation({**situation, "facts": facts})).to_dict()
+
+
+def consequence(line: Line, answer: dict[str, Any]) -> str:
+    """A decision in words: “Deliver starts”, “the task fails”, …"""
+    kind = answer["decision"]
+    if kind == "move":
+        return _("%(stations)s starts") % {"stations": names(line, answer["to"])}
+    if kind == "finish":
+        return _finish(line, answer)
+    if kind == "wait":
+        return _wait(line, answer)
+    if kind == "stuck":
+        return _("the task would be stuck (%(error)s)") % {"error": answer["error"]}
+    if kind == "escalate":
+        return _("the task is held and escalated")
+    return _("a condition is asked first")
+
+
+def _finish(line: Line, answer: dict[str, Any]) -> str:
+    if answer["kind"] == "failed":
+        return _("the task fails")
+    if answer["kind"] == "cancelled":
+        return _("the task is cancelled")
+    return _("the task is done: %(end)s") % {"end": _end(line, answer["end"])}
+
+
+def _wait(line: Line, answer: dict[str, Any]) -> str:
+    if answer["status"] == "awaiting_review":
+        return _("%(gates)s is asked next") % {
+            "gates": ", ".join(gate_of(line, g).name for g in answer["gates"])
+        }
+    if answer["status"] == "blocked":
+        return _("the task is blocked until somebody answers")
+    return _("the task is held")
+
+
+def _label(line: Line, answer: dict[str, Any], verb: str, then: str) -> str:
+    if answer["decision"] == "move":
+        return f"{verb} → {names(line, answer['to'])}"
+    if answer["decision"] == "finish" and answer["kind"] == "completed":
+        return f"{verb} → {_end(line, answer['end'])}"
+    return f"{verb}: {then}"
+
+
+def _routes(line: Line, gate_key: str) -> tuple[tuple[str, str], ...]:
+    """The destinations that a rejection names under `on_reject: reviewer_chooses` (semantics §4)."""
+    gate = gate_of(line, gate_key)
+    if (gate.on_reject or line.policy.on_reject) != "reviewer_chooses":
+        return ()
+    fixed = (("fail", _("the task fails")), ("rework", _("the producing station runs again")))
+    return (*fixed, *((station.key, station.name) for station in line.stations))
+
+
+def names(line: Line, keys: Iterable[str]) -> str:
+    known = {station.key: station.name for station in line.stations}
+    return " + ".join(known.get(key, key) for key in keys)
+
+
+def _end(line: Line, key: str) -> str:
+    return line.end(key).label or key

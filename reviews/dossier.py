@@ -1,0 +1,125 @@
+"""All that a reviewer needs to decide, as stored: shown is what is voted on (screens §2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from pipelines import logs
+from pipelines.models import Artifact, GateVisit, User, Vote, Word
+from pipelines.routing.conditions import describe
+from pipelines.routing.line import Gate, Line, Requirement
+from pipelines.versions import parsed
+from reviews.consequences import Option, options
+from reviews.gates import gate_of
+from reviews.standing import Standing, Standings
+
+LOG_LINES = 60
+SHOWN_OUTPUT = 200_000
+
+
+@dataclass(frozen=True)
+class Dossier:
+    """`standing` says whether the reader may decide now, and why not; `live` whether anybody still may."""
+
+    visit: GateVisit
+    line: Line
+    gate: Gate
+    station: str
+    standing: Standing
+    options: Sequence[Option]
+    rounds: Sequence[GateVisit]
+    votes: Sequence[Vote]
+    artifacts: Sequence[Artifact]
+    log: logs.Piece
+    checks: Sequence[dict[str, Any]]
+
+    @property
+    def live(self) -> bool:
+        return self.visit.state == GateVisit.State.OPEN
+
+    @property
+    def needed(self) -> int:
+        """Approvals that the gate asks for."""
+        return sum(requirement.count for requirement in self.gate.approval.who)
+
+    @property
+    def have(self) -> int:
+        return sum(vote.word == Word.APPROVE for vote in self.votes)
+
+    @property
+    def outcome(self) -> dict[str, Any]:
+        return self.visit.job.outcome or {}
+
+    @property
+    def output(self) -> str:
+        """The output as JSON, cut where a page could not show it; the whole is on the task's page."""
+        if "output" not in self.outcome:
+            return ""
+        return json.dumps(self.outcome["output"], ensure_ascii=False, indent=2)[:SHOWN_OUTPUT]
+
+    @property
+    def rule(self) -> dict[str, str] | None:
+        """The rule that led here: its label, and its condition in words."""
+        led = self.visit.evidence.get("rule")
+        if not led:
+            return None
+        _station, rule = self.line.rules_by_id[led["id"]]
+        number = 1 + [each.id for each in _station.rules].index(rule.id)
+        return {"number": str(number), "label": rule.label or rule.id, "words": describe(rule.when)}
+
+    @property
+    def asks_for(self) -> str:
+        """“Needs 2 of role reviewer. The requester may not vote.”"""
+        who = ", ".join(_requirement(each) for each in self.gate.approval.who)
+        barred = [] if self.gate.approval.requester_may else [_("The requester may not vote.")]
+        return " ".join([_("Needs %(who)s.") % {"who": who}, *barred])
+
+
+def dossier(visit: GateVisit, user: User) -> Dossier:
+    line = parsed(visit.asked_by.pinned)
+    earlier = GateVisit.objects.filter(task=visit.task, gate=visit.gate, state=GateVisit.State.DECIDED)
+    standing = Standings(user).at(visit)
+    return Dossier(
+        visit=visit,
+        line=line,
+        gate=gate_of(line, visit.gate),
+        station=line.station(visit.job.station).name,
+        standing=standing,
+        options=options(visit) if visit.state == GateVisit.State.OPEN else (),
+        rounds=list(earlier.exclude(pk=visit.pk).select_related("decided_by").order_by("-decided_at")),
+        votes=list(visit.votes.select_related("user").order_by("at")),
+        artifacts=list(
+            Artifact.objects.filter(task=visit.task).select_related("blob", "job").order_by("job_id", "name")
+        ),
+        log=logs.tail(visit.job, visit.job.attempt, LOG_LINES),
+        checks=_checks(visit),
+    )
+
+
+def _checks(visit: GateVisit) -> list[dict[str, Any]]:
+    """The checks of this gate that the decision evaluated, from its trace."""
+    return [
+        check
+        for entry in visit.asked_by.trace
+        if entry.get("step") in ("station_gate", "rule_gates")
+        for check in entry.get("saw") or ()
+        if isinstance(check, dict) and "field" in check and entry.get("gate", visit.gate) == visit.gate
+    ]
+
+
+def _requirement(wanted: Requirement) -> str:
+    kinds = {"role": _("with the role"), "group": _("of the group"), "user": _("by")}
+    people = ngettext("%(n)s vote", "%(n)s votes", wanted.count) % {"n": wanted.count}
+    return f"{people} {kinds[wanted.kind]} {wanted.name}"
+
+
+def _artifacts(visit: GateVisit) -> list[Artifact]:
+    """Of all stations so far, in the order in which they came."""
+    handed_over = Artifact.objects.filter(task=visit.task).select_related("blob", "job")
+    return list(handed_over.order_by("job_id", "name"))

@@ -1,0 +1,64 @@
+"""The folder that development mail is written to, read back for a page."""
+
+from __future__ import annotations
+
+import email
+import re
+from dataclasses import dataclass
+from email.message import EmailMessage
+from email.policy import default
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+NAME = re.compile(r"[\w-]{1,100}\.eml\Z")
+MOST = 200
+
+
+@dataclass(frozen=True)
+class Letter:
+    """One message as a reader sees it; `source` is the file, byte for byte as text."""
+
+    name: str
+    subject: str
+    sender: str
+    to: str
+    date: str
+    text: str
+    headers: tuple[tuple[str, str], ...]
+    source: str
+
+
+def in_use(configured: Any) -> bool:
+    """Whether mail goes into a folder at all; with an SMTP server there is nothing to see here."""
+    return bool(getattr(configured, "EMAIL_FILE_PATH", None)) and "smtp" not in configured.EMAIL_BACKEND
+
+
+def listing() -> list[Letter]:
+    """The newest first."""
+    path = Path(settings.EMAIL_FILE_PATH)
+    files = sorted(path.glob("*.eml"), reverse=True)[:MOST] if path.is_dir() else []
+    return [letter for file in files if (letter := read(file.name)) is not None]
+
+
+def read(name: str) -> Letter | None:
+    """None if there is no such message; a name that could lead out of the folder names none."""
+    if not NAME.match(name):
+        return None
+    path = Path(settings.EMAIL_FILE_PATH) / name
+    if not path.is_file():
+        return None
+    raw = path.read_bytes()
+    message = email.message_from_bytes(raw, policy=default)
+    body = message.get_body(("plain",)) if isinstance(message, EmailMessage) else None
+    return Letter(
+        name=name,
+        subject=str(message["Subject"] or ""),
+        sender=str(message["From"] or ""),
+        to=str(message["To"] or ""),
+        date=str(message["Date"] or ""),
+        text=body.get_content() if body is not None else "",
+        headers=tuple((key, str(value)) for key, value in message.items()),
+        source=raw.decode("utf-8", errors="replace"),
+    )

@@ -1,0 +1,13 @@
+"""A gate by its key, the review of a jump included, which no line declares (line-document.md, `@jump`)."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from pipelines.engine.gates import JUMP
+from pipelines.routing.line import Gate, Line
+
+
+def gate_of(line: Line, key: str) -> Gate:
+    """The declared gate, or the default policy under which a jump is reviewed."""
+    return Gate(key=JUMP, name=_("Jump")) if key == JUMP else line.gate(key)

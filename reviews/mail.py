@@ -1,0 +1,97 @@
+"""One mail about one gate visit, composed from what is stored at the moment of sending (screens §4)."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.mail import EmailMultiAlternatives
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from pipelines.versions import parsed
+from reviews.consequences import Option, options
+from reviews.gates import gate_of
+from reviews.models import Mail
+
+SUBJECT_LENGTH = 200
+
+
+def compose(mail: Mail) -> EmailMultiAlternatives:
+    """The mail as it is sent: text complete by itself, HTML beside it, headers that let clients thread it."""
+    visit = mail.visit
+    line = parsed(visit.asked_by.pinned)
+    gate = gate_of(line, visit.gate)
+    context = {
+        "mail": mail,
+        "visit": visit,
+        "task": visit.task,
+        "line_name": line.name,
+        "gate_name": gate.name,
+        "station_name": line.station(visit.token.station).name,
+        "rule": visit.evidence.get("rule"),
+        "outcome": visit.evidence.get("outcome", {}),
+        "options": _options(mail),
+        "link": absolute(reverse("gate-visit", args=[visit.pk])),
+    }
+    message = EmailMultiAlternatives(
+        subject=subject(line.name, visit.task, gate.name),
+        body=render_to_string(f"reviews/mail/{mail.kind}.txt", context),
+        from_email=(("Gateline", settings.DEFAULT_FROM_EMAIL)),
+        to=[mail.address],
+        headers=headers(mail, line.key),
+    )
+    message.attach_alternative(render_to_string(f"reviews/mail/{mail.kind}.html", context), "text/html")
+    return message
+
+
+def subject(line_name: str, task: object, gate_name: str) -> str:
+    """Stable for a task and a gate, so that clients thread it: `[Line] Review: WI-app-42 Add login · Security gate`."""
+    text = _("[%(line)s] Review: %(number)s %(title)s · %(gate)s") % {
+        "line": line_name,
+        "number": task,
+        "title": getattr(task, "title", ""),
+        "gate": gate_name,
+    }
+    return " ".join(text.split())[:SUBJECT_LENGTH]
+
+
+def headers(mail: Mail, line_key: str) -> dict[str, str]:
+    """`Message-ID` fixed by the row; later mails point to the first of this task, gate and address."""
+    first = (
+        Mail.objects.filter(
+            visit__task_id=mail.visit.task_id,
+            visit__gate=mail.visit.gate,
+            address=mail.address,
+            pk__lt=mail.pk,
+        )
+        .order_by("pk")
+        .first()
+    )
+    made = {
+        "Message-ID": message_id(mail),
+        "Auto-Submitted": "auto-generated",
+        "X-Auto-Response-Suppress": "All",
+        "List-Id": f"Line <{line_key}.{host()}>",
+    }
+    if first is not None:
+        made |= {"In-Reply-To": message_id(first), "References": message_id(first)}
+    return made
+
+
+def message_id(mail: Mail) -> str:
+    return f"<{mail.token}@{host()}>"
+
+
+def host() -> str:
+    return urlsplit(settings.BASE_URL).hostname or "localhost"
+
+
+def absolute(path: str) -> str:
+    """An address for outside, under the one setting that knows it; BASE_URL may carry a path prefix."""
+    return settings.BASE_URL.rstrip("/") + path
+
+
+def _options(mail: Mail) -> list[Option]:
+    return options(mail.visit) if mail.kind == Mail.Kind.ASKED and mail.visit.state == "open" else []

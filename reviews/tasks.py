@@ -1,0 +1,51 @@
+"""The queue's entry point for mail."""
+
+from __future__ import annotations
+
+import asyncio
+import smtplib
+from concurrent.futures import ThreadPoolExecutor
+
+from django.db import connection
+from django.db.models.functions import Now
+from procrastinate import RetryStrategy
+from procrastinate.contrib.django import app
+
+from reviews.mail import compose
+from reviews.models import Mail
+
+# A pool of its own: the loop's default one is small and shared, and a slow mail server must starve nothing.
+SENDERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="mail")
+RETRY = RetryStrategy(max_attempts=8, exponential_wait=5, retry_exceptions=[OSError, smtplib.SMTPException])
+
+
+@app.task(name="reviews.send_mail", queue="mail", retry=RETRY)
+async def send_mail(mail_id: int) -> None:
+    await asyncio.get_running_loop().run_in_executor(SENDERS, send, mail_id)
+
+
+def send(mail_id: int) -> None:
+    """Sends a queued mail and marks it; one that is already sent, or gone with its task, is left alone.
+
+    At least once: a crash between the server's answer and the mark sends the same Message-ID again.
+    """
+    try:
+        mail = (
+            Mail.objects.select_related("visit__task__project", "visit__token", "visit__asked_by__pinned")
+            .filter(pk=mail_id)
+            .exclude(state=Mail.State.SENT)
+            .first()
+        )
+        if mail is not None:
+            _deliver(mail)
+    finally:
+        connection.close()
+
+
+def _deliver(mail: Mail) -> None:
+    try:
+        compose(mail).send()
+    except (OSError, smtplib.SMTPException) as problem:
+        Mail.objects.filter(pk=mail.pk).update(state=Mail.State.FAILED, error=str(problem))
+        raise
+    Mail.objects.filter(pk=mail.pk).update(state=Mail.State.SENT, sent_at=Now(), error="")

@@ -1,0 +1,174 @@
+"""Pages: the inbox, the dossier of a gate visit with its decision, and the folder of development mail."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from pipelines import access, engine
+from pipelines.errors import Conflict, Forbidden, Invalid
+from pipelines.models import GateVisit, Status, Task
+from pipelines.queries.workers import without_isolation
+from pipelines.views.page import crumbs, show, signed_in
+from reviews import folder
+from reviews.dossier import dossier
+from reviews.forms import DecisionForm
+from reviews.inbox import TABS, count, items
+
+
+@require_GET
+@signed_in
+def inbox(request: HttpRequest) -> HttpResponse:
+    tab = request.GET.get("tab", "")
+    tab = tab if tab in dict(TABS) else TABS[0][0]
+    found = items(request.user, tab)
+    context = {"tabs": TABS, "tab": tab, "items": found, "running": _running(request)}
+    if request.GET.get("fragment") == "list":
+        return render(request, "reviews/inbox.html#list", context)
+    return show(request, "reviews/inbox.html", section="inbox", trail=crumbs(_("Inbox")), **context)
+
+
+@require_GET
+@signed_in
+def inbox_count(request: HttpRequest) -> HttpResponse:
+    number = count(request.user)
+    return render(request, "reviews/count.html", {"count": number})
+
+
+@require_GET
+@signed_in
+def gate_visit(request: HttpRequest, visit: uuid.UUID) -> HttpResponse:
+    return _dossier(request, _visible(request, visit), DecisionForm())
+
+
+@require_POST
+@signed_in
+def decide(request: HttpRequest, visit: uuid.UUID) -> HttpResponse:
+    """One vote. Whatever is refused keeps what was typed and says who was first."""
+    found = _visible(request, visit)
+    form = DecisionForm(request.POST)
+    if not form.is_valid():
+        return _dossier(request, found, form, status=400)
+    try:
+        result = engine.vote(found.pk, user=request.user, via="page", **form.cleaned_data)
+    except Invalid as problem:
+        form.refuse(problem)
+        return _dossier(request, found, form, status=400)
+    except Forbidden as problem:
+        form.add_error(None, str(problem))
+        return _dossier(request, found, form, status=403)
+    except Conflict as problem:
+        return _dossier(request, _visible(request, visit), form, status=409, conflict=problem)
+    messages.success(request, _("Decided.") if result.state == "decided" else _("Your vote is counted."))
+    return _next(request)
+
+
+def _next(request: HttpRequest) -> HttpResponseRedirect:
+    """To the next item that needs this person, else to the inbox."""
+    left = [item for item in items(request.user, TABS[0][0]) if item.shape == "gate"]
+    return redirect(left[0].url if left else reverse("inbox"))
+
+
+def _dossier(
+    request: HttpRequest,
+    visit: GateVisit,
+    form: DecisionForm,
+    status: int = 200,
+    conflict: Conflict | None = None,
+) -> HttpResponse:
+    project = visit.task.project
+    shown = dossier(visit, request.user)
+    trail = crumbs((_("Inbox"), reverse("inbox")), (shown.line.name, _line(visit)), visit.task.name)
+    context = {
+        "dossier": shown,
+        "visit": visit,
+        "task": visit.task,
+        "form": form,
+        "conflict": conflict,
+        "unprotected": without_isolation(timezone.now()),
+        "items": items(request.user, TABS[0][0]),
+        "selected": str(visit.pk),
+        "running": _running(request),
+        "live_project": f"{project.owner.key}/{project.key}",
+        "live_task": visit.task.name,
+    }
+    if request.GET.get("fragment") == "bar":
+        return render(request, "reviews/gate_visit.html#bar", {**context, "project": project}, status=status)
+    return show(
+        request,
+        "reviews/gate_visit.html",
+        project=project,
+        section="inbox",
+        trail=trail,
+        status=status,
+        **context,
+    )
+
+
+def _line(visit: GateVisit) -> str:
+    project = visit.task.project
+    return reverse("line", args=[project.owner.key, project.key, visit.task.line.key])
+
+
+def _visible(request: HttpRequest, visit: uuid.UUID) -> GateVisit:
+    """A gate visit of a project that this person may see; every other one does not exist."""
+    found = (
+        GateVisit.objects.select_related(
+            "task__project__owner",
+            "task__line",
+            "task__requester",
+            "job",
+            "token",
+            "asked_by__pinned",
+            "decided_by",
+        )
+        .filter(pk=visit)
+        .first()
+    )
+    if found is None or not access.can(request.user, "view", found.task.project):
+        raise Http404
+    return found
+
+
+def _running(request: HttpRequest) -> int:
+    """Tasks that move without anybody, in all projects of this person."""
+    moving = (Status.QUEUED, Status.RUNNING, Status.EVALUATING)
+    return Task.objects.filter(project__in=access.visible_projects(request.user), status__in=moving).count()
+
+
+@require_GET
+@signed_in
+def mail(request: HttpRequest) -> HttpResponse:
+    _only_development(request)
+    return show(
+        request, "reviews/mail_folder.html", trail=crumbs(_("Development mail")), mails=folder.listing()
+    )
+
+
+@require_GET
+@signed_in
+def mail_message(request: HttpRequest, name: str) -> HttpResponse:
+    _only_development(request)
+    found = folder.read(name)
+    if found is None:
+        raise Http404
+    if request.GET.get("part") == "source":
+        return HttpResponse(found.source, content_type="text/plain; charset=utf-8")
+    trail = crumbs((_("Development mail"), reverse("mail-dev")), found.subject)
+    return show(request, "reviews/mail_message.html", trail=trail, mail=found)
+
+
+def _only_development(request: HttpRequest) -> None:
+    """Administrators, from this machine, and only while mail goes into a folder (house §5)."""
+    address = request.META.get("REMOTE_ADDR", "")
+    local = address == "::1" or address.startswith("127.")
+    if not (local and request.user.is_superuser and folder.in_use(settings)):
+        raise Http404

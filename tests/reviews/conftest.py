@@ -1,0 +1,37 @@
+"""A line with one gate, and a task that waits there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines.models import LineVersion, Task
+from tests.factories import World, station
+
+NOTIFIED = "lead@example.com"
+
+
+def gated(**gate: Any) -> dict[str, Any]:
+    """`build` → gate `review` → `ship`."""
+    return {
+        "key": "release",
+        "stations": [
+            station("build", {"id": "built", "label": "Built", "to": "ship", "gates": ["review"]}),
+            "ship",
+        ],
+        "gates": [{"key": "review", "name": "Release review", "notify": [NOTIFIED], **gate}],
+    }
+
+
+@pytest.fixture
+def line(world: World) -> LineVersion:
+    return world.line(**gated())
+
+
+@pytest.fixture
+def waiting(world: World, line: LineVersion) -> Task:
+    """A task of the operator that awaits review."""
+    task = world.start(line, title="Add login")
+    world.report(task, {"result": "success", "summary": "Built it <b>well</b>", "output": {"files": 3}})
+    return task
