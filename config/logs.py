@@ -28,7 +28,9 @@ def configure(*, level: str, as_json: bool) -> None:
     if as_json:
         last += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     else:
-        last += [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        # The default would print the values of local variables, and some of them are secrets.
+        plain = structlog.dev.plain_traceback
+        last += [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)]
     logging.config.dictConfig(
         {
             "version": 1,

@@ -47,7 +47,7 @@ async def _channel_layer() -> bool:
     if layer is None:
         return False
     if hasattr(layer, "wait_listening"):
-        return bool(await layer.wait_listening(PATIENCE))
+        return await asyncio.to_thread(layer.wait_listening, PATIENCE)
     try:
         return await asyncio.wait_for(_carries(layer), PATIENCE)
     except (TimeoutError, OSError):
