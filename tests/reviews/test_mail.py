@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.db import connection
 
+from pipelines import invariants
 from pipelines.models import Task
 from reviews.models import Mail
 from reviews.tasks import send
@@ -96,8 +97,6 @@ def test_who_decided_gets_no_closing_mail(world: World) -> None:
 
 @pytest.mark.broken
 def test_I12_a_forgotten_mail_is_found(waiting: Task) -> None:
-    from pipelines import invariants
-
     assert not [v for v in invariants.check() if v.invariant == "I12"]
     Mail.objects.all().delete()
     assert [v.invariant for v in invariants.check()] == ["I12"]
