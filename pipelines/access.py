@@ -1,0 +1,187 @@
+"""Who may see and act: one table, used by every window (house §1). Superuser status gives nothing in a project.
+
+A role includes the ones before it. What a gate asks for is the engine's to settle (`engine/entitlement.py`): here
+`decide` only says who may try."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TypeAlias
+
+import rules
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import QuerySet
+
+from pipelines.errors import Forbidden, NotFound
+from pipelines.models import ApiToken, Line, Membership, Project, Role, Task, User
+
+Who: TypeAlias = User | ApiToken | AnonymousUser
+
+V, O, D, R, A = Role.VIEWER, Role.OPERATOR, Role.DESIGNER, Role.REVIEWER, Role.ADMIN  # noqa: E741
+# The table: which role an action needs at least, and which scope a bearer token needs besides.
+TABLE: dict[str, tuple[Role, str]] = {
+    #  action    at least  scope
+    "view": (V, "read"),
+    "submit": (O, "submit"),
+    "operate": (O, "report"),  # retry, cancel, answer, complete, hold
+    "report": (O, "report"),  # outcomes of jobs, by machines
+    "design": (D, "design"),  # drafts, import
+    "publish": (D, "design"),
+    "execute": (
+        D,
+        "design",
+    ),  # publish stations that run code: needs the flag `execute` of the membership, too
+    "decide": (V, "decide"),  # a gate may ask any member by name or group
+    "admin": (A, ""),  # members, tokens, settings: never by a bearer token
+}
+# What a machine never does, whatever its role and scopes.
+NEVER_BY_MACHINE = ("decide", "execute", "admin")
+
+
+def can(who: Who, action: str, project: Project) -> bool:
+    """Whether `who` may do `action` (a key of TABLE) in this project."""
+    least, scope = TABLE[action]
+    if isinstance(who, ApiToken):
+        return _token_may(who, action, least, scope, project)
+    if action == "execute":
+        return _member(who, project, least, execute=True)
+    return _member(who, project, least)
+
+
+def require(who: Who, action: str, project: Project) -> None:
+    """Raises NotFound where `who` may not even see the project, Forbidden where only the action is missing."""
+    if not can(who, "view", project) and not can(who, action, project):
+        raise NotFound
+    if not can(who, action, project):
+        raise Forbidden
+
+
+def role_in(who: Who, project: Project) -> Role | None:
+    """The role of a person (or of the bearer of a token) in a project."""
+    if isinstance(who, ApiToken):
+        if who.kind == ApiToken.Kind.MACHINE:
+            return Role(who.role) if who.project_id == project.pk else None
+        return role_in(who.user, project) if who.user and who.project_id in (None, project.pk) else None
+    membership = _membership(who, project)
+    return Role(membership.role) if membership else None
+
+
+def visible_projects(who: Who) -> QuerySet[Project]:
+    projects = Project.objects.select_related("owner").order_by("owner__key", "key")
+    if isinstance(who, ApiToken):
+        return _of_token(who, projects)
+    if not who.is_authenticated or not who.is_active:
+        return projects.none()
+    return projects.filter(memberships__user=who)
+
+
+def get_project(who: Who, owner_key: str, project_key: str) -> Project:
+    """Down the path Owner › Project, never by bare id. Raises NotFound."""
+    project = visible_projects(who).filter(owner__key=owner_key, key=project_key).first()
+    if project is None:
+        raise NotFound
+    return project
+
+
+def get_line(who: Who, owner_key: str, project_key: str, line_key: str) -> Line:
+    """Raises NotFound."""
+    project = get_project(who, owner_key, project_key)
+    line = Line.objects.filter(project=project, key=line_key).select_related("live").first()
+    if line is None:
+        raise NotFound
+    line.project = project
+    return line
+
+
+def get_task(who: Who, owner_key: str, project_key: str, line_key: str, name: str) -> Task:
+    """`name`: the `WI-…` number. Raises NotFound, also for a task of another line."""
+    task = find_task(who, owner_key, project_key, name)
+    if task.line.key != line_key:
+        raise NotFound
+    return task
+
+
+def find_task(who: Who, owner_key: str, project_key: str, name: str) -> Task:
+    """A task by its number alone, which is unique in the project. Raises NotFound."""
+    project = get_project(who, owner_key, project_key)
+    number = number_of(project, name)
+    if number is None:
+        raise NotFound
+    tasks = Task.objects.filter(project=project, number=number)
+    task = tasks.select_related("line", "pinned", "requester").first()
+    if task is None:
+        raise NotFound
+    task.project = task.line.project = project
+    return task
+
+
+def visible_tasks(who: Who) -> QuerySet[Task]:
+    return Task.objects.filter(project__in=visible_projects(who).order_by())
+
+
+def members(user_ids: Collection[int], project_ids: Collection[int]) -> set[tuple[int, int]]:
+    """Which of these people may see which of these projects: (user id, project id)."""
+    found = Membership.objects.filter(user__in=user_ids, project__in=project_ids, user__is_active=True)
+    return set(found.values_list("user_id", "project_id"))
+
+
+def number_of(project: Project, name: str) -> int | None:
+    """42 for `WI-{project}-42`, None for anything else."""
+    digits = name.removeprefix(f"WI-{project.key}-")
+    plain = digits != name and digits.isascii() and digits.isdigit() and len(digits) < 19
+    return int(digits) if plain and str(int(digits)) == digits else None
+
+
+def _member(who: User | AnonymousUser, project: Project, least: Role, *, execute: bool = False) -> bool:
+    membership = _membership(who, project)
+    if membership is None or not _reaches(membership.role, least):
+        return False
+    return membership.execute or not execute
+
+
+def _membership(who: User | AnonymousUser, project: Project) -> Membership | None:
+    if not who.is_authenticated or not who.is_active:
+        return None
+    return Membership.objects.filter(project=project, user=who).first()
+
+
+def _reaches(role: str, least: Role) -> bool:
+    order = Role.values
+    return order.index(role) >= order.index(least)
+
+
+def _token_may(token: ApiToken, action: str, least: Role, scope: str, project: Project) -> bool:
+    """A token acts within its scopes: a person's as that person, a machine's with its own role."""
+    if token.revoked_at is not None or not scope or scope not in token.scopes:
+        return False
+    if token.project_id not in (None, project.pk):
+        return False
+    if token.kind == ApiToken.Kind.MACHINE:
+        return action not in NEVER_BY_MACHINE and _reaches(token.role, least)
+    return token.user is not None and can(token.user, action, project)
+
+
+def _of_token(token: ApiToken, projects: QuerySet[Project]) -> QuerySet[Project]:
+    """What its bearer may see. Every scope shows the projects that it acts in; `read` alone shows what is in them."""
+    if token.revoked_at is not None or not token.scopes:
+        return projects.none()
+    if token.project_id is not None:
+        projects = projects.filter(pk=token.project_id)
+    if token.kind == ApiToken.Kind.MACHINE:
+        return projects
+    if token.user is None or not token.user.is_active:
+        return projects.none()
+    return projects.filter(memberships__user=token.user)
+
+
+def _predicate(action: str) -> rules.Predicate:
+    @rules.predicate(name=f"may_{action}")
+    def may(who: Who, project: Project | None = None) -> bool:
+        return project is not None and can(who, action, project)
+
+    return may
+
+
+# The same table for whoever asks Django: `user.has_perm("pipelines.may_submit", project)`.
+for _action in TABLE:
+    rules.set_perm(f"pipelines.may_{_action}", _predicate(_action))

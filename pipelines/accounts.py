@@ -1,0 +1,135 @@
+"""Credentials that are not passwords: one-time sign-in links and API tokens. Shown once, stored as SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q
+
+from pipelines.models import ApiToken, Project, SignInLink, User
+
+LINK_LASTS = timedelta(minutes=10)
+TOKEN_LASTS = timedelta(days=90)
+LONGEST_TOKEN = timedelta(days=366)
+PREFIX = "gl_"
+# A token's last use is written at most this often.
+USE_NOTED = timedelta(minutes=1)
+
+
+class LinkRefused(Exception):
+    """This sign-in link is used up, too old, or was never one. `manage.py sign_in_link` prints another."""
+
+
+class TokenRefused(ValueError):
+    """A token like this is not made; the message says why."""
+
+
+def make_link(user: User, now: datetime) -> str:
+    """The secret of a sign-in link for this person: ten minutes, single use (house §5)."""
+    secret = secrets.token_urlsafe(32)
+    SignInLink.objects.create(
+        user=user, digest=_digest(secret), created_at=now, expires_at=now + LINK_LASTS, used_at=None
+    )
+    return secret
+
+
+def redeem(secret: str, now: datetime) -> User:
+    """The person whom a link signs in; only the first of two who try at once gets through. Raises LinkRefused."""
+    link = SignInLink.objects.filter(digest=_digest(secret)).select_related("user").first()
+    if link is None or not link.user.is_active:
+        raise LinkRefused
+    usable = SignInLink.objects.filter(pk=link.pk, used_at=None, expires_at__gt=now)
+    if usable.update(used_at=now) != 1:
+        raise LinkRefused
+    return link.user
+
+
+def mint_token(
+    *,
+    kind: str,
+    name: str,
+    scopes: Sequence[str],
+    now: datetime,
+    created_by: User,
+    user: User | None = None,
+    project: Project | None = None,
+    role: str = "",
+    lasts: timedelta = TOKEN_LASTS,
+) -> tuple[ApiToken, str]:
+    """A new token and its secret, which is never shown again. A person's token names its `user`, a machine's its
+    `project` and `role`. Raises TokenRefused."""
+    _check(kind, name, scopes, user, project, role, lasts)
+    secret = PREFIX + secrets.token_urlsafe(32)
+    with transaction.atomic():
+        token = ApiToken.objects.create(
+            kind=kind,
+            name=name.strip(),
+            user=user,
+            project=project,
+            role=role,
+            scopes=sorted(set(scopes)),
+            prefix=secret[:8],
+            digest=_digest(secret),
+            created_at=now,
+            created_by=created_by,
+            expires_at=now + lasts,
+        )
+    return token, secret
+
+
+def bearer(secret: str, now: datetime) -> ApiToken | None:
+    """The token of this secret, if it is in force; its use is noted once a minute."""
+    if not secret.startswith(PREFIX):
+        return None
+    tokens = ApiToken.objects.filter(digest=_digest(secret), revoked_at=None, expires_at__gt=now)
+    token = tokens.select_related("user", "project__owner").first()
+    if token is None or (token.user is not None and not token.user.is_active):
+        return None
+    stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED)
+    ApiToken.objects.filter(stale, pk=token.pk).update(last_used_at=now)
+    return token
+
+
+def revoke(token: ApiToken, now: datetime) -> None:
+    """From now on this token opens nothing. Revoking twice keeps the first time."""
+    ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now)
+    token.refresh_from_db(fields=["revoked_at"])
+
+
+def _check(
+    kind: str,
+    name: str,
+    scopes: Sequence[str],
+    user: User | None,
+    project: Project | None,
+    role: str,
+    lasts: timedelta,
+) -> None:
+    machine = kind == ApiToken.Kind.MACHINE
+    faults = (
+        (kind not in ApiToken.Kind.values, "A token belongs to a person or to a machine."),
+        (not 0 < len(name.strip()) <= 100, "Give the token a name of at most 100 characters."),
+        (not scopes, "Choose at least one scope."),
+        (bool(set(scopes) - set(ApiToken.Scope.values)), "There is no such scope."),
+        (machine and "decide" in scopes, "A machine can never decide a gate."),
+        (
+            machine and (user is not None or project is None or not role),
+            "A machine's token has a project and a role.",
+        ),
+        (
+            not machine and (user is None or bool(role)),
+            "A person's token has a person, and that person's roles.",
+        ),
+        (not timedelta(0) < lasts <= LONGEST_TOKEN, "A token lasts at most a year."),
+    )
+    for wrong, why in faults:
+        if wrong:
+            raise TokenRefused(why)
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

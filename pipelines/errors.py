@@ -1,0 +1,58 @@
+"""What is refused. Small classes whose docstring is the message; `pipelines/api/problems.py` maps them to HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from pipelines.routing.problems import Problem
+
+
+class Refused(Exception):
+    """This is refused."""
+
+    def __init__(self, detail: str = "") -> None:
+        self.detail = detail or (self.__doc__ or "").partition("\n")[0]
+        super().__init__(self.detail)
+
+
+class NotFound(Refused):
+    """There is no such thing here."""
+
+
+class Forbidden(Refused):
+    """You may not do this."""
+
+
+class Conflict(Refused):
+    """Something else happened first; look again.
+
+    `by` and `at` name who was first, where somebody was."""
+
+    def __init__(self, detail: str = "", *, by: str = "", at: datetime | None = None) -> None:
+        super().__init__(detail)
+        self.by, self.at = by, at
+
+
+class Invalid(Refused):
+    """What was sent is malformed. `problems` says where, and what to do."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(f"{p.path}: {p.message}" if p.path else p.message for p in self.problems))
+
+    @classmethod
+    def at(cls, path: str, message: str, hint: str = "") -> Invalid:
+        return cls([Problem(path, message, hint)])
+
+    @property
+    def path(self) -> str:
+        return self.problems[0].path
+
+    @property
+    def message(self) -> str:
+        return self.problems[0].message
+
+
+class InputError(Invalid):
+    """The inputs do not fit the start form of the line."""
