@@ -1,0 +1,30 @@
+"""The engine: everything that happens to a task, one transaction per function (house §1, “One law”)."""
+
+from __future__ import annotations
+
+from pipelines.engine.byhand import answer, cancel, complete, hold, release, retry
+from pipelines.engine.claims import lose, requeue, start
+from pipelines.engine.report import report
+from pipelines.engine.submit import submit
+from pipelines.engine.values import ENGINE, Actor, Report, ReportResult, VoteResult
+from pipelines.engine.vote import vote
+
+__all__ = [
+    "ENGINE",
+    "Actor",
+    "Report",
+    "ReportResult",
+    "VoteResult",
+    "answer",
+    "cancel",
+    "complete",
+    "hold",
+    "lose",
+    "release",
+    "report",
+    "requeue",
+    "retry",
+    "start",
+    "submit",
+    "vote",
+]

@@ -1,0 +1,222 @@
+"""What people do to a task besides deciding gates: complete, answer, retry, hold, release, cancel."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from pipelines import versions
+from pipelines.engine import effects
+from pipelines.engine import inputs as forms
+from pipelines.engine.batch import Batch
+from pipelines.engine.ending import end_everything
+from pipelines.engine.errors import Conflict, Invalid, NotFound
+from pipelines.engine.opening import MANUAL, open_job
+from pipelines.engine.report import report
+from pipelines.engine.state import job_ref, merge_counts, token_state
+from pipelines.engine.transaction import run
+from pipelines.engine.turn import Turn, settle
+from pipelines.engine.values import Actor, Report, ReportResult
+from pipelines.models import ENDED, Decision, Job, Status, Task, Token, User
+
+RETRIED = (Status.STUCK, Status.BLOCKED, Status.HELD)
+FACTS = {"agentic": ("yes", "no"), "hook": ("pass", "block")}
+
+
+def complete(job_id: int, *, user: User, token_version: int, outcome: dict[str, Any]) -> ReportResult:
+    """A person reports on a manual job. The form of its station is checked. Raises NotFound, Invalid, Conflict."""
+    job = Job.objects.filter(pk=job_id, kind=MANUAL).first()
+    if job is None:
+        raise NotFound()
+    _check_form(job, outcome)
+    actor = Actor.person(user)
+    result = report([Report(job_id, job.attempt, None, outcome, str(actor), token_version)])[0]
+    if result.status == "invalid":
+        raise Invalid.at(result.path, result.detail)
+    if result.status in ("conflict", "ignored"):
+        raise Conflict("This job was reported on, or its task changed, after you opened the page.")
+    return result
+
+
+def _check_form(job: Job, outcome: dict[str, Any]) -> None:
+    station = versions.by_id(job.pinned_id).station(job.station)
+    fields = forms.read_form(station.work.get("form"))
+    output = outcome.get("output") if isinstance(outcome, dict) else None
+    if fields and (output is None or isinstance(output, dict)):
+        outcome["output"] = forms.fill(fields, output or {}, "outcome.output")
+
+
+def answer(token_id: int, *, user: User, token_version: int, text: str = "", fact: str = "") -> Task:
+    """Answer a blocked token: `fact` (yes, no; pass, block) for an evaluation that a person must answer, then the
+    same Situation is decided again with it; `text` for a question: the station runs again with it as feedback.
+
+    Raises NotFound, Conflict (not blocked any more), Invalid (path `fact` or `text`)."""
+    return run(partial(_answer, token_id, user, token_version, text, fact))
+
+
+def _answer(token_id: int, user: User, token_version: int, text: str, fact: str) -> Task:
+    batch, task, token = _locked(token_id, token_version, (Status.BLOCKED,))
+    actor = Actor.person(user)
+    evaluation = token.wait.get("evaluation")
+    if evaluation:
+        _decide_again(batch, task, token, actor, evaluation, _fact(evaluation, fact), text)
+    else:
+        if not text.strip():
+            raise Invalid.at("text", "is missing or blank", "Say what the station needs to know.")
+        _run_again(batch, task, token, actor, "answer", feedback=text)
+    batch.flush()
+    return task
+
+
+def _fact(evaluation: dict[str, Any], fact: str) -> str:
+    words = FACTS["agentic" if "agentic" in evaluation else "hook"]
+    if fact not in words:
+        raise Invalid.at("fact", f"has to be {words[0]} or {words[1]}")
+    return fact
+
+
+def _decide_again(
+    batch: Batch, task: Task, token: Token, actor: Actor, evaluation: dict[str, Any], fact: str, text: str
+) -> None:
+    """The same Situation plus the answer (semantics §3)."""
+    before = Decision.objects.get(pk=token.wait["decision"])
+    said = {**evaluation, "answer": fact, **({"text": text} if text else {})}
+    facts = {**before.situation["facts"]}
+    facts["answers"] = [*facts.get("answers", []), said]
+    cause = f"answer:{token.pk}.{token.version}"
+    batch.event(
+        task, "evaluation.answered", actor, token=token, source=token.station, trigger=cause, answer=said
+    )
+    job = Job.objects.get(pk=before.job_id)
+    turn = Turn(batch, task, token, job, actor, cause, cause)
+    effects.apply(turn, settle(turn, {**before.situation, "facts": facts}))
+
+
+def retry(token_id: int, *, user: User, token_version: int, reason: str = "") -> Task:
+    """Run the station of a stuck, blocked or held token again: a new job, a new visit. Gates are never passed by
+    hand. Raises NotFound, Conflict."""
+    return run(partial(_retry, token_id, user, token_version, reason))
+
+
+def _retry(token_id: int, user: User, token_version: int, reason: str) -> Task:
+    batch, task, token = _locked(token_id, token_version, RETRIED)
+    if batch.open_job(token):
+        raise Conflict("This task is only held; release it to go on.")
+    last = Job.objects.filter(token=token).order_by("-pk").first()
+    _run_again(
+        batch, task, token, Actor.person(user), "retry", feedback=last.feedback if last else "", reason=reason
+    )
+    batch.flush()
+    return task
+
+
+def _run_again(
+    batch: Batch, task: Task, token: Token, actor: Actor, why: str, *, feedback: str, reason: str = ""
+) -> None:
+    """Counts as a visit, but binds no budget (semantics §5 Counting)."""
+    count = merge_counts(task, {"visits": {token.station: 1}})
+    token.wait, token.error, token.signal_reworks, token.entered_at = {}, "", 0, batch.now
+    job = open_job(batch, task, token, feedback=feedback)
+    batch.changed(token)
+    batch.settle_status(task)
+    batch.event(
+        task,
+        "token.moved",
+        actor,
+        token=token,
+        source=token.station,
+        target=token.station,
+        trigger=why,
+        tokens=[token_state(token)],
+        job=job_ref(job),
+        count=count,
+        reason=reason,
+        by="hand",
+    )
+
+
+def hold(token_id: int, *, user: User, token_version: int, reason: str = "") -> Task:
+    """Keep a queued token from starting until somebody releases it. Raises NotFound, Conflict."""
+    return run(partial(_hold, token_id, user, token_version, reason))
+
+
+def _hold(token_id: int, user: User, token_version: int, reason: str) -> Task:
+    batch, task, token = _locked(token_id, token_version, (Status.QUEUED,))
+    token.wait = {"by": str(user), "reason": reason, "was": token.status}
+    _set(batch, task, token, Status.HELD, "token.waits", Actor.person(user), "hold")
+    batch.flush()
+    return task
+
+
+def release(token_id: int, *, user: User, token_version: int) -> Task:
+    """Let a token go on that a person holds. Raises NotFound, Conflict."""
+    return run(partial(_release, token_id, user, token_version))
+
+
+def _release(token_id: int, user: User, token_version: int) -> Task:
+    batch, task, token = _locked(token_id, token_version, (Status.HELD,))
+    if not batch.open_job(token):
+        raise Conflict("No person holds this task; see what it waits for.")
+    token.wait = {}
+    _set(batch, task, token, Status.QUEUED, "token.released", Actor.person(user), "release")
+    batch.ticket(token)
+    batch.flush()
+    return task
+
+
+def _set(batch: Batch, task: Task, token: Token, status: str, kind: str, actor: Actor, why: str) -> None:
+    token.status = status
+    batch.changed(token)
+    batch.settle_status(task)
+    batch.event(
+        task,
+        kind,
+        actor,
+        token=token,
+        source=token.station,
+        target=token.station,
+        trigger=why,
+        tokens=[token_state(token)],
+        wait=token.wait,
+    )
+
+
+def cancel(task_id: int, *, actor: Actor, reason: str = "") -> Task:
+    """End the task and everything that is open in it; never routed (semantics §5). Raises NotFound, Conflict."""
+    return run(partial(_cancel, task_id, actor, reason))
+
+
+def _cancel(task_id: int, actor: Actor, reason: str) -> Task:
+    batch = Batch.of_tasks(task_id)
+    task = batch.tasks.get(task_id)
+    if task is None:
+        raise NotFound()
+    if task.status in ENDED:
+        raise Conflict("This task has already ended.", at=task.ended_at)
+    first = batch.living(task)[0]
+    end_everything(
+        batch,
+        task,
+        first,
+        kind=Status.CANCELLED,
+        end="cancelled",
+        error="",
+        reason=reason,
+        actor=actor,
+        trigger="cancel",
+        decision=None,
+    )
+    batch.flush()
+    return task
+
+
+def _locked(token_id: int, token_version: int, statuses: tuple[str, ...]) -> tuple[Batch, Task, Token]:
+    """The token under its task's lock, if it still is what the person saw."""
+    task_id = Token.objects.filter(pk=token_id).values_list("task_id", flat=True).first()
+    if task_id is None:
+        raise NotFound()
+    batch = Batch.of_tasks(task_id)
+    token = batch.tokens.get(token_id)
+    if token is None or token.version != token_version or token.status not in statuses or token.forked:
+        raise Conflict("This task changed after you opened the page; look again.")
+    return batch, batch.tasks[task_id], token

@@ -1,0 +1,91 @@
+"""Who may say something at a gate (semantics §6, dialects E30)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.engine.errors import Forbidden, NotFound
+from pipelines.models import GateVisit, Group, Membership, Role, Task, User, Vote
+from pipelines.routing.approval import Tally, Voter, fills, tally
+from pipelines.routing.approval import Vote as Word
+from pipelines.routing.line import Approval, Requirement
+
+
+@dataclass(frozen=True)
+class Person:
+    """What entitles somebody in a project at this moment."""
+
+    user_id: int
+    username: str
+    role: str
+    groups: tuple[str, ...]
+
+    @property
+    def voter(self) -> Voter:
+        """As the tally of votes knows people."""
+        return Voter(self.username, frozenset(roles_of(self.role)), frozenset(self.groups))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"username": self.username, "role": self.role, "groups": list(self.groups)}
+
+    @classmethod
+    def from_dict(cls, user_id: int, said: dict[str, Any]) -> Person:
+        return cls(user_id, said["username"], said["role"], tuple(said["groups"]))
+
+
+def roles_of(role: str) -> tuple[str, ...]:
+    """A role includes the ones before it."""
+    order = Role.values
+    return tuple(order[: order.index(role) + 1]) if role in order else ()
+
+
+def people_of(project_id: int) -> dict[int, Person]:
+    """Everybody who is a member of the project and may sign in."""
+    groups: dict[int, list[str]] = {}
+    for key, user_id in Group.objects.filter(project=project_id).values_list("key", "members"):
+        groups.setdefault(user_id, []).append(key)
+    members = Membership.objects.filter(project=project_id, user__is_active=True)
+    return {
+        user_id: Person(user_id, username, role, tuple(sorted(groups.get(user_id, ()))))
+        for user_id, username, role in members.values_list("user_id", "user__username", "role")
+    }
+
+
+def entitled(user: User, task: Task, visit: GateVisit, policy: Approval) -> dict[int, Person]:
+    """Everybody whose word counts at this visit, by id. Raises NotFound for a stranger to the project, Forbidden when
+    the user is not among them."""
+    people = people_of(task.project_id)
+    if user.pk not in people:
+        raise NotFound()
+    counting = {
+        pk: person
+        for pk, person in people.items()
+        if meets_any(person, policy.who) and not barred(pk, task, visit, policy)
+    }
+    if user.pk not in counting:
+        raise Forbidden(
+            barred(user.pk, task, visit, policy) or "You are not among those whom this gate asks."
+        )
+    return counting
+
+
+def meets_any(person: Person, who: Iterable[Requirement]) -> bool:
+    return any(fills(person.voter, requirement) for requirement in who)
+
+
+def barred(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> str:
+    """Why this person may not decide here whoever they are, or "". The producer is who reported the outcome that
+    waits: of a manual job the person, of any other no person."""
+    if user_id == task.requester_id and not policy.requester_may:
+        return "You requested this task, and the gate does not let the requester decide."
+    if visit.job.reported_by == f"person:{user_id}" and not policy.producer_may:
+        return "You produced what is reviewed here, and the gate does not let the producer decide."
+    return ""
+
+
+def counted(policy: Approval, votes: Iterable[Vote]) -> Tally:
+    """Where a gate visit stands after these votes, each person entitled as they were when they voted."""
+    cast = [(vote.word, Person.from_dict(vote.user_id, vote.entitled_as).voter) for vote in votes]
+    return tally(policy.who, [Word(voter.person, word) for word, voter in cast], [voter for _, voter in cast])

@@ -1,0 +1,63 @@
+"""Folding a task's events gives its row (house §3 I2). No event is needed but these, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pipelines.engine.derive import status_of
+from pipelines.engine.state import COUNTERS, TOKEN_FIELDS, added_up
+from pipelines.models import Event, Task, Token
+
+Row = dict[str, Any]
+EMPTY: Row = {
+    "seq": 0,
+    "status": "queued",
+    "end": "",
+    "error": "",
+    "reason": "",
+    **{name: {} for name in COUNTERS},
+    "context": {},
+    "variables": {},
+    "tokens": {},
+    "ended_at": None,
+}
+
+
+def fold(events: Iterable[Event]) -> Row:
+    """The derived fields of a task's row: seq, status, end, error, reason, the counters, context, variables, ended_at,
+    and `tokens` {id: state}."""
+    row = EMPTY
+    for event in events:
+        row = step(row, event)
+    return row
+
+
+def step(row: Row, event: Event) -> Row:
+    """One event further. Never changes `row`."""
+    data = event.data
+    row = {**row, "seq": event.seq, "tokens": {**row["tokens"], **_by_id(data.get("tokens", []))}}
+    for name, added in data.get("count", {}).items():
+        row[name] = added_up(row[name], added)
+    for name in ("context", "variables"):
+        row[name] = {**row[name], **data.get(name, {})}
+    if "task" in data:
+        row.update(data["task"], ended_at=event.at)
+    positions = [token["status"] for token in row["tokens"].values() if not token["forked"]]
+    return {**row, "status": _status(row, positions)}
+
+
+def row_of(task: Task, tokens: Iterable[Token]) -> Row:
+    """The same fields, read from the rows."""
+    return {
+        **{name: getattr(task, name) for name in EMPTY if name != "tokens"},
+        "tokens": {token.pk: {name: getattr(token, name) for name in TOKEN_FIELDS} for token in tokens},
+    }
+
+
+def _by_id(tokens: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    return {token["id"]: {name: token[name] for name in TOKEN_FIELDS} for token in tokens}
+
+
+def _status(row: Row, positions: list[str]) -> str:
+    return status_of(positions) if positions else row["status"]

@@ -1,0 +1,47 @@
+"""What events carry so that folding them gives the row: a token's state, a job's name, what was counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines.models import Job, Task, Token
+
+COUNTERS = ("visits", "edges", "rules", "rounds")
+TOKEN_FIELDS = (
+    "parent_id",
+    "station",
+    "status",
+    "version",
+    "origin",
+    "forked",
+    "signal_reworks",
+    "error",
+    "end",
+)
+
+
+def token_state(token: Token) -> dict[str, Any]:
+    return {"id": token.pk, **{name: getattr(token, name) for name in TOKEN_FIELDS}}
+
+
+def job_ref(job: Job) -> dict[str, Any]:
+    return {
+        "id": job.pk,
+        "station": job.station,
+        "kind": job.kind,
+        "visit": job.visit,
+        "attempt": job.attempt,
+        "state": job.state,
+    }
+
+
+def merge_counts(task: Task, count: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+    """Add to the task's counters; answer what was added, without what is empty."""
+    for name, added in count.items():
+        if added:
+            setattr(task, name, added_up(getattr(task, name), added))
+    return {name: added for name, added in count.items() if added}
+
+
+def added_up(counter: dict[str, int], added: dict[str, int]) -> dict[str, int]:
+    return {**counter, **{key: counter.get(key, 0) + n for key, n in added.items()}}

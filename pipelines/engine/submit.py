@@ -1,0 +1,131 @@
+"""A new task: numbered in its project, pinned to a version, with its first job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from django.db import connection
+
+from pipelines import versions
+from pipelines.engine import inputs as forms
+from pipelines.engine.batch import Batch
+from pipelines.engine.errors import InputError
+from pipelines.engine.opening import open_job
+from pipelines.engine.state import job_ref, token_state
+from pipelines.engine.transaction import run
+from pipelines.engine.values import Actor
+from pipelines.models import LineVersion, Priority, Task, Token
+from pipelines.routing.line import Problem
+
+NEXT = """INSERT INTO pipelines_taskcounter (project_id, last) VALUES (%s, 1)
+          ON CONFLICT (project_id) DO UPDATE SET last = pipelines_taskcounter.last + 1
+          RETURNING last, clock_timestamp()"""
+
+TITLE, DESCRIPTION, LABEL, LABELS = 300, 100_000, 100, 50
+
+
+def submit(
+    version: LineVersion,
+    *,
+    actor: Actor,
+    title: str,
+    description: str = "",
+    priority: str = Priority.MEDIUM,
+    inputs: Mapping[str, Any] | None = None,
+    labels: Sequence[str] = (),
+    due_at: datetime | None = None,
+) -> Task:
+    """Start a task of this version's line. Inputs are checked and filled with their defaults.
+
+    The requester is the actor, if a person. Raises `InputError` with every problem."""
+    line = versions.parsed(version)
+    problems = _problems(title, description, priority, labels)
+    try:
+        filled = forms.fill(line.inputs, inputs or {})
+    except InputError as fault:
+        problems += fault.problems
+    if problems:
+        raise InputError(problems)
+    task = Task(
+        project_id=version.line.project_id,
+        line=version.line,
+        pinned=version,
+        title=title.strip(),
+        description=description,
+        requester_id=int(actor.id) if actor.kind == "person" else None,
+        requested_by=(actor.name or str(actor))[:200],
+        priority=priority,
+        labels=list(labels),
+        due_at=due_at,
+        inputs=filled,
+        visits={line.start: 1},
+    )
+    return run(partial(_submit, task, line.start, actor))
+
+
+def _problems(title: str, description: str, priority: str, labels: Sequence[str]) -> list[Problem]:
+    """What is wrong with the fields that every task has."""
+    checks = (
+        ("title", bool(title.strip()), "is required", "Say in one line what this is about."),
+        (
+            "title",
+            len(title) <= TITLE,
+            f"is longer than {TITLE} characters",
+            "Put the rest into the description.",
+        ),
+        ("description", len(description) <= DESCRIPTION, f"is longer than {DESCRIPTION} characters", ""),
+        ("priority", priority in Priority.values, "has to be one of: " + ", ".join(Priority.values), ""),
+        ("labels", len(labels) <= LABELS, f"are more than {LABELS}", ""),
+        ("labels", all(0 < len(each) <= LABEL for each in labels), f"have 1 to {LABEL} characters each", ""),
+        (
+            "title",
+            _storable(title),
+            "holds a character that cannot be stored",
+            "Remove NUL and half characters.",
+        ),
+        ("description", _storable(description), "holds a character that cannot be stored", ""),
+        ("labels", all(map(_storable, labels)), "hold a character that cannot be stored", ""),
+    )
+    return [Problem(path, message, hint) for path, fine, message, hint in checks if not fine]
+
+
+def _storable(text: str) -> bool:
+    return "\0" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _submit(blank: Task, start: str, actor: Actor) -> Task:
+    task = _numbered(blank)
+    token = Token.objects.create(
+        task=task, station=start, version=0, entered_at=task.created_at, changed_at=task.created_at
+    )
+    batch = Batch.of_tasks(task.pk)
+    task, token = batch.tasks[task.pk], batch.tokens[token.pk]
+    job = open_job(batch, task, token)
+    batch.changed(token)
+    batch.settle_status(task)
+    batch.event(
+        task,
+        "task.submitted",
+        actor,
+        token=token,
+        target=start,
+        trigger="submit",
+        tokens=[token_state(token)],
+        job=job_ref(job),
+        count={"visits": {start: 1}},
+    )
+    batch.flush()
+    return task
+
+
+def _numbered(blank: Task) -> Task:
+    """The number counter is locked before any task (house §2)."""
+    with connection.cursor() as cursor:
+        cursor.execute(NEXT, [blank.project_id])
+        number, now = cursor.fetchone()
+    values = {field.attname: getattr(blank, field.attname) for field in Task._meta.concrete_fields}
+    values |= {"id": None, "number": number, "created_at": now, "changed_at": now}
+    return Task.objects.create(**values)

@@ -1,0 +1,120 @@
+"""One cause at one token: what is decided about it, and by which facts."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines import versions
+from pipelines.engine.batch import Batch
+from pipelines.engine.values import Actor
+from pipelines.leases import Claim
+from pipelines.models import Decision, Job, Task, Token
+from pipelines.routing.decide import decide
+from pipelines.routing.line import Line
+from pipelines.routing.outcome import Decision as Answer
+from pipelines.routing.outcome import derive, read_outcome, read_situation
+
+
+@dataclass
+class Turn:
+    """`job`: whose outcome is decided about, or that the token did last. `cause` is unique per task (house §3 I4)."""
+
+    batch: Batch
+    task: Task
+    token: Token
+    job: Job
+    actor: Actor | str
+    cause: str
+    trigger: str
+    claim: Claim | None = None
+    # A person's word other than approve that forces this turn, with what it was said about.
+    word: str = ""
+    reason: str = ""
+    asked_rule: str | None = None
+    rounds: dict[str, int] = field(default_factory=dict)
+    decision: Decision | None = None
+
+    @property
+    def judged_by(self) -> Line:
+        """The version under which the job started (semantics §1, LineVersion)."""
+        return versions.by_id(self.job.pinned_id)
+
+    @property
+    def line(self) -> Line:
+        """The version that the task is pinned to now: next jobs start under it."""
+        return versions.by_id(self.task.pinned_id)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the job's outcome counts as failed (semantics §2), as recorded."""
+        return derive(read_outcome(self.job.outcome), self.job.kind).standing == "failed"
+
+
+def counts(task: Task) -> dict[str, Any]:
+    """The facts that count, as of now."""
+    return {
+        "visits": dict(task.visits),
+        "edges": dict(task.edges),
+        "rules": dict(task.rules),
+        "rounds": dict(task.rounds),
+    }
+
+
+def situation(turn: Turn) -> dict[str, Any]:
+    """The input of the decision tool for a fresh outcome (line-document.md, “The decision tool”)."""
+    task, token = turn.task, turn.token
+    return {
+        "station": token.station,
+        "outcome": turn.job.outcome,
+        "facts": {
+            **counts(task),
+            "signal_reworks": token.signal_reworks,
+            "origin": token.origin or None,
+            "context": dict(task.context),
+            "variables": dict(task.variables),
+            "inputs": dict(task.inputs),
+            "task": about(task),
+        },
+    }
+
+
+def about(task: Task) -> dict[str, Any]:
+    """The fields of the task that conditions, checks and templates may read: `task.title`, …"""
+    return {
+        "name": task.name,
+        "number": task.number,
+        "title": task.title,
+        "description": task.description,
+        "requester": task.requested_by,
+        "priority": task.priority,
+        "labels": list(task.labels),
+        "due_at": task.due_at.isoformat() if task.due_at else None,
+    }
+
+
+def settle(turn: Turn, facts: dict[str, Any]) -> Answer:
+    """Decide on the situation and keep the decision with everything it read; the answer is a value, applied by
+    `effects`. The trace is kept apart from it."""
+    began = time.perf_counter_ns()
+    answer = decide(turn.judged_by, read_situation(facts))
+    micros = (time.perf_counter_ns() - began) // 1000
+    said = answer.to_dict()
+    turn.decision = Decision(
+        id=uuid.uuid4(),
+        task=turn.task,
+        token_id=turn.token.pk,
+        job_id=turn.job.pk,
+        pinned_id=turn.job.pinned_id,
+        cause=turn.cause,
+        station=turn.token.station,
+        situation=facts,
+        trace=said.pop("trace", []),
+        answer=said,
+        micros=micros,
+        at=turn.batch.now,
+    )
+    turn.batch.add_decision(turn.decision)
+    return answer

@@ -1,0 +1,74 @@
+"""What goes into the engine and what comes out of it, as values."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from pipelines.leases import Claim
+from pipelines.models import User
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who caused something. Events keep `str(actor)`: `person:7`, `machine:3`, `worker:<uuid>`, `engine`."""
+
+    kind: Literal["person", "machine", "worker", "engine"]
+    id: str = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.id}" if self.id else self.kind
+
+    @classmethod
+    def person(cls, user: User) -> Actor:
+        return cls("person", str(user.pk), str(user))
+
+
+ENGINE = Actor("engine", name="Gateline")
+
+
+@dataclass(frozen=True)
+class Report:
+    """An outcome reported about a job (semantics §5 step 1).
+
+    `lease` is None only for a manual job; then `token_version` is what the person saw. `by` is `str(actor)`.
+    `claim_next`: a driver that goes straight on gets the next job already leased, and no ticket is written."""
+
+    job_id: int
+    attempt: int
+    lease: uuid.UUID | None
+    outcome: dict[str, Any]
+    by: str
+    token_version: int | None = None
+    claim_next: Claim | None = None
+
+
+@dataclass(frozen=True)
+class ReportResult:
+    """What became of one report. `http` is the status an API answers with: 200, 400, 404, 409 or 500.
+
+    accepted · repeated (identical, the first answer again) · conflict (same job, attempt and lease, other payload) ·
+    ignored (not the token's open job) · invalid (`path` says where) · not_found · error (unexpected; nothing moved)."""
+
+    status: Literal["accepted", "repeated", "conflict", "ignored", "invalid", "not_found", "error"]
+    http: int
+    detail: str = ""
+    path: str = ""
+    decision: str = ""
+    next_job_id: int | None = None
+    next_lease: uuid.UUID | None = None
+
+
+@dataclass(frozen=True)
+class VoteResult:
+    """What became of a vote. `state` of the gate visit after it: open (more votes are needed) or decided.
+    `moved`: this vote completed the decision and the task went on; `status` is the task's now."""
+
+    vote_id: int
+    state: str
+    moved: bool
+    status: str
+    at: datetime

@@ -1,0 +1,218 @@
+"""A person's word at a gate (semantics §5 “A person's word at any gate”, §6 Approval)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from pipelines import ports, versions
+from pipelines.engine import effects, payload
+from pipelines.engine.batch import Batch
+from pipelines.engine.ending import close_visit
+from pipelines.engine.entitlement import Person, counted, entitled
+from pipelines.engine.errors import Conflict, Invalid, NotFound
+from pipelines.engine.gates import gate_of, policy_of
+from pipelines.engine.transaction import run
+from pipelines.engine.turn import Turn, counts, settle
+from pipelines.engine.values import Actor, VoteResult
+from pipelines.models import Decision, GateVisit, Task, Token, User, Vote, Word
+from pipelines.routing.line import Gate, Line
+from pipelines.routing.model import OFFERS
+
+NEEDS_REASON = (Word.REJECT, Word.SEND_BACK)
+LONGEST_REASON = 10_000
+CHOOSES = "reviewer_chooses"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What somebody says, and about what: the token version and evidence that were shown."""
+
+    user: User
+    word: str
+    reason: str
+    route: str
+    token_version: int
+    evidence_digest: str
+    via: str
+
+
+def vote(
+    visit_id: UUID,
+    *,
+    user: User,
+    word: str,
+    reason: str = "",
+    route: str = "",
+    token_version: int,
+    evidence_digest: str,
+    via: str = "page",
+) -> VoteResult:
+    """One person's word on one gate visit. The first word other than approve decides at once; approvals decide when
+    the policy has all it asks for.
+
+    Raises NotFound (no such visit, or a stranger), Forbidden (not asked, or barred: requester, producer), Invalid
+    (path `word`, `reason` or `route`), Conflict (decided or closed already, another evidence, voted already, no
+    round left to send back)."""
+    said = Said(user, word, reason, route, token_version, evidence_digest, via)
+    return run(partial(_vote, visit_id, said))
+
+
+def _vote(visit_id: UUID, said: Said) -> VoteResult:
+    task_id = GateVisit.objects.filter(pk=visit_id).values_list("task_id", flat=True).first()
+    if task_id is None:
+        raise NotFound()
+    batch = Batch.of_tasks(task_id)
+    task = batch.tasks[task_id]
+    visit = GateVisit.objects.select_related("job", "decided_by").get(pk=visit_id)
+    line = versions.by_id(visit.job.pinned_id)
+    policy = policy_of(line, visit.gate)
+    voters = entitled(said.user, task, visit, policy)
+    _check_words(line, gate_of(line, visit.gate), said, reason_required=policy.reason_required)
+    token = _still_shown(batch, visit, said)
+    if said.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
+        raise Conflict(f"This was sent back {policy.max_rounds} times already; approve or reject it.")
+    cast = _cast(batch, task, visit, said, voters[said.user.pk])
+    decides = counted(policy, visit.votes.order_by("pk")).word is not None
+    moved = decides and _decide(batch, task, token, visit, said)
+    batch.flush()
+    return VoteResult(cast.pk, visit.state, moved, task.status, batch.now)
+
+
+def _check_words(line: Line, gate: Gate | None, said: Said, *, reason_required: bool) -> None:
+    offers = gate.offers if gate else OFFERS
+    if said.word not in offers:
+        raise Invalid.at("word", f"“{said.word}” is not offered here", f"Use one of {', '.join(offers)}.")
+    payload.accept(said.reason, "reason")
+    if len(said.reason) > LONGEST_REASON:
+        raise Invalid.at("reason", f"is longer than {LONGEST_REASON} characters")
+    if (reason_required or said.word in NEEDS_REASON) and not said.reason.strip():
+        raise Invalid.at("reason", "A reason is needed.", "Say why; it is stored and shown.")
+    chooses = ((gate and gate.on_reject) or line.policy.on_reject) == CHOOSES
+    if said.word == Word.REJECT and chooses:
+        if said.route not in ("fail", "rework") and said.route not in line.stations_by_key:
+            raise Invalid.at("route", "has to be fail, rework or a station", "Say where the task goes then.")
+    elif said.route:
+        raise Invalid.at("route", "is not asked for here", "Leave it out.")
+
+
+def _still_shown(batch: Batch, visit: GateVisit, said: Said) -> Token:
+    """The token, if the visit is open and what was voted on is what is shown there now (semantics §6)."""
+    if visit.state != GateVisit.State.OPEN:
+        by = str(visit.decided_by) if visit.decided_by else ""
+        what = (
+            f"{by or 'Somebody'} said “{visit.word}” here first." if visit.word else "This review was closed."
+        )
+        raise Conflict(what, by=by, at=visit.decided_at)
+    token = batch.tokens.get(visit.token_id)
+    shown = (visit.token_version, visit.evidence_digest)
+    if (
+        token is None
+        or token.version != visit.token_version
+        or (said.token_version, said.evidence_digest) != shown
+    ):
+        raise Conflict("What you saw is not what is under review now; look again.")
+    if visit.votes.filter(user=said.user).exists():
+        raise Conflict("You have voted here already.", by=str(said.user))
+    return token
+
+
+def _cast(batch: Batch, task: Task, visit: GateVisit, said: Said, person: Person) -> Vote:
+    cast = Vote.objects.create(
+        visit=visit,
+        user=said.user,
+        word=said.word,
+        reason=said.reason,
+        route=said.route,
+        token_version=said.token_version,
+        evidence_digest=said.evidence_digest,
+        entitled_as=person.to_dict(),
+        via=said.via,
+        at=batch.now,
+    )
+    _tell(batch, task, visit, said, "gate.voted", vote=cast.pk)
+    return cast
+
+
+def _decide(batch: Batch, task: Task, token: Token, visit: GateVisit, said: Said) -> bool:
+    """The visit has its word. Whether that settles what was asked: after an approval, when no other gate is open."""
+    _swap(batch, visit, said)
+    _tell(batch, task, visit, said, "gate.decided")
+    batch.tell(ports.GateDecided(visit.pk, task.pk, said.word, said.user.pk, said.user.email, batch.now))
+    others = [each for each in batch.open_visits(token) if each.pk != visit.pk]
+    if said.word == Word.APPROVE and others:
+        return False
+    for other in others:
+        close_visit(batch, task, other, Actor.person(said.user), "decided_elsewhere")
+    _go_on(batch, task, token, visit, said)
+    return True
+
+
+def _swap(batch: Batch, visit: GateVisit, said: Said) -> None:
+    """Compare and swap: a visit is decided once (house §4)."""
+    decided = {
+        "state": GateVisit.State.DECIDED,
+        "word": said.word,
+        "route": said.route,
+        "reason": said.reason,
+        "decided_by": said.user,
+        "decided_at": batch.now,
+    }
+    open_one = GateVisit.objects.filter(
+        pk=visit.pk, state=GateVisit.State.OPEN, token_version=said.token_version
+    )
+    if open_one.update(**decided) != 1:
+        raise Conflict()
+    for name, value in decided.items():
+        setattr(visit, name, value)
+
+
+def _go_on(batch: Batch, task: Task, token: Token, visit: GateVisit, said: Said) -> None:
+    """Decide again on the same Situation, told the words and the counts of this moment (semantics §5 step 8)."""
+    asked = Decision.objects.get(pk=visit.asked_by_id)
+    before = asked.situation["facts"]
+    facts = {**before, **counts(task), "gates": {**before.get("gates", {}), **_words(visit)}}
+    against = said.word != Word.APPROVE
+    turn = Turn(
+        batch,
+        task,
+        token,
+        visit.job,
+        Actor.person(said.user),
+        cause=f"gate:{visit.pk}",
+        trigger=f"gate:{visit.gate}",
+        word=said.word if against else "",
+        reason=said.reason if against else "",
+        asked_rule=asked.answer.get("rule"),
+        rounds={visit.gate: 1} if said.word == Word.SEND_BACK else {},
+    )
+    effects.apply(turn, settle(turn, {**asked.situation, "facts": facts}))
+
+
+def _words(visit: GateVisit) -> dict[str, dict[str, str]]:
+    """The words said at the gates that were asked together."""
+    together = GateVisit.objects.filter(asked_by=visit.asked_by_id, state=GateVisit.State.DECIDED)
+    return {each.gate: _word(each) for each in together.order_by("position")}
+
+
+def _word(visit: GateVisit) -> dict[str, str]:
+    given = {"decision": visit.word, "route": visit.route, "reason": visit.reason}
+    return {key: value for key, value in given.items() if value}
+
+
+def _tell(batch: Batch, task: Task, visit: GateVisit, said: Said, kind: str, **more: Any) -> None:
+    batch.event(
+        task,
+        kind,
+        Actor.person(said.user),
+        token=batch.tokens[visit.token_id],
+        source=visit.gate,
+        target=visit.gate,
+        trigger=f"gate:{visit.gate}",
+        visit=str(visit.pk),
+        word=said.word,
+        reason=said.reason,
+        **more,
+    )
