@@ -1,0 +1,51 @@
+"""What must always hold (house §3). Each check is one function; CHECKS is the list, in the order of the law.
+
+I12 is the mails': it comes from the observers. I16 (no secret, no planted canary in any log, event, mail or page) is
+checked where secrets are handed out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipelines import ports
+from pipelines.invariants.gates import gates_were_passed_by_votes, waiting_has_open_visits
+from pipelines.invariants.history import counters_count, events_are_gapless, fold_is_row, moves_have_one_cause
+from pipelines.invariants.positions import (
+    ended_is_final,
+    running_has_one_live_job,
+    something_wakes_it,
+    status_is_derived,
+    visits_within_budgets,
+)
+from pipelines.invariants.record import events_stay, no_key_leads_across_projects, versions_are_unchanged
+from pipelines.invariants.replay import decisions_come_out_again
+from pipelines.ports import Invariant, Violation, Watchful
+
+CHECKS: tuple[Invariant, ...] = (
+    status_is_derived,  # I1
+    fold_is_row,  # I2
+    events_are_gapless,  # I3
+    moves_have_one_cause,  # I4
+    gates_were_passed_by_votes,  # I5
+    waiting_has_open_visits,  # I6
+    running_has_one_live_job,  # I7
+    ended_is_final,  # I8
+    decisions_come_out_again,  # I9
+    visits_within_budgets,  # I10
+    counters_count,  # I11
+    no_key_leads_across_projects,  # I13
+    versions_are_unchanged,  # I14
+    events_stay,  # I15
+    something_wakes_it,  # I17
+)
+
+
+def check(task_ids: Sequence[int] | None = None) -> list[Violation]:
+    """Every violation, of these tasks or of all; those of versions and projects are always looked for everywhere.
+
+    Reads many rows in several statements: call it inside a REPEATABLE READ transaction while tasks move."""
+    checks = [*CHECKS]
+    for observer in ports.observers():
+        if isinstance(observer, Watchful):
+            checks += observer.invariants()
+    return [violation for each in checks for violation in each(task_ids)]

@@ -1,0 +1,74 @@
+"""Gates and the words said at them: I5, I6."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from pipelines import versions
+from pipelines.engine.entitlement import Person, barred, counted, meets_any
+from pipelines.engine.gates import policy_of
+from pipelines.invariants.reading import Whole, whole
+from pipelines.models import GateVisit, Task, Vote
+from pipelines.ports import Violation
+
+Ids = Sequence[int] | None
+
+
+def gates_were_passed_by_votes(task_ids: Ids) -> Iterable[Violation]:
+    """I5: no gate passed without the votes that its policy asks for, by entitled people, none of them barred, on that
+    visit and that evidence; and no other word without a vote that says it."""
+    for each in whole(task_ids, "visits", "decisions"):
+        decided = [visit for visit in each.visits if visit.state == GateVisit.State.DECIDED]
+        votes = defaultdict(list)
+        for vote in Vote.objects.filter(visit__in=decided).order_by("pk"):
+            votes[vote.visit_id].append(vote)
+        for visit in decided:
+            why = _fault(each.task, visit, votes[visit.pk])
+            if why:
+                yield each.broken("I5", f"gate visit {visit.pk} ({visit.gate}): {why}")
+        yield from _demanded(each)
+
+
+def _fault(task: Task, visit: GateVisit, votes: list[Vote]) -> str:
+    policy = policy_of(versions.by_id(visit.job.pinned_id), visit.gate)
+    for vote in votes:
+        person = Person.from_dict(vote.user_id, vote.entitled_as)
+        if not meets_any(person, policy.who):
+            return f"vote {vote.pk} is by somebody whom the gate does not ask"
+        if barred(vote.user_id, task, visit, policy):
+            return f"vote {vote.pk} is by somebody who is barred"
+        if (vote.evidence_digest, vote.token_version) != (visit.evidence_digest, visit.token_version):
+            return f"vote {vote.pk} is about other evidence"
+    tally = counted(policy, votes)
+    if tally.word != visit.word:
+        return f"decided {visit.word} without the votes that its policy asks for ({tally.status})"
+    last = next(vote for vote in votes if vote.entitled_as["username"] == tally.by)
+    return "" if last.user_id == visit.decided_by_id else "its last vote is not by whom it names"
+
+
+def _demanded(each: Whole) -> Iterable[Violation]:
+    """A decision was told of no word that was not said about the same job's outcome. (That it needed the word, the
+    decision itself says when it is made again: I9.)"""
+    said = {(visit.job_id, visit.gate, visit.word) for visit in each.visits if visit.word}
+    for decision in each.decisions:
+        for gate, fact in decision.situation["facts"].get("gates", {}).items():
+            if (decision.job_id, gate, fact["decision"]) not in said:
+                yield each.broken("I5", f"decision {decision.pk} was told “{fact['decision']}” of {gate}")
+
+
+def waiting_has_open_visits(task_ids: Ids) -> Iterable[Violation]:
+    """I6: awaiting_review ⇔ open gate visits, all of one decision, per token; every vote can still count."""
+    for each in whole(task_ids, "tokens", "visits"):
+        for token in each.tokens:
+            visits = [v for v in each.visits if v.token_id == token.pk and v.state == GateVisit.State.OPEN]
+            if (token.status == "awaiting_review") != bool(visits):
+                yield each.broken(
+                    "I6", f"token {token.pk} is {token.status} with {len(visits)} open gate visits"
+                )
+            if len({visit.asked_by_id for visit in visits}) > 1:
+                yield each.broken("I6", f"the open gate visits of token {token.pk} are of several decisions")
+            if any(visit.token_version != token.version for visit in visits):
+                yield each.broken(
+                    "I6", f"an open gate visit of token {token.pk} is about another version of it"
+                )

@@ -1,0 +1,133 @@
+"""Where a task is, and what keeps it going: I1, I7, I8, I10, I17."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.db import connection
+
+from pipelines import versions
+from pipelines.engine.derive import ORDER, status_of
+from pipelines.invariants.reading import Whole, whole
+from pipelines.models import ENDED, Decision, GateVisit, Job, Lease, Token
+from pipelines.ports import Violation
+
+Ids = Sequence[int] | None
+WAITS_FOR_PEOPLE = ("held", "blocked", "stuck")
+
+
+def status_is_derived(task_ids: Ids) -> Iterable[Violation]:
+    """I1: one state per token, from the declared set; the task's is derived."""
+    for each in whole(task_ids, "tokens"):
+        unknown = {token.status for token in each.tokens} - set(ORDER)
+        if unknown:
+            yield each.broken("I1", f"unknown states {sorted(unknown)}")
+            continue
+        derived = _derived(each)
+        if each.task.status != derived:
+            yield each.broken("I1", f"is {each.task.status}, its tokens say {derived}")
+
+
+def _derived(each: Whole) -> str:
+    positions = [token for token in each.tokens if not token.forked]
+    living = [token.status for token in positions if token.status not in ENDED]
+    return status_of(living or [token.status for token in positions]) if positions else "nothing"
+
+
+def running_has_one_live_job(task_ids: Ids) -> Iterable[Violation]:
+    """I7: running or evaluating ⇔ exactly one live job, per token; a live job that is not by hand has its lease."""
+    for each in whole(task_ids, "tokens", "jobs"):
+        leases = dict(
+            Lease.objects.filter(job__in=[job.pk for job in each.jobs]).values_list("job_id", "key")
+        )
+        for token in each.tokens:
+            live = [job for job in each.jobs if job.token_id == token.pk and job.state == Job.State.RUNNING]
+            if (token.status in ("running", "evaluating")) != (len(live) == 1) or len(live) > 1:
+                yield each.broken("I7", f"token {token.pk} is {token.status} with {len(live)} live jobs")
+        for job in each.jobs:
+            held = job.state == Job.State.RUNNING and job.kind != "manual"
+            if leases.get(job.pk) != (job.lease_key if held else None):
+                yield each.broken("I7", f"job {job.pk} is {job.state}, its lease is {leases.get(job.pk)}")
+
+
+def ended_is_final(task_ids: Ids) -> Iterable[Violation]:
+    """I8: terminal is final: no open gate, job or position."""
+    for each in whole(task_ids, "tokens", "jobs", "visits", "decisions"):
+        over = each.task.status in ENDED
+        ended = {token.pk for token in each.tokens if token.status in ENDED}
+        for token in each.tokens:
+            if over and token.pk not in ended:
+                yield each.broken("I8", f"is {each.task.status} with a {token.status} token {token.pk}")
+        for job in each.jobs:
+            if job.state != Job.State.DONE and job.token_id in ended:
+                yield each.broken("I8", f"job {job.pk} is {job.state} although its token has ended")
+        for visit in each.visits:
+            if visit.state == GateVisit.State.OPEN and visit.token_id in ended:
+                yield each.broken("I8", f"gate visit {visit.pk} is open although its token has ended")
+        yield from _after_the_end(each)
+
+
+def _after_the_end(each: Whole) -> Iterable[Violation]:
+    ended_at = {token.pk: token.ended_at for token in each.tokens if token.ended_at}
+    late: list[Decision | Job] = [
+        *(d for d in each.decisions if d.token_id in ended_at and d.at > ended_at[d.token_id]),
+        *(j for j in each.jobs if j.token_id in ended_at and j.created_at > ended_at[j.token_id]),
+    ]
+    for row in late:
+        yield each.broken("I8", f"{type(row).__name__.lower()} {row.pk} came after its token had ended")
+
+
+def visits_within_budgets(task_ids: Ids) -> Iterable[Violation]:
+    """I10: visits within budgets: the cap, `max_visits` of stations and `max_retries` of rules. Entries by hand and
+    by an answer are not bound."""
+    for each in whole(task_ids, "events"):
+        line = versions.by_id(each.task.pinned_id)
+        unbound = _by_hand(each)
+        for key, count in each.task.visits.items():
+            station = line.stations_by_key.get(key)
+            limit = station.limits.max_visits if station else None
+            bound = count - unbound.get(key, 0)
+            for name, most in (("visit_cap", line.policy.visit_cap), ("max_visits", limit)):
+                if most is not None and bound > most:
+                    yield each.broken("I10", f"{key} has {bound} visits, {name} is {most}")
+        for rule_id, count in each.task.rules.items():
+            found = line.rules_by_id.get(rule_id)
+            most = found[1].max_retries if found else None
+            if most is not None and count > most:
+                yield each.broken("I10", f"rule {rule_id} was taken {count} times, max_retries is {most}")
+
+
+def _by_hand(each: Whole) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for event in each.events:
+        if event.kind == "token.moved" and event.data.get("by") == "hand":
+            counts[event.target] = counts.get(event.target, 0) + 1
+    return counts
+
+
+TICKETS = """SELECT DISTINCT (args->>'token_id')::bigint FROM procrastinate_jobs
+             WHERE task_name = 'pipelines.drive' AND status IN ('todo', 'doing')"""
+
+
+def something_wakes_it(task_ids: Ids) -> Iterable[Violation]:
+    """I17: nothing non-terminal without something that would wake it: lease, due time, person or queue."""
+    with connection.cursor() as cursor:
+        cursor.execute(TICKETS)
+        tickets = {token_id for (token_id,) in cursor.fetchall()}
+    for each in whole(task_ids, "tokens", "jobs", "visits"):
+        for token in each.tokens:
+            if token.status not in ENDED and not token.forked and not _wakes(each, token, tickets):
+                yield each.broken("I17", f"token {token.pk} is {token.status} and nothing would wake it")
+
+
+def _wakes(each: Whole, token: Token, tickets: set[int]) -> bool:
+    if token.status == "awaiting_review":
+        return any(visit.token_id == token.pk and visit.state == "open" for visit in each.visits)
+    if token.status in WAITS_FOR_PEOPLE:
+        return bool(token.wait or token.error)
+    job = next((job for job in each.jobs if job.token_id == token.pk and job.state != "done"), None)
+    if job is None:
+        return False
+    if job.state == Job.State.RUNNING:
+        return job.kind == "manual" or Lease.objects.filter(job=job).exists()
+    return token.pk in tickets

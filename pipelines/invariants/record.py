@@ -1,0 +1,91 @@
+"""What never changes once written: I13, I14, I15."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.db import connection
+from django.db.models import F, QuerySet
+
+from pipelines.models import Decision, GateVisit, Job, LineVersion, Task, VersionRule
+from pipelines.ports import Violation
+from pipelines.routing.line import digest, read_line
+
+Ids = Sequence[int] | None
+
+
+def no_key_leads_across_projects(task_ids: Ids) -> Iterable[Violation]:
+    """I13: no foreign key leads across projects (nor, below a task, across tasks)."""
+    tasks, jobs, visits, decisions = (
+        _of(model, name, task_ids)
+        for model, name in ((Task, "pk"), (Job, "task"), (GateVisit, "task"), (Decision, "task"))
+    )
+    crossings: tuple[
+        tuple[str, QuerySet[Task] | QuerySet[Job] | QuerySet[GateVisit] | QuerySet[Decision]], ...
+    ] = (
+        ("line of another project", tasks.exclude(line__project=F("project"))),
+        ("version of another line", tasks.exclude(pinned__line=F("line"))),
+        ("job with the token of another task", jobs.exclude(token__task=F("task"))),
+        ("job under the version of another line", jobs.exclude(pinned__line=F("task__line"))),
+        ("gate visit with the job of another task", visits.exclude(job__task=F("task"))),
+        ("gate visit with the token of another task", visits.exclude(token__task=F("task"))),
+        ("gate visit asked by a decision of another task", visits.exclude(asked_by__task=F("task"))),
+        ("decision under the version of another line", decisions.exclude(pinned__line=F("task__line"))),
+    )
+    for what, rows in crossings:
+        for row in rows:
+            yield Violation("I13", f"{type(row).__name__.lower()} {row.pk}", what)
+
+
+def _of(model: type, name: str, task_ids: Ids) -> QuerySet:
+    rows = model._default_manager.all()
+    return rows if task_ids is None else rows.filter(**{f"{name}__in": task_ids})
+
+
+def versions_are_unchanged(task_ids: Ids) -> Iterable[Violation]:
+    """I14: published versions unchanged: document and hash, and the rows written for them."""
+    versions = LineVersion.objects.order_by("pk").prefetch_related("stations", "gates")
+    if task_ids is not None:
+        versions = versions.filter(tasks__in=task_ids).distinct()
+    for version in versions:
+        if digest(version.document) != version.digest:
+            yield Violation("I14", f"version {version.pk}", "its document is not the one that was published")
+        elif _rows(version) != _expected(version):
+            yield Violation("I14", f"version {version.pk}", "its rows are not those of its document")
+
+
+def _rows(version: LineVersion) -> tuple[list[tuple[str, str]], list[tuple[str, str]], list[tuple[str, str]]]:
+    rules = VersionRule.objects.filter(version=version).order_by("station__position", "position")
+    return (
+        [(row.key, row.kind) for row in sorted(version.stations.all(), key=lambda row: row.position)],
+        list(rules.values_list("station__key", "key")),
+        [(row.key, row.mode) for row in sorted(version.gates.all(), key=lambda row: row.position)],
+    )
+
+
+def _expected(
+    version: LineVersion,
+) -> tuple[list[tuple[str, str]], list[tuple[str, str]], list[tuple[str, str]]]:
+    line = read_line(version.document)
+    return (
+        [(station.key, station.kind) for station in line.stations],
+        [(station.key, rule.id) for station in line.stations for rule in station.rules],
+        [(gate.key, gate.mode) for gate in line.gates],
+    )
+
+
+GUARDED = ("event", "decision", "vote", "lineversion", "versionstation", "versionrule", "versiongate")
+UNGUARDED = """SELECT name FROM unnest(%s::text[]) AS name WHERE NOT EXISTS (
+                 SELECT FROM pg_trigger t WHERE t.tgrelid = ('pipelines_' || name)::regclass
+                 AND t.tgname = 'gateline_update' AND t.tgenabled = 'O')"""
+
+
+def events_stay(task_ids: Ids) -> Iterable[Violation]:
+    """I15: events are append-only: the guard of every append-only table is there and in force. (Tampering that went
+    around it shows as I2, I3 or I9.)"""
+    with connection.cursor() as cursor:
+        cursor.execute(UNGUARDED, [list(GUARDED)])
+        for (name,) in cursor.fetchall():
+            yield Violation(
+                "I15", f"table {name}", "its guard against update and delete is missing or disabled"
+            )

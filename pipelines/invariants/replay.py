@@ -1,0 +1,70 @@
+"""Deciding again: I9."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pipelines import versions
+from pipelines.invariants.reading import Whole, whole
+from pipelines.models import Decision, Event
+from pipelines.ports import Violation
+from pipelines.routing.decide import decide
+from pipelines.routing.outcome import read_situation
+
+Ids = Sequence[int] | None
+
+
+def decisions_come_out_again(task_ids: Ids) -> Iterable[Violation]:
+    """I9: the edge taken is the first match recomputed from the stored outcome, Situation and pinned version."""
+    for each in whole(task_ids, "decisions", "events", "jobs"):
+        outcomes = {job.pk: job.outcome for job in each.jobs}
+        for decision in each.decisions:
+            again = _again(decision)
+            if again != decision.answer:
+                yield each.broken("I9", f"decision {decision.pk} was {decision.answer}, now it is {again}")
+            if decision.situation["outcome"] != outcomes.get(decision.job_id):
+                yield each.broken("I9", f"decision {decision.pk} was not about the outcome of its job")
+        yield from _followed(each)
+
+
+def _again(decision: Decision) -> dict[str, Any]:
+    answer = decide(versions.by_id(decision.pinned_id), read_situation(decision.situation))
+    said = answer.to_dict()
+    said.pop("trace", None)
+    return said
+
+
+def _followed(each: Whole) -> Iterable[Violation]:
+    """What was done is what was decided."""
+    decided = {decision.pk: decision for decision in each.decisions}
+    for event in each.events:
+        decision = decided.get(event.decision_id) if event.decision_id else None
+        if decision and _done(event) != _said(decision, event):
+            yield each.broken(
+                "I9", f"event {event.seq} does {_done(event)}, decided was {_said(decision, event)}"
+            )
+
+
+def _done(event: Event) -> tuple[str, ...]:
+    match event.kind:
+        case "token.moved":
+            return ("move", event.target)
+        case "token.forked":
+            return ("move", *[ref["station"] for ref in event.data["jobs"]])
+        case "token.ended":
+            return ("finish", event.target)
+        case "token.stuck":
+            return ("stuck",)
+    return ("stay",)
+
+
+def _said(decision: Decision, event: Event) -> tuple[str, ...]:
+    match decision.answer["decision"]:
+        case "move":
+            return ("move", *decision.answer["to"])
+        case "finish":
+            return ("finish", decision.answer["end"])
+        case "stuck":
+            return ("stuck",)
+    return ("stay",)
