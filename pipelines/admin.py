@@ -1,0 +1,242 @@
+"""Everything in Django's admin. What is the record of something is shown there and never changed there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.models import (
+    ApiToken,
+    Artifact,
+    Blob,
+    Decision,
+    Event,
+    GateVisit,
+    Group,
+    IgnoredReport,
+    Job,
+    Lease,
+    Line,
+    LineVersion,
+    LogChunk,
+    Membership,
+    Owner,
+    Project,
+    SignInLink,
+    Snapshot,
+    Task,
+    TaskCounter,
+    Token,
+    User,
+    VersionGate,
+    VersionRule,
+    VersionStation,
+    Vote,
+    Worker,
+)
+
+
+class ReadOnly(admin.ModelAdmin):
+    """Shown, never added, changed or deleted: what the engine or publishing wrote, or a credential."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(User)
+class PersonAdmin(UserAdmin):
+    fieldsets = (
+        *UserAdmin.fieldsets,
+        (_("Screen"), {"fields": ("theme", "density", "time_zone", "letter_shortcuts")}),
+    )
+
+
+class MembershipInline(admin.TabularInline):
+    model = Membership
+    extra = 0
+    autocomplete_fields = ("user",)
+
+
+class GroupInline(admin.TabularInline):
+    model = Group
+    extra = 0
+    autocomplete_fields = ("members",)
+
+
+@admin.register(Owner)
+class OwnerAdmin(admin.ModelAdmin):
+    list_display = ("key", "name")
+    search_fields = ("key", "name")
+
+
+@admin.register(Project)
+class ProjectAdmin(admin.ModelAdmin):
+    list_display = ("__str__", "name")
+    list_select_related = ("owner",)
+    search_fields = ("key", "name", "owner__key")
+    inlines = (MembershipInline, GroupInline)
+
+
+@admin.register(Membership)
+class MembershipAdmin(admin.ModelAdmin):
+    list_display = ("project", "user", "role", "execute")
+    list_filter = ("role", "execute")
+    list_select_related = ("project__owner", "user")
+    autocomplete_fields = ("project", "user")
+
+
+@admin.register(Group)
+class GroupAdmin(admin.ModelAdmin):
+    list_display = ("project", "key", "name")
+    list_select_related = ("project__owner",)
+    autocomplete_fields = ("project", "members")
+    search_fields = ("key", "name")
+
+
+@admin.register(Line)
+class LineAdmin(ReadOnly):
+    list_display = ("project", "key", "name", "live", "draft_number")
+    list_select_related = ("project__owner", "live__line")
+    search_fields = ("key", "name")
+
+
+@admin.register(LineVersion)
+class LineVersionAdmin(ReadOnly):
+    list_display = ("line", "number", "name", "digest", "published_by", "published_at")
+    list_select_related = ("line", "published_by")
+    search_fields = ("line__key", "digest")
+
+
+@admin.register(VersionStation)
+class VersionStationAdmin(ReadOnly):
+    list_display = ("version", "position", "key", "name", "kind")
+    list_select_related = ("version__line",)
+    list_filter = ("kind",)
+
+
+@admin.register(VersionRule)
+class VersionRuleAdmin(ReadOnly):
+    list_display = ("version", "station", "position", "key", "label")
+    list_select_related = ("version__line", "station")
+
+
+@admin.register(VersionGate)
+class VersionGateAdmin(ReadOnly):
+    list_display = ("version", "position", "key", "name", "mode")
+    list_select_related = ("version__line",)
+    list_filter = ("mode",)
+
+
+@admin.register(Task)
+class TaskAdmin(ReadOnly):
+    list_display = ("name", "title", "line", "status", "requested_by", "created_at", "ended_at")
+    list_filter = ("status", "priority")
+    list_select_related = ("project", "line")
+    search_fields = ("title", "number")
+    date_hierarchy = "created_at"
+
+
+@admin.register(Token)
+class TokenAdmin(ReadOnly):
+    list_display = ("task", "station", "status", "version", "error", "changed_at")
+    list_filter = ("status",)
+    list_select_related = ("task__project",)
+
+
+@admin.register(Job)
+class JobAdmin(ReadOnly):
+    list_display = ("task", "station", "visit", "kind", "state", "attempt", "result", "worker", "created_at")
+    exclude = ("lease_key",)
+    list_filter = ("state", "kind", "result")
+    list_select_related = ("task__project", "worker")
+
+
+@admin.register(GateVisit)
+class GateVisitAdmin(ReadOnly):
+    list_display = ("task", "gate", "round", "state", "word", "decided_by", "opened_at", "decided_at")
+    list_filter = ("state", "word")
+    list_select_related = ("task__project", "decided_by")
+
+
+@admin.register(Vote)
+class VoteAdmin(ReadOnly):
+    list_display = ("visit", "user", "word", "via", "at")
+    list_filter = ("word", "via")
+    list_select_related = ("visit", "user")
+
+
+@admin.register(Event)
+class EventAdmin(ReadOnly):
+    list_display = ("task", "seq", "kind", "source", "target", "trigger", "actor", "at")
+    list_filter = ("kind",)
+    list_select_related = ("task__project",)
+
+
+@admin.register(Decision)
+class DecisionAdmin(ReadOnly):
+    list_display = ("task", "station", "cause", "pinned", "micros", "at")
+    list_select_related = ("task__project", "pinned__line")
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(ReadOnly):
+    list_display = (
+        "name",
+        "kind",
+        "user",
+        "project",
+        "role",
+        "prefix",
+        "expires_at",
+        "last_used_at",
+        "revoked_at",
+    )
+    list_filter = ("kind", "role")
+    list_select_related = ("user", "project__owner")
+    exclude = ("digest",)
+
+
+@admin.register(SignInLink)
+class SignInLinkAdmin(ReadOnly):
+    list_display = ("user", "created_at", "expires_at", "used_at")
+    list_select_related = ("user",)
+    exclude = ("digest",)
+
+
+@admin.register(Worker)
+class WorkerAdmin(ReadOnly):
+    list_display = ("name", "host", "pid", "isolation", "started_at", "seen_at", "stopped_at")
+
+
+@admin.register(Lease)
+class LeaseAdmin(ReadOnly):
+    list_display = ("job", "worker", "expires_at")
+    list_select_related = ("job", "worker")
+    exclude = ("key",)
+
+
+@admin.register(Artifact)
+class ArtifactAdmin(ReadOnly):
+    list_display = ("task", "job", "name", "media_type")
+    list_select_related = ("task__project", "job")
+
+
+@admin.register(LogChunk)
+class LogChunkAdmin(ReadOnly):
+    list_display = ("job", "attempt", "number", "at")
+    list_select_related = ("job",)
+    exclude = ("data",)
+
+
+for _model in (Blob, IgnoredReport, Snapshot, TaskCounter):
+    admin.site.register(_model, ReadOnly)
