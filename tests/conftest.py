@@ -4,6 +4,7 @@ database   truncated queues, the invariants after every test that moved a task
 site       `site`: a web process on the test database; `worker`: a worker process beside it
 browser    `page`: a real Chromium that fails the test on script errors and policy violations
 mailbox    `mailbox`: a real SMTP server
+factories  `world`: a project, its people, and the verbs of engine tests (tests/factories.py)
 skips      in CI no browser test and no isolation test may be skipped
 """
 
@@ -13,4 +14,5 @@ pytest_plugins = [
     "tests.fixtures.browser",
     "tests.fixtures.mailbox",
     "tests.fixtures.skips",
+    "tests.factories",
 ]
