@@ -1,17 +1,106 @@
-"""The routing law read twice: a second interpreter, its own proof, and what both readings say."""
+"""The routing law read twice: `decide`, and an interpreter that knows only the sentences, say the same.
 
+A difference is one side's mistake or a sentence with two readings; either way it is found here, with its seed.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pipelines.routing.decide import decide
+from pipelines.routing.line import read_line
+from pipelines.routing.outcome import read_situation
 from tests.routing.interpreter import decide as second_reading
+from tests.routing.interpreter.generator import case, line_with
 from tests.routing.interpreter.table import CASES
 
+Json = dict[str, Any]
 
-@pytest.mark.parametrize(
+BLOCK = 100
+DECISIONS = {"move", "finish", "wait", "ask", "escalate", "stuck"}
+
+
+def plain(decision: Json) -> Json:
+    """A decision without its trace and without the words of a message, as JSON has it."""
+    said = {key: value for key, value in decision.items() if key not in ("trace", "message")}
+    normal: Json = json.loads(json.dumps(said, default=float))
+    return normal
+
+
+def first_reading(document: Json, situation: Json) -> Json:
+    """What the product decides."""
+    line = read_line(document, keep_faulty_rules=True)
+    return plain(decide(line, read_situation(situation)).to_dict())
+
+
+def differences(seeds: range) -> list[str]:
+    """Each seed whose case the two readings decide differently, with both decisions."""
+    found = []
+    for seed in seeds:
+        document, situation = case(seed)
+        first, second = first_reading(document, situation), plain(second_reading(document, situation))
+        if first != second:
+            found.append(f"seed {seed}: decide says {first}, the second reading {second}")
+    return found
+
+
+by_hand = pytest.mark.parametrize(
     ("document", "situation", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
+
+
+@by_hand
 def test_the_second_reading_decides_what_the_sentences_demand(
-    document: dict[str, Any], situation: dict[str, Any], expected: dict[str, Any]
+    document: Json, situation: Json, expected: Json
 ) -> None:
     assert second_reading(document, situation) == expected
+
+
+@by_hand
+def test_the_product_decides_what_the_sentences_demand(
+    document: Json, situation: Json, expected: Json
+) -> None:
+    assert first_reading(document, situation) == expected
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_both_readings_decide_alike(block: int) -> None:
+    assert differences(range(block * BLOCK, (block + 1) * BLOCK)) == []
+
+
+@pytest.mark.soak
+def test_both_readings_decide_ten_thousand_cases_alike() -> None:
+    assert differences(range(10_000)) == []
+
+
+def test_the_drawn_cases_reach_every_kind_of_decision_often() -> None:
+    counted = Counter(second_reading(*case(seed))["decision"] for seed in range(6 * BLOCK))
+
+    assert set(counted) == DECISIONS
+    assert min(counted.values()) >= 10
+
+
+def test_the_command_line_tool_decides_like_the_second_reading(tmp_path: Path) -> None:
+    document, situations = line_with(seed=36, count=60)
+    path = tmp_path / "line.json"
+    path.write_text(json.dumps(document))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pipelines.routing", "decide", str(path)],
+        input="".join(json.dumps(situation) + "\n" for situation in situations),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+    answers = [plain(json.loads(line)) for line in done.stdout.splitlines()]
+    assert answers == [plain(second_reading(document, situation)) for situation in situations]
+    assert len({json.dumps(answer) for answer in answers}) > 20

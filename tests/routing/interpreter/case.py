@@ -85,8 +85,8 @@ class Case:
         self.visits = read.visits(self.here, self.facts)
         # "stations with a job so far, the present one included (default: those with visits)"
         with_visits = [key for key, n in self.visits.items() if n > 0]
-        self.visited: list[str] = self.facts.get("visited", with_visits)
-        self.words: dict[str, Mapping[str, Json]] = self.facts.get("gates") or {}
+        self.visited: list[str] = [self.here, *self.facts.get("visited", with_visits)]
+        self.words: dict[str, Mapping[str, Json]] = read.present(self.facts.get("gates"))
         self.taken: Mapping[str, int] = self.facts.get("rules") or {}
         self.rules: list[Rule] = list(self.station.get("rules") or [])
         fields = read.check_fields(self.outcome, self.facts, self.visits[self.here], self.words)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .values import Json, dotted, holds_for, number, number_in
+from .paths import dotted
+from .values import Json, holds_for, number, number_in
 
 # "Actions proceed, hold, rework, abort; `notify` and `escalate` do not route."
 # "abort > rework > hold > proceed"
@@ -45,10 +46,8 @@ def failed(item: Mapping[str, Any], fields: Mapping[str, Json]) -> list[str] | N
     members = [part for part in item["all" if every else "any"] if part.get("severity") != "warn"]
     results = [failed(part, fields) for part in members]
     failures = [result for result in results if result is not None]
-    if not failures:
-        return None
-    # "a failed `any` group counts as its worst member, a passed one as nothing"
-    if not every and len(failures) < len(results):
+    # "a failed `any` group counts as its worst member, a passed one as nothing"; any of none is false.
+    if not failures if every else len(failures) < len(results):
         return None
     return [action for failure in failures for action in failure]
 
@@ -61,11 +60,10 @@ def passes(check: Mapping[str, Any], fields: Mapping[str, Json]) -> bool:
     value, wanted, operator = found[0], check.get("value"), check["operator"]
     if operator == "exists":  # "(ignores the value)"
         return True
-    # "`eval` compares by its number when the check's value is a number, else as text"
+    # "`eval` compares by its number when the check's value is a number, else as text"; an eval that is no
+    # number is there nonetheless, and differs from every number.
     if check["field"] == "eval" and number(wanted) is not None:
-        value = number_in(value)
-        if value is None:
-            return False
+        value = value if number_in(value) is None else number_in(value)
     if operator == "in" and not isinstance(wanted, list):
         return False
     return holds_for(OPS[operator], value, wanted)

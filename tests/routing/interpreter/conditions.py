@@ -8,12 +8,14 @@ from typing import Any
 import jsonpath_rfc9535
 import re2
 
-from .values import JSON_NUMBER, Json, equal, holds_for, nodes, number, number_in, ordered
+from .paths import nodes
+from .values import JSON_NUMBER, Json, equal, holds_for, number, number_in, ordered
 
 TEXT_OPS = ("equals", "not_equals", "contains", "not_contains", "starts_with", "ends_with")
 ORDER_OPS = ("gt", "gte", "lt", "lte")
 EVAL_OPS = (*TEXT_OPS, *ORDER_OPS, "range")
 OUTPUT_OPS = (*TEXT_OPS, *ORDER_OPS, "exists", "missing", "matches", "in", "not_in", "type")
+TYPES = ("null", "boolean", "number", "string", "array", "object")
 RESULTS = ("success", "failure", "cancelled", "blocked", "any")
 VERDICTS = ("pass", "fail", "blocked", "any")
 ANSWERS = {"agentic": ("yes", "no"), "hook": ("pass", "block")}
@@ -118,6 +120,8 @@ def is_faulty_operand(body: Json, ops: Sequence[str], keys: set[str]) -> bool:
         return not isinstance(body.get("value"), str) or bounds(body["value"]) is None
     if body["op"] == "matches":
         return not is_pattern(body.get("value"))
+    if body["op"] == "type":  # "`type`: null, boolean, number, string, array, object."
+        return body.get("value") not in TYPES
     if body["op"] in ("in", "not_in"):
         return not isinstance(body.get("value"), list)
     return body["op"] not in ("exists", "missing") and "value" not in body
@@ -125,9 +129,9 @@ def is_faulty_operand(body: Json, ops: Sequence[str], keys: set[str]) -> bool:
 
 SOUND: dict[str, Callable[[Json], bool]] = {
     "always": lambda body: body is True,
-    "result": lambda body: bool(words(body)) and all(word in RESULTS for word in words(body)),
-    "verdict": lambda body: bool(words(body)) and all(word in VERDICTS for word in words(body)),
-    "failure_type": lambda body: bool(words(body)) and all(isinstance(word, str) for word in words(body)),
+    "result": lambda body: all(word in RESULTS for word in words(body)),
+    "verdict": lambda body: all(word in VERDICTS for word in words(body)),
+    "failure_type": lambda body: all(isinstance(word, str) for word in words(body)),
     "edge": lambda body: set(body) == {"from", "to", "at_least"} and isinstance(body["at_least"], int),
     "eval": lambda body: not is_faulty_operand(body, EVAL_OPS, {"op", "value"}),
     "output": lambda body: (

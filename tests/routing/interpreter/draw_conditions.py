@@ -10,6 +10,19 @@ PATHS = (
     *("$.findings[*]", "$.findings[*].level", "$..level", "$.findings[?@.level > 1]", "$.findings[0].level"),
     *("$.findings[?@.level == 1].level", "$.a.*", "$[0]", "$[*]", "$.findings[?length(@.name) > 2].name"),
 )
+SEGMENTS = (
+    *(".a", ".b", ".findings", ".tags", ".level", ".*", "['a.b']", "['a','b']", "[0]", "[-1]", "[*]", "[1:]"),
+    *("[::-1]", "[0,1]", "..level", "..*", "..a", "[?@.level]", "[?@.level >= 1]", "[?!@.name]", "[?@ == 1]"),
+    *("[?@.name == 'abc' || @.level == 0]", "[?@.level != $.high && @.name]", "[?length(@.name) > 2]"),
+    *(
+        "[?count(@.*) > 1]",
+        "[?value(@.level) == 1]",
+        "[?@ == null]",
+        "[?@ == true]",
+        "[?@ > 'a']",
+        "[?(@ < 2)]",
+    ),
+)
 PATTERNS = ("^ok$", "o", "[0-9]+", "^$", "fail|x", "(?i)OK")
 QUESTIONS = ("Is it good?", "Is it done?")
 ANSWER_WORDS = {"agentic": ("yes", "no"), "hook": ("pass", "block")}
@@ -20,6 +33,8 @@ class Conditions(Data):
 
     def make_when(self, depth: int = 3) -> dict[str, Json]:
         """A condition; the deeper, the rarer."""
+        if self.mood in ("gates", "budgets", "signals") and self.chance(0.6):
+            return self.pick(self.when_always, self.when_result, self.when_verdict)()
         shape = self.random.random()
         if depth and shape < 0.13:
             return {"all": [self.make_when(depth - 1) for _ in range(self.random.randint(1, 3))]}
@@ -65,9 +80,15 @@ class Conditions(Data):
             }
         }
 
+    def make_path(self) -> str:
+        """A path from the list, or one of random segments."""
+        if self.chance(0.7):
+            return str(self.pick(*PATHS))
+        return "$" + "".join(self.pick(*SEGMENTS) for _ in range(self.random.randint(1, 3)))
+
     def when_output(self) -> dict[str, Json]:
         """Any op on any path, counted now and then."""
-        op, path = self.pick(*OUTPUT_OPS), self.pick(*PATHS)
+        op, path = self.pick(*OUTPUT_OPS), self.make_path()
         operand: dict[str, Json] = {"path": path, "op": op}
         of = self.pick("some", "every", "count") if path.startswith("$") and self.chance(0.6) else None
         if of == "count":

@@ -11,6 +11,8 @@ NUMBERS: tuple[Json, ...] = (-1, 0, 1, 2, 3, 10, 0.0, 1.0, 1.5, 0.1)
 TEXTS: tuple[Json, ...] = ("0", "1", "true", "ok", "pass", "fail: x", "Ok ", "")
 SCALARS: tuple[Json, ...] = (*NUMBERS, *TEXTS, True, False, None)
 RESULTS = ("success", "failure", "cancelled", "blocked")
+# What a case is mostly about: what stands elsewhere is then drawn simply, so that it is reached.
+MOODS = ("anything", "anything", "data", "gates", "budgets", "signals")
 EVALS = ("ok", "error", "failed", "tool-call", "7", " 6.5 ", "-3", "1e2", "07", "7x", "", "blocked", "pass")
 
 
@@ -24,6 +26,7 @@ class Data:
         self.ends = [end for end in ENDS if self.chance(0.4)]
         self.gates = [f"g{n}" for n in range(1, self.random.randint(1, 4) + 1)]
         self.places = self.stations + [key for key, _ in self.ends] + ["completed", "failed", "cancelled"]
+        self.mood = self.pick(*MOODS)
         self.outcome = self.make_outcome()
         self.context = self.make_object() if self.chance(0.4) else {}
 
@@ -92,7 +95,7 @@ class Data:
             rest["blockers"] = [{"title": "no key"} for _ in range(self.few(2))]
         if self.chance(0.2):
             rest["usage"] = {"cost_usd": self.pick(0, 0.1, 2), "tokens_in": 100}
-        if self.chance(0.3):
+        if self.chance({"signals": 0.9, "anything": 0.25}.get(self.mood, 0.1)):
             rest["signals"] = [self.make_signal() for _ in range(self.random.randint(1, 2))]
         if self.chance(0.1):  # null is as if it were not there
             rest |= {

@@ -11,7 +11,16 @@ CHECK_OPS = (
 CHECK_FIELDS = (
     *("exit_code", "result", "verdict", "eval", "failure_type", "signal", "blockers", "run.attempt"),
     *("output.a", "output.a.b", "output.high", "output.nope", "context.a", "context.deep.x", "variables.v"),
-    *("task.priority", "task.owner.name", "input.mode", "gates.g1", "gates.g2", "usage.cost_usd"),
+    *(
+        "task.priority",
+        "task.owner.name",
+        "input.mode",
+        "gates.g1",
+        "gates.g2",
+        "usage.cost_usd",
+        "cost.total_usd",
+    ),
+    *("cost_usd", "tokens_in", "tokens.input", "timing.duration_sec", "usage.tokens_out", "output", "meta.x"),
 )
 PRESETS = ("alp", "contenox", "vibe-factory", "flux", "aeef")
 
@@ -24,11 +33,12 @@ class Lines(Conditions):
         rule: dict[str, Json] = {"id": f"r{number}", "to": self.make_target()}
         if self.chance(0.9):
             rule["when"] = self.make_when()
-        if self.chance(0.35):
+        if self.chance({"gates": 0.85, "data": 0.1}.get(self.mood, 0.35)):
             rule["gates"] = self.random.sample(self.gates, self.random.randint(1, min(3, len(self.gates))))
+        often = 0.5 if self.mood == "budgets" else 0.2
         for key, probability, make in (
-            ("max_retries", 0.25, self.few),
-            ("max_visits", 0.2, lambda: self.random.randint(1, 4)),
+            ("max_retries", often, self.few),
+            ("max_visits", often, lambda: self.random.randint(1, 4)),
             ("allow_revisit", 0.2, lambda: self.chance(0.6)),
             ("on_exhausted", 0.4, self.make_on_exhausted),
             ("feedback", 0.3, lambda: True),
@@ -69,7 +79,7 @@ class Lines(Conditions):
     def make_compose(self) -> list[Json]:
         """One or two variables."""
         return [
-            {"var": f"v{n}", "path": self.pick("a", "b", "$.a", "$.high", "$.findings[*].level", "$.tags[*]")}
+            {"var": f"v{n}", "path": self.pick("a", "b", "$.a", "$.high", "$.tags[*]", self.make_path())}
             for n in range(self.random.randint(1, 2))
         ]
 
@@ -147,7 +157,7 @@ class Lines(Conditions):
         """A station; rules only where the task is."""
         station: dict[str, Json] = {"key": key, "name": key, "work": {"kind": "noop"}}
         limits = {}
-        if self.chance(0.15):
+        if self.chance(0.5 if self.mood == "budgets" else 0.12):
             limits["max_visits"] = self.random.randint(1, 4)
         if self.chance(0.15):
             limits["max_retries"] = self.few()
@@ -157,7 +167,7 @@ class Lines(Conditions):
             return station
         if self.chance(0.25):
             station["result_document"] = self.pick("required", "optional", "none")
-        if self.chance(0.3):
+        if self.chance({"gates": 0.4, "budgets": 0.1, "data": 0.1}.get(self.mood, 0.3)):
             station["gate"] = self.pick(*self.gates)
         count = 0 if self.chance(0.1) else self.random.randint(1, 8)
         station["rules"] = [self.make_rule(number) for number in range(1, count + 1)]
@@ -174,6 +184,7 @@ class Lines(Conditions):
             "gates": [self.make_gate(key) for key in self.gates],
             "ends": [{"key": key, "kind": kind, "label": key.upper()} for key, kind in self.ends],
             "preset": self.pick(*PRESETS),
+            "forbidden_parallel": [self.stations[:2]] if self.chance(0.05) else [],
         }
         if self.chance(0.7):
             document["policy"] = self.make_policy()

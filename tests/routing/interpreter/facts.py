@@ -14,6 +14,16 @@ PRESETS: dict[str, tuple[str, str, str, str, str, str]] = {
     "flux": ("refuse", "fallback", "fallback", "allow", "reviewer_chooses", "stuck"),
     "aeef": ("refuse", "escalate", "escalate", "allow", "rework", "escalate"),
 }
+# "and the dialects' own names for them" (dialects.md, D)
+USAGE_NAMES = {
+    "cost_usd": "cost_usd",
+    "tokens_in": "tokens_in",
+    "tokens_out": "tokens_out",
+    "cost.total_usd": "cost_usd",
+    "tokens.input": "tokens_in",
+    "tokens.output": "tokens_out",
+    "timing.duration_sec": "duration_sec",
+}
 KNOBS = ("no_rules", "no_match", "on_failure", "revisit", "on_reject", "on_exhausted")
 
 
@@ -93,6 +103,8 @@ def check_fields(
     fields["context"] = facts.get("context") or {}
     fields["variables"] = facts.get("variables") or {}
     fields["usage"] = outcome.get("usage") or {}
+    usage = fields["usage"]
+    fields |= {name: usage.get(own) for name, own in USAGE_NAMES.items()}
     fields["run"] = {"attempt": visit}  # "`run.attempt` in documents = the visit number."
     fields["gates"] = {key: word["decision"] for key, word in gates.items()}  # "(its last decision)"
     return fields

@@ -62,6 +62,8 @@ class Gates(Target):
                 given = self.words.get(gate)
                 if given is None or given["decision"] != word:
                     continue
+                if gate in self.gates and self.mode(gate) == "skip":  # "`skip` = pass": nobody speaks there
+                    continue
                 if word == "send_back" and self.is_refused(gate):
                     continue
                 self.apply_word(word, gate, given, rule, route)

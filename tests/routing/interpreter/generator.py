@@ -15,7 +15,8 @@ class Maker(Lines):
 
     def make_word(self) -> dict[str, Json]:
         """A person's decision; the route is there for whoever lets the reviewer choose."""
-        decision = self.pick("approve", "approve", "approve", "reject", "send_back", "rework", "abort")
+        others = ("reject", "send_back", "rework", "abort")
+        decision = "approve" if self.chance(0.75 if self.mood == "gates" else 0.4) else self.pick(*others)
         word: dict[str, Json] = {"decision": decision}
         if decision == "reject":
             word["route"] = self.pick("fail", "rework", *self.stations)
@@ -29,7 +30,7 @@ class Maker(Lines):
         for _ in range(self.random.randint(1, 6)):
             asked = self.evaluation()
             words = ANSWER_WORDS[next(iter(asked))]
-            answer = asked | {"answer": self.pick(*words, *words, *words, "unanswered")}
+            answer = asked | {"answer": self.pick(*words, *words, *words, "unanswered", "perhaps")}
             answers.append(
                 answer | ({"text": self.pick("Because.", "It is long.")} if self.chance(0.7) else {})
             )
@@ -63,7 +64,11 @@ class Maker(Lines):
             "open_escalations": self.some(0.12, self.few(2)),
             "preconditions": self.some(0.15, {"handoff": self.chance(0.6), "agent": self.chance(0.6)}),
         }
-        words = {key: self.make_word() for key in [*self.gates, "@jump"] if self.chance(0.45)}
+        words = {
+            key: self.make_word()
+            for key in [*self.gates, "@jump"]
+            if self.chance(0.75 if self.mood == "gates" else 0.4)
+        }
         if self.chance(0.1):  # "unknown stations or gates inside facts are ignored"
             words["moon"] = self.make_word()
             facts["visited"] = [*visited, "moon"]
@@ -74,6 +79,16 @@ class Maker(Lines):
 
 def case(seed: int) -> tuple[dict[str, Json], dict[str, Json]]:
     """A document and a situation."""
+    document, (situation,) = line_with(seed, 1)
+    return document, situation
+
+
+def line_with(seed: int, count: int) -> tuple[dict[str, Json], list[dict[str, Json]]]:
+    """A document and several situations at one of its stations."""
     maker = Maker(seed)
     document = maker.make_document()
-    return document, {"station": maker.here, "outcome": maker.outcome, "facts": maker.make_facts()}
+    situations = []
+    for _ in range(count):
+        situations.append({"station": maker.here, "outcome": maker.outcome, "facts": maker.make_facts()})
+        maker.outcome = maker.make_outcome()
+    return document, situations

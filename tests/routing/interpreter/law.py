@@ -8,8 +8,9 @@ from . import facts as read
 from .case import Decision, Route, Rule, Settled, rule_id, settle, stuck, wait
 from .conditions import Asked, Unanswered, Unparseable, View, is_faulty, is_true
 from .gates import Gates
+from .paths import nodes
 from .target import BLOCKED, ORIGIN
-from .values import Json, nodes
+from .values import Json
 
 FORCED = {
     "success": ("success", "pass", "ok"),
@@ -50,10 +51,11 @@ class Law(Gates):
             self.step_5_station_gate(replace(route, verdict="fail"))
         else:
             # "`proceed` ⇒ the forced success route; of the station gate only the human step, if it has one, is
-            # kept. No signal ever passes a human gate."
+            # kept. No signal ever passes a human gate." The word at that step "decides at once": the success
+            # route is demanded only after it.
             gate = self.station.get("gate")
             if gate is not None and self.has_human_step(gate):
-                self.settle_word([gate], None, replace(route, demanded=True))
+                self.settle_word([gate], None, route)
                 self.ask_people([gate], [], None)
             self.forced("success", "signal", route, None, None)
 
@@ -228,7 +230,7 @@ class Law(Gates):
 
     def follow(self, rule: Rule, route: Route, feedback: str | None) -> None:
         """The words of its gates "before 7", then 7, 8, "Approved ⇒ 7 once more", then 9."""
-        gates = list(rule.get("gates") or [])
+        gates = list(dict.fromkeys(rule.get("gates") or []))
         self.settle_word(gates, rule, route)
         variables = self.compose(rule, route, feedback)
         targets = self.targets(rule)

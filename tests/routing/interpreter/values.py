@@ -1,11 +1,10 @@
-"""§3: equality, order, contains and paths on JSON values."""
+"""§3: equality, order and contains on JSON values."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
-import jsonpath_rfc9535
 import re2
 
 Json = Any
@@ -101,26 +100,3 @@ OPS: dict[str, Callable[[Json, Json], bool]] = {
     "ends_with": on_strings(str.endswith),
     "matches": on_strings(lambda value, pattern: re2.search(pattern, value) is not None),
 }
-
-
-def dotted(document: Json, path: str) -> list[Json]:
-    """ "Otherwise a key: the flat key first, then dotted through objects (no indices)." """
-    if not isinstance(document, Mapping):
-        return []
-    if path in document:
-        return [document[path]]
-    here: Json = document
-    for part in path.split("."):
-        if not isinstance(here, Mapping) or part not in here:
-            return []
-        here = here[part]
-    return [here]
-
-
-def nodes(document: Sequence[Json], path: str) -> list[Json]:
-    """The nodes of a path in a document; `document` is empty where there is none, else holds just it."""
-    if not document:
-        return []
-    if path.startswith("$"):  # "Path starting with `$`: RFC 9535 JSONPath."
-        return [node.value for node in jsonpath_rfc9535.find(path, document[0])]
-    return dotted(document[0], path)
