@@ -18,7 +18,7 @@ export function startPalette(): void {
     dialog.addEventListener("gl:open", () => {
       input.select();
       nav.start();
-      window.htmx?.trigger(input, "gl:open");
+      window.htmx?.trigger(input, "gl:ask");
     });
     dialog.addEventListener("close", () => nav.stop());
     list.addEventListener("htmx:afterSwap", () => nav.resetSelection?.());

@@ -1,0 +1,168 @@
+"""What the tables, the icons and the templates say of each other."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from typing import get_args
+
+import pytest
+from django.http import Http404
+from django.template import Context, Template
+from django.template.loader import get_template, render_to_string
+from django.test import RequestFactory
+from django_cotton.compiler_regex import CottonCompiler
+
+from pipelines.models.tasks import Status
+from pipelines.templatetags import gateline
+from pipelines.views.design import STATION_KINDS, design
+from tests.design.colours import ROOT
+
+TEMPLATES = ROOT / "templates"
+DRAWINGS = ROOT / "node_modules/lucide-static/icons"
+ICONS = json.loads((ROOT / "static/icons.json").read_text("utf-8"))
+SOURCES = {str(path.relative_to(TEMPLATES)): path.read_text("utf-8") for path in TEMPLATES.rglob("*.html")}
+COMPONENTS = {name for name in SOURCES if name.startswith("cotton/")}
+
+
+def component(tag: str) -> str:
+    """The file of a tag: `graph.station-gate` is cotton/graph/station_gate.html."""
+    return f"cotton/{tag.replace('.', '/').replace('-', '_')}.html"
+
+
+def draw(source: str, **context: object) -> str:
+    return Template(CottonCompiler().process(source)).render(Context(context))
+
+
+def used(source: str) -> set[str]:
+    tags = set(re.findall(r"<c-([a-z][\w.-]*)", source)) - {"vars", "slot"}
+    return {component(tag) for tag in tags}
+
+
+@pytest.mark.parametrize("name", sorted(SOURCES))
+def test_a_template_compiles_and_names_only_components_and_icons_that_exist(name: str) -> None:
+    source = SOURCES[name]
+    get_template(name)
+    assert used(source) <= COMPONENTS
+    icons = re.findall(r"""\{%\s*icon "([\w-]+)\"""", source) + re.findall(
+        r"""<c-[^>]*\sicon(?:_end)?="([\w-]+)\"""", source
+    )
+    assert set(icons) <= set(ICONS)
+
+
+def test_every_component_is_on_the_design_page() -> None:
+    shown = set().union(*(used(text) for name, text in SOURCES.items() if not name.startswith("pages/")))
+    assert shown >= COMPONENTS
+
+
+@pytest.mark.skipif(not DRAWINGS.is_dir(), reason="the front end is not installed: run npm ci")
+def test_every_icon_has_a_drawing() -> None:
+    assert [icon for icon in ICONS.values() if not (DRAWINGS / f"{icon}.svg").exists()] == []
+
+
+def test_every_status_has_a_tone_an_icon_and_a_word() -> None:
+    assert set(gateline.STATUSES) == set(Status.values)
+    for look in gateline.STATUSES.values():
+        assert look.tone in get_args(gateline.Tone)
+        assert look.icon in ICONS
+        assert look.word
+
+
+def test_the_tones_are_those_of_the_design_language() -> None:
+    tones: dict[str, set[str]] = {}
+    for status, look in gateline.STATUSES.items():
+        tones.setdefault(look.tone, set()).add(status)
+    assert tones == {
+        "neutral": {"queued", "cancelled"},
+        "active": {"running", "evaluating"},
+        "attention": {"awaiting_review", "held", "blocked"},
+        "danger": {"stuck", "failed"},
+        "ok": {"completed"},
+    }
+
+
+def test_every_kind_of_work_has_an_icon_and_a_word_and_no_gate_shows_a_tick() -> None:
+    assert set(STATION_KINDS) == set(gateline.STATION_WORDS)
+    for kind in STATION_KINDS:
+        assert gateline.station_icon(kind) == f"station-{kind}"
+    assert gateline.station_icon("something-new") == "station-other"
+    assert not [name for name, icon in ICONS.items() if name.startswith("gate") and icon.endswith("check")]
+
+
+def test_an_unknown_icon_is_refused() -> None:
+    with pytest.raises(gateline.UnknownIcon):
+        gateline.icon("no-such-icon")
+
+
+def test_the_design_page_is_for_development_only(settings: pytest.FixtureRequest) -> None:
+    settings.DEBUG = False  # type: ignore[attr-defined]
+    with pytest.raises(Http404):
+        design(RequestFactory().get("/_design/"))
+
+
+@pytest.mark.parametrize("code", ["400", "403", "404", "409", "429", "500", "503", "offline", "expired"])
+def test_an_error_page_needs_neither_request_nor_database(code: str) -> None:
+    assert "<h1>" in render_to_string(f"errors/{code}.html")
+
+
+def test_text_of_a_program_is_never_markup() -> None:
+    hostile = "<img src=x onerror=alert(1)>"
+    lines = [{"number": 1, "time": "", "text": hostile, "tone": ""}]
+    shown = draw('<c-log :lines="lines" label="Log" />', lines=lines)
+    assert "<img" not in shown
+    assert "&lt;img" in shown
+
+
+@pytest.mark.parametrize(
+    ("value", "maximum", "widths"),
+    [
+        (40, 100, ["40.0"]),
+        (100, 100, ["100.0"]),
+        (200, 100, ["49.0", "50.0"]),
+        (0, 100, ["0.0"]),
+        (5, 0, []),
+        (None, None, []),
+    ],
+)
+def test_a_late_bar_splits_at_the_expected_time(value: float, maximum: float, widths: list[str]) -> None:
+    assert [part.width for part in gateline.bar_parts(value, maximum)] == widths
+
+
+@pytest.mark.parametrize(
+    ("points", "path"),
+    [
+        ([[0, 0], [10, 0]], "M0 0L10 0"),
+        ([[0, 0], [20, 0], [20, 20]], "M0 0L12 0Q20 0 20 8L20 20"),
+        ([[0, 0], [4, 0], [4, 20]], "M0 0L2 0Q4 0 4 8L4 20"),
+    ],
+)
+def test_an_edge_has_rounded_corners_that_never_overlap(points: list[list[float]], path: str) -> None:
+    assert gateline.rounded_path(points) == path
+
+
+def test_an_arrow_looks_the_way_the_edge_goes() -> None:
+    assert gateline.arrow_head([[0, 0], [20, 0]]).startswith("M20 0L12 ")
+    assert gateline.arrow_head([[0, 20], [0, 0]], 8).startswith("M0 0L")
+
+
+@pytest.mark.parametrize(
+    ("name", "sign"), [("Reviewer 2", "R2"), ("app", "A"), ("Ada King Lovelace", "AL"), ("", "?")]
+)
+def test_a_person_has_two_letters(name: str, sign: str) -> None:
+    assert gateline.initials(name) == sign
+
+
+def test_a_time_is_relative_and_exact_on_hover() -> None:
+    at = datetime.now(UTC) - timedelta(minutes=12, seconds=30)
+    shown = draw('<c-time :at="at" />', at=at)
+    assert f'datetime="{at.isoformat(timespec="seconds").replace("+00:00", "")}' in shown
+    assert "12\N{NO-BREAK SPACE}m ago" in shown
+    assert at.strftime("%Y, %H:%M:%S") in shown
+
+
+def test_an_icon_is_silent_unless_it_has_a_label() -> None:
+    template = Template('{% load gateline %}{% icon "gate" %}|{% icon "gate" label="Gate" %}')
+    silent, spoken = template.render(Context()).split("|")
+    assert 'aria-hidden="true"' in silent
+    assert 'role="img" aria-label="Gate"' in spoken
