@@ -1,0 +1,86 @@
+"""manage.py load_demo: the demo project with its two lines. What a person has changed is left as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from pipelines import publishing
+from pipelines.demo import example
+from pipelines.errors import Refused
+from pipelines.formats import native
+from pipelines.models import Line, Membership, Owner, Project, Role, User
+from pipelines.routing.line import digest, read_line
+
+# The name of every version that this command publishes: a line whose live version is called otherwise is a person's.
+SHIPPED = "As shipped with Gateline"
+
+
+class Command(BaseCommand):
+    help = "Load the demo: owner “demo”, project “app”, lines “repository-check” and “agent-line”."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--user", default="", help="who publishes the lines (the first administrator)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        user = administrator(options["user"])
+        repository = example.ready_example(Path(settings.BASE_DIR), list(map(str, settings.REPOSITORY_ROOTS)))
+        try:
+            with transaction.atomic():
+                project = _project(user)
+                done = [load(project, key, example.text(key, repository), user) for key in example.KEYS]
+        except Refused as refused:
+            raise CommandError(_("The demo could not be loaded: %s") % refused) from refused
+        if options["verbosity"]:
+            for line in done:
+                self.stdout.write(line)
+            if not repository:
+                self.stdout.write(_("There is no ready example: the project's folder is not a git checkout."))
+
+
+def administrator(name: str = "") -> User:
+    """The person of that name, else the first administrator."""
+    people = User.objects.filter(is_active=True).order_by("pk")
+    user = people.filter(username=name).first() if name else people.filter(is_superuser=True).first()
+    if user is None and name:
+        raise CommandError(_("There is no active person “%s”.") % name)
+    if user is None:
+        raise CommandError(_("There is no administrator yet. Make one: manage.py createsuperuser"))
+    return user
+
+
+def load(project: Project, key: str, text: str, user: User) -> str:
+    """Create the line, or bring it up to date if nobody has touched it; what was done, in words."""
+    line = Line.objects.filter(project=project, key=key).select_related("live").first()
+    parsed = read_line(native.loads(text))
+    if line is None:
+        line = publishing.create_line(project, key, parsed.name, text, user)
+    elif not untouched(line):
+        return _("%s: left as it is, somebody has changed it") % key
+    elif line.live and line.live.digest == digest(parsed.to_document()):
+        return _("%s: up to date") % key
+    else:
+        line = publishing.save_draft(line, text, user, line.draft_number)
+    version = publishing.publish(line, user=user, name=SHIPPED, based_on=line.draft_number)
+    return _("%(key)s: published version %(number)d") % {"key": key, "number": version.number}
+
+
+def untouched(line: Line) -> bool:
+    """Whether draft and live version are the ones that this command wrote."""
+    if line.live is None or line.live.name != SHIPPED:
+        return False
+    return line.draft_at is not None and line.draft_at <= line.live.published_at
+
+
+def _project(user: User) -> Project:
+    owner, _made = Owner.objects.get_or_create(key="demo", defaults={"name": "Demo"})
+    project, _made = Project.objects.get_or_create(owner=owner, key="app", defaults={"name": "Demo"})
+    Membership.objects.get_or_create(
+        project=project, user=user, defaults={"role": Role.ADMIN, "execute": True}
+    )
+    return project

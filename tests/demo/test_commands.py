@@ -1,0 +1,198 @@
+"""manage.py load_demo and manage.py submit."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from pipelines import engine, publishing
+from pipelines.demo import example
+from pipelines.management.commands import submit as submitting
+from pipelines.models import Job, Line, LineVersion, Membership, Project, Role, Status, Task, User
+from tests.demo.repositories import GOOD, Repository
+from tests.factories import make_member, make_project, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def admin() -> User:
+    return make_user("admin", is_superuser=True)
+
+
+@pytest.fixture
+def demo(admin: User) -> User:
+    call("load_demo")
+    return admin
+
+
+def call(*words: str, **options: Any) -> str:
+    out = StringIO()
+    call_command(*words, stdout=out, **options)
+    return out.getvalue()
+
+
+def refusal(*words: str, **options: Any) -> str:
+    with pytest.raises(CommandError) as refused:
+        call(*words, **options)
+    return str(refused.value)
+
+
+def check_line() -> Line:
+    return Line.objects.get(project__owner__key="demo", project__key="app", key="repository-check")
+
+
+# load_demo
+
+
+def test_it_publishes_both_lines(demo: User) -> None:
+    lines = Line.objects.filter(project__owner__key="demo", project__key="app")
+    assert sorted(lines.values_list("key", flat=True)) == ["agent-line", "repository-check"]
+    assert all(line.live for line in lines)
+    assert check_line().draft_text.startswith("# Any git repository")
+
+
+def test_the_administrator_is_a_member_who_may_do_everything(demo: User) -> None:
+    found = Membership.objects.get(project__key="app", project__owner__key="demo")
+    assert (found.user, found.role, found.execute) == (demo, Role.ADMIN, True)
+
+
+def test_loading_again_changes_nothing(demo: User) -> None:
+    versions = set(LineVersion.objects.values_list("pk", flat=True))
+    assert "up to date" in call("load_demo")
+    assert set(LineVersion.objects.values_list("pk", flat=True)) == versions
+    assert Membership.objects.count() == 1
+
+
+def test_an_untouched_line_is_brought_up_to_date(demo: User, settings: Any, tmp_path: Path) -> None:
+    moved = Repository(tmp_path / "moved", GOOD)
+    settings.BASE_DIR, settings.REPOSITORY_ROOTS = moved.folder, [moved.folder]
+    assert "published version 2" in call("load_demo")
+    assert check_line().live.document["inputs"][0]["default"] == str(moved.folder)
+
+
+@pytest.mark.parametrize("publish", [False, True])
+def test_what_a_person_changed_is_left_as_it_is(
+    demo: User, settings: Any, tmp_path: Path, publish: bool
+) -> None:
+    line = check_line()
+    text = line.draft_text + "# mine\n"
+    line = publishing.save_draft(line, text, demo, line.draft_number)
+    if publish:
+        publishing.publish(line, user=demo, name="Mine", based_on=line.draft_number)
+    live = check_line().live
+    moved = Repository(tmp_path / "moved", GOOD)
+    settings.BASE_DIR, settings.REPOSITORY_ROOTS = moved.folder, [moved.folder]
+    assert "repository-check: left as it is" in call("load_demo")
+    assert (check_line().draft_text, check_line().live) == (text, live)
+
+
+def test_a_role_that_somebody_changed_is_left_as_it_is(demo: User) -> None:
+    Membership.objects.update(role=Role.ADMIN, execute=True)
+    Membership.objects.create(project=Project.objects.get(), user=make_user("second"), role=Role.VIEWER)
+    call("load_demo")
+    assert Membership.objects.filter(role=Role.VIEWER).count() == 1
+
+
+def test_without_an_administrator_it_says_how_to_make_one() -> None:
+    assert "createsuperuser" in refusal("load_demo")
+    assert "nobody" in refusal("load_demo", user="nobody")
+    assert not Project.objects.exists()
+
+
+def test_a_copy_that_was_not_cloned_has_no_ready_example(admin: User, settings: Any, tmp_path: Path) -> None:
+    settings.BASE_DIR, settings.REPOSITORY_ROOTS = tmp_path, [tmp_path]
+    assert "no ready example" in call("load_demo")
+    assert "default" not in check_line().live.document["inputs"][0]
+
+
+def test_the_example_has_to_lie_under_a_listed_root(tmp_path: Path) -> None:
+    made = Repository(tmp_path / "it", GOOD)
+    assert example.ready_example(made.folder, [str(tmp_path)]) == str(made.folder)
+    assert example.ready_example(made.folder, [str(tmp_path / "other")]) == ""
+
+
+# submit
+
+
+def test_it_starts_a_task_and_prints_its_number_and_address(demo: User) -> None:
+    out = call("submit", "repository-check", title="Try it", input=["repository=/srv/it", "revision=v1"])
+    task = Task.objects.get()
+    assert out.split()[0] == task.name == "WI-app-1"
+    assert out.split()[1].endswith("/p/demo/app/tasks/WI-app-1/")
+    assert task.inputs == {"repository": "/srv/it", "revision": "v1", "tests": ""}
+    assert (task.requester, task.title, task.priority) == (demo, "Try it", "medium")
+    assert Job.objects.get(task=task).station == "checkout"
+
+
+def test_every_option_arrives(demo: User) -> None:
+    project = Project.objects.get()
+    operator = make_member(project, Role.OPERATOR)
+    options = {"title": "T", "description": "D", "priority": "high", "project": "demo/app"}
+    call("submit", "agent-line", **options, user=operator.username, input=["goal=a=b"])
+    task = Task.objects.get()
+    assert (task.requester, task.description, task.priority) == (operator, "D", "high")
+    assert task.inputs == {"goal": "a=b"}
+
+
+def test_a_folder_of_the_shell_becomes_absolute(
+    demo: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "it").mkdir()
+    monkeypatch.chdir(tmp_path)
+    call("submit", "repository-check", title="T", input=["repository=it"])
+    assert Task.objects.get().inputs["repository"] == str(tmp_path / "it")
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "says"),
+    [
+        (["nothing"], {}, "agent-line, repository-check"),
+        (["repository-check"], {"project": "other/app"}, "other/app"),
+        (["repository-check"], {"user": "nobody"}, "nobody"),
+        (["repository-check"], {"input": ["repository"]}, "KEY=VALUE"),
+        (["repository-check"], {"input": ["repo=x"]}, "repository, revision, tests"),
+        (["repository-check"], {"input": ["repository=--upload-pack=x"]}, "inputs.repository"),
+        (["agent-line"], {}, "inputs.goal"),
+        (["repository-check"], {"title": "  "}, "title"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(
+    demo: User, words: list[str], options: dict[str, Any], says: str
+) -> None:
+    assert says in refusal("submit", *words, **({"title": "T"} | options))
+    assert not Task.objects.exists()
+
+
+def test_a_viewer_is_told_which_role_it_takes(demo: User) -> None:
+    viewer = make_member(Project.objects.get(), Role.VIEWER)
+    assert "operator" in refusal("submit", "agent-line", title="T", user=viewer.username)
+
+
+def test_a_line_in_two_projects_has_to_be_named_with_its_project(demo: User) -> None:
+    other = make_project("app", "zeta")
+    Membership.objects.create(project=other, user=demo, role=Role.ADMIN, execute=True)
+    publishing.create_line(other, "agent-line", "Mine", {"gateline": 1}, demo)
+    said = refusal("submit", "agent-line", title="T")
+    assert "demo/app, zeta/app" in said
+    assert "not published" in refusal("submit", "agent-line", title="T", project="zeta/app")
+
+
+def test_waiting_shows_the_moves_until_the_end(demo: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    moves = iter([lambda task: None, lambda task: engine.cancel(task.pk, actor=actor, reason="Enough")])
+    actor = engine.Actor.person(demo)
+    monkeypatch.setattr(submitting.time, "sleep", lambda _: next(moves)(Task.objects.get()))
+    with pytest.raises(CommandError, match="Enough") as ended:
+        call("submit", "repository-check", title="T", wait=True)
+    assert ended.value.returncode == 1
+    assert Task.objects.get().status == Status.CANCELLED
+
+
+def test_waiting_ends_when_its_time_is_up(demo: User) -> None:
+    with pytest.raises(CommandError, match="has not ended") as ended:
+        call("submit", "repository-check", title="T", wait=True, timeout=0.0)
+    assert ended.value.returncode == 2

@@ -1,0 +1,129 @@
+"""The demo's lines, decided by the law itself: where an outcome leads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines.demo import example
+from pipelines.formats import native
+from pipelines.routing.decide import decide
+from pipelines.routing.line import Line, read_line
+from pipelines.routing.situation import read_situation
+
+FOUND = {"high": 1, "accepted": False, "triage": "none"}
+CLEAN = {"high": 0, "accepted": False, "triage": "none"}
+
+
+def line(key: str) -> Line:
+    return read_line(native.loads(example.text(key, "/srv/it")))
+
+
+@pytest.fixture(scope="module")
+def check() -> Line:
+    return line("repository-check")
+
+
+def decision(line: Line, station: str, outcome: dict[str, Any], **facts: Any) -> dict[str, Any]:
+    return decide(line, read_situation({"station": station, "outcome": outcome, "facts": facts})).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("station", "outcome", "to"),
+    [
+        ("checkout", {"exit_code": 0, "output": {}}, ["lint"]),
+        ("lint", {"exit_code": 0, "output": CLEAN}, ["tests"]),
+        ("lint", {"exit_code": 0, "output": FOUND}, ["triage"]),
+        ("lint", {"exit_code": 0, "output": FOUND | {"accepted": True}}, ["tests"]),
+        ("tests", {"exit_code": 0, "output": {"has_tests": False}}, ["security"]),
+        ("tests", {"exit_code": 1, "verdict": "fail", "failure_type": "tests_failed"}, ["triage"]),
+        ("security", {"exit_code": 0, "output": FOUND}, ["triage"]),
+        ("triage", {"result": "success", "output": {"triage": "fixed"}}, ["checkout"]),
+    ],
+)
+def test_where_an_outcome_leads(check: Line, station: str, outcome: dict[str, Any], to: list[str]) -> None:
+    found = decision(check, station, outcome)
+    assert (found["decision"], found["to"]) == ("move", to)
+
+
+@pytest.mark.parametrize("station", ["checkout", "lint", "tests", "security", "deliver"])
+@pytest.mark.parametrize("result", ["failure", "cancelled"])
+def test_a_failing_station_is_retried_twice_and_not_more(check: Line, station: str, result: str) -> None:
+    rule = f"{station}-again"
+    for taken in (0, 1):
+        again = decision(check, station, {"result": result}, rules={rule: taken})
+        assert (again["decision"], again["to"], again["rule"]) == ("move", [station], rule)
+    last = decision(check, station, {"result": result}, rules={rule: 2})
+    assert (last.get("to"), last.get("end")) == (
+        (None, "failed") if station == "checkout" else (["triage"], None)
+    )
+
+
+@pytest.mark.parametrize("why", ["refused", "not_a_repository", "no_such_revision", "too_large"])
+def test_a_repository_that_cannot_be_had_is_not_tried_again(check: Line, why: str) -> None:
+    found = decision(check, "checkout", {"exit_code": 1, "failure_type": why})
+    assert (found["decision"], found["end"]) == ("finish", "failed")
+
+
+@pytest.mark.parametrize("origin", ["lint", "tests", "security"])
+def test_an_acceptance_goes_back_to_the_station_that_found_it(check: Line, origin: str) -> None:
+    outcome = {"result": "success", "output": {"triage": "accept"}}
+    assert decision(check, "triage", outcome, origin=origin)["to"] == [origin]
+
+
+def test_a_dropped_task_is_cancelled(check: Line) -> None:
+    found = decision(check, "triage", {"result": "success", "output": {"triage": "drop"}})
+    assert (found["decision"], found["end"], found["kind"]) == ("finish", "dropped", "cancelled")
+
+
+def test_a_suite_that_lacks_something_is_blocked_with_a_question(check: Line) -> None:
+    signal = {"verdict": "hold", "reason": "needs_human", "meta": {"question": "Can you install x?"}}
+    outcome = {"exit_code": 2, "verdict": "blocked", "signals": [signal], "blockers": [{"title": "x"}]}
+    found = decision(check, "tests", outcome)
+    assert (found["decision"], found["status"], found["question"]) == (
+        "wait",
+        "blocked",
+        "Can you install x?",
+    )
+    silent = decision(check, "tests", outcome | {"signals": []})
+    assert (silent["decision"], silent["status"]) == ("wait", "blocked")
+
+
+def test_nothing_is_delivered_without_a_person(check: Line) -> None:
+    outcome = {"exit_code": 0, "output": CLEAN}
+    asked = decision(check, "security", outcome)
+    assert (asked["decision"], asked["status"], asked["gates"]) == (
+        "wait",
+        "awaiting_review",
+        ["human-review"],
+    )
+    approved = decision(check, "security", outcome, gates={"human-review": {"decision": "approve"}})
+    assert approved["to"] == ["deliver"]
+    rejected = decision(check, "security", outcome, gates={"human-review": {"decision": "reject"}})
+    assert (rejected["decision"], rejected["kind"]) == ("finish", "failed")
+
+
+def test_one_person_can_try_it(check: Line) -> None:
+    for each in (check, line("agent-line")):
+        approval = each.gate("human-review").approval
+        assert approval.requester_may
+        assert approval.producer_may
+        assert each.gate("human-review").notify == ("reviewer@example.com",)
+
+
+def test_an_agent_that_is_not_set_up_blocks_the_agent_line() -> None:
+    found = decision(
+        line("agent-line"),
+        "architecture",
+        {"exit_code": 78, "verdict": "blocked", "blockers": [{"title": "x"}]},
+    )
+    assert (found["decision"], found["status"]) == ("wait", "blocked")
+
+
+def test_the_ready_example_is_the_default_only_where_there_is_one() -> None:
+    assert line("repository-check").inputs[0].default == "/srv/it"
+    bare = read_line(native.loads(example.text("repository-check", "")))
+    assert not bare.inputs[0].has_default
+    odd = read_line(native.loads(example.text("repository-check", '/srv/a "b": #c')))
+    assert odd.inputs[0].default == '/srv/a "b": #c'
