@@ -136,6 +136,41 @@ GATED: list[Case] = [
         move("review", "r1"),
     ),
     (
+        "an any group without members is false, and asks for nothing",
+        line(
+            {"to": "review", "gates": ["c"]},
+            gates=[
+                gate("c") | {"checks": {"any": [{"any": [check("abort", severity="warn")]}, check("rework")]}}
+            ],
+        ),
+        at_work(BAD),
+        finish("failed", None, "policy"),
+    ),
+    (
+        "an eval that is no number differs from every number",
+        line(
+            {"to": "review", "gates": ["c"]},
+            gates=[gate("c", {"field": "eval", "operator": "not_equals", "value": 3, "action": "abort"})],
+        ),
+        at_work(OK),
+        move("review", "r1"),
+    ),
+    (
+        "and one that is compares as a number",
+        line(
+            {"to": "review", "gates": ["c"]},
+            gates=[gate("c", {"field": "eval", "operator": "equals", "value": 3, "action": "abort"})],
+        ),
+        at_work({"eval": " 3.0"}),
+        move("review", "r1"),
+    ),
+    (
+        "nobody speaks at a gate that is skipped",
+        line({"to": "review", "gates": ["skipped"]}),
+        at_work(OK, **word("abort", "skipped")),
+        move("review", "r1"),
+    ),
+    (
         "the station gate aborts",
         line({"to": "review"}, at={"gate": "c"}, gates=[gate("c", check("abort"))]),
         at_work(BAD),

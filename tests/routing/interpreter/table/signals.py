@@ -71,6 +71,12 @@ SIGNALS: list[Case] = [
         wait("awaiting_review", gates=["human"]),
     ),
     (
+        "a word at that step decides at once: the success route is not demanded any more",
+        line({"when": {"result": "failure"}, "to": "plan"}, at={"gate": "human"}),
+        at_work(SIGNAL, **word("rework", reason="weak")),
+        move("plan", "r1", "gate", feedback="weak"),
+    ),
+    (
         "a second forced route",
         line(FORWARD, AGAIN),
         at_work(SIGNAL, **word("rework")),
