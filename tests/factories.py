@@ -187,14 +187,22 @@ class World:
         """The open job, given to the worker if it is still queued."""
         job = self.job(task, station)
         if job.state == Job.State.QUEUED:
-            job = engine.start(job.pk, self.claim())
-            assert job is not None
+            started = engine.start(job.pk, self.claim())
+            assert started is not None
+            return started
         return job
 
     def expire(self, task: Task) -> None:
         """Let the leases of the task's jobs have run out."""
         past = timezone.now() - timedelta(minutes=1)
         Lease.objects.filter(job__task=task).update(expires_at=past)
+
+    def lose(self, task: Task) -> str:
+        """Let the lease of the task's job run out, and be swept."""
+        self.expire(task)
+        job = self.job(task)
+        assert job.lease_key is not None
+        return engine.lose(job.pk, job.attempt, job.lease_key)
 
     def report_of(self, job: Job, outcome: Document | None = None, **more: Any) -> engine.Report:
         version = Token.objects.get(pk=job.token_id).version if job.kind == "manual" else None

@@ -66,8 +66,7 @@ def test_it_refuses_a_report_on_a_job_that_nobody_has_taken(world: World) -> Non
 def test_it_refuses_a_late_report_after_the_lease_was_lost(world: World) -> None:
     task = world.start(world.line(stations=["build", "ship"]))
     late = world.report_of(world.started(task))
-    world.expire(task)
-    engine.lose(late.job_id, late.attempt, late.lease)
+    world.lose(task)
     assert engine.report([late])[0].status == "ignored"
     world.report(task)
     assert engine.report([late])[0].status == "ignored"
