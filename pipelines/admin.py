@@ -56,7 +56,7 @@ class ReadOnly(admin.ModelAdmin):
 @admin.register(User)
 class PersonAdmin(UserAdmin):
     fieldsets = (
-        *UserAdmin.fieldsets,
+        *(UserAdmin.fieldsets or ()),
         (_("Screen"), {"fields": ("theme", "density", "time_zone", "letter_shortcuts")}),
     )
 

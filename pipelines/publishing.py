@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Max
 
@@ -68,8 +69,10 @@ def executes(line: routing.Line) -> list[str]:
 def create_line(project: Project, key: str, name: str, document: str | Mapping[str, Any], user: User) -> Line:
     """A new line with its first draft. Raises Forbidden, Invalid (path `key`, or of the text), Conflict (key taken)."""
     access.require(user, "design", project)
-    if not slug.regex.match(key):
-        raise Invalid.at("key", str(slug.message))
+    try:
+        slug(key)
+    except ValidationError as fault:
+        raise Invalid.at("key", str(slug.message)) from fault
     if not 0 < len(name.strip()) <= 200:
         raise Invalid.at("name", "Give the line a name of at most 200 characters.")
     draft, text = _read(document)

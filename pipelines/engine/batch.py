@@ -14,6 +14,7 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
+from procrastinate.types import JSONDict
 
 from pipelines import leases, outbox, ports
 from pipelines.engine import rows
@@ -263,7 +264,8 @@ class Batch:
         if self.consequences:
             for observer in ports.observers():
                 observer.consequences(tuple(self.consequences))
-        outbox.enqueue("pipelines.drive", "drive", *({"token_id": pk} for pk in self._tickets))
+        tickets: list[JSONDict] = [{"token_id": pk} for pk in self._tickets]
+        outbox.enqueue("pipelines.drive", "drive", *tickets)
         if self._events:
             transaction.on_commit(partial(ports.publish_hints, self._hints()))
 

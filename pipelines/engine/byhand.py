@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from pipelines import versions
-from pipelines.engine import effects
+from pipelines.engine import effects, payload
 from pipelines.engine import inputs as forms
 from pipelines.engine.batch import Batch
 from pipelines.engine.ending import end_everything
@@ -51,7 +51,7 @@ def answer(token_id: int, *, user: User, token_version: int, text: str = "", fac
     same Situation is decided again with it; `text` for a question: the station runs again with it as feedback.
 
     Raises NotFound, Conflict (not blocked any more), Invalid (path `fact` or `text`)."""
-    return run(partial(_answer, token_id, user, token_version, text, fact))
+    return run(partial(_answer, token_id, user, token_version, payload.text(text, "text"), fact))
 
 
 def _answer(token_id: int, user: User, token_version: int, text: str, fact: str) -> Task:
@@ -95,7 +95,7 @@ def _decide_again(
 def retry(token_id: int, *, user: User, token_version: int, reason: str = "") -> Task:
     """Run the station of a stuck, blocked or held token again: a new job, a new visit. Gates are never passed by
     hand. Raises NotFound, Conflict."""
-    return run(partial(_retry, token_id, user, token_version, reason))
+    return run(partial(_retry, token_id, user, token_version, payload.text(reason, "reason")))
 
 
 def _retry(token_id: int, user: User, token_version: int, reason: str) -> Task:
@@ -137,7 +137,7 @@ def _run_again(
 
 def hold(token_id: int, *, user: User, token_version: int, reason: str = "") -> Task:
     """Keep a queued token from starting until somebody releases it. Raises NotFound, Conflict."""
-    return run(partial(_hold, token_id, user, token_version, reason))
+    return run(partial(_hold, token_id, user, token_version, payload.text(reason, "reason")))
 
 
 def _hold(token_id: int, user: User, token_version: int, reason: str) -> Task:
@@ -183,7 +183,7 @@ def _set(batch: Batch, task: Task, token: Token, status: str, kind: str, actor: 
 
 def cancel(task_id: int, *, actor: Actor, reason: str = "") -> Task:
     """End the task and everything that is open in it; never routed (semantics §5). Raises NotFound, Conflict."""
-    return run(partial(_cancel, task_id, actor, reason))
+    return run(partial(_cancel, task_id, actor, payload.text(reason, "reason")))
 
 
 def _cancel(task_id: int, actor: Actor, reason: str) -> Task:

@@ -11,6 +11,7 @@ from pipelines.routing import values
 from pipelines.routing.problems import Malformed
 
 SIZE = 10 * 1024 * 1024
+LONGEST_TEXT = 20_000
 
 
 def accept(value: Any, path: str = "") -> str:
@@ -28,6 +29,14 @@ def accept(value: Any, path: str = "") -> str:
     if len(text) > SIZE:
         raise Invalid.at(path, f"larger than {SIZE >> 20} MiB", "Hand large data over as an artifact.")
     return _sha(text)
+
+
+def text(value: str, path: str, longest: int = LONGEST_TEXT) -> str:
+    """Words of a person, as they were said. Raises `Invalid`: what cannot be stored, or is too long."""
+    accept(value, path)
+    if len(value) > longest:
+        raise Invalid.at(path, f"is longer than {longest} characters")
+    return value
 
 
 def digest(value: Any) -> str:

@@ -26,7 +26,9 @@ def update(rows: Sequence[models.Model], names: Iterable[str]) -> None:
 
 
 def _field(model: type[models.Model], name: str) -> models.Field[Any, Any]:
-    return model._meta.pk if name == "pk" else model._meta.get_field(name)
+    found = model._meta.pk if name == "pk" else model._meta.get_field(name)
+    assert isinstance(found, models.Field)
+    return found
 
 
 @lru_cache(maxsize=256)

@@ -22,7 +22,6 @@ from pipelines.routing.line import Gate, Line
 from pipelines.routing.model import OFFERS
 
 NEEDS_REASON = (Word.REJECT, Word.SEND_BACK)
-LONGEST_REASON = 10_000
 CHOOSES = "reviewer_chooses"
 
 
@@ -85,9 +84,7 @@ def _check_words(line: Line, gate: Gate | None, said: Said, *, reason_required: 
     offers = gate.offers if gate else OFFERS
     if said.word not in offers:
         raise Invalid.at("word", f"“{said.word}” is not offered here", f"Use one of {', '.join(offers)}.")
-    payload.accept(said.reason, "reason")
-    if len(said.reason) > LONGEST_REASON:
-        raise Invalid.at("reason", f"is longer than {LONGEST_REASON} characters")
+    payload.text(said.reason, "reason")
     if (reason_required or said.word in NEEDS_REASON) and not said.reason.strip():
         raise Invalid.at("reason", "A reason is needed.", "Say why; it is stored and shown.")
     chooses = ((gate and gate.on_reject) or line.policy.on_reject) == CHOOSES

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 
 from django.db import connection
+from django.utils import timezone
 
 from pipelines import versions
 from pipelines.engine.derive import ORDER, status_of
@@ -105,8 +107,9 @@ def _by_hand(each: Whole) -> dict[str, int]:
     return counts
 
 
-TICKETS = """SELECT DISTINCT (args->>'token_id')::bigint FROM procrastinate_jobs
-             WHERE task_name = 'pipelines.drive' AND status IN ('todo', 'doing')"""
+# A ticket that found nothing to do is spent; the workers' sweep of unattended jobs finds the job (driver/jobs.py).
+TICKETS = "SELECT DISTINCT (args->>'token_id')::bigint FROM procrastinate_jobs WHERE task_name = 'pipelines.drive'"
+SWEPT_AFTER = timedelta(seconds=10)
 
 
 def something_wakes_it(task_ids: Ids) -> Iterable[Violation]:
@@ -130,4 +133,4 @@ def _wakes(each: Whole, token: Token, tickets: set[int]) -> bool:
         return False
     if job.state == Job.State.RUNNING:
         return job.kind == "manual" or Lease.objects.filter(job=job).exists()
-    return token.pk in tickets
+    return token.pk in tickets or job.created_at < timezone.now() - SWEPT_AFTER

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from pipelines.models import Decision, Event, GateVisit, Job, Task, Token
 from pipelines.ports import Violation
@@ -41,7 +42,7 @@ def whole(task_ids: Sequence[int] | None, *parts: str) -> Iterator[Whole]:
     yield from _filled(chunk, parts)
 
 
-ORDERS = {
+ORDERS: dict[str, tuple[Any, str]] = {
     "tokens": (Token, "pk"),
     "jobs": (Job, "pk"),
     "visits": (GateVisit, "opened_at"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from django.db import connection
 from django.db.models import F, QuerySet
@@ -37,7 +38,7 @@ def no_key_leads_across_projects(task_ids: Ids) -> Iterable[Violation]:
             yield Violation("I13", f"{type(row).__name__.lower()} {row.pk}", what)
 
 
-def _of(model: type, name: str, task_ids: Ids) -> QuerySet:
+def _of(model: Any, name: str, task_ids: Ids) -> QuerySet[Any]:
     rows = model._default_manager.all()
     return rows if task_ids is None else rows.filter(**{f"{name}__in": task_ids})
 
