@@ -5,6 +5,8 @@ connections of its own, and the job would be committed whether or not the move i
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from procrastinate import jobs, manager
 from procrastinate.contrib.django.django_connector import DjangoConnector
 from procrastinate.types import JSONDict
@@ -12,14 +14,20 @@ from procrastinate.types import JSONDict
 _manager = manager.JobManager(DjangoConnector())
 
 
-def enqueue(task: str, queue: str, *arguments: JSONDict) -> None:
+def enqueue(task: str, queue: str, *arguments: JSONDict, not_before: datetime | None = None) -> None:
     """One queue job of the task named `task` for each of `arguments`, by one statement, on Django's connection."""
     if not arguments:
         return
     _manager.batch_defer_jobs(
         [
             jobs.Job(
-                id=None, queue=queue, lock=None, queueing_lock=None, task_name=task, task_kwargs=dict(values)
+                id=None,
+                queue=queue,
+                lock=None,
+                queueing_lock=None,
+                task_name=task,
+                task_kwargs=dict(values),
+                scheduled_at=not_before,
             )
             for values in arguments
         ]

@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 import structlog
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
@@ -24,7 +25,14 @@ class Database:
     """A few threads. Calls beyond that wait their turn, so a burst cannot exhaust the server's connections."""
 
     def __init__(self, threads: int, name: str) -> None:
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self._used: set[BaseDatabaseWrapper] = set()
+        self._threads = ThreadPoolExecutor(threads, name, initializer=self._begin)
+
+    def _begin(self) -> None:
+        """In each thread: a connection of its own, which this object closes in the end."""
+        own = connections["default"]
+        own.inc_thread_sharing()
+        self._used.add(own)
 
     async def call(self, function: Callable[..., T], *arguments: Any, **more: Any) -> T:
         """Once. :raises OperationalError: among others, when the server is away"""
@@ -49,6 +57,8 @@ class Database:
     def close(self) -> None:
         """Wait for the calls under way and close the threads' connections."""
         self._threads.shutdown(wait=True)
+        for own in self._used:
+            own.close()
 
 
 def with_connection(function: Callable[..., T], *arguments: Any, **more: Any) -> T:

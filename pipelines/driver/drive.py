@@ -266,7 +266,9 @@ def failed(failure_type: str, summary: str) -> Outcome:
 
 def unstorable(outcome: Outcome, why: str) -> Outcome:
     """What is reported in place of an outcome that the engine cannot store; how the work ended is kept."""
-    kept: Outcome = {key: outcome[key] for key in ("result", "exit_code", "reason", "verdict") if key in outcome}
+    kept: Outcome = {
+        key: outcome[key] for key in ("result", "exit_code", "reason", "verdict") if key in outcome
+    }
     return {**(kept or {"result": "failure"}), "output_error": why, "summary": why[:2000]}
 
 

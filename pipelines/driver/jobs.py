@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db import connection
-from django.db.models import F
+from django.db.models import QuerySet
 
-from pipelines import engine, logs, versions
+from pipelines import engine, logs, outbox, versions
 from pipelines.driver.orders import Orders
 from pipelines.engine import Report, ReportResult
 from pipelines.handlers import BY_PEOPLE
 from pipelines.leases import Claim
 from pipelines.models import Job
 
-# Queued, and no ticket is on its way: a label or an owner that the worker who took the ticket does not serve, or a
-# ticket that was lost with its worker.
+# So long lies a ticket that came to a worker who does not serve the job; then it is asked about again.
+ASIDE_SECONDS = 60.0
+# Queued, and no ticket is about to come: it was put aside by a worker who does not serve the job, or lost with one.
 UNATTENDED = """
     SELECT job.id FROM pipelines_job job
     WHERE job.state = 'queued' AND NOT job.kind = ANY(%(people)s)
@@ -26,6 +28,7 @@ UNATTENDED = """
       AND NOT EXISTS (
         SELECT FROM procrastinate_jobs ticket
         WHERE ticket.task_name = 'pipelines.drive' AND ticket.status IN ('todo', 'doing')
+          AND (ticket.scheduled_at IS NULL OR ticket.scheduled_at < clock_timestamp() + interval '1 second')
           AND (ticket.args ->> 'token_id')::bigint = job.token_id)
     ORDER BY job.id LIMIT %(limit)s"""
 
@@ -39,10 +42,32 @@ class Started:
 
 
 def start_token(token_id: int, claim: Claim) -> Started | None:
-    """Claim the open job of a token, if there is one to be claimed: else the ticket is spent."""
-    waiting = Job.objects.filter(token_id=token_id, state=Job.State.QUEUED).exclude(kind__in=BY_PEOPLE)
-    job_id = waiting.values_list("pk", flat=True).first()
-    return start_job(job_id, claim) if job_id is not None else None
+    """Claim the open job of a token, if there is one to be claimed: else the ticket is spent. Of a job that this worker
+    does not serve the ticket is put aside: one who does looks for such jobs by itself."""
+    job = queued().filter(token_id=token_id).first()
+    if job is None:
+        return None
+    if not fits(job, claim):
+        outbox.enqueue("pipelines.drive", "drive", {"token_id": token_id}, not_before=later(ASIDE_SECONDS))
+        return None
+    return start_job(job.pk, claim)
+
+
+def queued() -> QuerySet[Job]:
+    waiting = Job.objects.filter(state=Job.State.QUEUED).exclude(kind__in=BY_PEOPLE)
+    return waiting.select_related("task__project__owner")
+
+
+def fits(job: Job, claim: Claim) -> bool:
+    station = versions.by_id(job.pinned_id).station(job.station)
+    return claim.takes(job.task.project.owner.key, station.labels)
+
+
+def later(seconds: float) -> datetime:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp() + make_interval(secs => %s)", [seconds])
+        found: datetime = cursor.fetchone()[0]
+    return found
 
 
 def start_job(job_id: int, claim: Claim) -> Started | None:
@@ -81,10 +106,7 @@ def log_writer(started: Started) -> logs.Writer:
 
 
 def append_log(writer: logs.Writer, text: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        now = cursor.fetchone()[0]
-    writer.append(text, now)
+    writer.append(text, later(0))
 
 
 def unattended(claim: Claim, older_than: float, after: int = 0, limit: int = 200) -> tuple[list[int], int]:
@@ -95,10 +117,5 @@ def unattended(claim: Claim, older_than: float, after: int = 0, limit: int = 200
             UNATTENDED, {"people": list(BY_PEOPLE), "seconds": older_than, "after": after, "limit": limit}
         )
         ids = [row[0] for row in cursor.fetchall()]
-    jobs = Job.objects.filter(pk__in=ids).annotate(owner=F("task__project__owner__key")).order_by("pk")
-    fitting = [job.pk for job in jobs if claim.takes(job.owner, labels_of(job))]
+    fitting = [job.pk for job in queued().filter(pk__in=ids).order_by("pk") if fits(job, claim)]
     return fitting, ids[-1] if len(ids) == limit else 0
-
-
-def labels_of(job: Job) -> tuple[str, ...]:
-    return versions.by_id(job.pinned_id).station(job.station).labels

@@ -1,0 +1,497 @@
+"""A driver on the real database, with real commands, in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.storage import storages
+from django.db import connection
+from django.utils import timezone
+
+from pipelines import engine, handlers, leases, logs, timers
+from pipelines.driver import jobs
+from pipelines.driver.config import WorkerConfig
+from pipelines.driver.database import Database
+from pipelines.driver.drive import Driver, Pools
+from pipelines.handlers.base import Outcome, Sink, Spec
+from pipelines.handlers.isolation import Isolation
+from pipelines.models import Artifact, Blob, Job, Lease, LogChunk, Snapshot, Task, Token
+from pipelines.workspaces import Folders
+from tests.factories import World, make_worker, station
+from tests.work.conftest import alive, eventually
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.moves]
+PYTHON = sys.executable
+
+
+@pytest.fixture(autouse=True)
+def _artifacts_here(settings: Any, tmp_path: Path) -> Iterator[None]:
+    folder = {"location": str(tmp_path / "artifacts")}
+    backend = "django.core.files.storage.FileSystemStorage"
+    settings.STORAGES = {**settings.STORAGES, "artifacts": {"BACKEND": backend, "OPTIONS": folder}}
+    storages._storages.pop("artifacts", None)
+    yield
+    storages._storages.pop("artifacts", None)
+
+
+@dataclass
+class Bench:
+    """Drivers of one test."""
+
+    base: Path
+
+    @asynccontextmanager
+    async def driver(self, **more: Any) -> AsyncIterator[Driver]:
+        worker = await in_thread(make_worker)
+        given: dict[str, Any] = {"workspaces": self.base, "isolation": Isolation("none"), "engine_threads": 2}
+        config = WorkerConfig(**(given | more))
+        pools = Pools(Database(config.engine_threads, "engine"), Database(1, "logs"))
+        folders = Folders(self.base, worker.pk)
+        driver = Driver(worker.pk, config, pools, folders)
+        try:
+            yield driver
+        finally:
+            await driver.stop()
+            for pool in (pools.engine, pools.logs):
+                await asyncio.to_thread(pool.close)
+            folders.close()
+
+
+async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    """With a connection that is closed again."""
+
+    def call() -> Any:
+        try:
+            return function(*arguments)
+        finally:
+            connection.close()
+
+    return await asyncio.to_thread(call)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path / "workspaces")
+
+
+def drive(bench: Bench, task: Task, **more: Any) -> None:
+    """Until the token rests."""
+
+    async def go() -> None:
+        async with bench.driver(**more) as driver:
+            await driver.drive(token)
+
+    token = Token.objects.values_list("pk", flat=True).get(task=task)
+    asyncio.run(go())
+
+
+def command(key: str, program: str, *rules: Any, **more: Any) -> dict[str, Any]:
+    work = {"argv": [PYTHON, "-c", program], **more.pop("work", {})}
+    return station(key, *rules, kind="command", work=work, **more)
+
+
+def tickets() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM procrastinate_jobs")
+        return int(cursor.fetchone()[0])
+
+
+def text_of(job: Job) -> str:
+    return "".join(logs.whole(job, job.attempt))
+
+
+def done(task: Task, key: str, visit: int = 1) -> Job:
+    return Job.objects.get(task=task, station=key, visit=visit)
+
+
+def test_it_goes_straight_on_to_the_end_without_another_ticket(world: World, bench: Bench) -> None:
+    task = world.start(world.line(stations=["a", "b", "c"]))
+    before = tickets()
+    drive(bench, task)
+    assert (world.status(task), tickets()) == ("completed", before)
+    assert not Lease.objects.exists()
+
+
+def test_after_some_stations_others_get_their_turn(world: World, bench: Bench) -> None:
+    task = world.start(world.line(stations=["a", "b", "c"]))
+    before = tickets()
+    drive(bench, task, most_stations=2)
+    assert (world.at(task), world.job(task).state, tickets()) == (["c"], "queued", before + 1)
+
+
+def test_a_ticket_that_finds_nothing_ends_quietly(world: World, bench: Bench) -> None:
+    task = world.start(world.line(stations=["a"]))
+    token = Token.objects.get(task=task).pk
+    drive(bench, task)
+    events = task.events.count()
+
+    async def again() -> None:
+        async with bench.driver() as driver:
+            await driver.drive(token)
+            await driver.drive(987_654)
+
+    asyncio.run(again())
+    assert task.events.count() == events
+
+
+def test_two_drivers_on_one_token_do_the_work_once(world: World, bench: Bench, tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    program = f"open({str(mark)!r}, 'a').write('x')"
+    task = world.start(world.line(stations=[command("a", program), command("b", program)]))
+    token = Token.objects.get(task=task).pk
+
+    async def both() -> None:
+        async with bench.driver() as one, bench.driver() as two:
+            await asyncio.gather(one.drive(token), two.drive(token), one.drive(token))
+
+    asyncio.run(both())
+    assert (mark.read_text(), world.status(task)) == ("xx", "completed")
+
+
+def test_a_command_gets_its_rendered_arguments_prompt_and_environment(world: World, bench: Bench) -> None:
+    program = (
+        "import os, sys; print(sys.argv[1:], os.environ['WHO'], os.environ['GATELINE_TASK']);"
+        "print(sys.stdin.read())"
+    )
+    given = command(
+        "ask",
+        program,
+        work={
+            "argv": [PYTHON, "-c", program, "--title={{task.title}}", "{{input.count}}"],
+            "prompt": "Do it for {{task.requester}}.",
+            "env": {"WHO": "{{.who}}"},
+        },
+        output_keys=["high"],
+    )
+    inputs = [{"key": "count", "type": "number", "required": True}, {"key": "who"}]
+    version = world.line(stations=[given], inputs=inputs)
+    task = world.start(version, title="Lift; off", inputs={"count": 3, "who": "me"})
+    drive(bench, task)
+    text = text_of(done(task, "ask"))
+    assert f"['--title=Lift; off', '3'] me {task.name}" in text
+    assert f"Do it for {task.requested_by}." in text
+    assert "Expected outputs" in text
+    assert '"high": "…"' in text
+
+
+def test_the_latest_feedback_stands_under_the_original_prompt(world: World, bench: Bench) -> None:
+    again = {
+        "id": "again",
+        "when": {"always": True},
+        "to": "a",
+        "max_retries": 1,
+        "on_exhausted": {"to": "b"},
+    }
+    given = command("a", "import sys; print(sys.stdin.read())", again, work={"prompt": "Do it."})
+    task = world.start(world.line(stations=[given, "b"]))
+    Job.objects.filter(task=task).update(feedback="Mind the gap.")
+    drive(bench, task)
+    assert text_of(done(task, "a")) == "Do it.\n\nFEEDBACK FROM PREVIOUS EVALUATION:\nMind the gap.\n\n"
+    assert text_of(done(task, "a", 2)) == "Do it.\n\n"
+
+
+def test_an_undefined_variable_is_an_error_before_anything_starts(
+    world: World, bench: Bench, tmp_path: Path
+) -> None:
+    mark = tmp_path / "ran"
+    given = command("a", f"open({str(mark)!r}, 'w')", work={"env": {"X": "{{context.nothing}}"}})
+    task = world.start(world.line(stations=[given]))
+    drive(bench, task)
+    job = done(task, "a")
+    assert job.outcome["failure_type"] == "template_error"
+    assert "a: work.env.X asks for {{context.nothing}}" in job.summary
+    assert not mark.exists()
+    assert not LogChunk.objects.exists()
+    assert world.status(task) == "failed"
+
+
+@pytest.mark.parametrize(
+    ("config", "taken"),
+    [
+        ({}, False),
+        ({"labels": frozenset({"python"})}, False),
+        ({"labels": frozenset({"python", "gpu", "more"})}, True),
+        ({"labels": frozenset({"python", "gpu"}), "owners": frozenset({"someone"})}, False),
+    ],
+)
+def test_a_worker_takes_only_what_it_serves(
+    world: World, bench: Bench, config: dict[str, Any], taken: bool
+) -> None:
+    task = world.start(world.line(stations=[station("a", labels=["python", "gpu"])]))
+    before = tickets()
+    drive(bench, task, **config)
+    assert (world.status(task) == "completed") is taken
+    # The ticket of somebody else's work is put aside, for those who look for it.
+    assert tickets() == before + (not taken)
+
+
+@pytest.mark.broken
+def test_what_nobody_has_a_ticket_for_is_found_by_who_serves_it(world: World) -> None:
+    version = world.line(stations=[station("a", labels=["gpu"])])
+    lost, waiting = world.start(version), world.start(version)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM procrastinate_jobs WHERE (args->>'token_id')::bigint = %s", [world.token(lost).pk]
+        )
+    claim = leases.Claim(uuid.uuid4(), frozenset({"gpu"}))
+    assert jobs.unattended(claim, older_than=0) == ([world.job(lost).pk], 0)
+    assert jobs.unattended(claim, older_than=60) == ([], 0)
+    assert jobs.unattended(leases.Claim(uuid.uuid4()), older_than=0) == ([], 0)
+    assert world.status(waiting) == "queued"
+
+
+WRITE = "import json, os; json.dump({said}, open(os.environ['GATELINE_RESULT'], 'w'))"
+
+
+def test_artifacts_are_kept_by_their_content(world: World, bench: Bench, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    said = {
+        "artifacts": [
+            {"path": "out/report.txt", "name": "Report", "media_type": "text/plain"},
+            "link",
+            "folder-link/secret",
+            "../../escape",
+            "/etc/passwd",
+            "missing",
+        ]
+    }
+    program = (
+        "import os; os.mkdir('out'); open('out/report.txt', 'w').write('fine');"
+        f"os.symlink({str(secret)!r}, 'link'); os.symlink({str(tmp_path)!r}, 'folder-link');"
+        + WRITE.format(said=said)
+    )
+    task = world.start(world.line(stations=[command("a", program)]))
+    drive(bench, task)
+    kept = Artifact.objects.get(task=task)
+    assert (kept.name, kept.media_type, kept.blob.size) == ("Report", "text/plain", 4)
+    with storages["artifacts"].open(kept.blob.name) as file:
+        assert file.read() == b"fine"
+    named = {one["name"]: one for one in done(task, "a").outcome["artifacts"]}
+    assert named["Report"]["digest"] == kept.blob_id
+    assert all("error" in one for name, one in named.items() if name != "Report")
+    assert text_of(done(task, "a")).count("was not kept") == 5
+
+
+def test_another_worker_goes_on_from_the_snapshot(world: World, bench: Bench) -> None:
+    first = command(
+        "a", "import os; os.makedirs('x/empty'); open('x/run', 'w').write('1'); os.chmod('x/run', 0o755)"
+    )
+    second = command(
+        "b", "import os; print(open('x/run').read(), os.access('x/run', os.X_OK), os.listdir('x'))"
+    )
+    task = world.start(world.line(stations=[first, second]))
+    drive(bench, task, most_stations=1)
+    assert Snapshot.objects.get(task=task).job == done(task, "a")
+    drive(bench, task)
+    assert text_of(done(task, "b")) in ("1 True ['run', 'empty']\n", "1 True ['empty', 'run']\n")
+
+
+def test_attempts_never_share_a_folder(world: World, bench: Bench) -> None:
+    show = command("a", "import os; print(os.getcwd()); open('mine', 'w')")
+    task = world.start(world.line(stations=[show, {**show, "key": "b"}]))
+    drive(bench, task)
+    assert text_of(done(task, "a")) != text_of(done(task, "b"))
+
+
+def test_unchanged_workspaces_are_not_stored_again(world: World, bench: Bench) -> None:
+    write = command("a", "open('f', 'w').write('same')")
+    task = world.start(world.line(stations=[write, command("b", "print(open('f').read())")]))
+    drive(bench, task)
+    assert Snapshot.objects.filter(task=task).count() == 1
+    assert Blob.objects.count() == 1
+
+
+def test_secrets_are_masked_in_log_and_outcome(world: World, bench: Bench) -> None:
+    said = {"summary": "key-12345678 was used", "output": {"deep": ["key-12345678"]}}
+    program = "print('the key-12345678'); " + WRITE.format(said=said)
+    task = world.start(world.line(stations=[command("a", program)]))
+    drive(bench, task, secrets=("key-12345678",))
+    job = done(task, "a")
+    assert "12345678" not in json.dumps(job.outcome) + text_of(job)
+    assert text_of(job) == "the •••\n"
+
+
+def test_an_outcome_that_cannot_be_stored_is_reported_as_such(world: World, bench: Bench) -> None:
+    program = WRITE.format(said="{'output': 'x' * (10 * 1024 * 1024 - 20)}")
+    task = world.start(world.line(stations=[command("a", program)]))
+    drive(bench, task)
+    outcome = done(task, "a").outcome
+    assert "MiB" in outcome["output_error"]
+    assert outcome["exit_code"] == 0
+
+
+def test_a_slow_command_holds_no_database_connection(world: World, bench: Bench) -> None:
+    slow = world.start(world.line(stations=[command("a", "import time; time.sleep(600)")], key="slow"))
+    quick = world.start(world.line(stations=["a", "b"], key="quick"))
+    tokens = [world.token(slow).pk, world.token(quick).pk]
+
+    async def go() -> None:
+        async with bench.driver(engine_threads=1, concurrency=2) as driver:
+            driver.spawn(driver.drive(tokens[0]))
+            async with asyncio.timeout(20):
+                await driver.drive(tokens[1])
+            assert driver.busy == 1
+
+    asyncio.run(go())
+    assert (world.status(quick), world.status(slow)) == ("completed", "queued")
+
+
+SLEEP = (
+    "import os, sys, time; open({mark!r} + '.new', 'w').write(str(os.getpid()));"
+    "os.rename({mark!r} + '.new', {mark!r}); time.sleep(600)"
+)
+
+
+def sleeping(world: World, mark: Path) -> Task:
+    return world.start(world.line(stations=[command("a", SLEEP.format(mark=str(mark)))]))
+
+
+def test_a_planned_stop_kills_queues_again_and_counts_no_attempt(
+    world: World, bench: Bench, tmp_path: Path
+) -> None:
+    mark = tmp_path / "pid"
+    task = sleeping(world, mark)
+    token = world.token(task).pk
+
+    async def go() -> None:
+        async with bench.driver() as driver:
+            driver.spawn(driver.drive(token))
+            await eventually(mark.exists)
+            await driver.stop()
+
+    before = tickets()
+    asyncio.run(go())
+    job = world.job(task)
+    assert (job.state, job.attempt, job.lease_key, tickets()) == ("queued", 1, None, before + 1)
+    assert not alive(int(mark.read_text()))
+
+
+@pytest.mark.parametrize("how", ["swept", "cancelled"])
+def test_a_lost_lease_kills_the_work_and_reports_nothing(
+    world: World, bench: Bench, tmp_path: Path, how: str
+) -> None:
+    mark = tmp_path / "pid"
+    task = sleeping(world, mark)
+    token, operator = world.token(task).pk, world.operator
+
+    def take_away() -> None:
+        if how == "swept":
+            world.expire(task)
+            assert timers.sweep() == {"requeued": 1}
+        else:
+            engine.cancel(task.pk, actor=engine.Actor.person(operator), reason="Enough.")
+
+    async def go() -> None:
+        async with bench.driver() as driver:
+            driving = driver.spawn(driver.drive(token))
+            await eventually(mark.exists)
+            await in_thread(take_away)
+            held = await in_thread(leases.renew, driver.claim.worker)
+            driver.running.settle(held, driver.running.clock())
+            async with asyncio.timeout(20):
+                await driving
+            assert not alive(int(mark.read_text()))
+
+    asyncio.run(go())
+    job = Job.objects.get(task=task)
+    assert (job.state, job.attempt) == (("queued", 2) if how == "swept" else ("done", 1))
+    assert "job.reported" not in world.kinds(task)
+
+
+def test_a_renewal_that_began_before_the_work_takes_nothing_away(world: World, bench: Bench) -> None:
+    task = world.start(world.line(stations=[command("a", "import time; time.sleep(0.5)")]))
+    token = world.token(task).pk
+
+    async def go() -> None:
+        async with bench.driver() as driver:
+            asked_at = driver.running.clock()
+            driving = driver.spawn(driver.drive(token))
+            await eventually(lambda: driver.running.work)
+            driver.running.settle({}, asked_at)
+            await driving
+
+    asyncio.run(go())
+    assert world.status(task) == "completed"
+
+
+def test_a_lease_that_nobody_drives_is_given_back(world: World, bench: Bench) -> None:
+    task = world.start(world.line(stations=["a"]))
+
+    async def go() -> None:
+        async with bench.driver() as driver:
+            started = await driver.pools.engine.call(jobs.start_token, token, driver.claim)
+            assert started is not None
+            held = {started.orders.job_id: started.lease}
+            strays = [driver.running.settle(held, driver.running.clock()) for _ in range(4)]
+            assert strays == [[], [], [], list(held.items())]
+            await driver.pools.engine.call(jobs.give_back_stray, *strays[-1][0])
+
+    token = world.token(task).pk
+    asyncio.run(go())
+    assert (world.job(task).state, world.job(task).attempt) == ("queued", 1)
+
+
+def test_work_that_breaks_its_handler_ends_after_three_attempts(
+    world: World, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(spec: Spec, sink: Sink) -> Outcome:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setitem(handlers.HANDLERS, "noop", broken)
+    task = world.start(world.line(stations=["a"]))
+    for _ in range(3):
+        drive(bench, task)
+        assert world.job(task).state == "running"
+        world.expire(task)
+        timers.sweep()
+    job = Job.objects.get(task=task)
+    assert (job.attempt, job.outcome) == (3, {"result": "cancelled", "reason": "lease_lost"})
+
+
+def test_a_broken_drive_is_no_longer_renewed(
+    world: World, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(spec: Spec, sink: Sink) -> Outcome:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setitem(handlers.HANDLERS, "noop", broken)
+    task = world.start(world.line(stations=["a"]))
+    token, job_id = world.token(task).pk, world.job(task).pk
+
+    async def go() -> None:
+        async with bench.driver() as driver:
+            await driver.drive(token)
+            assert driver.running.abandoned == {job_id}
+            held = await in_thread(leases.renew, driver.claim.worker, 10.0, driver.running.abandoned)
+            assert held == {}
+
+    asyncio.run(go())
+
+
+def test_leases_are_renewed_by_one_statement_and_expire_unrenewed(
+    world: World, django_assert_num_queries: Any
+) -> None:
+    version = world.line(stations=["a"])
+    tasks = [world.start(version) for _ in range(3)]
+    for task in tasks:
+        world.started(task)
+    with django_assert_num_queries(1):
+        held = leases.renew(world.worker.pk, 30)
+    assert set(held) == {world.job(task).pk for task in tasks}
+    assert all(lease.expires_at > timezone.now() for lease in Lease.objects.all())
+    assert leases.expired() == []
+    world.expire(tasks[0])
+    assert [one.task_id for one in leases.expired()] == [tasks[0].pk]
+    seen = world.worker.seen_at
+    world.worker.refresh_from_db()
+    assert world.worker.seen_at > seen
