@@ -46,11 +46,18 @@ def living_in(folder: Path) -> list[int]:
     return found
 
 
+OURS = {
+    "DATABASE_URL",
+    "GATELINE_ROLE",
+    "GATELINE_HOME",
+    "DJANGO_SETTINGS_MODULE",
+    "DJANGO_ALLOW_ASYNC_UNSAFE",
+}
+
+
 def clean_environment(**more: str) -> dict[str, str]:
-    kept = {
-        name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "GATELINE_ROLE"}
-    }
-    return kept | more
+    """As a newcomer's shell: without what the tests set for themselves."""
+    return {name: value for name, value in os.environ.items() if name not in OURS} | more
 
 
 USER = """

@@ -1,0 +1,244 @@
+"""`make run` after set-up: one command, one line, nothing left behind."""
+
+from __future__ import annotations
+
+import http.client
+import http.cookiejar
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from config.embedded import layout
+from tests.fixtures.site import free_port
+from tests.ops.conftest import open_folder
+from tests.ops.processes import ROOT, clean_environment, until
+
+LINK = re.compile(r"http://127\.0\.0\.1:\d+/sign-in/[\w-]+/")
+SECONDS = 120
+
+
+class Up:
+    """`manage.py up` on a state folder of its own."""
+
+    def __init__(self, home: Path, port: int) -> None:
+        self.home, self.port = home, port
+        self.log = home.parent / f"up-{port}.log"
+        self.environment = clean_environment(GATELINE_HOME=str(home), PORT=str(port))
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "manage.py", "up", "--port", str(port)],
+                cwd=ROOT,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        until(
+            lambda: "Gateline runs at" in self.said() or self.process.poll() is not None, SECONDS, "the line"
+        )
+        assert self.process.poll() is None, self.said()
+
+    def said(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def line(self) -> str:
+        return next(line for line in self.said().splitlines() if "Gateline runs at" in line)
+
+    def health(self) -> tuple[int, dict[str, str]]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection.request("GET", "/healthz")
+        answer = connection.getresponse()
+        return answer.status, json.load(answer)
+
+    def manage(self, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "manage.py", *words],
+            cwd=ROOT,
+            env=self.environment | more,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def interrupt(self) -> None:
+        """As a terminal's Ctrl-C: to the whole group."""
+        os.killpg(self.process.pid, signal.SIGINT)
+        self.process.wait(15)
+
+
+class Visitor:
+    """A browser without scripts: cookies and forms."""
+
+    def __init__(self) -> None:
+        self.jar = http.cookiejar.CookieJar()
+        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.jar))
+
+    def get(self, address: str) -> tuple[int, str, str]:
+        return self._open(urllib.request.Request(address))
+
+    def press(self, address: str) -> tuple[int, str, str]:
+        """Posts the one form of the page at this address."""
+        page = self.get(address)[2]
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+        fields = {"csrfmiddlewaretoken": token[1]} if token else {}
+        return self._open(urllib.request.Request(address, data=urllib.parse.urlencode(fields).encode()))
+
+    def _open(self, request: urllib.request.Request) -> tuple[int, str, str]:
+        try:
+            with self.opener.open(request, timeout=20) as answer:
+                return answer.status, answer.url, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, request.full_url, error.read().decode()
+
+    def signed_in(self) -> bool:
+        return any(cookie.name == "gateline_session" for cookie in self.jar)
+
+
+@pytest.fixture(scope="module")
+def up() -> Iterator[Up]:
+    with open_folder() as folder:
+        running = Up(folder / "state", free_port())
+        yield running
+        if running.process.poll() is None:
+            running.interrupt()
+
+
+# These tests tell one story, in order, on one installation.
+pytestmark = pytest.mark.xdist_group("up")
+
+
+def test_the_first_start_prints_one_line_with_a_sign_in_link(up: Up) -> None:
+    assert up.said().count("Gateline runs at") == 1
+    assert LINK.search(up.line()) and f":{up.port}/" in up.line()
+
+
+def test_healthz_says_that_everything_works(up: Up) -> None:
+    assert up.health() == (200, {"status": "ok", "database": "ok", "worker": "ok", "channel_layer": "ok"})
+
+
+def test_looking_at_the_link_does_not_use_it_and_pressing_its_button_does_once(up: Up) -> None:
+    link = LINK.search(up.line())
+    assert link
+    scanner = Visitor()
+    assert [scanner.get(link[0])[0] for _ in range(3)] == [200, 200, 200]
+    assert not scanner.signed_in()
+    person = Visitor()
+    status, landed, _ = person.press(link[0])
+    assert status == 200 and landed.endswith("/sign-in/password/") and person.signed_in()
+    late = Visitor()
+    assert late.press(link[0])[0] == 410 and not late.signed_in()
+
+
+def test_another_link_can_be_printed_here_but_not_with_a_database_of_ones_own(up: Up) -> None:
+    printed = up.manage("sign_in_link", "--port", str(up.port))
+    assert printed.returncode == 0 and LINK.fullmatch(printed.stdout.strip())
+    assert Visitor().press(printed.stdout.strip())[1].endswith("/sign-in/password/")
+    nobody = up.manage("sign_in_link", "nobody")
+    assert nobody.returncode != 0 and "no active user" in nobody.stderr
+    foreign = up.manage("sign_in_link", DATABASE_URL=layout.url(up.home))
+    assert foreign.returncode != 0 and "DATABASE_URL" in foreign.stderr
+
+
+def test_a_link_is_refused_behind_a_proxy(up: Up) -> None:
+    link = up.manage("sign_in_link", "--port", str(up.port)).stdout.strip()
+    request = urllib.request.Request(link, headers={"X-Forwarded-For": "203.0.113.9"})
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=20)
+    assert refused.value.code == 403
+
+
+def test_a_link_is_refused_after_ten_minutes(up: Up) -> None:
+    link = up.manage("sign_in_link", "--port", str(up.port)).stdout.strip()
+    with psycopg.connect(layout.url(up.home)) as database:
+        database.execute("UPDATE pipelines_signinlink SET expires_at = now() - interval '1 second'")
+    assert Visitor().press(link)[0] == 410
+
+
+def test_the_administrator_may_do_everything_in_the_demo(up: Up) -> None:
+    with psycopg.connect(layout.url(up.home)) as database:
+        rows = database.execute(
+            "SELECT username, is_superuser, is_staff, role, execute, password LIKE '!%' FROM pipelines_user u "
+            "JOIN pipelines_membership m ON m.user_id = u.id"
+        ).fetchall()
+        lines = database.execute("SELECT count(*) FROM pipelines_lineversion").fetchone()
+    assert rows and set(rows) == {("admin", True, True, "admin", True, True)}
+    assert lines and lines[0] >= 2
+
+
+def test_a_second_start_on_the_same_port_says_so(up: Up) -> None:
+    second = up.manage("up", "--port", str(up.port))
+    assert second.returncode != 0 and f"Port {up.port} is in use" in second.stderr
+    assert "Traceback" not in second.stderr
+
+
+def test_a_killed_database_web_or_worker_comes_back(up: Up) -> None:
+    for words in ("postgres\0-D", "manage.py\0web", "manage.py\0worker"):
+        doomed = [pid for pid in _left(up) if words in Path(f"/proc/{pid}/cmdline").read_text()]
+        assert doomed, words
+        os.kill(doomed[0], signal.SIGKILL)
+        until(lambda: _healthy(up), 60, f"health after the kill of {words}")
+
+
+def _belongs(pid: int, up: Up) -> bool:
+    facts = Path(f"/proc/{pid}/environ").read_bytes() + Path(f"/proc/{pid}/cmdline").read_bytes()
+    return str(up.home).encode() in facts
+
+
+def _healthy(up: Up) -> bool:
+    try:
+        return up.health()[0] == 200
+    except (OSError, http.client.HTTPException, ValueError):
+        return False
+
+
+def test_ctrl_c_leaves_no_process_and_a_later_start_keeps_everything(up: Up) -> None:
+    up.interrupt()
+    assert not _left(up)
+    again = Up(up.home, free_port())
+    assert again.health()[0] == 200
+    assert "Loading the demo" not in again.said() and "Setting up the database" not in again.said()
+    with psycopg.connect(layout.url(up.home)) as database:
+        database.execute("UPDATE pipelines_user SET password = 'md5$x$y'")
+    again.interrupt()
+    assert not _left(up)
+
+
+def test_after_the_kill_of_the_whole_tree_the_next_start_recovers(up: Up) -> None:
+    doomed = Up(up.home, free_port())
+    assert not LINK.search(doomed.line()), "who has a password needs no link"
+    for pid in {doomed.process.pid, *_left(up)}:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+    doomed.process.wait()
+    again = Up(up.home, free_port())
+    assert again.health()[0] == 200
+    again.interrupt()
+    assert not _left(up)
+
+
+def _left(up: Up) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+            if state not in "ZX" and _belongs(int(entry.name), up):
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
