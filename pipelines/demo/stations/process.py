@@ -114,7 +114,7 @@ def capture(
 def missing(program: str) -> StationError:
     return StationError(
         f"The program {Path(program).name} is not on this worker. Install it beside the worker "
-        "(the project's own set-up does), or add its folder to STATION_PATH.",
+        "(the project's own set-up does), or add its folder to GATELINE_STATION_PATH.",
         "missing_tool",
         127,
     )
