@@ -1,7 +1,17 @@
+import { existsSync, readdirSync } from "node:fs";
+
 import { defineConfig } from "vite";
 
 import { palette } from "./static/build/palette.ts";
 import { sprite } from "./static/build/sprite.ts";
+
+const PAGES = "static/ts/pages";
+
+/** A page that needs a module of its own puts it into static/ts/pages and asks for `{% vite "pages/<name>" %}`. */
+function ownModules(): Record<string, string> {
+  const files = existsSync(PAGES) ? readdirSync(PAGES).filter((file) => file.endsWith(".ts")) : [];
+  return Object.fromEntries(files.map((file) => [`pages-${file.slice(0, -3)}`, `${PAGES}/${file}`]));
+}
 
 // One build for every page. Django finds the files by static/dist/manifest.json
 // (pipelines/templatetags/gateline.py); all addresses inside are relative, so a path prefix works.
@@ -19,10 +29,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
-      input: {
-        shell: "static/ts/shell.ts",
-        board: "static/ts/board.ts",
-      },
+      input: { shell: "static/ts/shell.ts", board: "static/ts/board.ts", ...ownModules() },
     },
   },
 });

@@ -1,25 +1,33 @@
 // The live socket (screens §3 Push, house §4 "socket gaps").
 //
-// A push is only a hint: {"task": "WI-…", "version": n} or {"resync": true}. Nothing is drawn from it;
-// the page fetches what changed over HTTP. So a lost hint costs time, never truth:
+// A push is only a hint: {"hints": [{"task": "WI-…", "version": n}, …]}, one such object alone, or
+// {"resync": true}. Nothing is drawn from it; the page fetches what changed over HTTP. So a lost hint
+// costs time, never truth:
 //   - first the socket is open (subscribed), then the snapshot is fetched (`gl:resync`);
 //   - after every reconnect the snapshot is fetched again;
-//   - while the socket does not open, the page polls every 5 s and says so.
+//   - while the socket does not open, the page polls every 5 s and says so;
+//   - closed with 4403 (signed out, or no member any more) it ends and says so.
 //
 // Pages use the events, on <body>:
 //   gl:resync         fetch everything again: hx-trigger="gl:resync from:body"
 //   gl:changed        any task changed (at most one per 100 ms): hx-trigger="gl:changed from:body"
 //   gl:task           CustomEvent, detail {task, version}: one per task and newest version
 //   gl:task-<WI-…>    the same, named: hx-trigger="gl:task-WI-app-42 from:body"
-//   gl:live-state     detail {state}: live | reconnecting | polling | offline
+//   gl:inbox          something moved: the inbox may have changed (at most every 3 s)
+//   gl:live-state     detail {state}: live | reconnecting | polling | offline | ended
 
+import { showFailure } from "./failures";
 import { duration } from "./time";
 
-export type LiveState = "connecting" | "live" | "reconnecting" | "polling" | "offline";
+export type LiveState = "connecting" | "live" | "reconnecting" | "polling" | "offline" | "ended";
 
 export interface Hint {
   task?: string;
   version?: number;
+}
+
+interface Push extends Hint {
+  hints?: Hint[];
   resync?: boolean;
 }
 
@@ -37,8 +45,10 @@ const FIRST_DELAY = 500;
 const LONGEST_DELAY = 15_000;
 const FAILURES_UNTIL_POLLING = 3;
 export const POLL_MS = 5_000;
-/** The server sends nothing while nothing happens: a socket that is really dead shows at the next try. */
 const OPEN_TIMEOUT = 8_000;
+/** A socket that was accepted and dropped at once is a failure too: only one that lasted counts as good. */
+const STABLE = 5_000;
+const NO_LONGER = 4403;
 
 export class Live {
   private socket: WebSocket | null = null;
@@ -46,6 +56,7 @@ export class Live {
   private everOpen = false;
   private retry: ReturnType<typeof setTimeout> | undefined;
   private opening: ReturnType<typeof setTimeout> | undefined;
+  private stable: ReturnType<typeof setTimeout> | undefined;
   private poll: ReturnType<typeof setInterval> | undefined;
   private stopped = false;
   private readonly seen = new Map<string, number>();
@@ -61,20 +72,31 @@ export class Live {
     this.opening = setTimeout(() => socket.close(), OPEN_TIMEOUT);
     socket.addEventListener("open", () => this.opened());
     socket.addEventListener("message", (event) => this.heard(String(event.data)));
-    socket.addEventListener("close", () => this.closed(socket));
+    socket.addEventListener("close", (event) => this.closed(socket, event.code));
   }
 
   stop(): void {
     this.stopped = true;
     clearTimeout(this.retry);
     clearTimeout(this.opening);
-    clearInterval(this.poll);
+    clearTimeout(this.stable);
+    this.stopPolling();
     this.socket?.close();
+  }
+
+  /** The browser knows that the network is gone long before the socket does. */
+  lost(): void {
+    const { socket } = this;
+    if (!socket) return;
+    socket.close();
+    this.closed(socket, 0);
   }
 
   private opened(): void {
     clearTimeout(this.opening);
-    this.failures = 0;
+    this.stable = setTimeout(() => {
+      this.failures = 0;
+    }, STABLE);
     this.everOpen = true;
     this.stopPolling();
     this.say("live");
@@ -83,9 +105,13 @@ export class Live {
   }
 
   private heard(text: string): void {
-    const hint = parse(text);
-    if (!hint) return;
-    if (hint.resync) return this.resync();
+    const push = parse(text);
+    if (!push) return;
+    if (push.resync) return this.resync();
+    for (const hint of Array.isArray(push.hints) ? push.hints : [push]) this.hinted(hint);
+  }
+
+  private hinted(hint: Hint): void {
     if (typeof hint.task !== "string" || typeof hint.version !== "number") return;
     // Hints may overtake each other: an older one than seen is no news.
     if ((this.seen.get(hint.task) ?? -1) >= hint.version) return;
@@ -98,11 +124,17 @@ export class Live {
     this.options.onResync();
   }
 
-  private closed(socket: WebSocket): void {
+  private closed(socket: WebSocket, code: number): void {
     if (this.socket !== socket) return;
     clearTimeout(this.opening);
+    clearTimeout(this.stable);
     this.socket = null;
     if (this.stopped) return;
+    if (code === NO_LONGER) {
+      this.stop();
+      this.say("ended");
+      return;
+    }
     this.failures += 1;
     if (!navigator.onLine) this.say("offline");
     else if (this.failures >= FAILURES_UNTIL_POLLING) this.say("polling");
@@ -134,10 +166,10 @@ export class Live {
   }
 }
 
-function parse(text: string): Hint | null {
+function parse(text: string): Push | null {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Hint) : null;
+    return typeof value === "object" && value !== null ? (value as Push) : null;
   } catch {
     return null;
   }
@@ -159,6 +191,9 @@ export function liveAddress(data: DOMStringMap, at: Location): string {
 }
 
 const CHANGED_MS = 100;
+const INBOX_MS = 3_000;
+/** Timers of a page in the background sleep: after so long it fetches when it comes to the front. */
+const HIDDEN_MS = 30_000;
 
 /** Connects where the page asks for it (`<body data-live-project=…>`). */
 export function startLive(): void {
@@ -166,6 +201,7 @@ export function startLive(): void {
   if (!body.dataset.liveProject) return;
   const view = new StateView();
   let waiting: ReturnType<typeof setTimeout> | undefined;
+  let inbox: ReturnType<typeof setTimeout> | undefined;
   const changed = (): void => {
     view.updated();
     // Many hints in a burst cost one request.
@@ -173,6 +209,14 @@ export function startLive(): void {
       waiting = undefined;
       send("gl:changed");
     }, CHANGED_MS);
+    inbox ??= setTimeout(() => {
+      inbox = undefined;
+      send("gl:inbox");
+    }, INBOX_MS);
+  };
+  const resync = (): void => {
+    send("gl:resync");
+    changed();
   };
   const live = new Live({
     address: liveAddress(body.dataset, location),
@@ -181,18 +225,23 @@ export function startLive(): void {
       send(`gl:task-${task}`, { task, version });
       changed();
     },
-    onResync: () => {
-      send("gl:resync");
-      changed();
-    },
+    onResync: resync,
     onState: (state) => {
       view.show(state);
+      if (state === "ended") showFailure("signed-out");
       send("gl:live-state", { state });
     },
   });
   window.addEventListener("online", () => live.wake());
+  window.addEventListener("offline", () => live.lost());
+  let hiddenAt = 0;
   document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) live.wake();
+    if (document.hidden) {
+      hiddenAt = Date.now();
+      return;
+    }
+    live.wake();
+    if (Date.now() - hiddenAt > HIDDEN_MS) resync();
   });
   window.addEventListener("pagehide", (event) => {
     if (!event.persisted) live.stop();
@@ -210,6 +259,7 @@ const WORDS: Record<LiveState, string> = {
   reconnecting: "reconnecting",
   polling: "polling",
   offline: "offline",
+  ended: "ended",
 };
 
 /** Keeps every `[data-live-state]` true: the word, and how old what is shown is. */
@@ -252,6 +302,6 @@ class StateView {
 function note(state: LiveState, age: number): string {
   const ago = age < 2 ? "now" : `${duration(age)} ago`;
   if (state === "live") return `changed ${ago}`;
-  if (state === "connecting") return "";
+  if (state === "connecting" || state === "ended") return "";
   return `last update ${ago}`;
 }

@@ -1,0 +1,194 @@
+"""The live socket's client in a real browser: hints, gaps, a blocked socket. The server's side is tested with it
+in tests/live; here the far end is scripted, so that it can misbehave on purpose."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, WebSocketRoute, expect
+
+from tests.design.conftest import Shown
+
+pytestmark = pytest.mark.browser
+Show = Callable[..., Shown]
+
+PAGE = "/_design/?frame=shell&live=team/app"
+# What the page tells itself, in order. The events do not bubble: the window hears them on their way down.
+RECORD = """
+window.heard = [];
+for (const name of ["gl:resync", "gl:changed", "gl:task", "gl:task-WI-app-1", "gl:inbox", "gl:live-state"]) {
+  window.addEventListener(name, (event) => {
+    const { detail } = event;
+    window.heard.push(detail?.task && name === "gl:task" ? `${detail.task} ${detail.version}` : detail?.state ?? name);
+  }, true);
+}
+"""
+
+
+class Far:
+    """The far end of the page's sockets: each connection that it made, with the address it asked for."""
+
+    def __init__(self) -> None:
+        self.sockets: list[WebSocketRoute] = []
+        self.greeting: str | None = None
+        self.refuse = False
+
+    def __call__(self, socket: WebSocketRoute) -> None:
+        self.sockets.append(socket)
+        if self.refuse:
+            socket.close(code=1013)
+        elif self.greeting:
+            socket.send(self.greeting)
+
+    def hint(self, *hints: tuple[str, int]) -> None:
+        self.say({"hints": [{"task": task, "version": version} for task, version in hints]})
+
+    def say(self, value: object) -> None:
+        self.sockets[-1].send(value if isinstance(value, str) else json.dumps(value))
+
+
+@pytest.fixture
+def far() -> Far:
+    return Far()
+
+
+def opened(show: Show, far: Far, **options: Any) -> Page:
+    shown = show(**options)
+    page = shown.page
+    page.add_init_script(RECORD)
+    page.clock.install()
+    page.route_web_socket("**/live/**", far)
+    page.goto(shown.base + PAGE)
+    return page
+
+
+def heard(page: Page) -> list[str]:
+    return list(page.evaluate("window.heard"))
+
+
+def until(page: Page, name: str, times: int = 1) -> None:
+    """Waits until the page has told itself `name` so many times. (The policy forbids waiting in the page.)"""
+    deadline = time.monotonic() + 10
+    while heard(page).count(name) < times:
+        assert time.monotonic() < deadline, f"{name} was never heard: {heard(page)}"
+        page.wait_for_timeout(20)
+
+
+def test_it_asks_for_its_project_and_fetches_only_once_it_is_subscribed(show: Show, far: Far) -> None:
+    page = opened(show, far)
+    expect(page.locator("[data-live-state]").first).to_have_attribute("data-state", "live")
+    assert far.sockets[0].url.endswith("/live/?project=team%2Fapp")
+    assert heard(page)[:2] == ["live", "gl:resync"]
+
+
+def test_it_tells_news_and_ignores_what_is_older(show: Show, far: Far) -> None:
+    page = opened(show, far)
+    until(page, "gl:resync")
+    far.hint(("WI-app-1", 5), ("WI-app-2", 1))
+    far.hint(("WI-app-1", 4))
+    far.hint(("WI-app-1", 5))
+    far.say({"task": "WI-app-1", "version": 6})
+    until(page, "WI-app-1 6")
+    assert [each for each in heard(page) if each.startswith("WI-")] == [
+        "WI-app-1 5",
+        "WI-app-2 1",
+        "WI-app-1 6",
+    ]
+    assert heard(page).count("gl:task-WI-app-1") == 2
+
+
+def test_many_hints_in_a_burst_cost_one_fetch(show: Show, far: Far) -> None:
+    page = opened(show, far)
+    until(page, "gl:resync")
+    page.clock.pause_at(page.evaluate("Date.now()") + 1_000)
+    before = heard(page).count("gl:changed")
+    for number in range(50):
+        far.hint((f"WI-app-{number}", 1))
+    until(page, "WI-app-49 1")
+    page.clock.run_for(200)
+    assert heard(page).count("gl:changed") == before + 1
+
+
+@pytest.mark.parametrize(
+    "nonsense", ["", "{", "[]", "null", "7", '{"task": 1}', '{"hints": [{"task": "WI-app-1"}]}']
+)
+def test_nonsense_changes_nothing(show: Show, far: Far, nonsense: str) -> None:
+    page = opened(show, far)
+    until(page, "gl:resync")
+    far.say(nonsense)
+    far.hint(("WI-app-9", 1))
+    until(page, "WI-app-9 1")
+    assert [each for each in heard(page) if each.startswith("WI-")] == ["WI-app-9 1"]
+
+
+def test_a_resync_fetches_everything_and_forgets_the_versions(show: Show, far: Far) -> None:
+    page = opened(show, far)
+    until(page, "gl:resync")
+    far.hint(("WI-app-1", 5))
+    far.say({"resync": True})
+    far.hint(("WI-app-1", 5))
+    until(page, "WI-app-1 5", 2)
+    assert heard(page).count("gl:resync") == 2
+
+
+def test_a_lost_socket_comes_back_and_fetches_what_it_missed(show: Show, far: Far) -> None:
+    page = opened(show, far)
+    until(page, "gl:resync")
+    page.clock.run_for(6_000)
+    far.sockets[0].close(code=1012)
+    until(page, "reconnecting")
+    expect(page.locator("[data-live-state]").first).to_contain_text("last update")
+    page.clock.run_for(600)
+    until(page, "gl:resync", 2)
+    expect(page.locator("[data-live-state]").first).to_have_attribute("data-state", "live")
+
+
+def test_blocked_sockets_make_it_poll_every_five_seconds_and_say_so(show: Show, far: Far) -> None:
+    far.refuse = True
+    page = opened(show, far)
+    for _ in range(8):
+        page.clock.run_for(2_000)
+        page.wait_for_timeout(20)
+    until(page, "polling")
+    expect(page.locator("[data-live-state]").first).to_have_attribute("data-state", "polling")
+    before = heard(page).count("gl:changed")
+    tried = len(far.sockets)
+    page.clock.run_for(15_500)
+    assert heard(page).count("gl:changed") - before >= 3
+    # It goes on trying, ever more rarely.
+    assert 1 <= len(far.sockets) - tried <= 4
+    far.refuse = False
+    page.clock.run_for(16_000)
+    expect(page.locator("[data-live-state]").first).to_have_attribute("data-state", "live")
+
+
+def test_a_socket_that_is_dropped_at_once_is_not_asked_again_and_again(show: Show, far: Far) -> None:
+    far.refuse = True
+    page = opened(show, far)
+    for _ in range(60):
+        page.clock.run_for(1_000)
+        page.wait_for_timeout(5)
+    assert len(far.sockets) <= 14
+
+
+def test_who_is_signed_out_is_told_and_not_reconnected(show: Show, far: Far) -> None:
+    page = opened(show, far)
+    until(page, "gl:resync")
+    far.sockets[0].close(code=4403)
+    until(page, "ended")
+    expect(page.locator("#notices")).to_contain_text("You are signed out")
+    page.clock.run_for(60_000)
+    assert len(far.sockets) == 1
+
+
+def test_a_network_that_is_gone_is_said_at_once(show: Show, far: Far) -> None:
+    page = opened(show, far)
+    until(page, "gl:resync")
+    page.context.set_offline(True)
+    until(page, "offline")
+    page.context.set_offline(False)
+    until(page, "gl:resync", 2)
