@@ -27,7 +27,8 @@ def reachable(host: str, port: int, private_hosts: Sequence[str]) -> str:
     for address in addresses:
         if not allowed(host, address, private_hosts):
             raise StationError(
-                f"The host {host} has the private address {address}. An administrator can list it in GATELINE_PRIVATE_HOSTS.",
+                f"The host {host} has the private address {address}. "
+                "An administrator can list it in GATELINE_PRIVATE_HOSTS.",
                 "refused",
             )
     return addresses[0]
