@@ -134,8 +134,9 @@ def _fault(value: Any, trail: list[str | int]) -> str:
         return _fault_in_leaf(value)
     if len(trail) >= MAX_DEPTH:
         return f"nested deeper than {MAX_DEPTH}"
-    for step, member in value.items() if is_a is dict else enumerate(value):
-        message = _fault_in_key(step) or _deeper(step, member, trail)
+    members = value.items() if is_a is dict else enumerate(value)
+    for step, member in members:
+        message = (_fault_in_key(step) if is_a is dict else "") or _deeper(step, member, trail)
         if message:
             return message
     return ""
@@ -157,6 +158,4 @@ def _fault_in_leaf(value: Any) -> str:
 
 
 def _fault_in_key(step: Any) -> str:
-    if type(step) is int:
-        return ""
     return fault_in_text(step) if type(step) is str else f"keys are text, not {type(step).__name__}"
