@@ -78,6 +78,13 @@ def until(page: Page, name: str, times: int = 1) -> None:
         page.wait_for_timeout(20)
 
 
+def pass_by(page: Page, seconds: int) -> None:
+    """The page's clock, second by second: a socket opens in real time and must not be overtaken."""
+    for _ in range(seconds):
+        page.clock.run_for(1_000)
+        page.wait_for_timeout(30)
+
+
 def test_it_asks_for_its_project_and_fetches_only_once_it_is_subscribed(show: Show, far: Far) -> None:
     page = opened(show, far)
     expect(page.locator("[data-live-state]").first).to_have_attribute("data-state", "live")
@@ -150,28 +157,24 @@ def test_a_lost_socket_comes_back_and_fetches_what_it_missed(show: Show, far: Fa
 def test_blocked_sockets_make_it_poll_every_five_seconds_and_say_so(show: Show, far: Far) -> None:
     far.refuse = True
     page = opened(show, far)
-    for _ in range(8):
-        page.clock.run_for(2_000)
-        page.wait_for_timeout(20)
+    pass_by(page, 16)
     until(page, "polling")
     expect(page.locator("[data-live-state]").first).to_have_attribute("data-state", "polling")
     before = heard(page).count("gl:changed")
     tried = len(far.sockets)
-    page.clock.run_for(15_500)
+    pass_by(page, 16)
     assert heard(page).count("gl:changed") - before >= 3
     # It goes on trying, ever more rarely.
     assert 1 <= len(far.sockets) - tried <= 4
     far.refuse = False
-    page.clock.run_for(16_000)
+    pass_by(page, 16)
     expect(page.locator("[data-live-state]").first).to_have_attribute("data-state", "live")
 
 
 def test_a_socket_that_is_dropped_at_once_is_not_asked_again_and_again(show: Show, far: Far) -> None:
     far.refuse = True
     page = opened(show, far)
-    for _ in range(60):
-        page.clock.run_for(1_000)
-        page.wait_for_timeout(5)
+    pass_by(page, 60)
     assert len(far.sockets) <= 14
 
 
