@@ -1,5 +1,6 @@
 // The entry of every page: styles and the small behaviours that HTML alone does not have.
 import "../css/main.css";
+import "./sheets";
 
 import { startCombobox } from "./combobox";
 import { startCopy } from "./copy";
@@ -15,9 +16,6 @@ import { startRail } from "./rail";
 import { startShortcuts } from "./shortcuts";
 import { startTheme } from "./theme";
 import { startTimes } from "./time";
-
-// Every file of css/pages/ is part of the sheet: a page brings its rules without touching a list.
-import.meta.glob("../css/pages/*.css", { eager: true });
 
 startFailures();
 startDialogs();
