@@ -21,8 +21,9 @@ ENGINE = Who("engine", "Gateline")
 
 def names(actors: Iterable[str]) -> dict[str, Who]:
     """One query per kind of actor, however many events there are."""
+    asked = set(actors)
     wanted: dict[str, set[str]] = {}
-    for actor in set(actors):
+    for actor in asked:
         kind, _, ident = actor.partition(":")
         wanted.setdefault(kind, set()).add(ident)
     found = {"engine": ENGINE, "engine:": ENGINE}
@@ -32,7 +33,7 @@ def names(actors: Iterable[str]) -> dict[str, Who]:
     found |= {f"machine:{token.pk}": Who("machine", token.name) for token in tokens}
     workers = Worker.objects.filter(pk__in=wanted.get("worker", ()))
     found |= {f"worker:{worker.pk}": Who("worker", worker.name) for worker in workers}
-    return {actor: found.get(actor, _unknown(actor)) for actor in actors}
+    return {actor: found.get(actor, _unknown(actor)) for actor in asked}
 
 
 def _numbers(idents: Iterable[str]) -> list[int]:
