@@ -1,0 +1,166 @@
+"""Role × action, every cell (pipelines/access.py)."""
+
+from __future__ import annotations
+
+import pytest
+import rules
+from django.contrib.auth.models import AnonymousUser
+from django.utils import timezone
+
+from pipelines import access, accounts
+from pipelines.errors import Forbidden, NotFound
+from pipelines.models import Role
+from tests.factories import World, make_member, make_project
+
+pytestmark = pytest.mark.django_db
+
+ACTIONS = ("view", "submit", "operate", "report", "design", "publish", "execute", "decide", "admin")
+# y: may · -: may not. `execute` asks for the membership's flag, which only the standing admin has.
+CELLS = """
+                 view  submit  operate  report  design  publish  execute  decide  admin
+anonymous        -     -       -        -       -       -        -        -       -
+stranger         -     -       -        -       -       -        -        -       -
+viewer           y     -       -        -       -       -        -        y       -
+operator         y     y       y        y       -       -        -        y       -
+designer         y     y       y        y       y       y        -        y       -
+reviewer         y     y       y        y       y       y        -        y       -
+admin            y     y       y        y       y       y        y        y       y
+machine          y     y       y        y       -       -        -        -       -
+"""
+
+
+def rows() -> dict[str, dict[str, bool]]:
+    head, *lines = [line.split() for line in CELLS.strip().splitlines()]
+    assert tuple(head) == ACTIONS
+    return {
+        words[0]: {action: cell == "y" for action, cell in zip(head, words[1:], strict=True)}
+        for words in lines
+    }
+
+
+def who(world: World, name: str) -> access.Who:
+    if name == "anonymous":
+        return AnonymousUser()
+    if name == "machine":
+        return world.machine("read", "submit", "report", "design")[0]
+    return getattr(world, name)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("name", rows())
+def test_each_cell_of_the_table(world: World, name: str) -> None:
+    found = {action: access.can(who(world, name), action, world.project) for action in ACTIONS}
+    assert found == rows()[name]
+
+
+def test_the_table_and_this_test_name_the_same_actions() -> None:
+    assert set(access.TABLE) == set(ACTIONS)
+    assert set(rows()) >= {role.value for role in Role}
+
+
+def test_superuser_status_gives_nothing_in_a_project(world: World) -> None:
+    world.stranger.is_superuser = True
+    world.stranger.save()
+    assert not any(access.can(world.stranger, action, world.project) for action in ACTIONS)
+
+
+def test_who_may_not_sign_in_may_nothing(world: World) -> None:
+    admin = world.admin
+    admin.is_active = False
+    admin.save()
+    assert not access.can(admin, "view", world.project)
+    assert not access.visible_projects(admin).exists()
+
+
+@pytest.mark.parametrize(
+    ("scope", "allowed"),
+    [
+        ("read", {"view"}),
+        ("submit", {"submit"}),
+        ("report", {"operate", "report"}),
+        ("decide", {"decide"}),
+        ("design", {"design", "publish", "execute"}),
+    ],
+)
+def test_a_persons_token_acts_as_them_within_its_scopes(world: World, scope: str, allowed: set[str]) -> None:
+    token, _ = world.token_of(world.admin, scope)
+    assert {action for action in ACTIONS if access.can(token, action, world.project)} == allowed
+
+
+def test_a_persons_token_gives_no_more_than_the_person_has(world: World) -> None:
+    token, _ = world.token_of(world.viewer, "read", "submit", "design", "decide", "report")
+    assert {action for action in ACTIONS if access.can(token, action, world.project)} == {"view", "decide"}
+
+
+def test_a_machine_acts_in_its_own_project_only(world: World) -> None:
+    token, _ = world.machine("read", "submit", "report", role=Role.ADMIN)
+    other = make_project("other")
+    assert not any(access.can(token, action, other) for action in ACTIONS)
+    assert list(access.visible_projects(token)) == [world.project]
+
+
+def test_a_revoked_token_may_nothing(world: World) -> None:
+    token, _ = world.token_of(world.admin)
+    accounts.revoke(token, timezone.now())
+    assert not any(access.can(token, action, world.project) for action in ACTIONS)
+    assert not access.visible_projects(token).exists()
+
+
+def test_what_one_may_not_see_is_not_found_and_what_one_may_not_do_is_forbidden(world: World) -> None:
+    with pytest.raises(NotFound):
+        access.require(world.stranger, "submit", world.project)
+    with pytest.raises(Forbidden):
+        access.require(world.viewer, "submit", world.project)
+    access.require(world.operator, "submit", world.project)
+
+
+def test_the_same_table_answers_django(world: World) -> None:
+
+    assert rules.has_perm("pipelines.may_submit", world.operator, world.project)
+    assert not rules.has_perm("pipelines.may_submit", world.viewer, world.project)
+    assert not rules.has_perm("pipelines.may_submit", world.viewer)
+
+
+# The path Owner › Project › Line › Task
+
+
+def test_everything_is_found_down_the_path_only(world: World) -> None:
+    version = world.line()
+    task = world.start(version)
+    owner, project = world.project.owner.key, world.project.key
+    assert access.get_project(world.viewer, owner, project) == world.project
+    assert access.get_line(world.viewer, owner, project, "line") == version.line
+    assert access.get_task(world.viewer, owner, project, "line", task.name) == task
+    assert access.find_task(world.viewer, owner, project, task.name) == task
+    for words in ((owner, "nowhere"), ("nobody", project)):
+        with pytest.raises(NotFound):
+            access.get_project(world.viewer, *words)
+
+
+@pytest.mark.parametrize(
+    "name", ["WI-{p}-2", "WI-{p}-01", "WI-{p}-", "WI-other-1", "{p}-1", "1", "WI-{p}-1٣", ""]
+)
+def test_a_number_that_is_none_is_not_found(world: World, name: str) -> None:
+    world.start(world.line())
+    words = (world.project.owner.key, world.project.key, "line", name.format(p=world.project.key))
+    with pytest.raises(NotFound):
+        access.get_task(world.viewer, *words)
+
+
+def test_a_task_of_another_line_or_project_is_not_found(world: World) -> None:
+    task = world.start(world.line())
+    world.line(key="another", stations=["x"])
+    owner, project = world.project.owner.key, world.project.key
+    with pytest.raises(NotFound):
+        access.get_task(world.viewer, owner, project, "another", task.name)
+    foreign = make_project("foreign", owner)
+    make_member(foreign, Role.ADMIN)
+    with pytest.raises(NotFound):
+        access.find_task(world.viewer, owner, foreign.key, task.name)
+    with pytest.raises(NotFound):
+        access.find_task(world.stranger, owner, project, task.name)
+
+
+def test_members_says_who_may_see_which_of_many_projects(world: World) -> None:
+    people = {world.viewer.pk, world.stranger.pk}
+    assert access.members(people, {world.project.pk}) == {(world.viewer.pk, world.project.pk)}
+    assert access.visible_tasks(world.stranger).count() == 0

@@ -1,0 +1,62 @@
+"""Everything is in Django's admin, and the record is read-only there."""
+
+from __future__ import annotations
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.test import Client, RequestFactory
+
+from pipelines.models import Decision, Event, GateVisit, LineVersion, Task, Vote
+from tests.factories import World, make_user, station
+
+pytestmark = pytest.mark.django_db
+
+RECORD = (LineVersion, Vote, Event, Decision, GateVisit, Task)
+
+
+@pytest.fixture
+def superuser_client() -> Client:
+    client = Client()
+    client.force_login(make_user("root", is_staff=True, is_superuser=True))
+    return client
+
+
+def test_every_model_is_registered() -> None:
+    models = set(apps.get_app_config("pipelines").get_models())
+    assert models - set(admin.site._registry) == set()
+
+
+@pytest.mark.parametrize("model", RECORD, ids=lambda model: str(model.__name__))
+def test_the_record_is_read_only(model: type, rf: RequestFactory) -> None:
+    request = rf.get("/")
+    request.user = make_user("root", is_staff=True, is_superuser=True)
+    shown = admin.site._registry[model]
+    assert not shown.has_add_permission(request)
+    assert not shown.has_change_permission(request)
+    assert not shown.has_delete_permission(request)
+    assert shown.has_view_permission(request)
+
+
+def test_every_list_and_every_row_can_be_looked_at(world: World, superuser_client: Client) -> None:
+    gate = {"key": "review", "name": "Review", "mode": "manual"}
+    behind = {"id": "on", "to": "completed", "gates": ["review"]}
+    task = world.start(world.line(stations=[station("build", behind)], gates=[gate]))
+    world.report(task)
+    world.vote(task)
+    world.machine()
+    for model in apps.get_app_config("pipelines").get_models():
+        name = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
+        assert superuser_client.get(name).status_code == 200, name
+        row = model._default_manager.first()
+        if row is not None:
+            assert superuser_client.get(f"{name}{row.pk}/change/").status_code == 200, name
+
+
+def test_no_lease_or_digest_of_a_secret_is_shown(world: World, superuser_client: Client) -> None:
+    token, _ = world.machine()
+    job = world.started(world.start(world.line()))
+    pages = [f"/admin/pipelines/apitoken/{token.pk}/change/", f"/admin/pipelines/job/{job.pk}/change/"]
+    shown = "".join(superuser_client.get(page).content.decode() for page in pages)
+    assert token.digest not in shown
+    assert str(job.lease_key) not in shown

@@ -1,0 +1,325 @@
+"""Each invariant of house §3 is broken here on purpose, around the engine and the guards, and is seen broken."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
+
+from pipelines import engine
+from pipelines.invariants import CHECKS, check
+from pipelines.models import GateVisit, Job, Lease, Task
+from tests.factories import World, make_project, station
+
+pytestmark = [pytest.mark.django_db, pytest.mark.broken]
+
+GATE = {"key": "review", "name": "Review", "mode": "manual"}
+BEHIND = {"id": "on", "to": "ship", "gates": ["review"]}
+
+
+@contextmanager
+def unguarded() -> Iterator[None]:
+    """Triggers and foreign keys look away."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("SET session_replication_role = replica")
+        yield
+        cursor.execute("SET session_replication_role = DEFAULT")
+
+
+def sql(statement: str, *values: Any) -> None:
+    with unguarded(), connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        assert cursor.rowcount != 0, "nothing was broken"
+
+
+def plain(world: World) -> Task:
+    task = world.start(world.line(stations=["build", "test", "ship"]))
+    world.report(task, {"result": "success", "output": {"a": 1}})
+    return task
+
+
+def ended(world: World) -> Task:
+    task = world.start(world.line(stations=["build"]))
+    world.report(task)
+    return task
+
+
+def reviewed(world: World, word: str = "") -> Task:
+    task = world.start(world.line(stations=[station("build", BEHIND), "ship"], gates=[GATE]))
+    world.report(task, {"result": "success", "output": {"a": 1}})
+    if word:
+        world.vote(task, word, reason="Because.")
+    return task
+
+
+def break_task(column: str, value: str) -> Callable[[World], None]:
+    def do(world: World) -> None:
+        task = plain(world)
+        sql(f"UPDATE pipelines_task SET {column} = {value} WHERE id = %s", task.pk)
+
+    return do
+
+
+def i1_unknown_status(world: World) -> None:
+    """The status is not the one that the tokens say."""
+    task = plain(world)
+    sql("UPDATE pipelines_token SET status = 'running' WHERE task_id = %s", task.pk)
+
+
+def i2_token_moved_in_silence(world: World) -> None:
+    task = plain(world)
+    sql("UPDATE pipelines_token SET station = 'ship' WHERE task_id = %s", task.pk)
+
+
+def i2_event_rewritten(world: World) -> None:
+    task = plain(world)
+    sql("UPDATE pipelines_event SET data = '{}' WHERE task_id = %s AND kind = 'token.moved'", task.pk)
+
+
+def i3_event_deleted(world: World) -> None:
+    task = plain(world)
+    sql("DELETE FROM pipelines_event WHERE task_id = %s AND kind = 'job.started'", task.pk)
+
+
+def i4_decision_without_event(world: World) -> None:
+    task = plain(world)
+    sql("UPDATE pipelines_event SET decision_id = NULL WHERE task_id = %s", task.pk)
+
+
+def i4_job_without_event(world: World) -> None:
+    task = plain(world)
+    token = world.token(task)
+    Job.objects.filter(task=task).exclude(state="done").delete()
+    Job.objects.create(
+        task=task,
+        token=token,
+        pinned=task.pinned,
+        station="test",
+        kind="noop",
+        visit=1,
+        created_at=timezone.now(),
+    )
+
+
+def i5_approved_without_votes(world: World) -> None:
+    task = reviewed(world, "approve")
+    sql("DELETE FROM pipelines_vote WHERE visit_id = %s", GateVisit.objects.get(task=task).pk)
+
+
+def i5_by_somebody_not_asked(world: World) -> None:
+    reviewed(world, "approve")
+    sql("UPDATE pipelines_vote SET entitled_as = jsonb_set(entitled_as, '{role}', '\"viewer\"')")
+
+
+def i5_by_the_requester(world: World) -> None:
+    task = reviewed(world, "approve")
+    sql("UPDATE pipelines_task SET requester_id = %s WHERE id = %s", world.reviewer.pk, task.pk)
+
+
+def i5_on_other_evidence(world: World) -> None:
+    reviewed(world, "approve")
+    sql("UPDATE pipelines_vote SET evidence_digest = 'other'")
+
+
+def i5_told_of_a_word_nobody_said(world: World) -> None:
+    task = reviewed(world, "approve")
+    sql("UPDATE pipelines_gatevisit SET gate = 'another' WHERE task_id = %s", task.pk)
+
+
+def i6_waiting_for_nobody(world: World) -> None:
+    task = reviewed(world)
+    sql("DELETE FROM pipelines_gatevisit WHERE task_id = %s", task.pk)
+
+
+def i6_about_another_version(world: World) -> None:
+    task = reviewed(world)
+    sql("UPDATE pipelines_gatevisit SET token_version = token_version + 1 WHERE task_id = %s", task.pk)
+
+
+def i7_running_without_a_job(world: World) -> None:
+    task = plain(world)
+    job = world.started(task)
+    sql("DELETE FROM pipelines_lease WHERE job_id = %s", job.pk)
+    sql("DELETE FROM pipelines_job WHERE id = %s", job.pk)
+
+
+def i7_running_without_a_lease(world: World) -> None:
+    world.started(plain(world))
+    Lease.objects.all().delete()
+
+
+def i8_open_job_after_the_end(world: World) -> None:
+    task = ended(world)
+    sql(
+        "UPDATE pipelines_job SET state = 'queued', outcome = NULL, ended_at = NULL, lease_key = NULL"
+        " WHERE task_id = %s",
+        task.pk,
+    )
+
+
+def i8_open_gate_after_the_end(world: World) -> None:
+    task = reviewed(world, "reject")
+    sql(
+        "UPDATE pipelines_gatevisit SET state = 'open', word = '', decided_at = NULL WHERE task_id = %s",
+        task.pk,
+    )
+
+
+def i9_another_outcome(world: World) -> None:
+    task = plain(world)
+    sql(
+        """UPDATE pipelines_job SET outcome = '{"result": "failure"}' WHERE task_id = %s AND state = 'done'""",
+        task.pk,
+    )
+
+
+def i9_another_answer(world: World) -> None:
+    task = plain(world)
+    sql(
+        "UPDATE pipelines_decision SET answer = jsonb_set(answer, '{to}', '[\"ship\"]') WHERE task_id = %s",
+        task.pk,
+    )
+
+
+def i9_another_situation(world: World) -> None:
+    task = plain(world)
+    changed = "jsonb_set(situation, '{outcome,result}', '\"failure\"')"
+    sql(f"UPDATE pipelines_decision SET situation = {changed} WHERE task_id = %s", task.pk)
+
+
+def i10_more_visits_than_the_cap(world: World) -> None:
+    task = plain(world)
+    sql("""UPDATE pipelines_task SET visits = '{"build": 101}' WHERE id = %s""", task.pk)
+
+
+def i10_rule_taken_too_often(world: World) -> None:
+    again = {"id": "again", "when": {"result": "failure"}, "to": "build", "max_retries": 1}
+    task = world.start(world.line(stations=[station("build", again)]))
+    sql("""UPDATE pipelines_task SET rules = '{"again": 2}' WHERE id = %s""", task.pk)
+
+
+def i11_miscounted_edges(world: World) -> None:
+    task = plain(world)
+    sql("""UPDATE pipelines_task SET edges = '{"build->ship": 1}' WHERE id = %s""", task.pk)
+
+
+def i13_line_of_another_project(world: World) -> None:
+    task = plain(world)
+    sql("UPDATE pipelines_task SET project_id = %s WHERE id = %s", make_project("foreign").pk, task.pk)
+
+
+def i13_job_of_another_tasks_token(world: World) -> None:
+    one, other = plain(world), plain(world)
+    sql(
+        "UPDATE pipelines_job SET token_id = %s WHERE task_id = %s AND state = 'done'",
+        world.token(other).pk,
+        one.pk,
+    )
+
+
+def i14_document_changed(world: World) -> None:
+    task = plain(world)
+    changed = "jsonb_set(document, '{name}', '\"Another\"')"
+    sql(f"UPDATE pipelines_lineversion SET document = {changed} WHERE id = %s", task.pinned_id)
+
+
+def i14_row_removed(world: World) -> None:
+    task = plain(world)
+    sql("DELETE FROM pipelines_versionstation WHERE version_id = %s AND key = 'test'", task.pinned_id)
+
+
+def i15_guard_removed(world: World) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("ALTER TABLE pipelines_event DISABLE TRIGGER gateline_update")
+
+
+def i17_no_ticket(world: World) -> None:
+    plain(world)
+    sql("DELETE FROM procrastinate_jobs")
+
+
+def i17_held_for_no_reason(world: World) -> None:
+    task = plain(world)
+    token = world.token(task)
+    engine.hold(token.pk, user=world.operator, token_version=token.version)
+    sql("UPDATE pipelines_token SET wait = '{}' WHERE id = %s", token.pk)
+
+
+BREAKS: tuple[tuple[str, Callable[[World], None]], ...] = (
+    ("I1", i1_unknown_status),
+    ("I1", break_task("status", "'stuck'")),
+    ("I2", i2_token_moved_in_silence),
+    ("I2", i2_event_rewritten),
+    ("I2", break_task("context", "'{}'")),
+    ("I3", i3_event_deleted),
+    ("I3", break_task("seq", "seq + 1")),
+    ("I4", i4_decision_without_event),
+    ("I4", i4_job_without_event),
+    ("I5", i5_approved_without_votes),
+    ("I5", i5_by_somebody_not_asked),
+    ("I5", i5_by_the_requester),
+    ("I5", i5_on_other_evidence),
+    ("I5", i5_told_of_a_word_nobody_said),
+    ("I6", i6_waiting_for_nobody),
+    ("I6", i6_about_another_version),
+    ("I7", i7_running_without_a_job),
+    ("I7", i7_running_without_a_lease),
+    ("I8", i8_open_job_after_the_end),
+    ("I8", i8_open_gate_after_the_end),
+    ("I9", i9_another_outcome),
+    ("I9", i9_another_answer),
+    ("I9", i9_another_situation),
+    ("I10", i10_more_visits_than_the_cap),
+    ("I10", i10_rule_taken_too_often),
+    ("I11", i11_miscounted_edges),
+    ("I11", break_task("rounds", """'{"review": 1}'""")),
+    ("I13", i13_line_of_another_project),
+    ("I13", i13_job_of_another_tasks_token),
+    ("I14", i14_document_changed),
+    ("I14", i14_row_removed),
+    ("I15", i15_guard_removed),
+    ("I17", i17_no_ticket),
+    ("I17", i17_held_for_no_reason),
+)
+
+
+@pytest.mark.parametrize(("invariant", "breaks"), BREAKS, ids=[f"{i}-{f.__name__}" for i, f in BREAKS])
+def test_it_sees_what_was_broken(world: World, invariant: str, breaks: Callable[[World], None]) -> None:
+    breaks(world)
+    assert invariant in {violation.invariant for violation in check()}
+
+
+@pytest.mark.parametrize("made", [plain, ended, reviewed], ids=lambda made: str(made.__name__))
+def test_it_sees_nothing_where_nothing_was_broken(world: World, made: Callable[[World], Task]) -> None:
+    made(world)
+    assert check() == []
+
+
+def test_every_check_is_broken_by_some_test() -> None:
+    named = {f"I{n}" for n in range(1, 18)} - {"I12", "I16"}
+    assert {invariant for invariant, _ in BREAKS} == named
+    assert len(CHECKS) == len(named)
+
+
+def test_only_the_asked_tasks_are_looked_at(world: World) -> None:
+    sound, broken = plain(world), plain(world)
+    sql("UPDATE pipelines_task SET seq = seq + 1 WHERE id = %s", broken.pk)
+    assert check([sound.pk]) == []
+    assert check([broken.pk]) != []
+
+
+def test_the_command_says_what_does_not_hold(world: World) -> None:
+    task, errors = plain(world), io.StringIO()
+    call_command("check_invariants", "--task", task.name, stdout=io.StringIO())
+    sql("UPDATE pipelines_task SET seq = seq + 1 WHERE id = %s", task.pk)
+    with pytest.raises(CommandError, match="violation"):
+        call_command("check_invariants", stderr=errors)
+    assert f"I3 task {task.pk}" in errors.getvalue()
