@@ -14,6 +14,7 @@ from pipelines import access
 from pipelines.engine import payload
 from pipelines.errors import Conflict, Forbidden, Invalid, Refused
 from pipelines.formats import native
+from pipelines.handlers import BY_PEOPLE, EXECUTING, HANDLERS
 from pipelines.models import (
     Line,
     LineVersion,
@@ -27,8 +28,7 @@ from pipelines.models.people import slug
 from pipelines.routing import line as routing
 from pipelines.routing.line import DocumentError, Problem
 
-# Kinds of work that are no code on a worker; every other kind needs the permission `execute` (house §5).
-HARMLESS = frozenset({"manual", "noop", "route"})
+BUILT = frozenset(HANDLERS) | BY_PEOPLE
 
 
 class DraftConflict(Conflict):
@@ -63,7 +63,7 @@ def check(document: Any) -> list[Problem]:
 
 def executes(line: routing.Line) -> list[str]:
     """Keys of the stations that run code on a worker."""
-    return [station.key for station in line.stations if station.kind not in HARMLESS]
+    return [station.key for station in line.stations if station.kind in EXECUTING]
 
 
 def create_line(project: Project, key: str, name: str, document: str | Mapping[str, Any], user: User) -> Line:
@@ -200,11 +200,19 @@ def _unruled(line: routing.Line) -> list[Problem]:
 
 def _unbuilt(line: routing.Line) -> list[Problem]:
     """What this version of Gateline can read but not yet run is not published, so that nothing pretends to."""
-    return [
+    joins = [
         Problem(f"stations[{i}].join", "joins are not run yet", "Remove the join.")
         for i, station in enumerate(line.stations)
         if station.join
     ]
+    kinds = [
+        Problem(
+            f"stations[{i}].work.kind", f"“{station.kind}” is not run yet", f"Use {', '.join(sorted(BUILT))}."
+        )
+        for i, station in enumerate(line.stations)
+        if station.kind not in BUILT
+    ]
+    return joins + kinds
 
 
 def _now() -> datetime:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from pipelines import versions
 from pipelines.engine.entitlement import Person, barred, counted, meets_any
-from pipelines.engine.gates import policy_of
+from pipelines.engine.gates import JUMP, policy_of
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import GateVisit, Task, Vote
 from pipelines.ports import Violation
@@ -31,7 +31,10 @@ def gates_were_passed_by_votes(task_ids: Ids) -> Iterable[Violation]:
 
 
 def _fault(task: Task, visit: GateVisit, votes: list[Vote]) -> str:
-    policy = policy_of(versions.by_id(visit.job.pinned_id), visit.gate)
+    line = versions.by_id(visit.job.pinned_id)
+    if visit.gate != JUMP and visit.gate not in line.gates_by_key:
+        return "its line has no such gate"
+    policy = policy_of(line, visit.gate)
     for vote in votes:
         person = Person.from_dict(vote.user_id, vote.entitled_as)
         if not meets_any(person, policy.who):

@@ -108,7 +108,9 @@ def _by_hand(each: Whole) -> dict[str, int]:
 
 
 # A ticket that found nothing to do is spent; the workers' sweep of unattended jobs finds the job (driver/jobs.py).
-TICKETS = "SELECT DISTINCT (args->>'token_id')::bigint FROM procrastinate_jobs WHERE task_name = 'pipelines.drive'"
+TICKETS = (
+    "SELECT DISTINCT (args->>'token_id')::bigint FROM procrastinate_jobs WHERE task_name = 'pipelines.drive'"
+)
 SWEPT_AFTER = timedelta(seconds=10)
 
 
