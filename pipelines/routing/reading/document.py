@@ -110,7 +110,7 @@ def _check_names(reader: Reader, line: Line, names: Names) -> None:
     for index, station in enumerate(line.stations):
         if station.key in ends:
             message = f"{quote(station.key)} is an end, and stations and ends share one name space"
-            reader.note(join(join("stations", index), "key"), message)
+            reader.problems.note(f"stations[{index}].key", message)
     note_twins(reader, "stations", [station.key for station in line.stations], "the station")
     note_twins(reader, "gates", [gate.key for gate in line.gates], "the gate")
     note_twins(reader, "ends", [end.key for end in line.ends], "the end")
@@ -123,7 +123,6 @@ def _check_rule_ids(reader: Reader, line: Line) -> None:
     for s, station in enumerate(line.stations):
         for r, rule in enumerate(station.rules):
             if rule.id and rule.id in seen:
-                reader.note(
-                    f"stations[{s}].rules[{r}].id", f"the id {quote(rule.id)} stands twice in the line"
-                )
+                path = f"stations[{s}].rules[{r}].id"
+                reader.problems.note(path, f"the id {quote(rule.id)} stands twice in the line")
             seen.add(rule.id)

@@ -137,9 +137,10 @@ def _requirement(reader: Reader) -> Requirement:
     kinds = [kind for kind in REQUIREMENTS if reader.has(kind)]
     if len(kinds) != 1:
         reader.problems.note(reader.path, "has to name one of role, group, user")
-    kind = kinds[0] if kinds else "role"
+        reader.known.extend(reader.given)
+        return Requirement("role", "")
+    [kind] = kinds
     name = reader.text(kind, required=True, longest=150)
-    reader.known.extend(kinds)
     count = reader.count("count", 1, least=1) or 1
     if count > (1 if kind == "user" else MAX_VOTES):
         most = "1 for a user" if kind == "user" else str(MAX_VOTES)

@@ -35,15 +35,17 @@ class Reader:
         self.problems = problems
         self.given: dict[str, Any] = value if type(value) is dict else {}
         self.known: list[str] = []
-        if type(value) is not dict:
+        self.is_object = type(value) is dict
+        if not self.is_object:
             problems.note(path, f"has to be an object, not {named(value)}")
-            self.known = list(self.given)
 
     def at(self, key: str) -> str:
         return join(self.path, key)
 
     def note(self, key: str, message: str, hint: str = "") -> None:
-        self.problems.note(self.at(key), message, hint)
+        """Of what is no object nothing more is told than that."""
+        if self.is_object:
+            self.problems.note(self.at(key), message, hint)
 
     def has(self, key: str) -> bool:
         return key in self.given
