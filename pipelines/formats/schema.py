@@ -179,9 +179,14 @@ def _rule() -> Schema:
         allow_revisit=FLAG,
         on_exhausted={"anyOf": [words(rules.EXHAUSTED), record(("to",), to=SOME_TEXT)]},
         feedback=FLAG,
-        compose=listed(record(("var",), var=SOME_TEXT, path=SOME_TEXT, strategy=words(STRATEGIES))),
+        compose=listed(_compose()),
         extra=EXTRA,
     )
+
+
+def _compose() -> Schema:
+    found = record(("var",), var=SOME_TEXT, path=SOME_TEXT, strategy=words(STRATEGIES))
+    return {**found, "anyOf": [{"required": ["path"]}, {"required": ["strategy"]}]}
 
 
 def _condition() -> Schema:
@@ -218,10 +223,7 @@ def _output() -> Schema:
         "of": words(("some", "every", "count")),
     }
     values = {"matches": TEXT, "in": {"type": "array"}, "not_in": {"type": "array"}, "type": words(TYPES)}
-    typed = [
-        {"if": {"properties": {"op": {"const": op}}}, "then": {"properties": {"value": value}}}
-        for op, value in values.items()
-    ]
+    typed = [_where("op", op, value) for op, value in values.items()]
     free = {"properties": {"op": words(("exists", "missing"))}}
     return {
         **record(("path", "op"), **members),
@@ -275,9 +277,15 @@ def _check() -> Schema:
             action=words(checks.ACTIONS),
             label=TEXT,
         ),
+        "allOf": [_where("operator", "matches", TEXT), _where("operator", "in", {"type": "array"})],
         "if": {"properties": {"operator": {"const": "exists"}}},
         "else": {"required": ["value"]},
     }
+
+
+def _where(key: str, operator: str, value: Schema) -> Schema:
+    """With this operator the value is of this kind."""
+    return {"if": {"properties": {key: {"const": operator}}}, "then": {"properties": {"value": value}}}
 
 
 def _end() -> Schema:

@@ -294,9 +294,9 @@ def test_scope_merged_reads_the_context_overlaid_key_by_key(
     policy = {"condition_scope": "merged"}
     assert holds({"output": {"path": path, **op}}, outcome, context=context, policy=policy)
     if expected is not None and path == "k":
-        assert holds({"output": {"path": path, **op}}, {"result": "success"}, context=context, policy=policy) is (
-            expected == context["k"]
-        )
+        assert holds(
+            {"output": {"path": path, **op}}, {"result": "success"}, context=context, policy=policy
+        ) is (expected == context["k"])
 
 
 def test_scope_current_does_not_see_the_context() -> None:
@@ -333,7 +333,10 @@ def test_an_earlier_rule_may_match_before_unparseable_output_matters() -> None:
 @pytest.mark.parametrize("within", ["all", "any"])
 def test_left_to_right_the_operand_before_decides_whether_the_next_is_reached(within: str) -> None:
     first = {"result": "success" if within == "all" else "failure"}
-    assert stuck({within: [first, {"output": {"path": "k", "op": "exists"}}]}, UNPARSEABLE) == "OutputDataParseError"
+    assert (
+        stuck({within: [first, {"output": {"path": "k", "op": "exists"}}]}, UNPARSEABLE)
+        == "OutputDataParseError"
+    )
 
 
 EDGE = {"edge": {"from": "a", "to": "b", "at_least": 2}}
@@ -357,7 +360,9 @@ def asked(evaluation: dict[str, Any], answer: str, **facts: Any) -> dict[str, An
     return decided(line, {"result": "success"}, **facts)
 
 
-@pytest.mark.parametrize(("evaluation", "answer"), [(AGENTIC, "yes"), (AGENTIC, "no"), (HOOK, "pass"), (HOOK, "block")])
+@pytest.mark.parametrize(
+    ("evaluation", "answer"), [(AGENTIC, "yes"), (AGENTIC, "no"), (HOOK, "pass"), (HOOK, "block")]
+)
 def test_an_evaluation_whose_answer_is_not_known_is_asked(evaluation: dict[str, Any], answer: str) -> None:
     assert asked(evaluation, answer) == {"decision": "ask", "evaluation": evaluation}
 

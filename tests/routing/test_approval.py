@@ -1,0 +1,140 @@
+"""Votes matched to requirements, exactly; bars for requester and producer."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipelines.routing.approval import Vote, Voter, entitled, satisfiable, tally
+from pipelines.routing.line import Approval, Requirement
+
+REVIEWER = Requirement("role", "reviewer")
+SECURITY = Requirement("group", "security")
+LEAD = Requirement("user", "lead")
+
+
+def voter(person: str, *, roles: str = "", groups: str = "") -> Voter:
+    return Voter(person, frozenset(roles.split()), frozenset(groups.split()))
+
+
+ANN = voter("ann", roles="reviewer")
+BEN = voter("ben", roles="reviewer", groups="security")
+EVA = voter("eva", groups="security")
+LEA = voter("lead", roles="reviewer")
+
+
+def status(requirements: list[Requirement], votes: list[str], eligible: list[Voter]) -> str:
+    return tally(requirements, [Vote(*vote.split(":")) for vote in votes], eligible).status
+
+
+def test_one_approval_of_a_reviewer_is_enough_where_one_is_asked() -> None:
+    assert status([REVIEWER], [], [ANN, BEN]) == "open"
+    assert status([REVIEWER], ["ann"], [ANN, BEN]) == "approved"
+
+
+def test_n_of_m_needs_n_people() -> None:
+    two = [Requirement("role", "reviewer", 2)]
+    assert status(two, ["ann"], [ANN, BEN]) == "open"
+    assert status(two, ["ann", "ann"], [ANN, BEN]) == "open"
+    assert status(two, ["ann", "ben"], [ANN, BEN]) == "approved"
+    assert status(two, ["ann"], [ANN]) == "unsatisfiable"
+
+
+def test_one_vote_fills_one_place() -> None:
+    assert status([REVIEWER, SECURITY], ["ben"], [ANN, BEN]) == "open"
+    assert status([REVIEWER, SECURITY], ["ben"], [BEN]) == "unsatisfiable"
+
+
+@pytest.mark.parametrize("votes", list(permutations(["ann", "ben"])))
+def test_a_vote_takes_the_place_that_leaves_the_others_theirs(votes: tuple[str, ...]) -> None:
+    assert status([REVIEWER, SECURITY], list(votes), [ANN, BEN]) == "approved"
+
+
+def test_the_tally_says_who_fills_what_and_what_is_lacking() -> None:
+    found = tally([REVIEWER, SECURITY], [Vote("ben"), Vote("ann")], [ANN, BEN, EVA])
+    assert dict(found.filled) == {"ann": 0, "ben": 1}
+    assert found.lacking == (0, 0)
+    assert tally([REVIEWER, SECURITY], [Vote("eva")], [ANN, BEN, EVA]).lacking == (1, 0)
+
+
+def test_a_named_person_is_that_person() -> None:
+    assert status([LEAD], ["ann"], [ANN, LEA]) == "open"
+    assert status([LEAD], ["lead"], [ANN, LEA]) == "approved"
+    assert status([LEAD], [], [ANN]) == "unsatisfiable"
+
+
+@pytest.mark.parametrize("word", ["reject", "send_back", "rework", "abort"])
+def test_the_first_word_other_than_approve_decides(word: str) -> None:
+    found = tally([Requirement("role", "reviewer", 2)], [Vote("ann"), Vote("ben", word)], [ANN, BEN])
+    assert (found.status, found.word, found.by) == ("rejected", word, "ben")
+
+
+def test_words_after_the_decision_change_nothing() -> None:
+    assert status([REVIEWER], ["ann", "ben:reject"], [ANN, BEN]) == "approved"
+    assert status([REVIEWER], ["ben:reject", "ann"], [ANN, BEN]) == "rejected"
+
+
+def test_votes_of_people_who_are_not_entitled_do_not_count() -> None:
+    assert status([REVIEWER], ["zoe", "zoe:reject", "eva:reject"], [ANN, EVA]) == "open"
+
+
+BARS = [
+    ({}, {"ann", "eva"}),
+    ({"requester_may": True}, {"ann", "ben", "eva"}),
+    ({"producer_may": True}, {"ann", "lead", "eva"}),
+    ({"requester_may": True, "producer_may": True}, {"ann", "ben", "lead", "eva"}),
+]
+
+
+@pytest.mark.parametrize(("may", "people"), BARS)
+def test_e30_requester_and_producer_are_barred_unless_the_gate_says_so(
+    may: dict[str, bool], people: set[str]
+) -> None:
+    approval = Approval(who=(REVIEWER, SECURITY), **may)
+    nobody = voter("nob", roles="viewer")
+    found = entitled(approval, [ANN, BEN, EVA, LEA, nobody], "ben", ["lead"])
+    assert {each.person for each in found} == people
+
+
+def test_who_is_requester_and_producer_needs_both_permissions() -> None:
+    approval = Approval(requester_may=True)
+    assert entitled(approval, [ANN], "ann", ["ann"]) == ()
+
+
+needs = st.lists(
+    st.builds(
+        Requirement,
+        st.sampled_from(["role", "group"]),
+        st.sampled_from(["x", "y"]),
+        st.integers(1, 2),
+    ),
+    min_size=1,
+    max_size=3,
+)
+sets = st.frozensets(st.sampled_from(["x", "y"]))
+crowds = st.lists(st.tuples(sets, sets), max_size=5)
+
+
+@given(needs, crowds)
+@settings(max_examples=100, deadline=None)
+def test_the_matching_is_exact(
+    requirements: list[Requirement], crowd: list[tuple[frozenset[str], frozenset[str]]]
+) -> None:
+    voters = [Voter(f"p{i}", roles, groups) for i, (roles, groups) in enumerate(crowd)]
+    votes = [Vote(each.person) for each in voters]
+    assert (tally(requirements, votes, voters).status == "approved") is _by_trying(requirements, voters)
+    assert satisfiable(requirements, voters) is _by_trying(requirements, voters)
+
+
+def _by_trying(requirements: list[Requirement], voters: list[Voter]) -> bool:
+    """Every assignment of people to places."""
+    places = [need for need in requirements for _ in range(need.count)]
+
+    def fits(each: Voter, need: Requirement) -> bool:
+        return need.name in (each.roles if need.kind == "role" else each.groups)
+
+    chosen = permutations(voters, len(places))
+    return any(all(map(fits, people, places)) for people in chosen)
