@@ -96,6 +96,8 @@ def bubblewrap(isolation: Isolation, attempt: Path, cwd: Path) -> list[str]:
     for folder in SYSTEM:
         argv += system(Path(folder))
     argv += [part for name in ETC for part in ("--ro-bind-try", name, name)]
+    # Before the listed places: some of them may lie in /tmp.
+    argv += ["--bind", str(attempt / "tmp"), "/tmp"]
     for place in shallow_first(isolation.places.readable):
         argv += ["--ro-bind-try", str(place), str(place)]
     for place in isolation.places.hidden:
@@ -103,8 +105,7 @@ def bubblewrap(isolation: Isolation, attempt: Path, cwd: Path) -> list[str]:
             argv += ["--tmpfs", str(place)]
         elif place.exists() and within(place, isolation.places.readable):
             argv += ["--ro-bind", "/dev/null", str(place)]
-    argv += ["--bind", str(attempt / "tmp"), "/tmp", "--bind", str(attempt), str(attempt)]
-    return [*argv, "--chdir", str(cwd), "--"]
+    return [*argv, "--bind", str(attempt), str(attempt), "--chdir", str(cwd), "--"]
 
 
 def system(place: Path) -> list[str]:

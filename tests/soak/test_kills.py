@@ -1,0 +1,27 @@
+"""Issue 3 §7.3 as a test: minutes long, `make soak`. tests/work/test_kills.py is the short version of every run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.soak.fleet import ROOT
+
+
+def kills(*words: str, seconds: float) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.soak.kills", *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.soak
+def test_everything_ends_whatever_is_killed() -> None:
+    print(kills("--tasks", "200", "--kills", "50", "--postgres", "10", "--restarts", "20", seconds=3600))

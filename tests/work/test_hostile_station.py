@@ -1,0 +1,102 @@
+"""Issue 3 §7.6 on the whole product: a worker process runs a hostile station, beside a web process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from pipelines import isolation, logs
+from pipelines.models import GateVisit, Job, Vote, Worker
+from tests.factories import World, document, station
+from tests.fixtures.site import Site, environment, manage, stop
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.moves]
+HOSTILE = Path(__file__).with_name("hostile.py")
+
+
+def until(check: Any, seconds: float, log: Path) -> Any:
+    deadline = time.monotonic() + seconds
+    while not (found := check()):
+        assert time.monotonic() < deadline, log.read_text()[-3000:]
+        time.sleep(0.05)
+    return found
+
+
+@pytest.fixture
+def isolated_worker(site: Site, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    roots = str(HOSTILE.parents[2])
+    env = environment(GATELINE_ISOLATION="auto", GATELINE_REPOSITORY_ROOTS=roots)
+    process = manage("worker", log=tmp_path / "worker.log", env=env)
+    yield process
+    stop(process)
+
+
+@pytest.mark.isolation
+def test_a_station_cannot_steal_or_approve_its_own_gate(
+    world: World, site: Site, isolated_worker: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    log = tmp_path / "worker.log"
+    running = until(lambda: Worker.objects.filter(pid=isolated_worker.pid).first(), 60, log)
+    if running.isolation == "none":
+        pytest.skip("neither bubblewrap nor Landlock works on this machine")
+    data = Path(settings.DATA_DIR)
+    neighbour = Path(settings.WORKSPACES_DIR) / "another-worker" / "7" / "7.1" / "workspace"
+    for folder in (data / "mail", data / "artifacts", neighbour):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "canary").write_text("gateline")
+    project = world.project
+    gate = (
+        f"{site.url}/api/owners/{project.owner.key}/projects/{project.key}"
+        f"/stages/hostile/tasks/WI-{project.key}-1/gates/sign-off"
+    )
+    what: dict[str, Any] = {
+        "read": {"password": str(data / "postgres-password"), "secret-key": str(data / "secret-key")},
+        "list": {
+            "mail": str(data / "mail"),
+            "neighbour": str(neighbour),
+            "artifacts": str(data / "artifacts"),
+        },
+        "write": {"manage": str(Path(settings.BASE_DIR) / "manage.py.forged")},
+        "find": {"root": str(data), "needle": "gateline"},
+        "needle": "DATABASE_URL=",
+        "link": str(data / "postgres-password"),
+        "pid": isolated_worker.pid,
+        "kill": "manage.py\x00worker",
+        "approve": {"own-gate": gate},
+    }
+    host = str(connection.settings_dict["HOST"])
+    if host.startswith("/") and running.isolation == "bubblewrap":
+        what["connect"] = {"database": f"{host}/.s.PGSQL.{connection.settings_dict['PORT'] or 5432}"}
+    rule = {"id": "on", "when": {"always": True}, "to": "ship", "gates": ["sign-off"]}
+    work = {"argv": ["python", "-I", str(HOSTILE), json.dumps(what)]}
+    stations = [station("attack", rule, kind="command", work=work), "ship"]
+    version = world.line(document(stations, "hostile", gates=[{"key": "sign-off", "name": "Sign-off"}]))
+    task = world.start(version)
+    until(lambda: world.status(task) == "awaiting_review", 60, log)
+    job = Job.objects.get(task=task, station="attack")
+    results = json.loads("".join(logs.whole(job, 1)))
+    assert {name for name, why in results.items() if why is None} == set(), results
+    assert "401" in results["own-gate"] or "404" in results["own-gate"], results
+    assert isolated_worker.poll() is None
+    assert (GateVisit.objects.get(task=task).state, Vote.objects.count()) == ("open", 0)
+
+
+def test_pages_are_told_when_nothing_isolates(world: World, site: Site, tmp_path: Path) -> None:
+    assert isolation.state().forgeable  # the worker of `world` isolates nothing
+    Worker.objects.update(isolation="landlock")
+    assert not isolation.state().forgeable
+    process = manage("worker", log=tmp_path / "open.log", env=environment(GATELINE_ISOLATION="none"))
+    try:
+        until(lambda: isolation.state().forgeable, 60, tmp_path / "open.log")
+        assert [worker.isolation for worker in isolation.state().open_workers] == ["none"]
+    finally:
+        stop(process)
+    until(lambda: not isolation.state().forgeable, 20, tmp_path / "open.log")

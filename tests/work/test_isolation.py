@@ -1,0 +1,241 @@
+"""What stands between a station and the rest of the machine, tried by a station that is hostile: with real processes
+behind each isolation that this machine has."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.handlers import command, landlock
+from pipelines.handlers.base import Attempt, Limits, Spec
+from pipelines.handlers.isolation import CannotIsolate, Isolation, Places, cut, places
+from pipelines.handlers.isolation_choice import choose
+from tests.work.conftest import PYTHON, Collected, alive
+
+HOSTILE = Path(__file__).with_name("hostile.py")
+SECRET = "hidden-1d9a7c"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data folder as the product has it, with everything that a station must not see."""
+    data = tmp_path / "project" / ".gateline"
+    for folder in ("workspaces/other/1/1.1/workspace", "mail", "artifacts", "postgres/run"):
+        (data / folder).mkdir(parents=True)
+    for name in (
+        "secret-key",
+        "postgres-password",
+        "mail/gate.eml",
+        "workspaces/other/1/1.1/workspace/notes",
+    ):
+        (data / name).write_text(SECRET)
+    (tmp_path / "project" / "code.py").write_text("print('public')")
+    return data
+
+
+@pytest.fixture
+def listening(data: Path) -> Iterator[Path]:
+    """Where the database's socket would be; a short name, for sockets have short names."""
+    path = data / "postgres" / "run" / ".s"
+    here = os.open(path.parent, os.O_RDONLY)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"/proc/self/fd/{here}/.s")
+        server.listen()
+        yield Path(f"/proc/{os.getpid()}/fd/{here}/.s") if len(str(path)) > 100 else path
+    os.close(here)
+
+
+@pytest.fixture
+def worker() -> Iterator[subprocess.Popen[bytes]]:
+    """A process outside that knows a secret."""
+    program = "import time; 'standing-in-for-a-worker'; time.sleep(600)"
+    process = subprocess.Popen([PYTHON, "-I", "-c", program], env={"DATABASE_URL": SECRET})
+    yield process
+    process.kill()
+    process.wait()
+
+
+@pytest.fixture
+def around(data: Path) -> Places:
+    project = data.parent
+    return places([Path(sys.prefix), Path(sys.base_prefix), project, HOSTILE.parent], [data], Path.home())
+
+
+@pytest.fixture
+def inside(data: Path) -> Attempt:
+    found = Attempt(data / "workspaces" / "mine" / "2" / "2.1")
+    for folder in (found.workspace, found.temporary, found.result.parent):
+        folder.mkdir(parents=True)
+    return found
+
+
+async def in_force(name: str, around: Places, data: Path) -> Isolation:
+    try:
+        return (await choose(name, around, data / "workspaces", None)).isolation
+    except CannotIsolate as error:
+        pytest.skip(f"{name} does not work on this machine: {error}")
+
+
+def spec(isolation: Isolation, inside: Attempt, *argv: str) -> Spec:
+    return Spec(
+        kind="command",
+        attempt=inside,
+        argv=argv,
+        env={
+            "PATH": os.defpath,
+            "HOME": str(inside.workspace),
+            "LANG": "C.UTF-8",
+            "TMPDIR": str(inside.temporary),
+        },
+        limits=Limits(total=60, grace=1),
+        isolation=isolation,
+    )
+
+
+ALL = ("bubblewrap", "landlock")
+
+
+@pytest.mark.isolation
+@pytest.mark.parametrize("name", ALL)
+async def test_a_hostile_station_is_refused(
+    name: str,
+    around: Places,
+    data: Path,
+    inside: Attempt,
+    listening: Path,
+    worker: subprocess.Popen[bytes],
+    sink: Collected,
+) -> None:
+    isolation = await in_force(name, around, data)
+    what: dict[str, Any] = {
+        "read": {
+            "key": str(data / "secret-key"),
+            "password": str(data / "postgres-password"),
+            "mail": str(data / "mail" / "gate.eml"),
+            "neighbour": str(data / "workspaces/other/1/1.1/workspace/notes"),
+            "shadow": "/etc/shadow",
+        },
+        "list": {"workspaces": str(data / "workspaces" / "other"), "data": str(data / "mail")},
+        "write": {
+            "code": str(data.parent / "code.py"),
+            "program": str(Path(sys.prefix) / "bin" / "forged"),
+            "tmp": "/var/tmp/forged",
+        },
+        "find": {"root": str(data), "needle": SECRET},
+        "needle": SECRET,
+        "link": str(data / "secret-key"),
+        "pid": worker.pid,
+        "kill": "standing-in-for-a-worker",
+    }
+    if name == "bubblewrap":
+        what["connect"] = {"socket": str(data / "postgres" / "run" / ".s")}
+    await command.run(spec(isolation, inside, PYTHON, "-I", str(HOSTILE), json.dumps(what)), sink)
+    results = json.loads(sink.out)
+    assert {key for key, why in results.items() if why is None} == set(), sink.err
+    assert set(results) >= {"key", "password", "mail", "neighbour", "environment", "kill", "ptrace", "link"}
+    assert (data.parent / "code.py").read_text() == "print('public')"
+    assert alive(worker.pid)
+
+
+async def test_the_same_station_gets_everything_where_nothing_isolates(
+    around: Places, data: Path, inside: Attempt, worker: subprocess.Popen[bytes], sink: Collected
+) -> None:
+    what = {
+        "read": {"key": str(data / "secret-key"), "mail": str(data / "mail" / "gate.eml")},
+        "list": {"workspaces": str(data / "workspaces" / "other")},
+        "find": {"root": str(data), "needle": SECRET},
+        "needle": SECRET,
+        "link": str(data / "secret-key"),
+        "kill": "standing-in-for-a-worker",
+    }
+    argv = (PYTHON, "-I", str(HOSTILE), json.dumps(what))
+    await command.run(spec(Isolation("none", around), inside, *argv), sink)
+    assert json.loads(sink.out) == dict.fromkeys(
+        [*what["read"], "workspaces", "find", "environment", "link", "kill"]
+    )
+    assert not alive(worker.pid)
+
+
+@pytest.mark.isolation
+@pytest.mark.parametrize("name", ALL)
+async def test_an_honest_station_can_do_its_work(
+    name: str, around: Places, data: Path, inside: Attempt, sink: Collected
+) -> None:
+    isolation = await in_force(name, around, data)
+    program = (
+        "import os, socket, ssl, subprocess, sys, tempfile\n"
+        f"print(open({str(data.parent / 'code.py')!r}).read())\n"
+        "open('kept', 'w').write('x')\n"
+        "with tempfile.NamedTemporaryFile() as file: file.write(b'x')\n"
+        "print(subprocess.run([sys.executable, '-c', 'print(6 * 7)'], capture_output=True, text=True).stdout)\n"
+        "server = socket.create_server(('127.0.0.1', 0))\n"
+        "socket.create_connection(server.getsockname()).close()\n"
+        "print(sum(ssl.create_default_context().cert_store_stats().values()) >= 0, os.getcwd())\n"
+    )
+    outcome = await command.run(spec(isolation, inside, PYTHON, "-I", "-c", program), sink)
+    assert outcome["exit_code"] == 0, sink.err
+    assert sink.out.decode().split() == ["print('public')", "42", "True", str(inside.workspace)]
+    assert (inside.workspace / "kept").read_text() == "x"
+
+
+@pytest.mark.isolation
+@pytest.mark.parametrize("name", ALL)
+async def test_a_station_behind_isolation_is_stopped_gently_and_then_killed(
+    name: str, around: Places, data: Path, inside: Attempt, sink: Collected
+) -> None:
+    isolation = await in_force(name, around, data)
+    gentle = (
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: (print('bye', flush=True), sys.exit(4)))\n"
+        "print('ready', flush=True)\ntime.sleep(600)"
+    )
+    made = spec(isolation, inside, PYTHON, "-I", "-c", gentle)
+    outcome = await command.run(replace(made, limits=Limits(total=1.5, grace=20)), sink)
+    assert (outcome["reason"], outcome["exit_code"]) == ("max_timeout", 4)
+    assert sink.out.decode().split() == ["ready", "bye"]
+
+
+@pytest.mark.isolation
+@pytest.mark.parametrize("name", ALL)
+async def test_the_exit_code_comes_through(
+    name: str, around: Places, data: Path, inside: Attempt, sink: Collected
+) -> None:
+    isolation = await in_force(name, around, data)
+    outcome = await command.run(spec(isolation, inside, PYTHON, "-I", "-c", "raise SystemExit(9)"), sink)
+    assert outcome["exit_code"] == 9
+
+
+async def test_without_isolation_everything_is_told_to_be_open(around: Places, data: Path) -> None:
+    found = await choose("none", around, data / "workspaces", None)
+    assert found.name == "none"
+    assert {"secret", "environment", "neighbour"} <= found.open
+
+
+async def test_a_prefix_that_does_not_isolate_is_refused(around: Places, data: Path) -> None:
+    with pytest.raises(CannotIsolate, match="leaves open"):
+        await choose(["env"], around, data / "workspaces", None)
+
+
+async def test_a_prefix_that_cannot_be_started_is_refused(around: Places, data: Path) -> None:
+    with pytest.raises(CannotIsolate):
+        await choose(["no-such-program"], around, data / "workspaces", None)
+
+
+def test_what_is_hidden_is_cut_out_of_what_is_readable(tmp_path: Path) -> None:
+    for name in ("a/x/secret", "a/y", "b"):
+        (tmp_path / name).mkdir(parents=True)
+    found = cut(tmp_path, [tmp_path / "a" / "x" / "secret"])
+    assert found == [tmp_path / "a" / "y", tmp_path / "b"]
+
+
+def test_a_machine_without_landlock_says_so() -> None:
+    assert landlock.abi() >= 0

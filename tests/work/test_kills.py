@@ -1,0 +1,27 @@
+"""A few tasks, a few kills: the short version of tests/soak."""
+
+from __future__ import annotations
+
+import json
+
+from tests.soak.test_kills import kills
+
+
+def test_tasks_end_although_their_workers_are_killed() -> None:
+    words = (
+        "--tasks",
+        "10",
+        "--kills",
+        "3",
+        "--postgres",
+        "1",
+        "--restarts",
+        "2",
+        "--workers",
+        "2",
+        "--every",
+        "1.5",
+    )
+    parts = [json.loads(line) for line in kills(*words, seconds=300).splitlines()]
+    assert [part["part"] for part in parts] == ["killed", "postgres killed", "planned restarts"]
+    assert all(part["violations of invariants"] == part["orphaned processes"] == 0 for part in parts)
