@@ -14,7 +14,7 @@ from pipelines import versions
 from pipelines.models import ENDED, GateVisit, Job, Line, Status, Task, Token, Vote, Word
 from pipelines.queries import log, medians
 from pipelines.queries.actors import actor_of
-from pipelines.queries.words import Sentence, gate_name, waiting
+from pipelines.queries.words import Sentence, gate_name, target_name, waiting
 from pipelines.routing.line import Line as Parsed
 from pipelines.routing.line import Station
 
@@ -66,6 +66,11 @@ class Card:
     due: datetime | None = None
     late: bool = False
     branches: tuple[int, int] | None = None  # alive, all
+    elapsed: float = 0  # seconds since `since`
+
+    @property
+    def manual(self) -> bool:
+        return self.job is not None and self.job.kind == "manual" and self.status == Status.RUNNING
 
     @property
     def key(self) -> str:
@@ -92,15 +97,24 @@ class Column:
         return self.count - len(self.cards)
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """`word`: the label of its end."""
+
+    task: Task
+    word: str
+
+
 @dataclass(slots=True)
 class Board:
     columns: list[Column]
     counts: dict[str, int]
     median: float | None
-    ended: list[Task]
+    ended: list[Ended]
     ended_count: int
     version: int
     filtered: bool
+    shown: int
 
     @property
     def empty(self) -> bool:
@@ -122,10 +136,11 @@ def board(line: Line, filters: Filters, now: datetime, user_id: int | None = Non
         columns,
         counts,
         medians.of_line(line.pk),
-        list(ended[:ENDED_SHOWN]),
+        [Ended(task, target_name(versions.by_id(task.pinned_id), task.end)) for task in ended[:ENDED_SHOWN]],
         ended.count(),
         sum(card.task.seq for card in cards),
         bool(filters.q or filters.show or filters.requester),
+        len(shown),
     )
 
 
@@ -190,10 +205,11 @@ def _card(
     card.run = job.visit if job else 1
     card.attempt = job.attempt if job else 1
     card.actor_kind, card.actor = actor_of(station)
-    card.sentence = waiting(token, parsed)
+    card.sentence = waiting(token, parsed, job.summary if job else "")
     card.branches = branches.get(token.parent_id or 0)
     if visits:
         _at_gate(card, visits, parsed)
+    card.elapsed = (now - card.since).total_seconds()
     card.late = _late(card, now)
     return card
 
@@ -222,8 +238,7 @@ def _late(card: Card, now: datetime) -> bool:
         return now > card.due
     if card.task.due_at and now > card.task.due_at:
         return True
-    running = card.status == Status.RUNNING and card.expected
-    return bool(running and (now - card.since).total_seconds() > (card.expected or 0))
+    return bool(card.status == Status.RUNNING and card.expected and card.elapsed > card.expected)
 
 
 def _counts(cards: Sequence[Card]) -> dict[str, int]:

@@ -11,10 +11,12 @@ from pipelines.routing import algebra as c
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """`name` as in the trace: `result`, `output $.high`, `edge a->b`, …; "" for one that looks at nothing."""
+    """`operand` and `path` as in what a trace saw: `result`, `output` at `$.high`, `edge` at `a->b`, …; "" for one that
+    looks at nothing."""
 
     words: str
-    name: str
+    operand: str
+    path: str = ""
 
 
 OPERATORS = {
@@ -70,11 +72,11 @@ def _leaf(condition: c.Condition, prefix: str) -> Leaf:
         case c.OutputTest(path=path, op=op, value=value, of=of):
             counted = {"count": _("count of "), "every": _("every ")}.get(of, "")
             short = path.text.removeprefix("$.")
-            return Leaf(f"{prefix}{counted}{short} {_operator(op, value)}", f"output {path.text}")
+            return Leaf(f"{prefix}{counted}{short} {_operator(op, value)}", "output", path.text)
         case c.EdgeTaken(source=source, target=target, at_least=least):
             words = {"source": source, "target": target, "least": least}
             text = _("%(source)s → %(target)s was taken %(least)s times or more") % words
-            return Leaf(prefix + text, f"edge {source}->{target}")
+            return Leaf(prefix + text, "edge", f"{source}->{target}")
         case c.Answered(evaluation=evaluation, answer=answer):
             text = _("%(kind)s answers %(answer)s") % {"kind": evaluation.kind, "answer": answer}
             return Leaf(prefix + text, evaluation.kind)

@@ -49,6 +49,7 @@ def history(task: Task, events: Sequence[Event], now: datetime) -> list[Item]:
     line = versions.by_id(task.pinned_id)
     who = people.names(event.actor for event in events)
     items = [item for event in events if (item := _item(task, line, event, who[event.actor]))]
+    _ask_for_gates(line, items, events)
     _durations(items, events, task.ended_at or now, ended=task.ended_at is not None)
     return items[::-1]
 
@@ -179,6 +180,22 @@ def _dot(event: Event, text: str, state: str = "") -> Item:
 
 def _with(text: str, remark: object) -> str:
     return f"{text}: {remark}" if remark else text
+
+
+def _ask_for_gates(line: Line, items: list[Item], events: Sequence[Event]) -> None:
+    """A gate's opening follows from the wait before it: that names the decision and the rule."""
+    waits: dict[int | None, Event] = {}
+    asked: dict[int, Event] = {}
+    for event in events:
+        if event.kind == "token.waits":
+            waits[event.token_id] = event
+        elif event.kind == "gate.opened" and event.token_id in waits:
+            asked[event.seq] = waits[event.token_id]
+    for item in items:
+        wait = asked.get(item.seq)
+        if wait:
+            item.decision = str(wait.decision_id or "")
+            item.number, item.label = _rule(line, wait.source, (wait.data.get("wait") or {}).get("rule"))
 
 
 def _durations(items: list[Item], events: Sequence[Event], until: datetime, ended: bool) -> None:

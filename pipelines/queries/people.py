@@ -21,6 +21,7 @@ ENGINE = Who("engine", "Gateline")
 
 def names(actors: Iterable[str]) -> dict[str, Who]:
     """One query per kind of actor, however many events there are."""
+    actors = set(actors)
     asked = set(actors)
     wanted: dict[str, set[str]] = {}
     for actor in asked:

@@ -5,13 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from typing import Any
+
+from django.utils.translation import gettext as _
 
 from pipelines import versions
-from pipelines.models import ENDED, Artifact, Decision, Event, GateVisit, Job, Status, Task, Token
+from pipelines.models import ENDED, Artifact, Decision, Event, GateVisit, Job, Status, Task, Token, Vote, Word
 from pipelines.queries import why as whys
 from pipelines.queries.history import Item, history
-from pipelines.queries.words import Sentence, waiting
+from pipelines.queries.words import Sentence, gate_name, station_name, target_name, waiting
 from pipelines.routing.line import Line as Parsed
+
+ANSWERS = {"agentic": ("yes", "no"), "hook": ("pass", "block")}
+SHOWN_INPUT = 80
 
 
 @dataclass
@@ -19,6 +25,7 @@ class Position:
     """A living token with what it waits for."""
 
     token: Token
+    station: str
     sentence: Sentence | None
     job: Job | None
     visits: list[GateVisit]
@@ -27,9 +34,19 @@ class Position:
     def manual(self) -> bool:
         return self.job is not None and self.job.kind == "manual" and self.job.state == Job.State.RUNNING
 
+    @property
+    def retryable(self) -> bool:
+        return self.token.status in (Status.STUCK, Status.BLOCKED, Status.HELD) and not self.manual
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The two words of which one answers an evaluation; none where any text answers."""
+        evaluation = self.token.wait.get("evaluation") or {}
+        return next((words for kind, words in ANSWERS.items() if kind in evaluation), ())
+
 
 class TaskView:
-    """Reads lazily: a fragment asks only for its part."""
+    """Reads lazily: a fragment asks only for its part. `now` is what durations end at."""
 
     def __init__(self, task: Task, now: datetime) -> None:
         self.task, self.now = task, now
@@ -51,6 +68,10 @@ class TaskView:
     def events(self) -> list[Event]:
         return list(Event.objects.filter(task=self.task).order_by("seq"))
 
+    @property
+    def events_newest(self) -> list[Event]:
+        return self.events[::-1]
+
     @cached_property
     def history(self) -> list[Item]:
         return history(self.task, self.events, self.now)
@@ -71,7 +92,8 @@ class TaskView:
         return [
             Position(
                 token,
-                waiting(token, self.line),
+                station_name(self.line, token.station),
+                waiting(token, self.line, last[token.pk].summary if token.pk in last else ""),
                 last.get(token.pk),
                 [visit for visit in self.open_visits if visit.token_id == token.pk],
             )
@@ -79,16 +101,49 @@ class TaskView:
             if token.status not in ENDED and not token.forked
         ]
 
+    @cached_property
+    def waits_for(self) -> str:
+        """`Human review: 0 of 1 votes` of every open gate."""
+        return ", ".join(self._votes(visit) for visit in self.open_visits)
+
+    def _votes(self, visit: GateVisit) -> str:
+        gate = self.line.gates_by_key.get(visit.gate)
+        words = {
+            "gate": gate_name(self.line, visit.gate),
+            "n": Vote.objects.filter(visit=visit, word=Word.APPROVE).count(),
+            "m": sum(who.count for who in gate.approval.who) if gate else 1,
+        }
+        return _("%(gate)s, %(n)s of %(m)s votes") % words
+
+    @property
+    def inputs(self) -> list[tuple[str, str]]:
+        """What was filled in, shortened for the facts."""
+        labels = {each.key: each.label or each.key for each in self.line.inputs}
+        filled = [(labels.get(key, key), _short(value)) for key, value in self.task.inputs.items()]
+        return [(label, value) for label, value in filled if value]
+
+    @property
+    def end_word(self) -> str:
+        return target_name(self.line, self.task.end) if self.task.end else ""
+
+    @property
+    def tabs(self) -> list[tuple[str, str, int | None]]:
+        outputs = sum(job.outcome is not None for job in self.jobs)
+        return [
+            ("log", _("Log"), None),
+            ("outputs", _("Outputs"), outputs),
+            ("artifacts", _("Artifacts"), len(self.artifacts)),
+            ("events", _("Events"), self.task.seq),
+        ]
+
     def why(self, wanted: str = "") -> whys.Why | None:
         """The decision `wanted` (an id), else the last one; None where nothing has been decided yet."""
-        decisions = list(
-            Decision.objects.filter(task=self.task).order_by("at", "pk").values_list("pk", flat=True)
-        )
-        if not decisions:
+        rows = Decision.objects.filter(task=self.task).order_by("at", "pk")
+        ids = [str(pk) for pk in rows.values_list("pk", flat=True)]
+        if not ids:
             return None
-        ids = [str(pk) for pk in decisions]
         place = ids.index(wanted) if wanted in ids else len(ids) - 1
-        found = whys.why(Decision.objects.get(pk=decisions[place]))
+        found = whys.why(rows.select_related("pinned").get(pk=ids[place]))
         found.position, found.total = place + 1, len(ids)
         found.before = ids[place - 1] if place else ""
         found.after = ids[place + 1] if place + 1 < len(ids) else ""
@@ -97,15 +152,16 @@ class TaskView:
         return found
 
     @property
-    def waits(self) -> bool:
-        return self.task.status in (Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD, Status.STUCK)
-
-    @property
     def elapsed(self) -> float:
         return ((self.task.ended_at or self.now) - self.task.created_at).total_seconds()
 
     @property
     def expected(self) -> float | None:
         """The sum over the stations that say what is expected of them; None if none does."""
-        said = [station.limits.expected for station in self.line.stations if station.limits.expected]
-        return float(sum(said)) if said else None
+        said = [float(station.limits.expected) for station in self.line.stations if station.limits.expected]
+        return sum(said) if said else None
+
+
+def _short(value: Any) -> str:
+    text = value.get("name", "") if isinstance(value, dict) else str(value)
+    return text if len(text) <= SHOWN_INPUT else text[: SHOWN_INPUT - 1] + "…"

@@ -60,6 +60,14 @@ class Why:
     at: datetime | None = None
 
     @property
+    def id(self) -> str:
+        return str(self.decision.pk)
+
+    @property
+    def version(self) -> int:
+        return self.decision.pinned.number
+
+    @property
     def milliseconds(self) -> float:
         return self.decision.micros / 1000
 
@@ -99,19 +107,23 @@ def _row(line: Line, number: int, rule: Rule, entry: Mapping[str, Any] | None) -
 
 
 def _test(leaf: Leaf, saw: list[Any]) -> Test:
-    """Takes the first value seen under the leaf's name: the engine notes them in the order in which it asked."""
-    for place, value in enumerate(saw):
-        if isinstance(value, Mapping) and leaf.name in value:
+    """Takes the first value seen of the leaf's operand: the engine notes them in the order in which it asked."""
+    for place, seen in enumerate(saw):
+        if seen.get("operand") == leaf.operand and seen.get("path", "") == leaf.path:
             del saw[place]
-            return Test(leaf.words, shown(value[leaf.name]))
+            return Test(leaf.words, shown(seen))
     return Test(leaf.words, None)
 
 
-def shown(value: Any) -> str:
-    """As JSON, but a plain text without its quotes; [] is what a path finds that leads nowhere."""
-    if isinstance(value, str):
-        return value
-    return _("nothing there") if value == [] else json.dumps(value, ensure_ascii=False)
+def shown(seen: Mapping[str, Any]) -> str:
+    """As JSON, but a plain text without its quotes; of the nodes of a path a single one stands alone."""
+    value = seen.get("value")
+    if "nodes" in seen:
+        nodes = seen["nodes"]
+        if not nodes:
+            return _("nothing there")
+        value = nodes[0] if len(nodes) == 1 else nodes
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def sentence(line: Line, station: str, answer: Mapping[str, Any]) -> str:

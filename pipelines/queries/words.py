@@ -45,13 +45,14 @@ def gate_name(line: Line, key: str) -> str:
     return found.name if found else key
 
 
-def waiting(token: Token, line: Line) -> Sentence | None:
-    """Why a token does not go on by itself, and what would free it; None where nothing holds it."""
+def waiting(token: Token, line: Line, summary: str = "") -> Sentence | None:
+    """Why a token does not go on by itself, and what would free it; None where nothing holds it. `summary`: what its
+    last job said of itself."""
     match token.status:
         case Status.STUCK:
             return stuck(token, line)
         case Status.BLOCKED:
-            return blocked(token.wait)
+            return blocked(token.wait, summary)
         case Status.HELD:
             return held(token.wait, line)
         case Status.AWAITING_REVIEW:
@@ -129,10 +130,10 @@ def question_of(wait: Mapping[str, Any]) -> str:
     return ""
 
 
-def blocked(wait: Mapping[str, Any]) -> Sentence:
+def blocked(wait: Mapping[str, Any], summary: str = "") -> Sentence:
     question = question_of(wait)
     return Sentence(
-        question or _("The station could not go on by itself."),
+        question or summary.strip()[:500] or _("The station could not go on by itself."),
         _("Answer, and it goes on.") if question else _("Say what it needs, and it runs again."),
     )
 

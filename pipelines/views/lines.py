@@ -20,7 +20,7 @@ from pipelines.routing.line import DocumentError, Problem, read_line
 from pipelines.routing.line import Line as Parsed
 from pipelines.views.forms import Import
 from pipelines.views.graph import drawing_of
-from pipelines.views.overview import overview_of
+from pipelines.views.overview import gates_of, overview_of
 from pipelines.views.page import in_project, show
 from pipelines.views.project import tab_trail
 
@@ -128,6 +128,7 @@ def overview(request: HttpRequest, project: Project, line: str) -> HttpResponse:
         problems=problems,
         drawing=drawing_of(parsed) if parsed else None,
         stations=overview_of(parsed) if parsed else [],
+        gates=gates_of(parsed) if parsed else [],
         draft_differs=draft_differs(found),
     )
 
@@ -214,5 +215,6 @@ def version(request: HttpRequest, project: Project, line: str, number: int) -> H
         text=native.dumps(shown.document),
         drawing=drawing_of(parsed),
         stations=overview_of(parsed),
+        gates=gates_of(parsed),
         parsed=parsed,
     )

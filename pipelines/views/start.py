@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -124,6 +123,7 @@ def _page(
 ) -> HttpResponse:
     project = lines.get(request, line.project, line.key).project
     inputs = versions.parsed(line.live).inputs if line.live else ()
+    known = {*OWN, *(f"inputs.{each.key}" for each in inputs)}
     own = {
         name: [_sentence(p) for p in problems if p.path == name]
         for name in ("title", "description", "priority", "labels")
@@ -138,8 +138,7 @@ def _page(
         line=line,
         typed=typed or {"priority": Priority.MEDIUM},
         faults=own,
+        other_faults=[str(each) for each in problems if each.path not in known],
         fields=fields_of(inputs, typed, problems),
         priorities=Priority.choices,
-        example=str(settings.BASE_DIR),
-        has_repository=any(each.type == "repository" for each in inputs),
     )

@@ -13,11 +13,11 @@ from django.views.decorators.http import require_safe
 
 from pipelines import access, logs
 from pipelines.engine.export import exported
-from pipelines.models import ENDED, GateVisit, Job, Project, Task
+from pipelines.models import ENDED, GateVisit, Job, Project, Status, Task
 from pipelines.queries.actors import actor_of
 from pipelines.queries.task import TaskView
 from pipelines.queries.words import station_name
-from pipelines.views.graph import drawing_of
+from pipelines.views.graph import way_of
 from pipelines.views.graph.overlay import lay_over
 from pipelines.views.page import crumbs, fragment, in_project, show
 from pipelines.views.tasks import number
@@ -37,11 +37,11 @@ def task(request: HttpRequest, project: Project, wi: str) -> HttpResponse:
     view = TaskView(found, timezone.now())
     if fragment(request, "live"):
         return show(request, "pages/task.html#live", project=project, **_live(request, view))
-    if fragment(request, "why"):
-        return show(request, "pages/task.html#why", project=project, **_live(request, view))
     tab = request.GET.get("tab", "log")
     context = _tab(request, view, tab if tab in TABS else "log")
     if fragment(request, "tab"):
+        if request.GET.get("shown") and request.GET["shown"] == context.get("shown"):
+            return HttpResponse(status=204)  # the log that is shown goes on by itself
         return show(request, "pages/task.html#panel", project=project, **context)
     keys = (project.owner.key, project.key)
     return show(
@@ -63,22 +63,32 @@ def task(request: HttpRequest, project: Project, wi: str) -> HttpResponse:
 def _live(request: HttpRequest, view: TaskView) -> dict[str, Any]:
     """What a hint brings anew."""
     task, line = view.task, view.line
-    drawing = drawing_of(line)
     visits = list(GateVisit.objects.filter(task=task).defer("evidence").order_by("opened_at"))
-    expected = {station.key: station.limits.expected for station in line.stations}
+    waiting = [token.wait.get("rule") for token in view.tokens if token.status == Status.AWAITING_REVIEW]
+    ends = [token.end for token in view.tokens if token.end]
+    drawing = way_of(line, task.visits, {*task.rules, *filter(None, waiting)}, ends)
+    lay_over(drawing, line, task, view.tokens, view.jobs, visits, view.now)
     return {
         "task": task,
         "view": view,
         "drawing": drawing,
-        "overlay": lay_over(drawing, task, view.tokens, view.jobs, visits, expected),
+        "line_url": reverse(
+            "line-version",
+            args=[task.project.owner.key, task.project.key, task.line.key, task.pinned.number],
+        ),
         "why": view.why(request.GET.get("move", "")),
-        "move": request.GET.get("move", ""),
+        "move": request.GET.get("move", "")[:64],
         "ended": task.status in ENDED,
     }
 
 
 def _tab(request: HttpRequest, view: TaskView, tab: str) -> dict[str, Any]:
-    context: dict[str, Any] = {"task": view.task, "view": view, "tab": tab}
+    context: dict[str, Any] = {
+        "task": view.task,
+        "view": view,
+        "tab": tab,
+        "ended": view.task.status in ENDED,
+    }
     if tab == "log":
         context |= log_context(request, view)
     elif tab == "outputs":

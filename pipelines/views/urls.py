@@ -9,6 +9,7 @@ from pipelines.views import (
     actions,
     artifacts,
     board,
+    design,
     edit,
     home,
     lines,
@@ -48,6 +49,8 @@ urlpatterns = [
     path("palette/", palette.palette, name="palette"),
     path("help/", help_pages.contents, name="help"),
     path("help/<slug:page>/", help_pages.page, name="help-page"),
+    # Development only: 404 elsewhere
+    path("_design/", design.design, name="design"),
     # A project
     path(IN, project.start, name="project"),
     path(f"{IN}new-task/", start.choose, name="task-new-choose"),

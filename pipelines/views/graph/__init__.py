@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pipelines.routing.line import Line
 from pipelines.views.graph.build import build, end_label, gate_name
 from pipelines.views.graph.layout import place
+from pipelines.views.graph.reduce import reduced
 from pipelines.views.graph.route import draw
 from pipelines.views.graph.shapes import Drawing, Edge, Kind, Node
 
-__all__ = ["Drawing", "Edge", "Kind", "Node", "drawing_of", "end_label", "gate_name"]
+__all__ = ["Drawing", "Edge", "Kind", "Node", "drawing_of", "end_label", "gate_name", "way_of"]
 
 
 def drawing_of(line: Line) -> Drawing:
     """Nodes with their places, edges with their points."""
     return draw(place(build(line)))
+
+
+def way_of(line: Line, visited: Collection[str], rules: Collection[str], ends: Collection[str]) -> Drawing:
+    """The short drawing of a task's page: the main way, and what the task has seen besides. `visited` stations, `rules`
+    taken or waiting at a gate, `ends` reached. Words over the nodes have room."""
+    drawing = reduced(build(line), visited, rules, ends)
+    drawing.over = True
+    return draw(place(drawing))

@@ -55,7 +55,7 @@ def _station(line: Line, station: Station) -> Node:
 def _rule(drawing: Drawing, line: Line, station: Station, number: int, rule: Rule) -> None:
     source = f"station:{station.key}"
     label = rule.label or rule.id
-    drawing.ports.append(Port(source, number, 0, 0, rule.id, label))
+    drawing.ports.append(Port(source, number, number, 0, 0, rule.id, label))
     targets = [node.id for key in rule.to if (node := _target(drawing, line, station, number, key))]
     if not targets:
         return

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from pipelines.views.graph import ways
-from pipelines.views.graph.shapes import CHARACTER, GATE_NAME, Drawing, Edge, Kind, Node, Way
+from pipelines.views.graph.shapes import CHARACTER, GATE_NAME, OVER, Drawing, Edge, Kind, Node, Way
 
 MARGIN = 24
 LANE_GAP = 36
@@ -21,7 +21,7 @@ GAP = 40
 def place(drawing: Drawing) -> Drawing:
     """Sets rank, lane, x and y of every node."""
     forward = forward_edges(drawing)
-    _ranks(drawing, forward)
+    ranks_of(drawing, forward)
     _lanes(drawing, forward)
     _rows(drawing)
     ways.choose(drawing)
@@ -46,7 +46,7 @@ def forward_edges(drawing: Drawing) -> list[Edge]:
     return [edge for edge in drawing.edges if position(edge.source) < position(edge.target)]
 
 
-def _ranks(drawing: Drawing, forward: list[Edge]) -> None:
+def ranks_of(drawing: Drawing, forward: list[Edge]) -> None:
     """Longest path from the start. Stations come in document order, so that one pass in that order settles them."""
     into: defaultdict[str, list[str]] = defaultdict(list)
     for edge in forward:
@@ -70,7 +70,7 @@ def _in_order(drawing: Drawing) -> list[Node]:
 
 
 def _lanes(drawing: Drawing, forward: list[Edge]) -> None:
-    main = _main_way(drawing, forward)
+    main = set(main_way(drawing, forward))
     taken: set[tuple[int, int]] = set()
     for node_id in main:
         taken.add((drawing.nodes[node_id].rank, 0))
@@ -88,7 +88,7 @@ def _lanes(drawing: Drawing, forward: list[Edge]) -> None:
         taken.add((node.rank, lane))
 
 
-def _main_way(drawing: Drawing, forward: list[Edge]) -> set[str]:
+def main_way(drawing: Drawing, forward: list[Edge]) -> list[str]:
     """The longest way to a completed end (else to anywhere); of equal ones the first in rule order."""
     away: defaultdict[str, list[str]] = defaultdict(list)
     for edge in forward:
@@ -99,14 +99,14 @@ def _main_way(drawing: Drawing, forward: list[Edge]) -> set[str]:
         found = [best[target] for target in away[node.id] if target in best]
         longest = max(found, key=lambda way: way[0], default=(0, []))
         best[node.id] = (own + longest[0] + 1, [node.id, *longest[1]])
-    return set(best["start"][1])
+    return best["start"][1]
 
 
 def _rows(drawing: Drawing) -> None:
     above: defaultdict[int, float] = defaultdict(float)
     below: defaultdict[int, float] = defaultdict(float)
     for node in drawing.nodes.values():
-        name = GATE_NAME if node.kind is Kind.GATE else 0
+        name = (GATE_NAME if node.kind is Kind.GATE else 0) + (OVER if drawing.over else 0)
         above[node.lane] = max(above[node.lane], node.above + name)
         below[node.lane] = max(below[node.lane], node.height - node.above)
     y, line = float(MARGIN), {}

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from pipelines.models import ENDED, GateVisit, Job, Status, Task, Token
+from pipelines.routing.line import Line
+from pipelines.templatetags.gateline import duration
 from pipelines.views.graph.shapes import Drawing, Edge, Kind, Node
 
+TAKEN, UNTAKEN = "taken", "untaken"
 TONES = {
     Status.RUNNING: "active",
     Status.EVALUATING: "active",
@@ -20,105 +25,95 @@ TONES = {
     Status.STUCK: "danger",
     Status.FAILED: "danger",
     Status.COMPLETED: "ok",
-    Status.CANCELLED: "taken",
+    Status.CANCELLED: TAKEN,
 }
-
-
-@dataclass(slots=True)
-class Place:
-    """`state` of a node (see the graph components); `here`: since when a token is there; `spent` seconds before."""
-
-    state: str = "untaken"
-    here: datetime | None = None
-    spent: float = 0
-    visits: int = 0
-    expected: float | None = None
-
-
-@dataclass(slots=True)
-class Overlay:
-    places: dict[str, Place] = field(default_factory=dict)
-    taken: dict[int, int] = field(default_factory=dict)  # index of the edge: how often
 
 
 def lay_over(
     drawing: Drawing,
+    line: Line,
     task: Task,
     tokens: Sequence[Token],
     jobs: Sequence[Job],
     visits: Sequence[GateVisit],
-    expected: Mapping[str, float | None],
-) -> Overlay:
-    overlay = Overlay({node.id: Place() for node in drawing.nodes.values()})
-    overlay.places["start"].state = "taken"
-    _stations(drawing, overlay, task, jobs, expected)
-    _gates(drawing, overlay, visits)
-    _tokens(overlay, tokens)
+    now: datetime,
+) -> Drawing:
+    """Sets states and the words over nodes. `visits` oldest first."""
+    _stations(drawing, line, task, jobs)
+    _gates(drawing, visits, now)
+    _tokens(drawing, tokens, now)
     # A rule whose gate asks has brought the task to the gate, but not yet through it.
-    rules_waiting = {str(token.wait.get("rule")) for token in tokens if token.status == Status.AWAITING_REVIEW}
-    for index, edge in enumerate(drawing.edges):
-        overlay.taken[index] = _times(drawing, edge, task, rules_waiting)
-    return overlay
+    waiting = {str(token.wait.get("rule")) for token in tokens if token.status == Status.AWAITING_REVIEW}
+    for edge in drawing.edges:
+        edge.state = TAKEN if _taken(drawing, edge, task, waiting) else UNTAKEN
+    for port in drawing.ports:
+        if task.rules.get(port.rule) or port.rule in waiting:
+            port.state = TAKEN
+    return drawing
 
 
-def _stations(
-    drawing: Drawing, overlay: Overlay, task: Task, jobs: Sequence[Job], expected: Mapping[str, float | None]
-) -> None:
+def _stations(drawing: Drawing, line: Line, task: Task, jobs: Sequence[Job]) -> None:
     spent: defaultdict[str, float] = defaultdict(float)
     for job in jobs:
         if job.ended_at:
             spent[job.station] += (job.ended_at - (job.started_at or job.created_at)).total_seconds()
     for node in drawing.nodes.values():
-        if node.kind is not Kind.STATION:
-            continue
-        place = overlay.places[node.id]
-        place.visits, place.spent = task.visits.get(node.key, 0), spent[node.key]
-        place.expected = expected.get(node.key)
-        if place.visits:
-            place.state = "taken"
+        if node.kind is Kind.START:
+            node.state = TAKEN
+        elif node.kind is Kind.STATION:
+            visits = task.visits.get(node.key, 0)
+            node.state = TAKEN if visits else UNTAKEN
+            node.over = _spent(spent[node.key], visits) if visits else _expected(line, node)
+        else:
+            node.state = UNTAKEN
 
 
-def _gates(drawing: Drawing, overlay: Overlay, visits: Sequence[GateVisit]) -> None:
+def _spent(seconds: float, visits: int) -> str:
+    if visits == 1:
+        return duration(seconds)
+    words = {"time": duration(seconds), "n": visits}
+    return ngettext("%(time)s in %(n)s visit", "%(time)s in %(n)s visits", visits) % words
+
+
+def _expected(line: Line, node: Node) -> str:
+    expected = line.station(node.key).limits.expected
+    return _("expected %(time)s") % {"time": duration(expected)} if expected else ""
+
+
+def _gates(drawing: Drawing, visits: Sequence[GateVisit], now: datetime) -> None:
     for node in drawing.nodes.values():
-        if node.kind is not Kind.GATE:
-            continue
-        place = overlay.places[node.id]
-        for visit in visits:
-            if visit.gate in node.keys:
-                _at_gate(place, visit)
+        for visit in visits if node.kind is Kind.GATE else ():
+            if visit.gate not in node.keys:
+                continue
+            if visit.state == GateVisit.State.OPEN:
+                _here(node, "attention", visit.opened_at, now)
+            elif visit.decided_at:
+                node.state = TAKEN
+                node.over = duration((visit.decided_at - visit.opened_at).total_seconds())
 
 
-def _at_gate(place: Place, visit: GateVisit) -> None:
-    place.visits += 1
-    if visit.state == GateVisit.State.OPEN:
-        place.state, place.here = "attention", visit.opened_at
-        return
-    if visit.decided_at:
-        place.spent += (visit.decided_at - visit.opened_at).total_seconds()
-    if place.state != "attention":
-        place.state = "taken"
+def _here(node: Node, tone: str, since: datetime, now: datetime) -> None:
+    node.state = node.over_tone = tone
+    node.over = _("here for %(time)s") % {"time": duration((now - since).total_seconds())}
 
 
-def _tokens(overlay: Overlay, tokens: Sequence[Token]) -> None:
+def _tokens(drawing: Drawing, tokens: Sequence[Token], now: datetime) -> None:
     for token in tokens:
-        if token.forked:
+        ended = token.status in ENDED
+        node = drawing.nodes.get(f"end:{token.end}" if ended else f"station:{token.station}")
+        if node is None or token.forked or token.status == Status.AWAITING_REVIEW:
             continue
-        if token.status in ENDED:
-            place = overlay.places.get(f"end:{token.end}")
-            if place:
-                place.state = TONES[Status(token.status)]
-            continue
-        place = overlay.places.get(f"station:{token.station}")
-        if place and token.status != Status.AWAITING_REVIEW:
-            place.state, place.here = TONES[Status(token.status)], token.entered_at
+        tone = TONES[Status(token.status)]
+        if ended:
+            node.state = tone
+        else:
+            _here(node, tone, token.entered_at, now)
 
 
-def _times(drawing: Drawing, edge: Edge, task: Task, waiting: set[str]) -> int:
-    target: Node = drawing.nodes[edge.target]
+def _taken(drawing: Drawing, edge: Edge, task: Task, waiting: set[str]) -> bool:
     if edge.source == "start":
-        return 1
-    if target.kind is Kind.GATE:
-        return task.rules.get(edge.rule, 0) + (edge.rule in waiting)
+        return True
+    target = drawing.nodes[edge.target]
     if edge.rule:
-        return task.rules.get(edge.rule, 0)
-    return task.edges.get(f"{drawing.nodes[edge.source].key}->{target.key}", 0)
+        return bool(task.rules.get(edge.rule)) or (target.kind is Kind.GATE and edge.rule in waiting)
+    return bool(task.edges.get(f"{drawing.nodes[edge.source].key}->{target.key}"))

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 
 from pipelines.views.graph.layout import ARROW, MARGIN, RUN, run_of, runs_in
-from pipelines.views.graph.shapes import Drawing, Edge, Node, Way
+from pipelines.views.graph.shapes import JOIN_ROOM, Drawing, Edge, Node, Way
 
 TRACK = 22
-LOOP_OUT, LOOP_DOWN = 16, 18
-JOIN_ROOM = 10  # a join's bar stands this far before its station
+LOOP_OUT, LOOP_DOWN = 13, 16  # between the port's circle and the labels
 
 Point = tuple[float, float]
 ON_TRACK = (Way.TRACK, Way.BACK_UP, Way.BACK_LEFT)
@@ -23,12 +22,12 @@ def draw(drawing: Drawing) -> Drawing:
         points = _points(drawing, edge, runs, tracks)
         edge.points = points
         start = points[0]
-        edge.label_x, edge.label_y = start[0] + 16, start[1] - 5
+        edge.label_x, edge.label_y = start[0] + 18, start[1] - 5
         if edge.fork and len(points) > 1:
             edge.dot = points[1] if len(points) > 2 else _run_dot(drawing, edge, runs)
     for port in drawing.ports:
         node = drawing.nodes[port.node]
-        port.x, port.y = node.x + node.width, node.port(port.number)
+        port.x, port.y = node.x + node.width, node.port(port.slot)
     return drawing
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-STATION_WIDTH, STATION_HEIGHT = 152, 60
+STATION_WIDTH, NARROW_WIDTH, STATION_HEIGHT = 152, 120, 60
 PORT_FIRST, PORT_STEP = 30, 24  # port 1 stands at the line of its lane, the next ones every 24 px
 GATE_WIDTH, GATE_HEIGHT = 40, 36
 GATE_NAME = 22  # its name stands over it
 END_HEIGHT = 32
 START = 32
+OVER = 18  # room for the words over a node
+JOIN_ROOM = 10  # a join's bar stands this far before its station
 CHARACTER = 6.4  # mean width of one in 12 px Plex Sans
 CUT = 24  # longer labels are cut, whole on hover
 
@@ -40,6 +42,7 @@ class Node:
     id: str
     kind: Kind
     label: str
+    narrow: bool = False
     key: str = ""
     keys: tuple[str, ...] = ()  # of stacked gates
     note: str = ""  # the small line over a station's name, or under a gate
@@ -51,6 +54,21 @@ class Node:
     y: float = 0
     join: str = ""  # words of a join that stands before it
     bar: str = ""  # words of a station gate
+    state: str = ""  # see the graph components
+    over: str = ""  # words over it: how long a task was there
+    over_tone: str = ""
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width
+
+    @property
+    def join_x(self) -> float:
+        return self.x - JOIN_ROOM
+
+    @property
+    def over_y(self) -> float:
+        return self.y - OVER + (10 if self.kind is not Kind.GATE else 10 - GATE_NAME)
 
     @property
     def width(self) -> float:
@@ -58,7 +76,7 @@ class Node:
             case Kind.START:
                 return START
             case Kind.STATION:
-                return STATION_WIDTH
+                return NARROW_WIDTH if self.narrow else STATION_WIDTH
             case Kind.GATE:
                 return GATE_WIDTH
             case _:
@@ -116,6 +134,7 @@ class Edge:
     label_x: float = 0
     label_y: float = 0
     dot: tuple[float, float] | None = None
+    state: str = ""
 
     @property
     def short(self) -> str:
@@ -124,14 +143,16 @@ class Edge:
 
 @dataclass(slots=True)
 class Port:
-    """The circle with a rule's number where its edge leaves."""
+    """The circle with a rule's number where its edge leaves; `slot` counts the ports of a node from the top."""
 
     node: str
     number: int
+    slot: int
     x: float
     y: float
     rule: str
     label: str
+    state: str = ""
 
 
 @dataclass(slots=True)
@@ -141,6 +162,7 @@ class Drawing:
     ports: list[Port] = field(default_factory=list)
     width: float = 0
     height: float = 0
+    over: bool = False  # whether words stand over the nodes
 
     def add(self, node: Node) -> Node:
         return self.nodes.setdefault(node.id, node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from pipelines.views.graph.shapes import Drawing, Edge, Kind, Node, Way
+from pipelines.views.graph.shapes import Drawing, Node, Way
 
 
 def choose(drawing: Drawing) -> None:
@@ -13,7 +13,7 @@ def choose(drawing: Drawing) -> None:
     for edge in drawing.edges:
         source, target = drawing.nodes[edge.source], drawing.nodes[edge.target]
         if source is target:
-            edge.way = _loop(source, edge)
+            edge.way = Way.LOOP
         elif target.rank <= source.rank:
             edge.way = Way.BACK_LEFT if _below(drawing, target) else Way.BACK_UP
         elif target.rank == source.rank + 1:
@@ -23,11 +23,6 @@ def choose(drawing: Drawing) -> None:
             edge.way = Way.STRAIGHT if source.port(edge.port) == target.middle else Way.LANE
         else:
             edge.way = Way.TRACK
-
-
-def _loop(node: Node, edge: Edge) -> Way:
-    """Only the last port has nothing below it that the loop would cross."""
-    return Way.LOOP if node.kind is Kind.STATION and edge.port == node.ports else Way.BACK_UP
 
 
 def _below(drawing: Drawing, target: Node) -> bool:
