@@ -12,639 +12,1553 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('auth', '0012_alter_user_first_name_max_length'),
+        ("auth", "0012_alter_user_first_name_max_length"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Blob',
+            name="Blob",
             fields=[
-                ('digest', models.CharField(help_text='SHA-256, hex.', max_length=64, primary_key=True, serialize=False)),
-                ('size', models.PositiveBigIntegerField()),
-                ('name', models.CharField(help_text='Name in the artifact storage.', max_length=300)),
-                ('created_at', models.DateTimeField()),
+                (
+                    "digest",
+                    models.CharField(
+                        help_text="SHA-256, hex.", max_length=64, primary_key=True, serialize=False
+                    ),
+                ),
+                ("size", models.PositiveBigIntegerField()),
+                ("name", models.CharField(help_text="Name in the artifact storage.", max_length=300)),
+                ("created_at", models.DateTimeField()),
             ],
         ),
         migrations.CreateModel(
-            name='Owner',
+            name="Owner",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=64, unique=True, validators=[django.core.validators.RegexValidator('^[a-z0-9][a-z0-9_.-]{0,63}\\Z', 'Use a–z, 0–9, “_”, “.” and “-”, at most 64 characters.')])),
-                ('name', models.CharField(max_length=200)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "key",
+                    models.CharField(
+                        max_length=64,
+                        unique=True,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "^[a-z0-9][a-z0-9_.-]{0,63}\\Z",
+                                "Use a–z, 0–9, “_”, “.” and “-”, at most 64 characters.",
+                            )
+                        ],
+                    ),
+                ),
+                ("name", models.CharField(max_length=200)),
             ],
         ),
         migrations.CreateModel(
-            name='Project',
+            name="Project",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=64, validators=[django.core.validators.RegexValidator('^[a-z0-9][a-z0-9_.-]{0,63}\\Z', 'Use a–z, 0–9, “_”, “.” and “-”, at most 64 characters.')])),
-                ('name', models.CharField(max_length=200)),
-                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='projects', to='pipelines.owner')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "key",
+                    models.CharField(
+                        max_length=64,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "^[a-z0-9][a-z0-9_.-]{0,63}\\Z",
+                                "Use a–z, 0–9, “_”, “.” and “-”, at most 64 characters.",
+                            )
+                        ],
+                    ),
+                ),
+                ("name", models.CharField(max_length=200)),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="projects",
+                        to="pipelines.owner",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Worker',
+            name="Worker",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=200)),
-                ('host', models.CharField(max_length=200)),
-                ('pid', models.PositiveIntegerField()),
-                ('labels', models.JSONField(default=list)),
-                ('isolation', models.CharField(help_text='What separates stations here, or “none”.', max_length=40)),
-                ('started_at', models.DateTimeField()),
-                ('seen_at', models.DateTimeField()),
-                ('stopping', models.BooleanField(default=False)),
-                ('stopped_at', models.DateTimeField(blank=True, null=True)),
+                ("id", models.UUIDField(default=uuid.uuid4, primary_key=True, serialize=False)),
+                ("name", models.CharField(max_length=200)),
+                ("host", models.CharField(max_length=200)),
+                ("pid", models.PositiveIntegerField()),
+                ("labels", models.JSONField(default=list)),
+                (
+                    "isolation",
+                    models.CharField(help_text="What separates stations here, or “none”.", max_length=40),
+                ),
+                ("started_at", models.DateTimeField()),
+                ("seen_at", models.DateTimeField()),
+                ("stopping", models.BooleanField(default=False)),
+                ("stopped_at", models.DateTimeField(blank=True, null=True)),
             ],
         ),
         migrations.CreateModel(
-            name='User',
+            name="User",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('password', models.CharField(max_length=128, verbose_name='password')),
-                ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
-                ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
-                ('username', models.CharField(error_messages={'unique': 'A user with that username already exists.'}, help_text='Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only.', max_length=150, unique=True, validators=[django.contrib.auth.validators.UnicodeUsernameValidator()], verbose_name='username')),
-                ('first_name', models.CharField(blank=True, max_length=150, verbose_name='first name')),
-                ('last_name', models.CharField(blank=True, max_length=150, verbose_name='last name')),
-                ('email', models.EmailField(blank=True, max_length=254, verbose_name='email address')),
-                ('is_staff', models.BooleanField(default=False, help_text='Designates whether the user can log into this admin site.', verbose_name='staff status')),
-                ('is_active', models.BooleanField(default=True, help_text='Designates whether this user should be treated as active. Unselect this instead of deleting accounts.', verbose_name='active')),
-                ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date joined')),
-                ('theme', models.CharField(choices=[('system', 'System'), ('light', 'Light'), ('dark', 'Dark')], default='system', max_length=8)),
-                ('density', models.CharField(choices=[('comfortable', 'Comfortable'), ('compact', 'Compact')], default='comfortable', max_length=12)),
-                ('time_zone', models.CharField(default='UTC', max_length=64)),
-                ('letter_shortcuts', models.BooleanField(default=True)),
-                ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
-                ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("password", models.CharField(max_length=128, verbose_name="password")),
+                ("last_login", models.DateTimeField(blank=True, null=True, verbose_name="last login")),
+                (
+                    "is_superuser",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates that this user has all permissions without explicitly assigning them.",
+                        verbose_name="superuser status",
+                    ),
+                ),
+                (
+                    "username",
+                    models.CharField(
+                        error_messages={"unique": "A user with that username already exists."},
+                        help_text="Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only.",
+                        max_length=150,
+                        unique=True,
+                        validators=[django.contrib.auth.validators.UnicodeUsernameValidator()],
+                        verbose_name="username",
+                    ),
+                ),
+                ("first_name", models.CharField(blank=True, max_length=150, verbose_name="first name")),
+                ("last_name", models.CharField(blank=True, max_length=150, verbose_name="last name")),
+                ("email", models.EmailField(blank=True, max_length=254, verbose_name="email address")),
+                (
+                    "is_staff",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates whether the user can log into this admin site.",
+                        verbose_name="staff status",
+                    ),
+                ),
+                (
+                    "is_active",
+                    models.BooleanField(
+                        default=True,
+                        help_text="Designates whether this user should be treated as active. Unselect this instead of deleting accounts.",
+                        verbose_name="active",
+                    ),
+                ),
+                (
+                    "date_joined",
+                    models.DateTimeField(default=django.utils.timezone.now, verbose_name="date joined"),
+                ),
+                (
+                    "theme",
+                    models.CharField(
+                        choices=[("system", "System"), ("light", "Light"), ("dark", "Dark")],
+                        default="system",
+                        max_length=8,
+                    ),
+                ),
+                (
+                    "density",
+                    models.CharField(
+                        choices=[("comfortable", "Comfortable"), ("compact", "Compact")],
+                        default="comfortable",
+                        max_length=12,
+                    ),
+                ),
+                ("time_zone", models.CharField(default="UTC", max_length=64)),
+                ("letter_shortcuts", models.BooleanField(default=True)),
+                (
+                    "groups",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="The groups this user belongs to. A user will get all permissions granted to each of their groups.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.group",
+                        verbose_name="groups",
+                    ),
+                ),
+                (
+                    "user_permissions",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="Specific permissions for this user.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.permission",
+                        verbose_name="user permissions",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'user',
-                'verbose_name_plural': 'users',
-                'abstract': False,
+                "verbose_name": "user",
+                "verbose_name_plural": "users",
+                "abstract": False,
             },
             managers=[
-                ('objects', django.contrib.auth.models.UserManager()),
+                ("objects", django.contrib.auth.models.UserManager()),
             ],
         ),
         migrations.CreateModel(
-            name='Line',
+            name="Line",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=64, validators=[django.core.validators.RegexValidator('^[a-z0-9][a-z0-9_.-]{0,63}\\Z', 'Use a–z, 0–9, “_”, “.” and “-”, at most 64 characters.')])),
-                ('name', models.CharField(max_length=200)),
-                ('draft', models.JSONField(default=dict)),
-                ('draft_text', models.TextField(blank=True, help_text='The draft as it was typed, comments included; empty if made elsewhere.')),
-                ('draft_number', models.PositiveIntegerField(default=1)),
-                ('draft_at', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField()),
-                ('draft_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "key",
+                    models.CharField(
+                        max_length=64,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "^[a-z0-9][a-z0-9_.-]{0,63}\\Z",
+                                "Use a–z, 0–9, “_”, “.” and “-”, at most 64 characters.",
+                            )
+                        ],
+                    ),
+                ),
+                ("name", models.CharField(max_length=200)),
+                ("draft", models.JSONField(default=dict)),
+                (
+                    "draft_text",
+                    models.TextField(
+                        blank=True,
+                        help_text="The draft as it was typed, comments included; empty if made elsewhere.",
+                    ),
+                ),
+                ("draft_number", models.PositiveIntegerField(default=1)),
+                ("draft_at", models.DateTimeField(blank=True, null=True)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "draft_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='LineVersion',
+            name="LineVersion",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField()),
-                ('document', models.JSONField()),
-                ('digest', models.CharField(max_length=64)),
-                ('law', models.PositiveSmallIntegerField(default=1)),
-                ('name', models.CharField(blank=True, max_length=200)),
-                ('published_at', models.DateTimeField()),
-                ('line', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='versions', to='pipelines.line')),
-                ('published_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-            ],
-        ),
-        migrations.AddField(
-            model_name='line',
-            name='live',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pipelines.lineversion'),
-        ),
-        migrations.CreateModel(
-            name='Job',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('station', models.CharField(max_length=64)),
-                ('kind', models.CharField(max_length=32)),
-                ('visit', models.PositiveIntegerField(help_text='Entry of this task into this station, from 1.')),
-                ('state', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('done', 'Done')], default='queued', max_length=8)),
-                ('attempt', models.PositiveIntegerField(default=1)),
-                ('feedback', models.TextField(blank=True)),
-                ('lease_key', models.UUIDField(blank=True, null=True)),
-                ('outcome', models.JSONField(blank=True, help_text='As recorded, untouched (semantics §5).', null=True)),
-                ('result', models.CharField(blank=True, max_length=10)),
-                ('exit_code', models.IntegerField(blank=True, null=True)),
-                ('summary', models.TextField(blank=True)),
-                ('report_digest', models.CharField(blank=True, max_length=64)),
-                ('report_answer', models.JSONField(blank=True, null=True)),
-                ('reported_by', models.CharField(blank=True, max_length=200)),
-                ('created_at', models.DateTimeField()),
-                ('started_at', models.DateTimeField(blank=True, null=True)),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
-                ('pinned', models.ForeignKey(help_text='Judged under it.', on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pipelines.lineversion')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Decision',
-            fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, primary_key=True, serialize=False)),
-                ('token_id', models.BigIntegerField()),
-                ('job_id', models.BigIntegerField()),
-                ('cause', models.CharField(max_length=120)),
-                ('station', models.CharField(max_length=64)),
-                ('situation', models.JSONField(help_text='Input of the decision tool.')),
-                ('answer', models.JSONField(help_text='Output of the decision tool, without its trace.')),
-                ('trace', models.JSONField()),
-                ('micros', models.PositiveIntegerField(help_text='Time that deciding took, in µs.')),
-                ('at', models.DateTimeField()),
-                ('pinned', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pipelines.lineversion')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='LogChunk',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('attempt', models.PositiveIntegerField()),
-                ('number', models.PositiveIntegerField()),
-                ('position', models.PositiveBigIntegerField()),
-                ('lines_before', models.PositiveBigIntegerField(default=0)),
-                ('data', models.BinaryField(help_text='zlib of UTF-8 text: whole lines, each “seconds<TAB>text”.')),
-                ('at', models.DateTimeField()),
-                ('job', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='log', to='pipelines.job')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='TaskCounter',
-            fields=[
-                ('project', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='task_counter', serialize=False, to='pipelines.project')),
-                ('last', models.PositiveBigIntegerField(default=0)),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Membership',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.CharField(choices=[('viewer', 'Viewer'), ('operator', 'Operator'), ('designer', 'Designer'), ('reviewer', 'Reviewer'), ('admin', 'Admin')], max_length=10)),
-                ('execute', models.BooleanField(default=False, help_text='May publish stations that run code on a worker (house §5).')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to='pipelines.project')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveIntegerField()),
+                ("document", models.JSONField()),
+                ("digest", models.CharField(max_length=64)),
+                ("law", models.PositiveSmallIntegerField(default=1)),
+                ("name", models.CharField(blank=True, max_length=200)),
+                ("published_at", models.DateTimeField()),
+                (
+                    "line",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="versions",
+                        to="pipelines.line",
+                    ),
+                ),
+                (
+                    "published_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='line',
-            name='project',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='lines', to='pipelines.project'),
+            model_name="line",
+            name="live",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="+",
+                to="pipelines.lineversion",
+            ),
         ),
         migrations.CreateModel(
-            name='Group',
+            name="Job",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=64, validators=[django.core.validators.RegexValidator('^[a-z0-9][a-z0-9_.-]{0,63}\\Z', 'Use a–z, 0–9, “_”, “.” and “-”, at most 64 characters.')])),
-                ('name', models.CharField(max_length=200)),
-                ('members', models.ManyToManyField(blank=True, related_name='gate_groups', to=settings.AUTH_USER_MODEL)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='groups', to='pipelines.project')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("station", models.CharField(max_length=64)),
+                ("kind", models.CharField(max_length=32)),
+                (
+                    "visit",
+                    models.PositiveIntegerField(help_text="Entry of this task into this station, from 1."),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("queued", "Queued"), ("running", "Running"), ("done", "Done")],
+                        default="queued",
+                        max_length=8,
+                    ),
+                ),
+                ("attempt", models.PositiveIntegerField(default=1)),
+                ("feedback", models.TextField(blank=True)),
+                ("lease_key", models.UUIDField(blank=True, null=True)),
+                (
+                    "outcome",
+                    models.JSONField(
+                        blank=True, help_text="As recorded, untouched (semantics §5).", null=True
+                    ),
+                ),
+                ("result", models.CharField(blank=True, max_length=10)),
+                ("exit_code", models.IntegerField(blank=True, null=True)),
+                ("summary", models.TextField(blank=True)),
+                ("report_digest", models.CharField(blank=True, max_length=64)),
+                ("report_answer", models.JSONField(blank=True, null=True)),
+                ("reported_by", models.CharField(blank=True, max_length=200)),
+                ("created_at", models.DateTimeField()),
+                ("started_at", models.DateTimeField(blank=True, null=True)),
+                ("ended_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "pinned",
+                    models.ForeignKey(
+                        help_text="Judged under it.",
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="pipelines.lineversion",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='ApiToken',
+            name="Decision",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('person', 'Person'), ('machine', 'Machine')], max_length=8)),
-                ('name', models.CharField(max_length=100)),
-                ('role', models.CharField(blank=True, choices=[('viewer', 'Viewer'), ('operator', 'Operator'), ('designer', 'Designer'), ('reviewer', 'Reviewer'), ('admin', 'Admin')], max_length=10)),
-                ('scopes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('read', 'Read'), ('submit', 'Start tasks'), ('report', 'Report on jobs'), ('decide', 'Decide gates'), ('design', 'Change lines')], max_length=10), default=list, size=None)),
-                ('prefix', models.CharField(max_length=12)),
-                ('digest', models.CharField(max_length=64, unique=True)),
-                ('created_at', models.DateTimeField()),
-                ('expires_at', models.DateTimeField()),
-                ('last_used_at', models.DateTimeField(blank=True, null=True)),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='api_tokens_made', to=settings.AUTH_USER_MODEL)),
-                ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='api_tokens', to=settings.AUTH_USER_MODEL)),
-                ('project', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='api_tokens', to='pipelines.project')),
+                ("id", models.UUIDField(default=uuid.uuid4, primary_key=True, serialize=False)),
+                ("token_id", models.BigIntegerField()),
+                ("job_id", models.BigIntegerField()),
+                ("cause", models.CharField(max_length=120)),
+                ("station", models.CharField(max_length=64)),
+                ("situation", models.JSONField(help_text="Input of the decision tool.")),
+                ("answer", models.JSONField(help_text="Output of the decision tool, without its trace.")),
+                ("trace", models.JSONField()),
+                ("micros", models.PositiveIntegerField(help_text="Time that deciding took, in µs.")),
+                ("at", models.DateTimeField()),
+                (
+                    "pinned",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="pipelines.lineversion",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='SignInLink',
+            name="LogChunk",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('digest', models.CharField(max_length=64, unique=True)),
-                ('created_at', models.DateTimeField()),
-                ('expires_at', models.DateTimeField()),
-                ('used_at', models.DateTimeField(blank=True, null=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sign_in_links', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("attempt", models.PositiveIntegerField()),
+                ("number", models.PositiveIntegerField()),
+                ("position", models.PositiveBigIntegerField()),
+                ("lines_before", models.PositiveBigIntegerField(default=0)),
+                (
+                    "data",
+                    models.BinaryField(help_text="zlib of UTF-8 text: whole lines, each “seconds<TAB>text”."),
+                ),
+                ("at", models.DateTimeField()),
+                (
+                    "job",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="log", to="pipelines.job"
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Task',
+            name="TaskCounter",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveBigIntegerField()),
-                ('title', models.CharField(max_length=300)),
-                ('description', models.TextField(blank=True)),
-                ('requested_by', models.CharField(help_text="The requester's name at that time.", max_length=200)),
-                ('priority', models.CharField(choices=[('low', 'Low'), ('medium', 'Medium'), ('high', 'High')], default='medium', max_length=6)),
-                ('labels', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=100), blank=True, default=list, size=None)),
-                ('due_at', models.DateTimeField(blank=True, null=True)),
-                ('inputs', models.JSONField(default=dict)),
-                ('context', models.JSONField(default=dict)),
-                ('variables', models.JSONField(default=dict)),
-                ('visits', models.JSONField(default=dict)),
-                ('edges', models.JSONField(default=dict)),
-                ('rules', models.JSONField(default=dict)),
-                ('rounds', models.JSONField(default=dict)),
-                ('status', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('evaluating', 'Evaluating'), ('awaiting_review', 'Awaiting review'), ('held', 'Held'), ('blocked', 'Blocked'), ('stuck', 'Stuck'), ('completed', 'Completed'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='queued', max_length=16)),
-                ('end', models.CharField(blank=True, max_length=64)),
-                ('error', models.CharField(blank=True, max_length=64)),
-                ('reason', models.TextField(blank=True, help_text='Why it was rejected, aborted or cancelled (ALP A16).')),
-                ('seq', models.PositiveIntegerField(default=0, help_text='The number of the last event.')),
-                ('created_at', models.DateTimeField()),
-                ('changed_at', models.DateTimeField()),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
-                ('line', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='tasks', to='pipelines.line')),
-                ('pinned', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='tasks', to='pipelines.lineversion')),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='tasks', to='pipelines.project')),
-                ('requester', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='requested_tasks', to=settings.AUTH_USER_MODEL)),
+                (
+                    "project",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="task_counter",
+                        serialize=False,
+                        to="pipelines.project",
+                    ),
+                ),
+                ("last", models.PositiveBigIntegerField(default=0)),
             ],
         ),
         migrations.CreateModel(
-            name='Snapshot',
+            name="Membership",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('digest', models.CharField(max_length=64)),
-                ('manifest', models.JSONField(help_text='[{path, mode, digest, size} or {path, link}]')),
-                ('size', models.PositiveBigIntegerField()),
-                ('created_at', models.DateTimeField()),
-                ('job', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='snapshot', to='pipelines.job')),
-                ('task', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='snapshots', to='pipelines.task')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[
+                            ("viewer", "Viewer"),
+                            ("operator", "Operator"),
+                            ("designer", "Designer"),
+                            ("reviewer", "Reviewer"),
+                            ("admin", "Admin"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "execute",
+                    models.BooleanField(
+                        default=False, help_text="May publish stations that run code on a worker (house §5)."
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="memberships",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="memberships",
+                        to="pipelines.project",
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='job',
-            name='task',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='jobs', to='pipelines.task'),
+            model_name="line",
+            name="project",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="lines", to="pipelines.project"
+            ),
         ),
         migrations.CreateModel(
-            name='Event',
+            name="Group",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, primary_key=True, serialize=False)),
-                ('seq', models.PositiveIntegerField()),
-                ('kind', models.CharField(max_length=40)),
-                ('at', models.DateTimeField()),
-                ('token_id', models.BigIntegerField(blank=True, null=True)),
-                ('actor', models.CharField(help_text='person:<id>, machine:<token>, worker:<id>, engine', max_length=200)),
-                ('source', models.CharField(blank=True, help_text='Station or state before.', max_length=64)),
-                ('target', models.CharField(blank=True, help_text='Station, gate or end after.', max_length=64)),
-                ('trigger', models.CharField(blank=True, max_length=120)),
-                ('data', models.JSONField(default=dict)),
-                ('decision', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='events', to='pipelines.decision')),
-                ('task', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='events', to='pipelines.task')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "key",
+                    models.CharField(
+                        max_length=64,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "^[a-z0-9][a-z0-9_.-]{0,63}\\Z",
+                                "Use a–z, 0–9, “_”, “.” and “-”, at most 64 characters.",
+                            )
+                        ],
+                    ),
+                ),
+                ("name", models.CharField(max_length=200)),
+                (
+                    "members",
+                    models.ManyToManyField(
+                        blank=True, related_name="gate_groups", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="groups",
+                        to="pipelines.project",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="ApiToken",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(choices=[("person", "Person"), ("machine", "Machine")], max_length=8),
+                ),
+                ("name", models.CharField(max_length=100)),
+                (
+                    "role",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("viewer", "Viewer"),
+                            ("operator", "Operator"),
+                            ("designer", "Designer"),
+                            ("reviewer", "Reviewer"),
+                            ("admin", "Admin"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "scopes",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(
+                            choices=[
+                                ("read", "Read"),
+                                ("submit", "Start tasks"),
+                                ("report", "Report on jobs"),
+                                ("decide", "Decide gates"),
+                                ("design", "Change lines"),
+                            ],
+                            max_length=10,
+                        ),
+                        default=list,
+                        size=None,
+                    ),
+                ),
+                ("prefix", models.CharField(max_length=12)),
+                ("digest", models.CharField(max_length=64, unique=True)),
+                ("created_at", models.DateTimeField()),
+                ("expires_at", models.DateTimeField()),
+                ("last_used_at", models.DateTimeField(blank=True, null=True)),
+                ("revoked_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="api_tokens_made",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="api_tokens",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="api_tokens",
+                        to="pipelines.project",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="SignInLink",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("digest", models.CharField(max_length=64, unique=True)),
+                ("created_at", models.DateTimeField()),
+                ("expires_at", models.DateTimeField()),
+                ("used_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="sign_in_links",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="Task",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveBigIntegerField()),
+                ("title", models.CharField(max_length=300)),
+                ("description", models.TextField(blank=True)),
+                (
+                    "requested_by",
+                    models.CharField(help_text="The requester's name at that time.", max_length=200),
+                ),
+                (
+                    "priority",
+                    models.CharField(
+                        choices=[("low", "Low"), ("medium", "Medium"), ("high", "High")],
+                        default="medium",
+                        max_length=6,
+                    ),
+                ),
+                (
+                    "labels",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=100), blank=True, default=list, size=None
+                    ),
+                ),
+                ("due_at", models.DateTimeField(blank=True, null=True)),
+                ("inputs", models.JSONField(default=dict)),
+                ("context", models.JSONField(default=dict)),
+                ("variables", models.JSONField(default=dict)),
+                ("visits", models.JSONField(default=dict)),
+                ("edges", models.JSONField(default=dict)),
+                ("rules", models.JSONField(default=dict)),
+                ("rounds", models.JSONField(default=dict)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("queued", "Queued"),
+                            ("running", "Running"),
+                            ("evaluating", "Evaluating"),
+                            ("awaiting_review", "Awaiting review"),
+                            ("held", "Held"),
+                            ("blocked", "Blocked"),
+                            ("stuck", "Stuck"),
+                            ("completed", "Completed"),
+                            ("failed", "Failed"),
+                            ("cancelled", "Cancelled"),
+                        ],
+                        default="queued",
+                        max_length=16,
+                    ),
+                ),
+                ("end", models.CharField(blank=True, max_length=64)),
+                ("error", models.CharField(blank=True, max_length=64)),
+                (
+                    "reason",
+                    models.TextField(
+                        blank=True, help_text="Why it was rejected, aborted or cancelled (ALP A16)."
+                    ),
+                ),
+                ("seq", models.PositiveIntegerField(default=0, help_text="The number of the last event.")),
+                ("created_at", models.DateTimeField()),
+                ("changed_at", models.DateTimeField()),
+                ("ended_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "line",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="tasks", to="pipelines.line"
+                    ),
+                ),
+                (
+                    "pinned",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="tasks",
+                        to="pipelines.lineversion",
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="tasks",
+                        to="pipelines.project",
+                    ),
+                ),
+                (
+                    "requester",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="requested_tasks",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="Snapshot",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("digest", models.CharField(max_length=64)),
+                ("manifest", models.JSONField(help_text="[{path, mode, digest, size} or {path, link}]")),
+                ("size", models.PositiveBigIntegerField()),
+                ("created_at", models.DateTimeField()),
+                (
+                    "job",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="snapshot",
+                        to="pipelines.job",
+                    ),
+                ),
+                (
+                    "task",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="snapshots",
+                        to="pipelines.task",
+                    ),
+                ),
+            ],
+        ),
+        migrations.AddField(
+            model_name="job",
+            name="task",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="jobs", to="pipelines.task"
+            ),
+        ),
+        migrations.CreateModel(
+            name="Event",
+            fields=[
+                ("id", models.UUIDField(default=uuid.uuid4, primary_key=True, serialize=False)),
+                ("seq", models.PositiveIntegerField()),
+                ("kind", models.CharField(max_length=40)),
+                ("at", models.DateTimeField()),
+                ("token_id", models.BigIntegerField(blank=True, null=True)),
+                (
+                    "actor",
+                    models.CharField(
+                        help_text="person:<id>, machine:<token>, worker:<id>, engine", max_length=200
+                    ),
+                ),
+                ("source", models.CharField(blank=True, help_text="Station or state before.", max_length=64)),
+                (
+                    "target",
+                    models.CharField(blank=True, help_text="Station, gate or end after.", max_length=64),
+                ),
+                ("trigger", models.CharField(blank=True, max_length=120)),
+                ("data", models.JSONField(default=dict)),
+                (
+                    "decision",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="events",
+                        to="pipelines.decision",
+                    ),
+                ),
+                (
+                    "task",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="events",
+                        to="pipelines.task",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['task', 'seq'],
+                "ordering": ["task", "seq"],
             },
         ),
         migrations.AddField(
-            model_name='decision',
-            name='task',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='decisions', to='pipelines.task'),
+            model_name="decision",
+            name="task",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="decisions", to="pipelines.task"
+            ),
         ),
         migrations.CreateModel(
-            name='Artifact',
+            name="Artifact",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=300)),
-                ('media_type', models.CharField(default='application/octet-stream', max_length=100)),
-                ('blob', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pipelines.blob')),
-                ('job', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='artifacts', to='pipelines.job')),
-                ('task', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='artifacts', to='pipelines.task')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=300)),
+                ("media_type", models.CharField(default="application/octet-stream", max_length=100)),
+                (
+                    "blob",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="pipelines.blob"
+                    ),
+                ),
+                (
+                    "job",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="artifacts",
+                        to="pipelines.job",
+                    ),
+                ),
+                (
+                    "task",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="artifacts",
+                        to="pipelines.task",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Token',
+            name="Token",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('version', models.PositiveIntegerField(default=1)),
-                ('station', models.CharField(max_length=64)),
-                ('status', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('evaluating', 'Evaluating'), ('awaiting_review', 'Awaiting review'), ('held', 'Held'), ('blocked', 'Blocked'), ('stuck', 'Stuck'), ('completed', 'Completed'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='queued', max_length=16)),
-                ('origin', models.CharField(blank=True, max_length=64)),
-                ('forked', models.BooleanField(default=False, help_text='Waits for its children; not a live position.')),
-                ('signal_reworks', models.PositiveIntegerField(default=0)),
-                ('feedback', models.TextField(blank=True, help_text='For the next job at this station (semantics §5).')),
-                ('wait', models.JSONField(default=dict)),
-                ('error', models.CharField(blank=True, max_length=64)),
-                ('end', models.CharField(blank=True, max_length=64)),
-                ('entered_at', models.DateTimeField()),
-                ('changed_at', models.DateTimeField()),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
-                ('parent', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='children', to='pipelines.token')),
-                ('task', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tokens', to='pipelines.task')),
-            ],
-        ),
-        migrations.AddField(
-            model_name='job',
-            name='token',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='jobs', to='pipelines.token'),
-        ),
-        migrations.CreateModel(
-            name='GateVisit',
-            fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, primary_key=True, serialize=False)),
-                ('gate', models.CharField(max_length=64)),
-                ('position', models.PositiveIntegerField(default=0, help_text='Among the gates asked together.')),
-                ('round', models.PositiveIntegerField(default=1, help_text='1 + times sent back so far.')),
-                ('token_version', models.PositiveIntegerField()),
-                ('evidence', models.JSONField(help_text='What is shown and voted on, without the files.')),
-                ('evidence_digest', models.CharField(max_length=64)),
-                ('state', models.CharField(choices=[('open', 'Open'), ('decided', 'Decided'), ('closed', 'Closed without a decision')], default='open', max_length=8)),
-                ('word', models.CharField(blank=True, choices=[('approve', 'Approve'), ('send_back', 'Send back'), ('reject', 'Reject'), ('rework', 'Rework'), ('abort', 'Abort')], max_length=10)),
-                ('route', models.CharField(blank=True, max_length=64)),
-                ('reason', models.TextField(blank=True)),
-                ('opened_at', models.DateTimeField()),
-                ('due_at', models.DateTimeField(blank=True, null=True)),
-                ('decided_at', models.DateTimeField(blank=True, null=True)),
-                ('asked_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='gate_visits', to='pipelines.decision')),
-                ('decided_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('job', models.ForeignKey(help_text='Whose outcome waits.', on_delete=django.db.models.deletion.PROTECT, related_name='gate_visits', to='pipelines.job')),
-                ('task', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='gate_visits', to='pipelines.task')),
-                ('token', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='gate_visits', to='pipelines.token')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='VersionGate',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveIntegerField()),
-                ('key', models.CharField(max_length=64)),
-                ('name', models.CharField(max_length=200)),
-                ('mode', models.CharField(max_length=20)),
-                ('version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='gates', to='pipelines.lineversion')),
-            ],
-            options={
-                'ordering': ['version', 'position'],
-            },
-        ),
-        migrations.CreateModel(
-            name='VersionStation',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveIntegerField()),
-                ('key', models.CharField(max_length=64)),
-                ('name', models.CharField(max_length=200)),
-                ('kind', models.CharField(max_length=32)),
-                ('version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='stations', to='pipelines.lineversion')),
-            ],
-            options={
-                'ordering': ['version', 'position'],
-            },
-        ),
-        migrations.CreateModel(
-            name='VersionRule',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveIntegerField()),
-                ('key', models.CharField(help_text="The rule's id.", max_length=64)),
-                ('label', models.CharField(blank=True, max_length=200)),
-                ('version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='rules', to='pipelines.lineversion')),
-                ('station', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='rules', to='pipelines.versionstation')),
-            ],
-            options={
-                'ordering': ['version', 'station__position', 'position'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Vote',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('word', models.CharField(choices=[('approve', 'Approve'), ('send_back', 'Send back'), ('reject', 'Reject'), ('rework', 'Rework'), ('abort', 'Abort')], max_length=10)),
-                ('reason', models.TextField(blank=True)),
-                ('route', models.CharField(blank=True, max_length=64)),
-                ('token_version', models.PositiveIntegerField()),
-                ('evidence_digest', models.CharField(max_length=64)),
-                ('entitled_as', models.JSONField()),
-                ('via', models.CharField(help_text='page, api or mail', max_length=10)),
-                ('at', models.DateTimeField()),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='votes', to=settings.AUTH_USER_MODEL)),
-                ('visit', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='votes', to='pipelines.gatevisit')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("version", models.PositiveIntegerField(default=1)),
+                ("station", models.CharField(max_length=64)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("queued", "Queued"),
+                            ("running", "Running"),
+                            ("evaluating", "Evaluating"),
+                            ("awaiting_review", "Awaiting review"),
+                            ("held", "Held"),
+                            ("blocked", "Blocked"),
+                            ("stuck", "Stuck"),
+                            ("completed", "Completed"),
+                            ("failed", "Failed"),
+                            ("cancelled", "Cancelled"),
+                        ],
+                        default="queued",
+                        max_length=16,
+                    ),
+                ),
+                ("origin", models.CharField(blank=True, max_length=64)),
+                (
+                    "forked",
+                    models.BooleanField(
+                        default=False, help_text="Waits for its children; not a live position."
+                    ),
+                ),
+                ("signal_reworks", models.PositiveIntegerField(default=0)),
+                (
+                    "feedback",
+                    models.TextField(
+                        blank=True, help_text="For the next job at this station (semantics §5)."
+                    ),
+                ),
+                ("wait", models.JSONField(default=dict)),
+                ("error", models.CharField(blank=True, max_length=64)),
+                ("end", models.CharField(blank=True, max_length=64)),
+                ("entered_at", models.DateTimeField()),
+                ("changed_at", models.DateTimeField()),
+                ("ended_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "parent",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="children",
+                        to="pipelines.token",
+                    ),
+                ),
+                (
+                    "task",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="tokens",
+                        to="pipelines.task",
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='job',
-            name='worker',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='jobs', to='pipelines.worker'),
+            model_name="job",
+            name="token",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="jobs", to="pipelines.token"
+            ),
         ),
         migrations.CreateModel(
-            name='Lease',
+            name="GateVisit",
             fields=[
-                ('job', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='lease', serialize=False, to='pipelines.job')),
-                ('key', models.UUIDField()),
-                ('expires_at', models.DateTimeField()),
-                ('worker', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='leases', to='pipelines.worker')),
+                ("id", models.UUIDField(default=uuid.uuid4, primary_key=True, serialize=False)),
+                ("gate", models.CharField(max_length=64)),
+                (
+                    "position",
+                    models.PositiveIntegerField(default=0, help_text="Among the gates asked together."),
+                ),
+                ("round", models.PositiveIntegerField(default=1, help_text="1 + times sent back so far.")),
+                ("token_version", models.PositiveIntegerField()),
+                ("evidence", models.JSONField(help_text="What is shown and voted on, without the files.")),
+                ("evidence_digest", models.CharField(max_length=64)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("open", "Open"),
+                            ("decided", "Decided"),
+                            ("closed", "Closed without a decision"),
+                        ],
+                        default="open",
+                        max_length=8,
+                    ),
+                ),
+                (
+                    "word",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("approve", "Approve"),
+                            ("send_back", "Send back"),
+                            ("reject", "Reject"),
+                            ("rework", "Rework"),
+                            ("abort", "Abort"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("route", models.CharField(blank=True, max_length=64)),
+                ("reason", models.TextField(blank=True)),
+                ("opened_at", models.DateTimeField()),
+                ("due_at", models.DateTimeField(blank=True, null=True)),
+                ("decided_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "asked_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="gate_visits",
+                        to="pipelines.decision",
+                    ),
+                ),
+                (
+                    "decided_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "job",
+                    models.ForeignKey(
+                        help_text="Whose outcome waits.",
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="gate_visits",
+                        to="pipelines.job",
+                    ),
+                ),
+                (
+                    "task",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="gate_visits",
+                        to="pipelines.task",
+                    ),
+                ),
+                (
+                    "token",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="gate_visits",
+                        to="pipelines.token",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='IgnoredReport',
+            name="VersionGate",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('attempt', models.PositiveIntegerField()),
-                ('digest', models.CharField(max_length=64)),
-                ('count', models.PositiveIntegerField(default=1)),
-                ('job', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='ignored', to='pipelines.job')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("position", models.PositiveIntegerField()),
+                ("key", models.CharField(max_length=64)),
+                ("name", models.CharField(max_length=200)),
+                ("mode", models.CharField(max_length=20)),
+                (
+                    "version",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="gates",
+                        to="pipelines.lineversion",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('job', 'attempt', 'digest'), name='one_row_per_ignored_report')],
+                "ordering": ["version", "position"],
+            },
+        ),
+        migrations.CreateModel(
+            name="VersionStation",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("position", models.PositiveIntegerField()),
+                ("key", models.CharField(max_length=64)),
+                ("name", models.CharField(max_length=200)),
+                ("kind", models.CharField(max_length=32)),
+                (
+                    "version",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="stations",
+                        to="pipelines.lineversion",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["version", "position"],
+            },
+        ),
+        migrations.CreateModel(
+            name="VersionRule",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("position", models.PositiveIntegerField()),
+                ("key", models.CharField(help_text="The rule's id.", max_length=64)),
+                ("label", models.CharField(blank=True, max_length=200)),
+                (
+                    "version",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="rules",
+                        to="pipelines.lineversion",
+                    ),
+                ),
+                (
+                    "station",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="rules",
+                        to="pipelines.versionstation",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["version", "station__position", "position"],
+            },
+        ),
+        migrations.CreateModel(
+            name="Vote",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "word",
+                    models.CharField(
+                        choices=[
+                            ("approve", "Approve"),
+                            ("send_back", "Send back"),
+                            ("reject", "Reject"),
+                            ("rework", "Rework"),
+                            ("abort", "Abort"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("reason", models.TextField(blank=True)),
+                ("route", models.CharField(blank=True, max_length=64)),
+                ("token_version", models.PositiveIntegerField()),
+                ("evidence_digest", models.CharField(max_length=64)),
+                ("entitled_as", models.JSONField()),
+                ("via", models.CharField(help_text="page, api or mail", max_length=10)),
+                ("at", models.DateTimeField()),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="votes",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "visit",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="votes",
+                        to="pipelines.gatevisit",
+                    ),
+                ),
+            ],
+        ),
+        migrations.AddField(
+            model_name="job",
+            name="worker",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="jobs",
+                to="pipelines.worker",
+            ),
+        ),
+        migrations.CreateModel(
+            name="Lease",
+            fields=[
+                (
+                    "job",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="lease",
+                        serialize=False,
+                        to="pipelines.job",
+                    ),
+                ),
+                ("key", models.UUIDField()),
+                ("expires_at", models.DateTimeField()),
+                (
+                    "worker",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="leases",
+                        to="pipelines.worker",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="IgnoredReport",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("attempt", models.PositiveIntegerField()),
+                ("digest", models.CharField(max_length=64)),
+                ("count", models.PositiveIntegerField(default=1)),
+                (
+                    "job",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="ignored",
+                        to="pipelines.job",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("job", "attempt", "digest"), name="one_row_per_ignored_report"
+                    )
+                ],
             },
         ),
         migrations.AddConstraint(
-            model_name='lineversion',
-            constraint=models.UniqueConstraint(fields=('line', 'number'), name='version_number_in_line'),
+            model_name="lineversion",
+            constraint=models.UniqueConstraint(fields=("line", "number"), name="version_number_in_line"),
         ),
         migrations.AddConstraint(
-            model_name='lineversion',
-            constraint=models.CheckConstraint(condition=models.Q(('law__gte', 1)), name='version_has_a_law'),
+            model_name="lineversion",
+            constraint=models.CheckConstraint(condition=models.Q(("law__gte", 1)), name="version_has_a_law"),
         ),
         migrations.AddConstraint(
-            model_name='logchunk',
-            constraint=models.UniqueConstraint(fields=('job', 'attempt', 'number'), name='log_chunk_in_order'),
+            model_name="logchunk",
+            constraint=models.UniqueConstraint(
+                fields=("job", "attempt", "number"), name="log_chunk_in_order"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='project',
-            constraint=models.UniqueConstraint(fields=('owner', 'key'), name='project_key_in_owner'),
+            model_name="project",
+            constraint=models.UniqueConstraint(fields=("owner", "key"), name="project_key_in_owner"),
         ),
         migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.UniqueConstraint(fields=('project', 'user'), name='one_membership_per_project'),
+            model_name="membership",
+            constraint=models.UniqueConstraint(fields=("project", "user"), name="one_membership_per_project"),
         ),
         migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.CheckConstraint(condition=models.Q(('role__in', ['viewer', 'operator', 'designer', 'reviewer', 'admin'])), name='membership_role_known'),
+            model_name="membership",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("role__in", ["viewer", "operator", "designer", "reviewer", "admin"])),
+                name="membership_role_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='line',
-            constraint=models.UniqueConstraint(fields=('project', 'key'), name='line_key_in_project'),
+            model_name="line",
+            constraint=models.UniqueConstraint(fields=("project", "key"), name="line_key_in_project"),
         ),
         migrations.AddConstraint(
-            model_name='group',
-            constraint=models.UniqueConstraint(fields=('project', 'key'), name='group_key_in_project'),
+            model_name="group",
+            constraint=models.UniqueConstraint(fields=("project", "key"), name="group_key_in_project"),
         ),
         migrations.AddConstraint(
-            model_name='apitoken',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'person'), ('user__isnull', False)), models.Q(('kind', 'machine'), ('project__isnull', False), ('user__isnull', True), models.Q(('role', ''), _negated=True)), _connector='OR'), name='api_token_has_its_bearer'),
+            model_name="apitoken",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("kind", "person"), ("user__isnull", False)),
+                    models.Q(
+                        ("kind", "machine"),
+                        ("project__isnull", False),
+                        ("user__isnull", True),
+                        models.Q(("role", ""), _negated=True),
+                    ),
+                    _connector="OR",
+                ),
+                name="api_token_has_its_bearer",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='apitoken',
-            constraint=models.CheckConstraint(condition=models.Q(('kind', 'person'), models.Q(('scopes__contains', ['decide']), _negated=True), _connector='OR'), name='machine_never_decides'),
+            model_name="apitoken",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("kind", "person"),
+                    models.Q(("scopes__contains", ["decide"]), _negated=True),
+                    _connector="OR",
+                ),
+                name="machine_never_decides",
+            ),
         ),
         migrations.AddIndex(
-            model_name='task',
-            index=models.Index(fields=['line', 'status'], name='task_by_line_status'),
+            model_name="task",
+            index=models.Index(fields=["line", "status"], name="task_by_line_status"),
         ),
         migrations.AddIndex(
-            model_name='task',
-            index=models.Index(fields=['project', '-created_at'], name='task_by_project'),
+            model_name="task",
+            index=models.Index(fields=["project", "-created_at"], name="task_by_project"),
         ),
         migrations.AddIndex(
-            model_name='task',
-            index=models.Index(condition=models.Q(('ended_at__isnull', False)), fields=['line', '-ended_at'], name='task_ended'),
+            model_name="task",
+            index=models.Index(
+                condition=models.Q(("ended_at__isnull", False)),
+                fields=["line", "-ended_at"],
+                name="task_ended",
+            ),
         ),
         migrations.AddIndex(
-            model_name='task',
-            index=models.Index(condition=models.Q(('ended_at__isnull', True)), fields=['line', 'id'], name='task_open'),
+            model_name="task",
+            index=models.Index(
+                condition=models.Q(("ended_at__isnull", True)), fields=["line", "id"], name="task_open"
+            ),
         ),
         migrations.AddIndex(
-            model_name='task',
-            index=models.Index(fields=['changed_at'], name='task_changed'),
+            model_name="task",
+            index=models.Index(fields=["changed_at"], name="task_changed"),
         ),
         migrations.AddConstraint(
-            model_name='task',
-            constraint=models.UniqueConstraint(fields=('project', 'number'), name='task_number_in_project'),
+            model_name="task",
+            constraint=models.UniqueConstraint(fields=("project", "number"), name="task_number_in_project"),
         ),
         migrations.AddConstraint(
-            model_name='task',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['queued', 'running', 'evaluating', 'awaiting_review', 'held', 'blocked', 'stuck', 'completed', 'failed', 'cancelled'])), name='task_status_known'),
+            model_name="task",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "status__in",
+                        [
+                            "queued",
+                            "running",
+                            "evaluating",
+                            "awaiting_review",
+                            "held",
+                            "blocked",
+                            "stuck",
+                            "completed",
+                            "failed",
+                            "cancelled",
+                        ],
+                    )
+                ),
+                name="task_status_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='task',
-            constraint=models.CheckConstraint(condition=models.Q(('priority__in', ['low', 'medium', 'high'])), name='task_priority_known'),
+            model_name="task",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("priority__in", ["low", "medium", "high"])), name="task_priority_known"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='task',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', False), ('status__in', ('completed', 'failed', 'cancelled'))), models.Q(models.Q(('status__in', ('completed', 'failed', 'cancelled')), _negated=True), ('ended_at__isnull', True)), _connector='OR'), name='task_ended_at_its_end'),
+            model_name="task",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(
+                        ("ended_at__isnull", False), ("status__in", ("completed", "failed", "cancelled"))
+                    ),
+                    models.Q(
+                        models.Q(("status__in", ("completed", "failed", "cancelled")), _negated=True),
+                        ("ended_at__isnull", True),
+                    ),
+                    _connector="OR",
+                ),
+                name="task_ended_at_its_end",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='event',
-            constraint=models.UniqueConstraint(fields=('task', 'seq'), name='event_sequence'),
+            model_name="event",
+            constraint=models.UniqueConstraint(fields=("task", "seq"), name="event_sequence"),
         ),
         migrations.AddConstraint(
-            model_name='event',
-            constraint=models.CheckConstraint(condition=models.Q(('seq__gte', 1)), name='event_sequence_from_one'),
+            model_name="event",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("seq__gte", 1)), name="event_sequence_from_one"
+            ),
         ),
         migrations.AddIndex(
-            model_name='decision',
-            index=models.Index(fields=['task', 'at'], name='decision_by_task'),
+            model_name="decision",
+            index=models.Index(fields=["task", "at"], name="decision_by_task"),
         ),
         migrations.AddConstraint(
-            model_name='decision',
-            constraint=models.UniqueConstraint(fields=('task', 'cause'), name='one_decision_per_cause'),
+            model_name="decision",
+            constraint=models.UniqueConstraint(fields=("task", "cause"), name="one_decision_per_cause"),
         ),
         migrations.AddConstraint(
-            model_name='artifact',
-            constraint=models.UniqueConstraint(fields=('job', 'name'), name='artifact_name_in_job'),
+            model_name="artifact",
+            constraint=models.UniqueConstraint(fields=("job", "name"), name="artifact_name_in_job"),
         ),
         migrations.AddIndex(
-            model_name='token',
-            index=models.Index(condition=models.Q(('ended_at__isnull', True)), fields=['task'], name='token_alive'),
+            model_name="token",
+            index=models.Index(
+                condition=models.Q(("ended_at__isnull", True)), fields=["task"], name="token_alive"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='token',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['queued', 'running', 'evaluating', 'awaiting_review', 'held', 'blocked', 'stuck', 'completed', 'failed', 'cancelled'])), name='token_status_known'),
+            model_name="token",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "status__in",
+                        [
+                            "queued",
+                            "running",
+                            "evaluating",
+                            "awaiting_review",
+                            "held",
+                            "blocked",
+                            "stuck",
+                            "completed",
+                            "failed",
+                            "cancelled",
+                        ],
+                    )
+                ),
+                name="token_status_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='token',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', False), ('status__in', ('completed', 'failed', 'cancelled'))), models.Q(models.Q(('status__in', ('completed', 'failed', 'cancelled')), _negated=True), ('ended_at__isnull', True)), _connector='OR'), name='token_ended_at_its_end'),
+            model_name="token",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(
+                        ("ended_at__isnull", False), ("status__in", ("completed", "failed", "cancelled"))
+                    ),
+                    models.Q(
+                        models.Q(("status__in", ("completed", "failed", "cancelled")), _negated=True),
+                        ("ended_at__isnull", True),
+                    ),
+                    _connector="OR",
+                ),
+                name="token_ended_at_its_end",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='token',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('status', 'stuck'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='stuck_names_its_error'),
+            model_name="token",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("status", "stuck"), _negated=True),
+                    models.Q(("error", ""), _negated=True),
+                    _connector="OR",
+                ),
+                name="stuck_names_its_error",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='token',
-            constraint=models.CheckConstraint(condition=models.Q(('forked', False), ('ended_at__isnull', True), _connector='OR'), name='forked_until_it_ends'),
+            model_name="token",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("forked", False), ("ended_at__isnull", True), _connector="OR"),
+                name="forked_until_it_ends",
+            ),
         ),
         migrations.AddIndex(
-            model_name='gatevisit',
-            index=models.Index(condition=models.Q(('state', 'open')), fields=['task'], name='gate_visit_open'),
+            model_name="gatevisit",
+            index=models.Index(
+                condition=models.Q(("state", "open")), fields=["task"], name="gate_visit_open"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='gatevisit',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'open')), fields=('token', 'gate'), name='one_open_visit_per_token_and_gate'),
+            model_name="gatevisit",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state", "open")),
+                fields=("token", "gate"),
+                name="one_open_visit_per_token_and_gate",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='gatevisit',
-            constraint=models.CheckConstraint(condition=models.Q(('word__in', ['', 'approve', 'send_back', 'reject', 'rework', 'abort'])), name='gate_word_known'),
+            model_name="gatevisit",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("word__in", ["", "approve", "send_back", "reject", "rework", "abort"])),
+                name="gate_word_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='gatevisit',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'decided'), models.Q(('word', ''), _negated=True), ('decided_at__isnull', False)), models.Q(('state', 'open'), ('word', ''), ('decided_at__isnull', True)), models.Q(('state', 'closed'), ('word', ''), ('decided_at__isnull', False)), _connector='OR'), name='a_gate_visit_is_decided_once'),
+            model_name="gatevisit",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(
+                        ("state", "decided"),
+                        models.Q(("word", ""), _negated=True),
+                        ("decided_at__isnull", False),
+                    ),
+                    models.Q(("state", "open"), ("word", ""), ("decided_at__isnull", True)),
+                    models.Q(("state", "closed"), ("word", ""), ("decided_at__isnull", False)),
+                    _connector="OR",
+                ),
+                name="a_gate_visit_is_decided_once",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='versiongate',
-            constraint=models.UniqueConstraint(fields=('version', 'key'), name='gate_key_in_version'),
+            model_name="versiongate",
+            constraint=models.UniqueConstraint(fields=("version", "key"), name="gate_key_in_version"),
         ),
         migrations.AddConstraint(
-            model_name='versionstation',
-            constraint=models.UniqueConstraint(fields=('version', 'key'), name='station_key_in_version'),
+            model_name="versionstation",
+            constraint=models.UniqueConstraint(fields=("version", "key"), name="station_key_in_version"),
         ),
         migrations.AddConstraint(
-            model_name='versionrule',
-            constraint=models.UniqueConstraint(fields=('version', 'key'), name='rule_id_in_version'),
+            model_name="versionrule",
+            constraint=models.UniqueConstraint(fields=("version", "key"), name="rule_id_in_version"),
         ),
         migrations.AddConstraint(
-            model_name='vote',
-            constraint=models.UniqueConstraint(fields=('visit', 'user'), name='one_vote_per_person'),
+            model_name="vote",
+            constraint=models.UniqueConstraint(fields=("visit", "user"), name="one_vote_per_person"),
         ),
         migrations.AddConstraint(
-            model_name='vote',
-            constraint=models.CheckConstraint(condition=models.Q(('word__in', ['approve', 'send_back', 'reject', 'rework', 'abort'])), name='vote_word_known'),
+            model_name="vote",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("word__in", ["approve", "send_back", "reject", "rework", "abort"])),
+                name="vote_word_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='vote',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('word__in', ['reject', 'send_back']), _negated=True), ('reason__regex', '\\S'), _connector='OR'), name='refusing_needs_a_reason'),
+            model_name="vote",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("word__in", ["reject", "send_back"]), _negated=True),
+                    ("reason__regex", "\\S"),
+                    _connector="OR",
+                ),
+                name="refusing_needs_a_reason",
+            ),
         ),
         migrations.AddIndex(
-            model_name='job',
-            index=models.Index(condition=models.Q(('state', 'done'), _negated=True), fields=['state', 'id'], name='job_open'),
+            model_name="job",
+            index=models.Index(
+                condition=models.Q(("state", "done"), _negated=True), fields=["state", "id"], name="job_open"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='job',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'done'), _negated=True), fields=('token',), name='one_open_job_per_token'),
+            model_name="job",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state", "done"), _negated=True),
+                fields=("token",),
+                name="one_open_job_per_token",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='job',
-            constraint=models.UniqueConstraint(fields=('task', 'station', 'visit'), name='one_job_per_visit'),
+            model_name="job",
+            constraint=models.UniqueConstraint(fields=("task", "station", "visit"), name="one_job_per_visit"),
         ),
         migrations.AddConstraint(
-            model_name='job',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'running', 'done'])), name='job_state_known'),
+            model_name="job",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state__in", ["queued", "running", "done"])), name="job_state_known"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='job',
-            constraint=models.CheckConstraint(condition=models.Q(('attempt__gte', 1), ('visit__gte', 1)), name='job_counts_from_one'),
+            model_name="job",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("attempt__gte", 1), ("visit__gte", 1)), name="job_counts_from_one"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='job',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', False), ('outcome__isnull', False), ('state', 'done')), models.Q(models.Q(('state', 'done'), _negated=True), ('ended_at__isnull', True), ('outcome__isnull', True)), _connector='OR'), name='a_done_job_has_an_outcome'),
+            model_name="job",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("ended_at__isnull", False), ("outcome__isnull", False), ("state", "done")),
+                    models.Q(
+                        models.Q(("state", "done"), _negated=True),
+                        ("ended_at__isnull", True),
+                        ("outcome__isnull", True),
+                    ),
+                    _connector="OR",
+                ),
+                name="a_done_job_has_an_outcome",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='job',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'running'), _negated=True), ('lease_key__isnull', False), ('kind', 'manual'), _connector='OR'), name='a_running_job_has_a_lease'),
+            model_name="job",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state", "running"), _negated=True),
+                    ("lease_key__isnull", False),
+                    ("kind", "manual"),
+                    _connector="OR",
+                ),
+                name="a_running_job_has_a_lease",
+            ),
         ),
         migrations.AddIndex(
-            model_name='lease',
-            index=models.Index(fields=['expires_at'], name='lease_by_expiry'),
+            model_name="lease",
+            index=models.Index(fields=["expires_at"], name="lease_by_expiry"),
         ),
     ]

@@ -1,4 +1,6 @@
-"""The append-only record: events, and the decisions that they tell of. Triggers refuse update and delete."""
+"""The append-only record: events, and the decisions that they tell of. Triggers refuse update and delete.
+
+A foreign key has no index of its own where a unique constraint begins with it: every move would write both."""
 
 from __future__ import annotations
 
@@ -16,10 +18,10 @@ class Decision(models.Model):
     """What `decide` answered, with all it read: enough to decide again (house §3 I9)."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
-    task = models.ForeignKey(Task, models.CASCADE, related_name="decisions")
+    task = models.ForeignKey(Task, models.CASCADE, related_name="decisions", db_index=False)
     token_id = models.BigIntegerField()
     job_id = models.BigIntegerField()
-    pinned = models.ForeignKey(LineVersion, models.PROTECT, related_name="+")
+    pinned = models.ForeignKey(LineVersion, models.PROTECT, related_name="+", db_index=False)
     # report:<job>.<attempt>, vote:<id>, answer:<id>, retry:…, facts:… — a cause makes at most one decision
     cause = models.CharField(max_length=120)
     station = models.CharField(max_length=64)
@@ -41,7 +43,7 @@ class Event(models.Model):
     """One line of a task's own gapless sequence (semantics §9)."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
-    task = models.ForeignKey(Task, models.CASCADE, related_name="events")
+    task = models.ForeignKey(Task, models.CASCADE, related_name="events", db_index=False)
     seq = models.PositiveIntegerField()
     kind = models.CharField(max_length=40)
     at = models.DateTimeField()

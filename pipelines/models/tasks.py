@@ -39,8 +39,8 @@ class Priority(models.TextChoices):
 class Task(models.Model):
     """One work item, numbered WI-{project}-{sequence}. Its status and counters are derived: a fold of its events."""
 
-    project = models.ForeignKey(Project, models.PROTECT, related_name="tasks")
-    line = models.ForeignKey(Line, models.PROTECT, related_name="tasks")
+    project = models.ForeignKey(Project, models.PROTECT, related_name="tasks", db_index=False)
+    line = models.ForeignKey(Line, models.PROTECT, related_name="tasks", db_index=False)
     pinned = models.ForeignKey(LineVersion, models.PROTECT, related_name="tasks")
     number = models.PositiveBigIntegerField()
     title = models.CharField(max_length=300)

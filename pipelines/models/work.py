@@ -38,9 +38,11 @@ class Job(models.Model):
         RUNNING = "running", _("Running")
         DONE = "done", _("Done")
 
-    task = models.ForeignKey(Task, models.CASCADE, related_name="jobs")
+    task = models.ForeignKey(Task, models.CASCADE, related_name="jobs", db_index=False)
     token = models.ForeignKey(Token, models.CASCADE, related_name="jobs")
-    pinned = models.ForeignKey(LineVersion, models.PROTECT, related_name="+", help_text=_("Judged under it."))
+    pinned = models.ForeignKey(
+        LineVersion, models.PROTECT, related_name="+", db_index=False, help_text=_("Judged under it.")
+    )
     station = models.CharField(max_length=64)
     kind = models.CharField(max_length=32)
     visit = models.PositiveIntegerField(help_text=_("Entry of this task into this station, from 1."))
