@@ -236,7 +236,7 @@ class Batch:
             target=target,
             trigger=trigger,
             decision=decision,
-            data={key: value for key, value in data.items() if value not in (None, {}, [])},
+            data={key: value for key, value in data.items() if value not in (None, {}, [], "")},
         )
         self._events.append(event)
         return event
@@ -267,7 +267,8 @@ class Batch:
         tickets: list[JSONDict] = [{"token_id": pk} for pk in self._tickets]
         outbox.enqueue("pipelines.drive", "drive", *tickets)
         if self._events:
-            transaction.on_commit(partial(ports.publish_hints, self._hints()))
+            # A push that fails must not look like a move that failed: it is only a hint.
+            transaction.on_commit(partial(ports.publish_hints, self._hints()), robust=True)
 
     def _write_leases(self) -> None:
         if self._handed_on:

@@ -99,7 +99,7 @@ def settle(turn: Turn, facts: dict[str, Any]) -> Answer:
     """Decide on the situation and keep the decision with everything it read; the answer is a value, applied by
     `effects`. The trace is kept apart from it."""
     began = time.perf_counter_ns()
-    answer = decide(turn.judged_by, read_situation(facts))
+    answer = decide(turn.judged_by, read_situation(facts), clock=time.perf_counter)
     micros = (time.perf_counter_ns() - began) // 1000
     said = answer.to_dict()
     turn.decision = Decision(
