@@ -54,8 +54,8 @@ def test_nobody_answers_twice(world: World) -> None:
 def evaluated(world: World) -> Task:
     """build: an evaluation decides between ship and build."""
     ask = {"agentic": {"question": "Is it good?"}, "answer": "yes"}
-    rules = [{"id": "good", "when": ask, "to": "ship"}, {"id": "bad", "to": "build", "max_retries": 2}]
-    version = world.line(stations=[station("build", *rules), "ship"], flags={"agentic_conditions": True})
+    good, bad = {"id": "good", "when": ask, "to": "ship"}, {"id": "bad", "to": "build", "max_retries": 2}
+    version = world.line(stations=[station("build", good, bad), "ship"], flags={"agentic_conditions": True})
     task = world.start(version)
     world.report(task)
     return task

@@ -1,0 +1,81 @@
+"""A transaction that the database gives up is done again as a whole (house §2), on real locks."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from django.db import DatabaseError, OperationalError, connection, transaction
+
+from pipelines.engine.transaction import RERUNS, run
+from pipelines.models import Owner
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def lock(key: str) -> None:
+    Owner.objects.select_for_update().get(key=key)
+
+
+def test_of_two_that_deadlock_both_get_through(transactional_db: None) -> None:
+    for key in ("a", "b"):
+        Owner.objects.create(key=key, name="0")
+    both_hold_one, tries = threading.Barrier(2), []
+
+    def add(first: str, second: str) -> None:
+        def work() -> None:
+            tries.append(first)
+            lock(first)
+            if tries.count(first) == 1:
+                both_hold_one.wait(timeout=30)
+            lock(second)
+            for owner in Owner.objects.all():
+                Owner.objects.filter(pk=owner.pk).update(name=str(int(owner.name) + 1))
+
+        run(work)
+        connection.close()
+
+    threads = [threading.Thread(target=add, args=pair) for pair in (("a", "b"), ("b", "a"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert set(Owner.objects.values_list("name", flat=True)) == {"2"}
+    assert len(tries) == 3, "one of them was the victim, once"
+
+
+def test_a_lock_that_is_not_to_be_had_is_tried_three_times_more(transactional_db: None) -> None:
+    Owner.objects.create(key="a", name="A")
+    held, enough, tries = threading.Event(), threading.Event(), []
+
+    def holder() -> None:
+        with transaction.atomic():
+            lock("a")
+            held.set()
+            enough.wait(timeout=30)
+        connection.close()
+
+    def work() -> None:
+        tries.append(1)
+        Owner.objects.select_for_update(nowait=True).get(key="a")
+
+    thread = threading.Thread(target=holder)
+    thread.start()
+    assert held.wait(timeout=30)
+    with pytest.raises(OperationalError):
+        run(work)
+    enough.set()
+    thread.join(timeout=30)
+    assert len(tries) == 1 + RERUNS
+
+
+def test_any_other_error_is_not_tried_again(transactional_db: None) -> None:
+    tries = []
+
+    def work() -> None:
+        tries.append(1)
+        connection.cursor().execute("SELECT 1/0")
+
+    with pytest.raises(DatabaseError):
+        run(work)
+    assert len(tries) == 1
