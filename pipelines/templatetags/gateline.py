@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -26,6 +26,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+
+from pipelines.templatetags import shapes
 
 register = template.Library()
 
@@ -248,64 +250,31 @@ def exact(value: datetime | None) -> str:
     return date_format(timezone.localtime(value), "D j M Y, H:i:s T")
 
 
-# --- Graphics -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Part:
-    """One piece of a bar, in per cent of its width."""
-
-    start: str
-    width: str
-    tone: str
-
-
 @register.simple_tag
-def bar_parts(value: float, maximum: float, tone: str = "active") -> list[Part]:
-    """Pieces of an elapsed bar; past `maximum` it splits at the expected time, the rest is late."""
-    value, maximum = max(float(value or 0), 0.0), max(float(maximum or 0), 0.0)
-    if maximum == 0:
-        return []
-    if value <= maximum:
-        return [Part("0", f"{100 * value / maximum:.1f}", tone)]
-    split = 100 * maximum / value
-    return [
-        Part("0", f"{max(split - 1, 0):.1f}", "neutral"),
-        Part(f"{split:.1f}", f"{100 - split:.1f}", "attention"),
-    ]
-
-
-@register.filter
-def rounded_path(points: Sequence[Sequence[float]], radius: float = 8) -> str:
-    """SVG path data through the points, straight pieces with rounded corners: the shape of every edge."""
-    first, *rest = [(float(x), float(y)) for x, y in points]
-    pieces = [f"M{first[0]:g} {first[1]:g}"]
-    before = first
-    for index, corner in enumerate(rest):
-        if index == len(rest) - 1:
-            pieces.append(f"L{corner[0]:g} {corner[1]:g}")
-            break
-        enter, leave = _towards(corner, before, radius), _towards(corner, rest[index + 1], radius)
-        pieces.append(f"L{enter[0]:g} {enter[1]:g}Q{corner[0]:g} {corner[1]:g} {leave[0]:g} {leave[1]:g}")
-        before = corner
-    return "".join(pieces)
-
-
-@register.filter
-def arrow_head(points: Sequence[Sequence[float]], length: float = 8) -> str:
-    """Path data of the triangle at the last point, looking the way the last piece goes."""
-    tip_x, tip_y = (float(each) for each in points[-1])
-    back_x, back_y = _towards((tip_x, tip_y), (float(points[-2][0]), float(points[-2][1])), length)
-    across_x, across_y = (tip_y - back_y) * 0.42, (back_x - tip_x) * 0.42
-    return (
-        f"M{tip_x:g} {tip_y:g}L{back_x + across_x:g} {back_y + across_y:g}"
-        f"L{back_x - across_x:g} {back_y - across_y:g}z"
+def words() -> str:
+    """What scripts say (static/ts/words.ts), translated, as JSON for `<body data-words>`."""
+    return json.dumps(
+        {
+            "now": _("now"),
+            "ago": _("%(duration)s ago") % {"duration": "%s"},
+            "ahead": _("in %(duration)s") % {"duration": "%s"},
+            "changed": _("changed %s"),
+            "lastUpdate": _("last update %s"),
+            "copied": _("Copied"),
+            "notCopied": _("Copying is not possible here: select the text and copy it by hand."),
+            "armed": _("%s: armed, Ctrl+Enter submits"),
+            "connecting": _("connecting"),
+            "live": _("live"),
+            "reconnecting": _("reconnecting"),
+            "polling": _("polling"),
+            "offline": _("offline"),
+            "ended": _("ended"),
+        }
     )
 
 
-def _towards(start: tuple[float, float], end: tuple[float, float], distance: float) -> tuple[float, float]:
-    """The point `distance` from start on the way to end, at most half way: two corners never overlap."""
-    x, y = end[0] - start[0], end[1] - start[1]
-    length = (x * x + y * y) ** 0.5 or 1.0
-    part = min(distance, length / 2) / length
-    return (round(start[0] + x * part, 2), round(start[1] + y * part, 2))
+# --- Graphics -----------------------------------------------------------------------------------
+
+register.simple_tag(shapes.bar_parts)
+register.filter(shapes.rounded_path)
+register.filter(shapes.arrow_head)

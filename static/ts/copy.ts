@@ -1,4 +1,5 @@
 import { announce, on } from "./dom";
+import { say } from "./words";
 
 /** `data-copy="text"` copies that; an empty one copies the code block that the button stands in. */
 export function startCopy(): void {
@@ -6,7 +7,7 @@ export function startCopy(): void {
     const text = button.dataset.copy || button.closest(".code")?.querySelector("code")?.textContent || "";
     copy(text).then(
       () => mark(button),
-      () => announce("Copying is not possible here: select the text and copy it by hand."),
+      () => announce(say("notCopied")),
     );
   });
 }
@@ -25,6 +26,6 @@ async function copy(text: string): Promise<void> {
 
 function mark(button: HTMLElement): void {
   button.classList.add("copied");
-  announce("Copied");
+  announce(say("copied"));
   setTimeout(() => button.classList.remove("copied"), 1500);
 }

@@ -1,4 +1,5 @@
 import { announce, each } from "./dom";
+import { say } from "./words";
 
 /**
  * The decision bar: a key only arms a button, Ctrl+Enter submits the armed one, Escape disarms and
@@ -19,7 +20,7 @@ export function startDecision(): void {
         if (reason) reason.hidden = !(chosen && chosen.dataset.reason === button.dataset.reason);
       }
       if (!chosen) return;
-      announce(`${chosen.textContent?.trim() ?? ""}: armed, Ctrl+Enter submits`);
+      announce(say("armed", chosen.querySelector(".button-word")?.textContent?.trim() ?? ""));
       const reason = document.getElementById(chosen.dataset.reason ?? "");
       (reason?.querySelector<HTMLElement>("textarea, input, select") ?? chosen).focus();
     };

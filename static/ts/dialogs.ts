@@ -4,6 +4,8 @@ export function openDialog(id: string): void {
   const dialog = document.getElementById(id);
   if (!(dialog instanceof HTMLDialogElement) || dialog.open) return;
   dialog.showModal();
+  // The browser takes the close button; who opens a form wants its first field.
+  dialog.querySelector<HTMLElement>(".dialog-body :is(input:not([type=hidden]), textarea, select)")?.focus();
   dialog.dispatchEvent(new CustomEvent("gl:open"));
 }
 

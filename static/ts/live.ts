@@ -18,6 +18,7 @@
 
 import { showFailure } from "./failures";
 import { duration } from "./time";
+import { say } from "./words";
 
 export type LiveState = "connecting" | "live" | "reconnecting" | "polling" | "offline" | "ended";
 
@@ -99,7 +100,7 @@ export class Live {
     }, STABLE);
     this.everOpen = true;
     this.stopPolling();
-    this.say("live");
+    this.tell("live");
     // Subscribed first, then the snapshot: what happened in between is in it or comes as a hint.
     this.resync();
   }
@@ -132,13 +133,13 @@ export class Live {
     if (this.stopped) return;
     if (code === NO_LONGER) {
       this.stop();
-      this.say("ended");
+      this.tell("ended");
       return;
     }
     this.failures += 1;
-    if (!navigator.onLine) this.say("offline");
-    else if (this.failures >= FAILURES_UNTIL_POLLING) this.say("polling");
-    else this.say(this.everOpen ? "reconnecting" : "connecting");
+    if (!navigator.onLine) this.tell("offline");
+    else if (this.failures >= FAILURES_UNTIL_POLLING) this.tell("polling");
+    else this.tell(this.everOpen ? "reconnecting" : "connecting");
     if (this.failures >= FAILURES_UNTIL_POLLING) this.startPolling();
     this.retry = setTimeout(() => this.connect(), backOff(this.failures));
   }
@@ -160,7 +161,7 @@ export class Live {
     this.poll = undefined;
   }
 
-  private say(state: LiveState): void {
+  private tell(state: LiveState): void {
     this.state = state;
     this.options.onState(state);
   }
@@ -253,15 +254,6 @@ function send(name: string, detail?: unknown): void {
   document.body.dispatchEvent(new CustomEvent(name, { detail }));
 }
 
-const WORDS: Record<LiveState, string> = {
-  connecting: "connecting",
-  live: "live",
-  reconnecting: "reconnecting",
-  polling: "polling",
-  offline: "offline",
-  ended: "ended",
-};
-
 /** Keeps every `[data-live-state]` true: the word, and how old what is shown is. */
 class StateView {
   private state: LiveState = "connecting";
@@ -281,7 +273,7 @@ class StateView {
     for (const element of this.places()) {
       element.dataset.state = state;
       const word = element.querySelector(".live-word");
-      if (word) word.textContent = WORDS[state];
+      if (word) word.textContent = say(state);
     }
     this.note();
   }
@@ -300,8 +292,7 @@ class StateView {
 }
 
 function note(state: LiveState, age: number): string {
-  const ago = age < 2 ? "now" : `${duration(age)} ago`;
-  if (state === "live") return `changed ${ago}`;
   if (state === "connecting" || state === "ended") return "";
-  return `last update ${ago}`;
+  const ago = age < 2 ? say("now") : say("ago", duration(age));
+  return say(state === "live" ? "changed" : "lastUpdate", ago);
 }

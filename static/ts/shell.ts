@@ -16,6 +16,7 @@ import { startRail } from "./rail";
 import { startShortcuts } from "./shortcuts";
 import { startTheme } from "./theme";
 import { startTimes } from "./time";
+import { say } from "./words";
 
 startFailures();
 startDialogs();
@@ -23,7 +24,7 @@ startMenus();
 startTheme();
 startRail();
 startNotices();
-startTimes();
+startTimes(say);
 startCopy();
 startCombobox();
 startPalette();

@@ -20,10 +20,12 @@ function units(first: number, a: string, second: number, b: string): string {
   return second ? `${head}${NBSP}${second}${NBSP}${b}` : head;
 }
 
+type Say = (name: "now" | "ago" | "ahead", inserted?: string) => string;
+
 /** `ahead`: seconds from now, negative for the past. */
-export function relative(ahead: number): string {
-  if (Math.abs(ahead) < 5) return "now";
-  return ahead > 0 ? `in ${duration(ahead)}` : `${duration(ahead)} ago`;
+export function relative(ahead: number, say: Say): string {
+  if (Math.abs(ahead) < 5) return say("now");
+  return say(ahead > 0 ? "ahead" : "ago", duration(ahead));
 }
 
 /** The server's clock against this one, so that a wrong clock does not show wrong ages. */
@@ -35,19 +37,19 @@ export function setServerTime(header: string | null): void {
   if (!Number.isNaN(server) && Math.abs(server - Date.now()) > 2000) skew = server - Date.now();
 }
 
-function tick(): void {
+function tick(say: Say): void {
   const now = Date.now() + skew;
   for (const element of document.querySelectorAll<HTMLTimeElement>("time[data-relative], time[data-elapsed]")) {
     const ahead = (Date.parse(element.dateTime) - now) / 1000;
     if (Number.isNaN(ahead)) continue;
-    const text = element.dataset.elapsed === undefined ? relative(ahead) : duration(ahead);
+    const text = element.dataset.elapsed === undefined ? relative(ahead, say) : duration(ahead);
     if (element.textContent !== text) element.textContent = text;
   }
 }
 
-export function startTimes(): void {
+export function startTimes(say: Say): void {
   setInterval(() => {
-    if (!document.hidden) tick();
+    if (!document.hidden) tick(say);
   }, 1000);
   document.addEventListener("htmx:afterRequest", (event) => {
     const xhr = (event as CustomEvent<{ xhr?: XMLHttpRequest }>).detail.xhr;

@@ -15,7 +15,7 @@ from django.test import RequestFactory
 from django_cotton.compiler_regex import CottonCompiler
 
 from pipelines.models.tasks import Status
-from pipelines.templatetags import gateline
+from pipelines.templatetags import gateline, shapes
 from pipelines.views.design import STATION_KINDS, design
 from tests.design.colours import ROOT
 
@@ -126,7 +126,7 @@ def test_text_of_a_program_is_never_markup() -> None:
     ],
 )
 def test_a_late_bar_splits_at_the_expected_time(value: float, maximum: float, widths: list[str]) -> None:
-    assert [part.width for part in gateline.bar_parts(value, maximum)] == widths
+    assert [part.width for part in shapes.bar_parts(value, maximum)] == widths
 
 
 @pytest.mark.parametrize(
@@ -138,12 +138,12 @@ def test_a_late_bar_splits_at_the_expected_time(value: float, maximum: float, wi
     ],
 )
 def test_an_edge_has_rounded_corners_that_never_overlap(points: list[list[float]], path: str) -> None:
-    assert gateline.rounded_path(points) == path
+    assert shapes.rounded_path(points) == path
 
 
 def test_an_arrow_looks_the_way_the_edge_goes() -> None:
-    assert gateline.arrow_head([[0, 0], [20, 0]]).startswith("M20 0L12 ")
-    assert gateline.arrow_head([[0, 20], [0, 0]], 8).startswith("M0 0L")
+    assert shapes.arrow_head([[0, 0], [20, 0]]).startswith("M20 0L12 ")
+    assert shapes.arrow_head([[0, 20], [0, 0]], 8).startswith("M0 0L")
 
 
 @pytest.mark.parametrize(
@@ -166,3 +166,17 @@ def test_an_icon_is_silent_unless_it_has_a_label() -> None:
     silent, spoken = template.render(Context()).split("|")
     assert 'aria-hidden="true"' in silent
     assert 'role="img" aria-label="Gate"' in spoken
+
+
+def test_scripts_say_the_words_of_the_server() -> None:
+    english = (ROOT / "static/ts/words.ts").read_text("utf-8").split("};")[0]
+    assert dict(re.findall(r'^  (\w+): "([^"]*)",$', english, re.MULTILINE)) == json.loads(gateline.words())
+
+
+@pytest.mark.skipif(not gateline.front_end_built(), reason="the front end is not built: run npm run build")
+def test_a_page_can_override_a_component_and_a_component_the_base() -> None:
+    built = json.loads((ROOT / "static/dist/manifest.json").read_text("utf-8"))["static/ts/shell.ts"]["css"]
+    sheet = "".join((ROOT / "static/dist" / name).read_text("utf-8") for name in built)
+    layers = re.findall(r"@layer ([\w, ]+)[{;]", sheet)
+    order = list(dict.fromkeys(name.strip() for each in layers for name in each.split(",")))
+    assert order == ["reset", "tokens", "base", "components", "pages"]

@@ -20,10 +20,12 @@ import { transformWithOxc } from "vite";
 const source = readFileSync("static/ts/time.ts", "utf8");
 const { code } = await transformWithOxc(source, "time.ts");
 const time = await import("data:text/javascript," + encodeURIComponent(code));
+const said = { now: "now", ago: "%s ago", ahead: "in %s" };
+const say = (name, inserted) => said[name].replace("%s", inserted);
 const cases = JSON.parse(readFileSync(process.argv[1], "utf8"));
 console.log(JSON.stringify({
   durations: cases.durations.map(([value]) => time.duration(value)),
-  ages: cases.ages.map(([value]) => time.relative(value)),
+  ages: cases.ages.map(([value]) => time.relative(value, say)),
 }));
 """
 
