@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from pipelines.models import GateVisit, Word
 from pipelines.routing.decide import decide
-from pipelines.routing.line import Line
+from pipelines.routing.line import Gate, Line
 from pipelines.routing.outcome import read_situation
 from pipelines.versions import parsed
 from reviews.gates import gate_of
@@ -23,13 +24,13 @@ VERBS = {
     Word.ABORT: _("Abort"),
 }
 NEEDS_REASON = frozenset({Word.SEND_BACK, Word.REJECT})
-# word: (icon, key, variant) of its button; one filled button per view
+# word: (icon, key, variant of its button, tone of its icon); one filled button per view
 LOOKS = {
-    Word.APPROVE: ("check", "a", "primary"),
-    Word.SEND_BACK: ("send-back", "r", ""),
-    Word.REJECT: ("x", "d", "danger"),
-    Word.REWORK: ("retry", "r", ""),
-    Word.ABORT: ("x", "d", "danger"),
+    Word.APPROVE: ("check", "a", "primary", "tone-ok"),
+    Word.SEND_BACK: ("send-back", "r", "", "muted"),
+    Word.REJECT: ("x", "d", "danger", "tone-danger"),
+    Word.REWORK: ("retry", "r", "", "muted"),
+    Word.ABORT: ("x", "d", "danger", "tone-danger"),
 }
 
 
@@ -57,18 +58,27 @@ class Option:
     def variant(self) -> str:
         return LOOKS[Word(self.word)][2]
 
+    @property
+    def tone(self) -> str:
+        return LOOKS[Word(self.word)][3]
+
 
 def options(visit: GateVisit) -> list[Option]:
-    """The words that this gate offers, each with what follows; one that cannot be followed any more is left out."""
+    """The words that this gate offers, each with what follows; sending back more often than allowed is left out."""
     line = parsed(visit.asked_by.pinned)
     gate = gate_of(line, visit.gate)
-    return [made for word in gate.offers if (made := _option(line, visit, word)) is not None]
+    return [_option(line, visit, word) for word in gate.offers if not _used_up(gate, visit, word)]
 
 
-def _option(line: Line, visit: GateVisit, word: str) -> Option | None:
+def _used_up(gate: Gate, visit: GateVisit, word: str) -> bool:
+    """Whether it was sent back as often as the gate allows (semantics §5)."""
+    return word == Word.SEND_BACK and visit.round > gate.approval.max_rounds
+
+
+def _option(line: Line, visit: GateVisit, word: str) -> Option:
     routes = _routes(line, visit.gate) if word == Word.REJECT else ()
     answer = _decided(line, visit, word, routes[0][0] if routes else None)
-    then = _("you choose where it goes") if routes else consequence(line, answer)
+    then = _then(line, visit, word, answer) if not routes else _("you choose where it goes")
     return Option(
         word=word,
         verb=str(VERBS[Word(word)]),
@@ -77,6 +87,22 @@ def _option(line: Line, visit: GateVisit, word: str) -> Option | None:
         needs_reason=word in NEEDS_REASON,
         routes=routes,
     )
+
+
+def _then(line: Line, visit: GateVisit, word: str, answer: dict[str, Any]) -> str:
+    """What follows, with the rounds where it goes back and the votes that are missing where it goes on."""
+    policy = gate_of(line, visit.gate).approval
+    if word == Word.SEND_BACK:
+        return _("%(station)s runs again with your reason (send-back %(n)s of %(most)s)") % {
+            "station": names(line, [visit.job.station]),
+            "n": visit.round,
+            "most": policy.max_rounds,
+        }
+    missing = sum(r.count for r in policy.who) - sum(v.word == Word.APPROVE for v in visit.votes.all()) - 1
+    if word == Word.APPROVE and missing > 0:
+        counted = ngettext("%(n)s more vote is needed, then", "%(n)s more votes are needed, then", missing)
+        return f"{counted % {'n': missing}} {consequence(line, answer)}"
+    return consequence(line, answer)
 
 
 def _decided(line: Line, visit: GateVisit, word: str, route: str | None) -> dict[str, Any]:

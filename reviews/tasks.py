@@ -31,7 +31,9 @@ def send(mail_id: int) -> None:
     """
     try:
         mail = (
-            Mail.objects.select_related("visit__task__project", "visit__token", "visit__asked_by__pinned")
+            Mail.objects.select_related(
+                "visit__task__project", "visit__job", "visit__token", "visit__asked_by__pinned"
+            )
             .filter(pk=mail_id)
             .exclude(state=Mail.State.SENT)
             .first()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -15,7 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from pipelines import access, engine
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.models import GateVisit, Status, Task
+from pipelines.models import GateVisit, Project, Status, Task
 from pipelines.queries.workers import without_isolation
 from pipelines.views.page import crumbs, show, signed_in
 from reviews import folder
@@ -27,13 +28,33 @@ from reviews.inbox import TABS, count, items
 @require_GET
 @signed_in
 def inbox(request: HttpRequest) -> HttpResponse:
+    """The list, and beside it the first gate of it; on a phone the list alone."""
     tab = request.GET.get("tab", "")
     tab = tab if tab in dict(TABS) else TABS[0][0]
     found = items(request.user, tab)
-    context = {"tabs": TABS, "tab": tab, "items": found, "running": _running(request)}
     if request.GET.get("fragment") == "list":
-        return render(request, "reviews/inbox.html#list", context)
+        context = {
+            "tab": tab,
+            "items": found,
+            "running": _running(request),
+            "selected": request.GET.get("selected"),
+        }
+        return render(request, "reviews/_list.html", context)
+    first = next((uuid.UUID(item.key) for item in found if item.shape == "gate"), None)
+    if first is not None:
+        return _dossier(request, _visible(request, first), DecisionForm(), tab=tab, opened=False)
+    context = _list(request, tab) | {"project": _only_project(request)}
     return show(request, "reviews/inbox.html", section="inbox", trail=crumbs(_("Inbox")), **context)
+
+
+def _list(request: HttpRequest, tab: str) -> dict[str, Any]:
+    return {"tabs": TABS, "tab": tab, "items": items(request.user, tab), "running": _running(request)}
+
+
+def _only_project(request: HttpRequest) -> Project | None:
+    """The shell shows the project of somebody who has one; with several none is in view."""
+    projects = list(access.visible_projects(request.user)[:2])
+    return projects[0] if len(projects) == 1 else None
 
 
 @require_GET
@@ -46,7 +67,13 @@ def inbox_count(request: HttpRequest) -> HttpResponse:
 @require_GET
 @signed_in
 def gate_visit(request: HttpRequest, visit: uuid.UUID) -> HttpResponse:
-    return _dossier(request, _visible(request, visit), DecisionForm())
+    found = _visible(request, visit)
+    if request.GET.get("fragment") == "bar":
+        if _unchanged(request, found):
+            return HttpResponse(status=204)
+        context = {"dossier": dossier(found, request.user), "visit": found}
+        return render(request, "reviews/_words.html", context)
+    return _dossier(request, found, DecisionForm())
 
 
 @require_POST
@@ -83,6 +110,8 @@ def _dossier(
     form: DecisionForm,
     status: int = 200,
     conflict: Conflict | None = None,
+    tab: str = TABS[0][0],
+    opened: bool = True,
 ) -> HttpResponse:
     project = visit.task.project
     shown = dossier(visit, request.user)
@@ -94,14 +123,11 @@ def _dossier(
         "form": form,
         "conflict": conflict,
         "unprotected": without_isolation(timezone.now()),
-        "items": items(request.user, TABS[0][0]),
         "selected": str(visit.pk),
-        "running": _running(request),
+        "opened": opened,
         "live_project": f"{project.owner.key}/{project.key}",
-        "live_task": visit.task.name,
+        **_list(request, tab),
     }
-    if request.GET.get("fragment") == "bar":
-        return render(request, "reviews/gate_visit.html#bar", {**context, "project": project}, status=status)
     return show(
         request,
         "reviews/gate_visit.html",
@@ -111,6 +137,11 @@ def _dossier(
         status=status,
         **context,
     )
+
+
+def _unchanged(request: HttpRequest, visit: GateVisit) -> bool:
+    """Whether the buttons on the page are still those of this visit: then nothing is swapped under a reader's hands."""
+    return request.GET.get("seen") == f"{visit.state}-{visit.votes.count()}"
 
 
 def _line(visit: GateVisit) -> str:

@@ -1,0 +1,194 @@
+"""The inbox and the dossier as a server gives them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from pipelines.models import GateVisit, Membership, Task, User
+from tests.factories import World, station
+from tests.reviews.conftest import gated
+
+pytestmark = pytest.mark.django_db
+
+
+def as_(user: User) -> Client:
+    user.set_password("a password")
+    user.save()
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def inbox(user: User, tab: str = "needs-me") -> str:
+    return as_(user).get(reverse("inbox"), {"tab": tab}).content.decode()
+
+
+def decision(visit: GateVisit, word: str, **more: Any) -> dict[str, Any]:
+    shown = {"token_version": visit.token_version, "evidence_digest": visit.evidence_digest}
+    return {"word": word, **shown, **more}
+
+
+def decide(user: User, visit: GateVisit, word: str, **more: Any) -> Any:
+    return as_(user).post(reverse("gate-decide", args=[visit.pk]), decision(visit, word, **more))
+
+
+def test_the_inbox_lists_what_needs_me_and_only_that(world: World, waiting: Task) -> None:
+    assert "Add login" in inbox(world.reviewer)
+    for other in (world.viewer, world.operator, world.stranger):
+        assert "Add login" not in inbox(other)
+    assert "Add login" in inbox(world.operator, "mine")
+    assert "Add login" in inbox(world.viewer, "others")
+    assert "Add login" not in inbox(world.stranger, "others")
+
+
+def test_what_a_person_has_decided_is_under_done(world: World, waiting: Task) -> None:
+    world.vote(waiting, "approve")
+    assert "Add login" not in inbox(world.reviewer)
+    assert "Add login" in inbox(world.reviewer, "done")
+
+
+def test_manual_stations_wait_in_the_inbox_of_operators(world: World) -> None:
+    world.start(world.line(stations=[station("sort", kind="manual")]), title="Sort it")
+    assert "Sort it" in inbox(world.operator)
+    assert "Sort it" not in inbox(world.viewer)
+
+
+def test_the_count_is_the_number_of_items(world: World, waiting: Task) -> None:
+    assert as_(world.reviewer).get(reverse("inbox-count")).content.strip() == b"1"
+    assert as_(world.viewer).get(reverse("inbox-count")).content.strip() == b""
+
+
+def test_the_dossier_shows_what_is_asked_and_what_each_word_does(world: World, waiting: Task) -> None:
+    visit = world.visit(waiting)
+    shown = as_(world.reviewer).get(reverse("gate-visit", args=[visit.pk])).content.decode()
+    for expected in (
+        "Add login",
+        "Approve → ship",
+        "Send back → build",
+        "Reject: the task fails",
+        "send-back 1 of 3",
+        "rule “Built” led here",
+        "Built it &lt;b&gt;well&lt;/b&gt;",
+        "&quot;files&quot;: 3",
+        visit.evidence_digest[:12],
+    ):
+        assert expected in shown, expected
+
+
+def test_who_may_not_decide_sees_why_and_no_button(world: World, waiting: Task) -> None:
+    visit = world.visit(waiting)
+    shown = as_(world.viewer).get(reverse("gate-visit", args=[visit.pk])).content.decode()
+    assert "not among those whom this gate asks" in shown
+    assert 'name="word"' not in shown
+
+
+def test_a_stranger_finds_no_dossier(world: World, waiting: Task) -> None:
+    visit = world.visit(waiting)
+    client = as_(world.stranger)
+    assert client.get(reverse("gate-visit", args=[visit.pk])).status_code == 404
+    assert client.post(reverse("gate-decide", args=[visit.pk]), decision(visit, "approve")).status_code == 404
+    assert world.status(waiting) == "awaiting_review"
+
+
+@pytest.mark.parametrize("method", ["get", "head", "options", "put", "delete"])
+def test_nothing_but_a_post_decides(world: World, waiting: Task, method: str) -> None:
+    visit = world.visit(waiting)
+    client = as_(world.reviewer)
+    address = reverse("gate-decide", args=[visit.pk])
+    assert getattr(client, method)(address, decision(visit, "approve")).status_code == 405
+    assert world.status(waiting) == "awaiting_review"
+
+
+def test_a_decision_without_a_csrf_token_is_refused(world: World, waiting: Task) -> None:
+    visit = world.visit(waiting)
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(world.reviewer)
+    answer = client.post(reverse("gate-decide", args=[visit.pk]), decision(visit, "approve"))
+    assert answer.status_code == 403
+    assert world.status(waiting) == "awaiting_review"
+
+
+def test_approving_moves_the_task_and_goes_on_to_the_next_item(world: World, waiting: Task) -> None:
+    other = world.start(waiting.pinned, title="Another")
+    world.report(other)
+    answer = decide(world.reviewer, world.visit(waiting), "approve")
+    assert world.at(waiting) == ["ship"]
+    assert answer.headers["Location"] == reverse("gate-visit", args=[world.visit(other).pk])
+
+
+@pytest.mark.parametrize("word", ["reject", "send_back"])
+def test_a_missing_reason_is_said_at_its_field(world: World, waiting: Task, word: str) -> None:
+    answer = decide(world.reviewer, world.visit(waiting), word, reason="  ")
+    assert answer.status_code == 400
+    assert "field-error" in answer.content.decode()
+    assert world.status(waiting) == "awaiting_review"
+
+
+def test_who_comes_second_is_told_who_was_first_and_keeps_the_text(world: World, waiting: Task) -> None:
+    first, second = world.reviewers(2)
+    visit = world.visit(waiting)
+    world.vote(waiting, "approve", by=first)
+    answer = decide(second, visit, "reject", reason="I had a long thought.")
+    shown = answer.content.decode()
+    assert answer.status_code == 409
+    assert str(first) in shown
+    assert "I had a long thought." in shown
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"word": "accept"}, {"word": ""}, {"token_version": "x"}, {"token_version": -1}, {"token_version": 10**30},
+     {"evidence_digest": ""}, {"evidence_digest": "x" * 100}, {"reason": "a\0b"}, {"reason": "x" * 30_000}],
+)  # fmt: skip
+def test_a_forged_form_is_400_and_moves_nothing(world: World, waiting: Task, change: dict[str, Any]) -> None:
+    visit = world.visit(waiting)
+    body = decision(visit, "approve") | change
+    assert as_(world.reviewer).post(reverse("gate-decide", args=[visit.pk]), body).status_code == 400
+    assert world.status(waiting) == "awaiting_review"
+
+
+def test_other_evidence_than_what_was_shown_is_a_conflict(world: World, waiting: Task) -> None:
+    answer = decide(world.reviewer, world.visit(waiting), "approve", evidence_digest="0" * 64)
+    assert answer.status_code == 409
+    assert world.status(waiting) == "awaiting_review"
+
+
+def test_after_three_rounds_sending_back_is_not_offered(world: World) -> None:
+    task = world.start(world.line(**gated()))
+    for _ in range(3):
+        world.report(task)
+        world.vote(task, "send_back", reason="Again.")
+    world.report(task)
+    visit = world.visit(task)
+    shown = as_(world.reviewer).get(reverse("gate-visit", args=[visit.pk])).content.decode()
+    assert "Approve → ship" in shown
+    assert "Send back →" not in shown
+
+
+def test_two_votes_are_counted_down(world: World) -> None:
+    task = world.start(world.line(**gated(approval={"who": [{"role": "reviewer", "count": 2}]})))
+    world.report(task)
+    first, second = world.reviewers(2)
+    address = reverse("gate-visit", args=[world.visit(task).pk])
+    assert "1 more vote is needed, then ship starts" in as_(first).get(address).content.decode()
+    world.vote(task, "approve", by=first)
+    assert "1 of 2 approvals" in as_(second).get(address).content.decode()
+    assert "You have voted" in as_(first).get(address).content.decode()
+
+
+def test_an_unchanged_bar_is_not_swapped_under_the_readers_hands(world: World, waiting: Task) -> None:
+    visit = world.visit(waiting)
+    client, address = as_(world.reviewer), reverse("gate-visit", args=[visit.pk])
+    assert client.get(address, {"fragment": "bar", "seen": "open-0"}).status_code == 204
+    world.vote(waiting, "approve", by=world.reviewers(1)[0])
+    changed = client.get(address, {"fragment": "bar", "seen": "open-0"}).content.decode()
+    assert 'name="word"' not in changed
+
+
+def test_a_person_without_any_project_has_an_empty_inbox(world: World) -> None:
+    Membership.objects.filter(user=world.viewer).delete()
+    assert "Nothing needs you." in inbox(world.viewer)
