@@ -70,7 +70,7 @@ def _take(case: Case, route: Route) -> Decision | Route:
     """Step 6, and with a match 7 to 9."""
     if route.seen.standing == "failed" and not case.line.policy.failure_rules:
         case.note("rules", None, True, "failure_rules: no")
-        return on_failure(case)
+        return on_failure(case, feedback=route.reason)
     found = first_match(case, route)
     if found is None:
         return without_match(case, route)
@@ -83,19 +83,19 @@ def _lead(case: Case, route: Route, match: Match) -> Decision | Route:
     against = gates.word_against(case, "rule_gates", guards, rule)
     if against is not None:
         return against
+    text = match.text if rule.feedback else None
+    feedback = text if route.reason is None else route.reason
     try:
-        variables = composed(rule.compose, case.composable(route), case.facts.variables, case.steps)
+        variables = composed(rule.compose, case.document, case.facts.variables, case.steps)
     except ComposeFailed as failure:
         case.note("target", rule, "error", f"compose: {failure}")
-        return on_failure(case, rule, "compose_failed")
+        return on_failure(case, rule, "compose_failed", feedback)
     targets = _targets(case, rule)
     if targets is None:
         case.note("target", rule, "error", "there is no origin")
         return Stuck(
             "NoOrigin", "No rule has brought this task here, so it has no origin to go back to.", rule.id
         )
-    text = match.text if rule.feedback else None
-    feedback = text if route.reason is None else route.reason
     way = Way(targets, route.by, rule, takes=True, feedback=feedback, variables=variables)
     return obstacle(case, way) or _through_gates(case, way, guards) or arrive(case, way)
 

@@ -286,6 +286,33 @@ def test_a_person_s_rework_hands_the_reason_to_the_station_of_the_forced_route()
     assert decided(guarded("g1"), OK, gates=words)["feedback"] == "Too slow."
 
 
+def test_a_person_s_reason_reaches_the_station_that_on_failure_names() -> None:
+    words = {"g1": {"decision": "rework", "reason": "Too slow."}}
+    for policy in ({"on_failure": "station:c"}, {"on_failure": "station:c", "failure_rules": "no"}):
+        answer = decided(ruled({"gates": ["g1"]}, gates=GATES, policy=policy), OK, gates=words)
+        assert (answer["to"], answer["by"], answer["rule"], answer["feedback"]) == (
+            ["c"],
+            "policy",
+            None,
+            "Too slow.",
+        )
+
+
+def test_the_text_of_a_rule_whose_compose_fails_reaches_the_station_that_on_failure_names() -> None:
+    rule = {"when": {**HOOK, "answer": "block"}, "feedback": True, "compose": [{"var": "v", "path": "k"}]}
+    answer = decided(ruled(rule, policy={"on_failure": "station:c"}), OK, answers=[BLOCK])
+    assert (answer["to"], answer["rule"], answer["feedback"]) == (["c"], "r1", "Line 3 is wrong.")
+
+
+def test_a_person_s_reason_comes_before_the_text_of_the_rule_that_takes_the_forced_route() -> None:
+    rule = {"when": {**HOOK, "answer": "block"}, "feedback": True, "to": "c"}
+    of = ruled({"gates": ["g1"]}, rule, gates=GATES)
+    word = {"decision": "rework", "reason": "Too slow."}
+    assert decided(of, OK, answers=[BLOCK], gates={"g1": word})["feedback"] == "Too slow."
+    unspoken = {"decision": "rework"}
+    assert decided(of, OK, answers=[BLOCK], gates={"g1": unspoken})["feedback"] == "Line 3 is wrong."
+
+
 def test_a_rework_by_a_check_has_no_feedback() -> None:
     assert decided(guarded("reworks"), OK)["feedback"] is None
 

@@ -57,7 +57,10 @@ def test_the_full_document_and_the_complete_one_are_valid() -> None:
     assert VALIDATOR.is_valid(read_line(FULL).to_document())
 
 
-BY_REFERENCE = "the line has no|leads to stations|twice|share one|exists always|nest at most|JSONPath|pattern|range|at most 1 for"
+BY_REFERENCE = (
+    "the line has no|leads to stations|twice|share one|exists always|nest at most|JSONPath|pattern|range|"
+    "at most 1 for"
+)
 
 
 @pytest.mark.parametrize("faulty", [faulty for faulty, _ in FAULTY])

@@ -197,6 +197,14 @@ def test_the_target_of_an_exhausted_budget_is_itself_checked() -> None:
     assert goes(instead("failed"), OK, open_escalations=1) == "finish failed by rule r1"
 
 
+def test_the_target_of_an_exhausted_budget_is_bound_by_its_own_max_visits() -> None:
+    rule = {"id": "r1", "to": "b", "max_retries": 0, "on_exhausted": {"to": "c"}}
+    of = line({"rules": [rule]}, {}, {"limits": {"max_visits": 2}}, policy={"on_exhausted": "stuck"})
+    assert goes(of, OK, visits={"c": 1}) == "move c by rule r1"
+    assert goes(of, OK, visits={"c": 2}) == f"{LIMIT} r1"
+    assert goes(of, OK, visits={"c": 2}, open_escalations=1) == f"{LIMIT} r1"
+
+
 def test_the_target_of_an_exhausted_budget_asks_no_gates_and_sets_no_variables() -> None:
     of = instead(gates=["g"], compose=[{"var": "v", "path": "k"}])
     answer = decided(of, {**OK, "output": {"k": 1}})
@@ -322,13 +330,11 @@ def test_where_compose_finds_nothing_the_rule_fails(outcome: dict[str, Any]) -> 
     assert goes(of, outcome) == "finish failed by policy with compose_failed r1"
 
 
-def test_output_that_is_not_json_composes_nothing_in_scope_merged_either() -> None:
-    rules = [{"compose": [{"var": "v", "path": "k"}]}]
-    of = ruled(*rules, policy={"condition_scope": "merged"})
+def test_in_scope_merged_compose_reads_the_context_overlaid_by_the_output() -> None:
+    of = ruled({"compose": [{"var": "v", "path": "k"}]}, policy={"condition_scope": "merged"})
     assert decided(of, OK, context={"k": 1})["variables"] == {"v": 1}
-    assert goes(of, {**OK, "output_error": True}, context={"k": 1}) == (
-        "finish failed by policy with compose_failed r1"
-    )
+    assert decided(of, {**OK, "output": {"k": 2}}, context={"k": 1})["variables"] == {"v": 2}
+    assert decided(of, {**OK, "output_error": True}, context={"k": 1})["variables"] == {"v": 1}
 
 
 AFTER_COMPOSE = [

@@ -104,17 +104,16 @@ class Case:
 
     @cached_property
     def document(self) -> Any:
-        """What paths read: the output, or in scope `merged` the context overlaid by it; MISSING if none."""
+        """What conditions and `compose` read; MISSING if there is nothing.
+
+        The output, or in scope `merged` the context overlaid by it. Output that is not JSON is no output here:
+        it is the first `output` operand that is reached that makes the task stuck.
+        """
         outcome = self.situation.outcome
         output = MISSING if outcome.output_error else outcome.output
         if self.line.policy.condition_scope == "current":
             return output
         return {**self.facts.context, **output} if type(output) is dict else dict(self.facts.context)
-
-    def composable(self, route: Route) -> Any:
-        """What `compose` reads: the same, but output that is not JSON has nothing to compose."""
-        unreadable = self.situation.outcome.output_error and not route.no_output
-        return MISSING if unreadable else self.document
 
     def read_field(self, name: str) -> Any:
         """A field for a check of a gate."""

@@ -13,15 +13,20 @@ NO_MATCH = "NoValidTransition"
 def without_match(case: Case, route: Route) -> Decision | Route:
     standing = route.seen.standing
     if standing == "failed":
-        return on_failure(case)
+        return on_failure(case, feedback=route.reason)
     if standing == "blocked":
         case.note("rules", None, True, "blocked, and no rule takes it")
         return Wait("blocked")
     return _no_match(case) if case.station.rules else _no_rules(case)
 
 
-def on_failure(case: Case, rule: Rule | None = None, cause: str | None = None) -> Decision | Route:
-    """The knob `on_failure`; with `cause` (`compose_failed`) of a rule that matched."""
+def on_failure(
+    case: Case, rule: Rule | None = None, cause: str | None = None, feedback: str | None = None
+) -> Decision | Route:
+    """The knob `on_failure`; with `cause` (`compose_failed`) of a rule that matched.
+
+    `feedback` goes to the station that it leads to, whichever that is.
+    """
     knob = case.line.policy.on_failure
     case.note("rules", rule, True, f"on_failure: {knob}" + (f" after {cause}" if cause else ""))
     rule_id = rule.id if rule else None
@@ -33,7 +38,7 @@ def on_failure(case: Case, rule: Rule | None = None, cause: str | None = None) -
         return Escalate(cause or "on_failure", rule_id)
     if knob == "fallback":
         return fallback(rule)
-    return enter(case, Way((knob.removeprefix("station:"),), "policy", rule))
+    return enter(case, Way((knob.removeprefix("station:"),), "policy", rule, feedback=feedback))
 
 
 def _failed_message(case: Case, cause: str | None) -> str:

@@ -109,7 +109,7 @@ def _stuck(case: Case, way: Way, error: str, message: str) -> Stuck:
 
 
 def _exhausted(case: Case, way: Way) -> Decision | None:
-    """Of several breaches fail > stuck > escalate > a target."""
+    """Of several breaches fail > stuck > escalate > a target, which only a rule that is taken names."""
     breaches = [*_own_breaches(case, way), *_station_breaches(case, way)]
     if not breaches:
         return None
@@ -164,10 +164,13 @@ def _station_breaches(case: Case, way: Way) -> list[tuple[str, str]]:
 
 
 def _instead(case: Case, way: Way) -> Decision:
-    """The target that the rule names for its exhaustion: checked once, no gates, no variables, no budgets."""
+    """The target that the rule names for its exhaustion: checked once, no gates, no variables.
+
+    The rule's own budgets are spent and do not bind it again; the station's `max_visits` does, as every entry.
+    """
     assert way.rule is not None and way.rule.exhausted_to is not None
     instead = Way((way.rule.exhausted_to,), "rule", way.rule, feedback=way.feedback)
-    return _circle(case, instead) or _cap(case, instead) or _missing(case, instead) or arrive(case, instead)
+    return _circle(case, instead) or enter(case, instead)
 
 
 # Preconditions
