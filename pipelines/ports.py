@@ -44,7 +44,7 @@ class GateDecided:
 
 @dataclass(frozen=True)
 class GateClosed:
-    """A gate visit ended without a decision of its own. `why`: decided_elsewhere, ended, cancelled."""
+    """A gate visit ended without a decision of its own. `why`: decided_elsewhere, or how the task ended."""
 
     visit_id: uuid.UUID
     task_id: int

@@ -43,7 +43,6 @@ TOKEN = (
     "origin",
     "forked",
     "signal_reworks",
-    "feedback",
     "wait",
     "error",
     "end",
@@ -280,6 +279,8 @@ class Batch:
                     " WHERE l.job_id = v.old",
                     [list(column) for column in zip(*map(_row, self._handed_on), strict=True)],
                 )
+                if cursor.rowcount != len(self._handed_on):
+                    raise rows.LostRow("a lease that was to be handed on is gone")
         if self._dropped:
             leases.drop(self._dropped)
 

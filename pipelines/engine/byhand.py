@@ -28,9 +28,8 @@ def complete(job_id: int, *, user: User, token_version: int, outcome: dict[str, 
     job = Job.objects.filter(pk=job_id, kind=MANUAL).first()
     if job is None:
         raise NotFound()
-    _check_form(job, outcome)
-    actor = Actor.person(user)
-    result = report([Report(job_id, job.attempt, None, outcome, str(actor), token_version)])[0]
+    filled = _filled(job, outcome)
+    result = report([Report(job_id, job.attempt, None, filled, str(Actor.person(user)), token_version)])[0]
     if result.status == "invalid":
         raise Invalid.at(result.path, result.detail)
     if result.status in ("conflict", "ignored"):
@@ -38,12 +37,16 @@ def complete(job_id: int, *, user: User, token_version: int, outcome: dict[str, 
     return result
 
 
-def _check_form(job: Job, outcome: dict[str, Any]) -> None:
+def _filled(job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
+    """The outcome, with the form of the station checked and its defaults filled in. Who reports no success need not
+    fill it."""
     station = versions.by_id(job.pinned_id).station(job.station)
     fields = forms.read_form(station.work.get("form"))
-    output = outcome.get("output") if isinstance(outcome, dict) else None
-    if fields and (output is None or isinstance(output, dict)):
-        outcome["output"] = forms.fill(fields, output or {}, "outcome.output")
+    if not fields or not isinstance(outcome, dict) or not isinstance(outcome.get("output", {}), dict):
+        return outcome
+    if "output" not in outcome and outcome.get("result") != "success":
+        return outcome
+    return {**outcome, "output": forms.fill(fields, outcome.get("output", {}), "outcome.output")}
 
 
 def answer(token_id: int, *, user: User, token_version: int, text: str = "", fact: str = "") -> Task:

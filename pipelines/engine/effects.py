@@ -62,7 +62,7 @@ def arrive(token: Token, station: str, turn: Turn) -> None:
     if station != token.station:
         token.origin = token.station
     token.station, token.entered_at = station, turn.batch.now
-    token.wait, token.error, token.feedback = {}, "", ""
+    token.wait, token.error = {}, ""
 
 
 def _fork(turn: Turn, answer: Move) -> None:
@@ -163,7 +163,6 @@ def _counted(turn: Turn, answer: Move | Finish | Wait, targets: tuple[str, ...])
         "visits": dict(Counter(stations)),
         "edges": {} if targets == (BLOCKED,) else dict(Counter(f"{source}->{target}" for target in targets)),
         "rules": {answer.rule: 1} if answer.rule and takes_rule(turn, answer, targets) else {},
-        "rounds": turn.rounds,
     }
     return {"count": merge_counts(turn.task, count)}
 
@@ -197,15 +196,17 @@ def _gathered(turn: Turn, answer: Move | Finish) -> dict[str, Any]:
 
 
 def _reworks_in_a_row(turn: Turn, answer: Move) -> int:
-    by_rework = answer.by == "signal" and answer.rule is None and tuple(answer.to) == (turn.token.station,)
-    return turn.token.signal_reworks + 1 if by_rework else 0
+    followed = answer.by == "signal" and turn.signal == "rework"
+    return turn.token.signal_reworks + 1 if followed else 0
 
 
 def _aborts(turn: Turn, answer: Finish) -> bool:
     """Abort ends the whole task, whichever branch says it (semantics §7)."""
     if turn.word:
         return turn.word == "abort"
-    return answer.by in ("signal", "gate") and not takes_rule(turn, answer, (answer.end,))
+    if answer.by == "signal":
+        return turn.signal == "abort"
+    return answer.by == "gate" and not takes_rule(turn, answer, (answer.end,))
 
 
 EFFECTS: dict[type, Callable[[Turn, Any], None]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pipelines import versions
@@ -34,7 +34,6 @@ class Turn:
     word: str = ""
     reason: str = ""
     asked_rule: str | None = None
-    rounds: dict[str, int] = field(default_factory=dict)
     decision: Decision | None = None
 
     @property
@@ -51,6 +50,12 @@ class Turn:
     def failed(self) -> bool:
         """Whether the job's outcome counts as failed (semantics §2), as recorded."""
         return derive(read_outcome(self.job.outcome), self.job.kind).standing == "failed"
+
+    @property
+    def signal(self) -> str:
+        """The verdict of the signal that decides: the first valid one (semantics §5 step 3)."""
+        signal = read_outcome(self.job.outcome).signal
+        return str(signal["verdict"]) if signal else ""
 
 
 def counts(task: Task) -> dict[str, Any]:

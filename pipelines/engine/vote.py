@@ -14,6 +14,7 @@ from pipelines.engine.ending import close_visit
 from pipelines.engine.entitlement import Person, counted, entitled
 from pipelines.engine.errors import Conflict, Invalid, NotFound
 from pipelines.engine.gates import gate_of, policy_of
+from pipelines.engine.state import merge_counts
 from pipelines.engine.transaction import run
 from pipelines.engine.turn import Turn, counts, settle
 from pipelines.engine.values import Actor, VoteResult
@@ -136,14 +137,16 @@ def _cast(batch: Batch, task: Task, visit: GateVisit, said: Said, person: Person
 def _decide(batch: Batch, task: Task, token: Token, visit: GateVisit, said: Said) -> bool:
     """The visit has its word. Whether that settles what was asked: after an approval, when no other gate is open."""
     _swap(batch, visit, said)
-    _tell(batch, task, visit, said, "gate.decided")
+    so_far = counts(task)
+    count = merge_counts(task, {"rounds": {visit.gate: 1} if said.word == Word.SEND_BACK else {}})
+    _tell(batch, task, visit, said, "gate.decided", count=count)
     batch.tell(ports.GateDecided(visit.pk, task.pk, said.word, said.user.pk, said.user.email, batch.now))
     others = [each for each in batch.open_visits(token) if each.pk != visit.pk]
     if said.word == Word.APPROVE and others:
         return False
     for other in others:
         close_visit(batch, task, other, Actor.person(said.user), "decided_elsewhere")
-    _go_on(batch, task, token, visit, said)
+    _go_on(batch, task, token, visit, said, so_far)
     return True
 
 
@@ -166,11 +169,13 @@ def _swap(batch: Batch, visit: GateVisit, said: Said) -> None:
         setattr(visit, name, value)
 
 
-def _go_on(batch: Batch, task: Task, token: Token, visit: GateVisit, said: Said) -> None:
+def _go_on(
+    batch: Batch, task: Task, token: Token, visit: GateVisit, said: Said, so_far: dict[str, Any]
+) -> None:
     """Decide again on the same Situation, told the words and the counts of this moment (semantics §5 step 8)."""
     asked = Decision.objects.get(pk=visit.asked_by_id)
     before = asked.situation["facts"]
-    facts = {**before, **counts(task), "gates": {**before.get("gates", {}), **_words(visit)}}
+    facts = {**before, **so_far, "gates": {**before.get("gates", {}), **_words(visit)}}
     against = said.word != Word.APPROVE
     turn = Turn(
         batch,
@@ -183,7 +188,6 @@ def _go_on(batch: Batch, task: Task, token: Token, visit: GateVisit, said: Said)
         word=said.word if against else "",
         reason=said.reason if against else "",
         asked_rule=asked.answer.get("rule"),
-        rounds={visit.gate: 1} if said.word == Word.SEND_BACK else {},
     )
     effects.apply(turn, settle(turn, {**asked.situation, "facts": facts}))
 

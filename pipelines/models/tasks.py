@@ -121,7 +121,6 @@ class Token(models.Model):
     origin = models.CharField(max_length=64, blank=True)
     forked = models.BooleanField(default=False, help_text=_("Waits for its children; not a live position."))
     signal_reworks = models.PositiveIntegerField(default=0)
-    feedback = models.TextField(blank=True, help_text=_("For the next job at this station (semantics §5)."))
     # What would free it, see pipelines/engine/effects.py: {decision, question, missing, gates, to, rule, evaluation,
     # trigger, message, rejection, by, was}
     wait = models.JSONField(default=dict)

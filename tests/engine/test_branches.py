@@ -70,6 +70,13 @@ def test_abort_in_one_branch_ends_the_whole_task(world: World) -> None:
     assert late.http == 409
 
 
+def test_a_jump_to_an_end_in_one_branch_leaves_the_other_alone(world: World) -> None:
+    task = forked(world)
+    jump = {"verdict": "hold", "reason": "already_complete", "meta": {"targetState": "completed"}}
+    world.report(task, {"result": "success", "signals": [jump]}, station="left")
+    assert world.at(task) == ["right"]
+
+
 def test_cancel_ends_every_branch(world: World) -> None:
     task = forked(world)
     world.started(task, "left")

@@ -197,6 +197,13 @@ def test_the_form_of_a_manual_station_is_checked(world: World) -> None:
     assert world.at(task) == ["ship"]
 
 
+def test_who_reports_no_success_need_not_fill_the_form(world: World) -> None:
+    fields = [{"key": "severity", "type": "text", "required": True}]
+    task = manual(world, form=fields)
+    complete(world, task, {"result": "blocked"})
+    assert world.status(task) == "blocked"
+
+
 def test_the_second_person_to_complete_a_job_is_told(world: World) -> None:
     task = manual(world)
     job, version = world.job(task), world.token(task).version

@@ -91,6 +91,18 @@ def test_send_back_runs_the_producing_station_again_at_most_max_rounds_times(wor
     assert (task.rounds, task.visits["build"], task.rules) == ({"review": 2}, 3, {})
 
 
+def test_a_send_back_that_meets_a_budget_is_still_counted(world: World) -> None:
+    behind = {"id": "on", "to": "ship", "gates": ["review"]}
+    gate = {"key": "review", "name": "Review", "mode": "manual"}
+    once = station("build", behind, limits={"max_visits": 1})
+    for knob, status in (("stuck", "stuck"), ("fail", "failed")):
+        line = world.line(key=knob, stations=[once, "ship"], gates=[gate], policy={"on_exhausted": knob})
+        task = waiting(world, line)
+        world.vote(task, "send_back", reason="Again.")
+        task.refresh_from_db()
+        assert (task.status, task.rounds) == (status, {"review": 1})
+
+
 def test_rework_takes_the_failure_route_and_abort_ends_the_task(world: World) -> None:
     fix = {"id": "fix", "when": {"result": "failure"}, "to": "build"}
     version = gated(world, fix, offers=["approve", "rework", "abort"])
