@@ -61,10 +61,7 @@ class Service:
                 queue = Queue(app, queues, {DRIVER: driver})
                 await self._work(driver, queue, renewal, folders)
         finally:
-            renewal.end()
-            await asyncio.to_thread(folders.close)
-            for pool in (self.pools.engine, self.pools.logs, self.house):
-                pool.close()
+            await asyncio.to_thread(self._close, renewal, folders)
 
     async def _work(self, driver: Driver, queue: Queue, renewal: Renewal, folders: Folders) -> None:
         log.info("worker_ready", worker=str(self.id), isolation=self.config.isolation.name)
@@ -81,6 +78,13 @@ class Service:
         for task in (queueing, housekeeping):
             if not task.cancelled() and (error := task.exception()):
                 raise error
+
+    def _close(self, renewal: Renewal, folders: Folders) -> None:
+        """In a thread: connections are not to be closed in the event loop's."""
+        renewal.end()
+        folders.close()
+        for pool in (self.pools.engine, self.pools.logs, self.house):
+            pool.close()
 
     # A planned stop
 

@@ -41,6 +41,8 @@ async def choose(
 ) -> InForce:
     """`auto`: bubblewrap where it works, else Landlock, else none. One of these by name, or an argv prefix: that one.
 
+    A test station is run behind it, which tries what a hostile one would.
+
     :param workspaces: a folder of the worker's own, where test folders are made and removed
     :param socket: the database's, if it is a file
     :raises CannotIsolate: what was asked for by name does not isolate here
@@ -63,6 +65,8 @@ async def choose(
 
 
 def candidates(setting: str | Sequence[str], places: Places) -> list[Isolation]:
+    if not isinstance(setting, str) and len(setting) == 1:
+        setting = setting[0]
     wrapped = [Isolation("bubblewrap", places, (DISABLE_USERNS,)), Isolation("bubblewrap", places)]
     if setting == "auto":
         return [*wrapped, Isolation("landlock", places)]

@@ -36,7 +36,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--label", action="append", default=[], help="A label of this worker, for stations that need it."
         )
-        parser.add_argument("--concurrency", type=int, default=None, help="Stations at once (default: 8).")
+        parser.add_argument("--concurrency", type=int, default=None, help="Stations at once.")
         parser.add_argument("--drain", type=float, default=None, help="Seconds to end by itself on a stop.")
         parser.add_argument("--name", default="", help="As shown on pages. Default: host and process number.")
 
@@ -65,13 +65,8 @@ class Command(BaseCommand):
 
 
 def config(options: dict[str, Any], in_force: InForce) -> WorkerConfig:
-    given = {
-        "concurrency": options["concurrency"] or getattr(settings, "WORKER_CONCURRENCY", None),
-        "drain_seconds": options["drain"]
-        if options["drain"] is not None
-        else getattr(settings, "WORKER_DRAIN_SECONDS", None),
-    }
     owners = options["owner"] or settings.WORKER_OWNERS
+    drain = options["drain"]
     return WorkerConfig(
         workspaces=Path(settings.WORKSPACES_DIR),
         isolation=in_force.isolation,
@@ -81,12 +76,13 @@ def config(options: dict[str, Any], in_force: InForce) -> WorkerConfig:
             "GATELINE_PRIVATE_HOSTS": ",".join(settings.PRIVATE_HOSTS),
             "GATELINE_AGENT_COMMAND": settings.AGENT_COMMAND,
         },
-        labels=frozenset(options["label"] or getattr(settings, "WORKER_LABELS", ())),
+        labels=frozenset(options["label"] or settings.WORKER_LABELS),
         owners=frozenset(owners) or None,
         lease_seconds=float(settings.LEASE_SECONDS),
         heartbeat_seconds=float(settings.HEARTBEAT_SECONDS),
         secrets=secrets(),
-        **{key: value for key, value in given.items() if value is not None},
+        concurrency=options["concurrency"] or settings.WORKER_CONCURRENCY,
+        drain_seconds=float(settings.WORKER_DRAIN_SECONDS if drain is None else drain),
     )
 
 
@@ -111,7 +107,7 @@ def station_places() -> Places:
         *programs,
         *(folder.parent for folder in programs if is_installation(folder)),
         *map(Path, settings.REPOSITORY_ROOTS),
-        *map(Path, getattr(settings, "STATION_READABLE", ())),
+        *map(Path, settings.STATION_READABLE),
     ]
     hidden = [
         Path(settings.DATA_DIR),

@@ -1,0 +1,23 @@
+"""`make bench`: every measurement, one after the other, each in a process of its own. Results go to bench/results/."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ORDER = ("moves", "live")
+
+
+def main() -> int:
+    (HERE / "results").mkdir(exist_ok=True)
+    there = [name for name in ORDER if (HERE / f"{name}.py").exists()]
+    codes = [
+        subprocess.run([sys.executable, "-m", f"bench.{name}", *sys.argv[1:]]).returncode for name in there
+    ]
+    return max(codes, default=0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

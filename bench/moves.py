@@ -1,0 +1,140 @@
+"""Moves per second through a line of ten `noop` stations, with one and two workers, beside pgbench running a minimal
+hand-written move (lock, update, insert the event, commit) on the same server in the same run.
+
+    python -m bench.moves [--tasks 300] [--seconds 10]
+
+The server is one of its own, writing to disk, in a temporary folder."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.soak.fleet import Fleet
+from tests.soak.kills import prepare
+
+STATIONS = 10
+RESULTS = Path(__file__).resolve().parent / "results"
+TABLES = """
+CREATE TABLE bench_task (id int PRIMARY KEY, station int NOT NULL, seq int NOT NULL, status text NOT NULL);
+CREATE TABLE bench_event (task_id int REFERENCES bench_task, seq int, kind text, at timestamptz, data jsonb,
+                          PRIMARY KEY (task_id, seq));
+INSERT INTO bench_task SELECT n, 0, 0, 'queued' FROM generate_series(1, 2000) n;
+"""
+MOVE = r"""
+\set id random(1, 2000)
+BEGIN;
+SELECT seq + 1 AS seq FROM bench_task WHERE id = :id FOR NO KEY UPDATE \gset
+UPDATE bench_task SET station = station + 1, seq = :seq, status = 'queued' WHERE id = :id;
+INSERT INTO bench_event VALUES (:id, :seq, 'token.moved', clock_timestamp(), '{"from": "a", "to": "b"}');
+COMMIT;
+"""
+
+
+def pgbench(folder: Path, seconds: float, clients: int) -> float:
+    """Hand-written moves per second."""
+    from config.embedded import binaries, layout  # noqa: PLC0415  # after `prepare`
+
+    script = folder / "move.sql"
+    script.write_text(MOVE)
+    facts = layout.connection(folder)
+    done = subprocess.run(
+        [
+            str(binaries.find().folder / "pgbench"),
+            *("--no-vacuum", "--file", str(script), "--client", str(clients), "--jobs", "2"),
+            *("--time", str(int(seconds)), "--host", str(facts["HOST"]), "--port", str(facts["PORT"])),
+            *("--username", str(facts["USER"]), str(facts["NAME"])),
+        ],
+        env={**os.environ, "PGPASSWORD": str(facts["PASSWORD"])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = re.search(r"tps = ([\d.]+)", done.stdout)
+    assert found, done.stdout + done.stderr
+    return float(found.group(1))
+
+
+def moves(home: Path, workers: int, tasks: int) -> dict[str, Any]:
+    """Tasks wait in the queue, the workers start, the clock runs from the first move to the last."""
+    from django.db import connection  # noqa: PLC0415  # after `prepare`
+
+    from pipelines.models import Event, Task  # noqa: PLC0415  # after `prepare`
+    from tests.factories import make_world  # noqa: PLC0415  # after `prepare`
+
+    world = make_world()
+    version = world.line(stations=[f"s{number}" for number in range(STATIONS)])
+    ids = [world.start(version).pk for _ in range(tasks)]
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    fleet = Fleet(home, ("none",) * workers, None)
+    try:
+        fleet.tend()
+        deadline = time.monotonic() + 600
+        while Task.objects.filter(pk__in=ids, ended_at=None).exists():
+            assert time.monotonic() < deadline, "the tasks did not end"
+            time.sleep(0.2)
+    finally:
+        fleet.stop()
+    times = (
+        Event.objects.filter(task__in=ids, kind="job.reported").order_by("at").values_list("at", flat=True)
+    )
+    first, last, count = times[0], times.reverse()[0], times.count()
+    seconds = (last - first).total_seconds()
+    return {
+        "workers": workers,
+        "moves": count,
+        "seconds": round(seconds, 2),
+        "per second": round(count / seconds, 1),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tasks", type=int, default=300)
+    parser.add_argument("--seconds", type=float, default=10)
+    given = parser.parse_args()
+    home = Path(tempfile.mkdtemp(prefix="gl-bench-"))
+    prepare(home)
+    from django.core.management import call_command  # noqa: PLC0415  # after `prepare`
+    from django.db import connection, connections  # noqa: PLC0415  # after `prepare`
+
+    call_command("migrate", verbosity=0)
+    with connection.cursor() as cursor:
+        cursor.execute(TABLES)
+    by_hand = {clients: [pgbench(home, given.seconds / 2, clients)] for clients in (1, 8)}
+    measured = [moves(home, workers, given.tasks) for workers in (1, 2)]
+    for clients, found in by_hand.items():
+        found.append(pgbench(home, given.seconds / 2, clients))
+    mean = {clients: sum(found) / len(found) for clients, found in by_hand.items()}
+    for one in measured:
+        one["ratio to 1 client"] = round(one["per second"] / mean[1], 3)
+        one["ratio to 8 clients"] = round(one["per second"] / mean[8], 3)
+    answer = {
+        "cores": os.cpu_count(),
+        "stations": STATIONS,
+        "pgbench moves per second": {
+            f"{clients} clients": round(value, 1) for clients, value in mean.items()
+        },
+        "gateline": measured,
+    }
+    text = json.dumps(answer, indent=2)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "moves.json").write_text(text + "\n")
+    print(text)
+    connections.close_all()
+    shutil.rmtree(home, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
