@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -152,6 +155,18 @@ def test_a_suite_that_hangs_is_stopped(tested: Tested) -> None:
     assert done.code == 124
     assert done.document["failure_type"] == "timeout"
     assert "3 seconds" in done.summary
+
+
+def test_a_process_that_a_suite_leaves_behind_is_not_waited_for(tested: Tested, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    test = (
+        "import pathlib, subprocess\n\n\ndef test_it():\n"
+        "    left = subprocess.Popen(['sleep', '300'], start_new_session=True)\n"
+        f"    pathlib.Path({str(note)!r}).write_text(str(left.pid))\n"
+    )
+    done = tested({"test_a.py": test, "pytest.ini": "[pytest]\naddopts = -s\n"})
+    os.kill(int(note.read_text()), signal.SIGKILL)
+    assert done.code == 0
 
 
 def test_a_suite_that_leaves_without_a_word_is_a_failure(tested: Tested) -> None:

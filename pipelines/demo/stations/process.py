@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from .report import StationError
 
@@ -40,14 +39,15 @@ def stream(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], limit: flo
     only counts at the start of a line (house §4).
     """
     tail: deque[str] = deque(maxlen=TAIL_LINES)
-    with start(argv, cwd=cwd, env=env) as child:
-        assert child.stdout is not None
-        reader = threading.Thread(target=copy, args=(child.stdout, tail), daemon=True)
-        reader.start()
-        timed_out = not ended_within(child, limit)
-        # A grandchild may hold the pipe open for ever; what it writes after its parent's end is not waited for.
-        reader.join(timeout=5)
-        return Ended(child.returncode, "".join(tail), timed_out)
+    child = start(argv, cwd=cwd, env=env)
+    assert child.stdout is not None
+    reader = threading.Thread(target=copy, args=(child.stdout.fileno(), tail), daemon=True)
+    reader.start()
+    timed_out = not ended_within(child, limit)
+    # A grandchild may hold the pipe open for ever; what it writes after its parent's end is not waited for. Nor is
+    # the pipe closed: that would wait for the reader.
+    reader.join(timeout=5)
+    return Ended(child.returncode, "\n".join(tail), timed_out)
 
 
 def start(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -75,12 +75,24 @@ def ended_within(child: subprocess.Popen[bytes], limit: float) -> bool:
     return True
 
 
-def copy(source: BinaryIO, tail: deque[str]) -> None:
-    for line in iter(lambda: source.readline(LONGEST_LINE), b""):
-        text = line.decode("utf-8", "backslashreplace").replace("\r", "")
-        sys.stdout.write("| " + text if text.endswith("\n") else f"| {text}\n")
-        sys.stdout.flush()
-        tail.append(text)
+def copy(pipe: int, tail: deque[str]) -> None:
+    """Read the pipe to its end; each line goes to the log and to `tail`."""
+    rest = b""
+    while data := os.read(pipe, 65536):
+        *lines, rest = (rest + data).split(b"\n")
+        if len(rest) > LONGEST_LINE:
+            lines, rest = [*lines, rest], b""
+        for line in lines:
+            show(line, tail)
+    if rest:
+        show(rest, tail)
+
+
+def show(line: bytes, tail: deque[str]) -> None:
+    text = line.decode("utf-8", "backslashreplace").replace("\r", "")
+    sys.stdout.write(f"| {text}\n")
+    sys.stdout.flush()
+    tail.append(text)
 
 
 def capture(
