@@ -1,0 +1,73 @@
+"""docs/rules.md names everything that rules can say, and its examples are read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.formats import native
+from pipelines.routing import operators
+from pipelines.routing.bounds import MAX_STEPS
+from pipelines.routing.jsonpath import MAX_NESTING
+from pipelines.routing.line import PRESETS, read_line
+from pipelines.routing.reading.conditions import KNOWN
+from tests.routing.support import goes
+
+TEXT = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
+BLOCKS = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+CONDITIONS = [block for block in BLOCKS if not block.startswith("key:")]
+
+
+@pytest.mark.parametrize("block", CONDITIONS)
+def test_an_example_of_a_condition_is_a_condition(block: str) -> None:
+    rule = {"id": "r", "when": native.loads(block), "to": "fix"}
+    read_line({"key": "x", "stations": [{"key": "review", "rules": [rule]}, {"key": "fix"}]})
+
+
+def test_the_example_of_a_line_goes_where_the_page_says() -> None:
+    [block] = [block for block in BLOCKS if block.startswith("key:")]
+    of = native.read(block)
+    assert goes(of, {"exit_code": 1}, station="lint") == "move lint by rule broken"
+    assert goes(of, {"exit_code": 0, "output": {"high": 1}}, station="lint") == (
+        "wait awaiting_review at human-review then triage high-severity"
+    )
+
+
+def test_every_form_has_an_example() -> None:
+    forms = {next(iter(native.loads(block))) for block in CONDITIONS}
+    assert forms | {"always", "any", "not"} == set(KNOWN)
+
+
+NAMES: list[Any] = [
+    *operators.OUTPUT,
+    *read_line({"key": "x", "stations": [{"key": "a"}]}).policy.to_document(),
+    *PRESETS,
+    "@origin",
+    "@blocked",
+    "range",
+    f"{MAX_STEPS:,}",
+    f"{MAX_NESTING} filters",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_names_it(name: str) -> None:
+    assert name in TEXT
+
+
+def test_the_table_of_presets_is_the_table_of_the_product() -> None:
+    for name, policy in PRESETS.items():
+        [row] = [line for line in TEXT.splitlines() if line.startswith(f"| `{name}` |")]
+        cells = [cell.strip() for cell in row.strip("|").split("|")][1:]
+        loop = f", self_loop_limit {policy.self_loop_limit}" if policy.self_loop_limit else ""
+        assert cells == [
+            policy.no_rules,
+            policy.no_match,
+            policy.on_failure,
+            policy.revisit + loop,
+            policy.on_reject,
+            policy.on_exhausted,
+        ]
