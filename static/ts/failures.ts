@@ -70,12 +70,4 @@ export function startFailures(): void {
     const detail = (event as CustomEvent<RequestDetail & { successful?: boolean }>).detail;
     if (detail.successful && !quiet(detail)) clearFailures();
   });
-  // The count is asked for once; its other places on the page copy it.
-  document.addEventListener("htmx:afterSwap", (event) => {
-    const source = event.target;
-    if (!(source instanceof HTMLElement) || source.dataset.inboxCount === undefined) return;
-    for (const badge of document.querySelectorAll("[data-inbox-count]")) {
-      if (badge !== source) badge.textContent = source.textContent;
-    }
-  });
 }
