@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from dulwich import porcelain
-from dulwich.objects import Tag
+from dulwich.objects import Tag, Tree
 
 from tests.demo.conftest import Done, Workspace
 from tests.demo.repositories import AUTHOR, GOOD, WHEN, Repository
@@ -119,6 +119,33 @@ def test_a_second_run_starts_clean(either: Workspace, repository: Make) -> None:
     assert either.checkout(made).code == 0
     assert either.files() == {"new.txt": b"x"}
     assert not (either.folder / ".gateline-results" / "lint.json").exists()
+
+
+@pytest.mark.parametrize("what", ["object gone", "object cut", "name too long"])
+def test_a_damaged_repository_says_so(either: Workspace, repository: Make, what: str) -> None:
+    made = repository(GOOD)
+    if what == "name too long":
+        made.commit({"x" * 300: "x"})
+    else:
+        name = made.git[made.git.head()].tree.decode()
+        place = made.folder / ".git" / "objects" / name[:2] / name[2:]
+        place.chmod(0o644)
+        place.unlink() if what == "object gone" else place.write_bytes(place.read_bytes()[:9])
+    done = either.checkout(made)
+    assert done.code != 0
+    assert done.document["failure_type"] in ("damaged", "unreachable")
+    assert not list(either.folder.glob(".fetch-*"))
+
+
+def test_a_path_that_is_a_link_and_a_folder_leads_nowhere(either: Workspace, repository: Make) -> None:
+    made = repository(GOOD)
+    inside, tree = made.tree({b"b": "x"}), made.tree({b"a": "-> ../.."})
+    twice = Tree.from_string(tree.as_raw_string() + b"40000 a\0" + bytes.fromhex(inside.id.decode()))
+    made.git.object_store.add_object(twice)
+    made.commit_tree(twice)
+    either.checkout(made)
+    assert not (either.folder.parent / "b").exists()
+    assert not (either.folder / "b").exists()
 
 
 def test_an_empty_repository_says_so(either: Workspace, repository: Make) -> None:

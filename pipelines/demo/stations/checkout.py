@@ -5,24 +5,39 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+import zlib
 from contextlib import closing
 from pathlib import Path
 
+from dulwich.errors import (
+    ApplyDeltaError,
+    ChecksumMismatch,
+    FileFormatException,
+    NotGitRepository,
+    ObjectMissing,
+    WrongObjectException,
+)
 from dulwich.index import validate_path_element_ntfs
-from dulwich.object_store import iter_tree_contents
+from dulwich.object_store import MaxTreeDepthExceeded, iter_tree_contents
 from dulwich.objects import S_ISGITLINK, Blob, Commit, TreeEntry
-from dulwich.repo import Repo
+from dulwich.repo import Repo, UnsupportedExtension, UnsupportedVersion
 
 from . import git_dulwich, git_system, tree
 from .references import Wanted
 from .report import KEPT, Report, StationError, arguments, listed, say
 from .source import Address, Folder, revision, source
-from .text import clean, count
+from .text import clean, clip, count, one_line
 
 MOST_FILES = 50_000  # a task's workspace holds at most twice as many entries
 LeftOut = tuple[bytes, str]  # the path, and why
 MOST_BYTES = 1 << 30  # one GiB
 LISTED = 50  # of what is left out
+# What reading or writing a damaged repository, or one of a kind that is not known here, ends with.
+DAMAGED = (
+    *(ApplyDeltaError, ChecksumMismatch, FileFormatException, MaxTreeDepthExceeded, NotGitRepository),
+    *(ObjectMissing, UnsupportedExtension, UnsupportedVersion, WrongObjectException),
+    *(AssertionError, KeyError, OSError, ValueError, zlib.error),
+)
 # Findings of an earlier checkout must not be taken for this one's.
 OTHERS = ("lint", "tests", "security")
 
@@ -38,13 +53,24 @@ def main() -> Report:
     name = revision(given.revision)
     clear()
     say(f"Fetching {name} of {origin}")
+    try:
+        found, left_out = fetched(origin, name, given.limit)
+    except DAMAGED as error:
+        why = clip(one_line(f"{type(error).__name__}: {error}"))
+        raise StationError(
+            f"{origin} cannot be checked out: it is damaged or incomplete ({why}).", "damaged"
+        ) from error
+    return report(origin, found, left_out)
+
+
+def fetched(origin: Folder | Address, name: str, limit: float) -> tuple[Wanted, list[LeftOut]]:
+    """Fetch the revision `name` and write its files."""
     with tempfile.TemporaryDirectory(dir=".", prefix=".fetch-") as home:
         fetcher = git_system.Git if git_system.installed() else git_dulwich.Dulwich
-        fetched = fetcher(origin, Path(home).absolute(), given.limit)
-        found = fetched.fetch(name)
-        with closing(Repo(fetched.store)) as repository:
-            left_out = write(repository, found.commit)
-    return report(origin, found, left_out)
+        place = fetcher(origin, Path(home).absolute(), limit)
+        found = place.fetch(name)
+        with closing(Repo(place.store)) as repository:
+            return found, write(repository, found.commit)
 
 
 def clear() -> None:

@@ -122,7 +122,8 @@ def listed(variable: str, separators: str) -> Sequence[str]:
 
 
 def run(station: str, work: Callable[[], Report]) -> NoReturn:
-    """Do `work`, write the result document, say the summary, exit. With a name the report is also kept for later."""
+    """Do `work`, write the result document, say the summary, exit. The report of a station with a name is kept for the
+    stations after it; one without a name has said in its own words what it passes on."""
     try:
         report = work()
     except StationError as error:
@@ -132,5 +133,6 @@ def run(station: str, work: Callable[[], Report]) -> NoReturn:
     place = os.environ.get("GATELINE_RESULT")
     if place:
         replace(Path(place), json.dumps(report.document()).encode())
-    say(report.summary)
+    if station or report.verdict != "pass":
+        say(report.summary)
     sys.exit(report.exit_code)
