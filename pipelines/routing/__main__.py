@@ -1,11 +1,14 @@
-"""`python -m pipelines.routing decide LINE`: the decision tool (line-document.md).
+"""`python -m pipelines.routing`: lines without an engine, a database or Django.
 
-One JSON situation per line on standard input, one decision per line on standard output. No database, no Django.
+decide LINE   one JSON situation per line on standard input, one decision per line on standard output
+check LINE    everything that keeps the document from being published, each problem with its place
+schema        the JSON Schema of the document
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +19,7 @@ from pipelines.routing import jsontext
 from pipelines.routing.decide import decide
 from pipelines.routing.line import DocumentError, Line
 from pipelines.routing.outcome import Malformed, read_situation
+from pipelines.routing.publishable import publishing_problems
 
 MAX_LINE = 64 * 1024 * 1024
 """Bytes of one situation; a longer line is malformed."""
@@ -24,24 +28,49 @@ REFUSED = 2
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """0: every line was decided. 1: a line of the input was malformed. 2: the document was refused."""
+    """0: all went well. 1: a line of the input was malformed, or the check found problems. 2: refused."""
     options = _parser().parse_args(arguments)
     try:
-        line = _read(Path(options.line))
+        return COMMANDS[options.command](options)
     except (DocumentError, OSError) as error:
         print(f"{options.line}: {_reason(error)}", file=sys.stderr)
         return REFUSED
-    return _answer_all(line, sys.stdin.buffer, sys.stdout)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m pipelines.routing", description="Try a line without an engine."
+        prog="python -m pipelines.routing", description="Lines without an engine."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    command = commands.add_parser("decide", help="decide one JSON situation per line of standard input")
-    command.add_argument("line", metavar="LINE", help="the line document, YAML or JSON")
+    for name, words in (
+        ("decide", "decide one JSON situation per line of standard input"),
+        ("check", "say everything that keeps the line from being published"),
+    ):
+        command = commands.add_parser(name, help=words)
+        command.add_argument("line", metavar="LINE", help="the line document, YAML or JSON")
+    commands.add_parser("schema", help="print the JSON Schema of the line document")
     return parser
+
+
+def _decide(options: argparse.Namespace) -> int:
+    return _answer_all(_read(Path(options.line)), sys.stdin.buffer, sys.stdout)
+
+
+def _check(options: argparse.Namespace) -> int:
+    text = Path(options.line).read_bytes()
+    line = native.read(text, exact=True)
+    problems = native.locate(text, publishing_problems(line))
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+def _schema(options: argparse.Namespace) -> int:
+    print(json.dumps(native.json_schema(), indent=2))
+    return 0
+
+
+COMMANDS = {"decide": _decide, "check": _check, "schema": _schema}
 
 
 def _read(path: Path) -> Line:

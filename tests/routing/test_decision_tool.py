@@ -165,6 +165,30 @@ def test_a_file_that_is_not_there_is_an_error_and_no_trace_of_the_program(tmp_pa
     assert b"Traceback" not in done.stderr
 
 
+def other(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pipelines.routing", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
+
+
+def test_check_says_everything_that_keeps_a_line_from_being_published(tmp_path: Path) -> None:
+    path = tmp_path / "line.yaml"
+    path.write_text(LINE)
+    refused = other("check", str(path))
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "line 10, column 22: stations[0].rules[1].when: no known form" in refused.stderr
+    path.write_text("key: x\nstations:\n  - {key: a, work: {kind: command}}\n")
+    unready = other("check", str(path))
+    assert (unready.returncode, unready.stderr) == (1, "")
+    assert unready.stdout.startswith("line 3, column 14: stations[0].work.argv: is missing")
+    path.write_text("key: x\nstations:\n  - {key: a, work: {kind: noop}}\n")
+    ready = other("check", str(path))
+    assert (ready.returncode, ready.stdout, ready.stderr) == (0, "", "")
+
+
+def test_schema_prints_the_schema_of_the_document() -> None:
+    assert json.loads(other("schema").stdout)["title"] == "Gateline line document"
+
+
 def test_it_answers_while_its_input_is_still_open(line: Path) -> None:
     command = [sys.executable, "-m", "pipelines.routing", "decide", str(line)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as process:

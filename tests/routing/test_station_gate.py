@@ -329,9 +329,10 @@ def test_a_field_of_unparseable_output_is_absent() -> None:
     assert goes(of, {"exit_code": 0, "output_error": True, "output": {"k": 1}}) == "finish failed by gate"
 
 
-def test_the_eval_field_of_a_text_that_is_no_number_is_not_equal_to_a_number() -> None:
-    of = gated(**checks({"field": "eval", "operator": "not_equals", "value": 7, "action": "abort"}))
-    assert goes(of, {"eval": "seven"}) == "move b by rule r2"
+def test_an_eval_that_is_no_number_has_none_to_compare_with_a_number() -> None:
+    for operator in ("equals", "not_equals", "less_than", "greater_than"):
+        of = gated(**checks({"field": "eval", "operator": operator, "value": 7, "action": "abort"}))
+        assert goes(of, {"eval": "seven"}) == "finish failed by gate"
 
 
 def test_checks_of_a_rule_read_the_outcome_as_recorded_on_a_forced_route() -> None:
