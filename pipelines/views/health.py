@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
+from redis.exceptions import RedisError
 
 from pipelines.models import Worker
 
@@ -23,8 +24,8 @@ PATIENCE = 3.0
 @require_safe
 async def healthz(request: HttpRequest) -> JsonResponse:
     """`{"status", "database", "worker", "channel_layer"}`, each “ok” or “down”."""
-    database, worker = await sync_to_async(_stored)()
-    parts = {"database": database, "worker": worker, "channel_layer": await _channel_layer()}
+    (database, worker), layer = await asyncio.gather(sync_to_async(_stored)(), _channel_layer())
+    parts = {"database": database, "worker": worker, "channel_layer": layer}
     good = all(parts.values())
     states = {name: "ok" if state else "down" for name, state in parts.items()}
     return JsonResponse({"status": "ok" if good else "down", **states}, status=200 if good else 503)
@@ -50,7 +51,7 @@ async def _channel_layer() -> bool:
         return await asyncio.to_thread(layer.wait_listening, PATIENCE)
     try:
         return await asyncio.wait_for(_carries(layer), PATIENCE)
-    except (TimeoutError, OSError):
+    except (TimeoutError, OSError, RedisError):
         return False
 
 

@@ -1,0 +1,107 @@
+"""GET /healthz and what a web process does when something it needs is away: real processes."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import urllib.error
+import urllib.request
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.utils import timezone
+
+from pipelines.models import Worker
+from tests.fixtures.site import Site, database_url, free_port, start_web, stop
+
+
+def fetch(address: str, **headers: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=30) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def health(site: Site) -> tuple[int, dict[str, str]]:
+    status, body = fetch(f"{site.url}/healthz")
+    return status, json.loads(body)
+
+
+def worker(**more: object) -> Worker:
+    now = timezone.now()
+    facts = {"id": uuid.uuid4(), "name": "w", "host": "h", "pid": 1, "started_at": now, "seen_at": now}
+    return Worker.objects.create(**facts | more)
+
+
+def test_it_is_200_while_all_three_work(site: Site) -> None:
+    worker()
+    assert health(site) == (200, {"status": "ok", "database": "ok", "worker": "ok", "channel_layer": "ok"})
+
+
+@pytest.mark.parametrize("away", [{}, {"seen_at": timedelta(seconds=21)}, {"stopped_at": timedelta()}])
+def test_it_is_503_without_a_worker_that_showed_itself_lately(site: Site, away: dict[str, timedelta]) -> None:
+    if away:
+        worker(**{name: timezone.now() - ago for name, ago in away.items()})
+    assert health(site) == (
+        503,
+        {"status": "down", "database": "ok", "worker": "down", "channel_layer": "ok"},
+    )
+
+
+def test_it_is_503_when_database_and_redis_are_away(transactional_db: None, tmp_path: Path) -> None:
+    nowhere = "127.0.0.1:9"
+    site = start_web(tmp_path, DATABASE_URL=f"postgres://u:p@{nowhere}/n", REDIS_URL=f"redis://{nowhere}")
+    try:
+        assert health(site) == (
+            503,
+            {"status": "down", "database": "down", "worker": "down", "channel_layer": "down"},
+        )
+    finally:
+        stop(site.process)
+
+
+@pytest.fixture
+def prefixed(transactional_db: None, tmp_path: Path) -> Iterator[Site]:
+    """Under a path prefix, with one database connection."""
+    port = free_port()
+    site = start_web(tmp_path, BASE_URL=f"http://127.0.0.1:{port}/line", DATABASE_POOL="1")
+    yield site
+    stop(site.process)
+
+
+def test_a_prefix_works_whether_the_proxy_strips_it_or_not(prefixed: Site) -> None:
+    for address in (f"{prefixed.url}/line/sign-in/", f"{prefixed.url}/sign-in/"):
+        status, page = fetch(address)
+        assert status == 200
+        inside = re.findall(r'(?:href|src|action)="(/[^"]*)"', page)
+        assert inside and all(path.startswith("/line/") for path in inside), inside
+    assert fetch(f"{prefixed.url}/line/healthz")[0] in (200, 503)
+    assert fetch(f"{prefixed.url}/lines/")[0] == 404, "another path that begins alike is no part of it"
+
+
+def test_an_exhausted_pool_is_a_503_and_no_hang(prefixed: Site) -> None:
+    url = database_url()
+    with psycopg.connect(url) as holder, ThreadPoolExecutor(1) as pool:
+        holder.execute("LOCK TABLE pipelines_worker IN ACCESS EXCLUSIVE MODE")
+        waiting = pool.submit(fetch, f"{prefixed.url}/healthz")
+        _until_someone_waits(url)
+        begin = time.monotonic()
+        status, _ = fetch(f"{prefixed.url}/api/owners/o/projects/p/lines", Authorization="Bearer gl_none")
+        assert status == 503 and time.monotonic() - begin < 15
+        holder.rollback()
+        assert waiting.result(30)[0] == 503  # no worker, but an answer
+
+
+def _until_someone_waits(url: str) -> None:
+    deadline = time.monotonic() + 20
+    with psycopg.connect(url, autocommit=True) as watcher:
+        while not watcher.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
