@@ -96,11 +96,11 @@ Consequence = GateOpened | GateDecided | GateClosed | JobOpened | TaskMoved | Ta
 
 @dataclass(frozen=True)
 class Hint:
-    """For the live push: this task is now at event number `seq`."""
+    """For the live push: this task, `WI-…`, is now at event number `seq`."""
 
     project_id: int
     line_id: int
-    task_id: int
+    task: str
     seq: int
 
 

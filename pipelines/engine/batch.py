@@ -286,7 +286,7 @@ class Batch:
 
     def _hints(self) -> list[ports.Hint]:
         moved = {event.task_id: event.task for event in self._events}
-        return [ports.Hint(task.project_id, task.line_id, task.pk, task.seq) for task in moved.values()]
+        return [ports.Hint(task.project_id, task.line_id, task.name, task.seq) for task in moved.values()]
 
 
 def _row(hand_on: HandOn) -> tuple[int, int, uuid.UUID, float]:

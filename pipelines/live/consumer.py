@@ -35,9 +35,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
         healer.join(self)
 
     async def disconnect(self, code: int) -> None:
-        healer.leave(self)
         if hasattr(self, "seat"):
-            await self.channel_layer.group_discard(group_of(self.seat.project_id), self.channel_name)
+            await self._leave()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Nothing is asked over a socket; what a client sends is ignored."""
@@ -65,8 +64,12 @@ class LiveConsumer(AsyncWebsocketConsumer):
         await self.send(text_data='{"resync":true}')
 
     async def dismiss(self) -> None:
-        healer.leave(self)
+        await self._leave()
         await self.close(code=NO_LONGER)
+
+    async def _leave(self) -> None:
+        healer.leave(self)
+        await self.channel_layer.group_discard(group_of(self.seat.project_id), self.channel_name)
 
     def _concerns(self, line_id: int, name: str) -> bool:
         return self.seat.line_id in (None, line_id) and self.seat.task in (None, name)

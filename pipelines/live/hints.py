@@ -15,17 +15,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import psycopg
 from channels.layers import get_channel_layer
-from django.db import DatabaseError, close_old_connections
+from redis.exceptions import RedisError
 
-from pipelines.models import Task
 from pipelines.ports import Hint
 
 log = logging.getLogger(__name__)
 
 WINDOW = 0.05  # seconds between two sendings of one process
-PER_MESSAGE = 80  # hints; a task name has at most 64 + 23 characters, so 80 stay under 8,000 bytes
-KNOWN_NAMES = 20_000
+PER_MESSAGE = 55  # hints; with the longest key and numbers one takes 130 bytes, and a message has 7,900
 
 Row = tuple[int, str, int]  # line id, task name, version
 
@@ -38,39 +37,22 @@ def message_of(rows: Sequence[Row]) -> dict[str, Any]:
     return {"type": "live.hints", "hints": [list(row) for row in rows]}
 
 
-class Names:
-    """`WI-app-42` of task ids: they never change, so each is read once per process."""
-
-    def __init__(self) -> None:
-        self._names: dict[int, str] = {}
-
-    def of(self, task_ids: Iterable[int]) -> dict[int, str]:
-        wanted = set(task_ids)
-        if len(self._names) > KNOWN_NAMES:
-            self._names.clear()
-        missing = wanted - self._names.keys()
-        if missing:
-            tasks = Task.objects.filter(id__in=missing).values_list("id", "project__key", "number")
-            self._names.update({task_id: f"WI-{project}-{number}" for task_id, project, number in tasks})
-        return {task_id: self._names[task_id] for task_id in wanted if task_id in self._names}
-
-
 class Sender:
     """Merges hints (the highest version of a task wins) and hands them to the channel layer from its own thread."""
 
     def __init__(self) -> None:
-        self._pending: dict[int, Hint] = {}
+        self._pending: dict[tuple[int, str], Hint] = {}
         self._work = threading.Condition()
         self._busy = False
         self._thread: threading.Thread | None = None
-        self._names = Names()
 
     def put(self, hints: Iterable[Hint]) -> None:
         with self._work:
             for hint in hints:
-                known = self._pending.get(hint.task_id)
+                key = hint.project_id, hint.task
+                known = self._pending.get(key)
                 if known is None or known.seq < hint.seq:
-                    self._pending[hint.task_id] = hint
+                    self._pending[key] = hint
             if self._pending and self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="live-hints", daemon=True)
                 self._thread.start()
@@ -99,20 +81,16 @@ class Sender:
 
     def _send(self, runner: asyncio.Runner, batch: list[Hint]) -> None:
         try:
-            names = self._names.of(hint.task_id for hint in batch)
-            runner.run(_publish(batch, names))
-        except (DatabaseError, OSError) as error:
+            runner.run(_publish(batch))
+        except (psycopg.Error, RedisError, OSError) as error:
             log.warning("live: %d hints lost, healing will replace them: %s", len(batch), str(error).strip())
-        finally:
-            close_old_connections()
 
 
-async def _publish(batch: list[Hint], names: dict[int, str]) -> None:
+async def _publish(batch: list[Hint]) -> None:
     layer = get_channel_layer()
     rows: defaultdict[int, list[Row]] = defaultdict(list)
     for hint in batch:
-        if hint.task_id in names:
-            rows[hint.project_id].append((hint.line_id, names[hint.task_id], hint.seq))
+        rows[hint.project_id].append((hint.line_id, hint.task, hint.seq))
     for project_id, of_project in rows.items():
         for start in range(0, len(of_project), PER_MESSAGE):
             await layer.group_send(group_of(project_id), message_of(of_project[start : start + PER_MESSAGE]))

@@ -1,0 +1,91 @@
+"""What the tests of the live view share: waiting with a deadline, sockets of a signed-in person."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from asgiref.sync import sync_to_async
+from channels.layers import channel_layers
+from channels.testing import WebsocketCommunicator
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+from django.db import connections
+
+from pipelines.live.routing import sockets
+from pipelines.models import Project, User
+
+HOST = "127.0.0.1:8000"
+ORIGIN = f"http://{HOST}"
+
+
+async def until(true: Callable[[], bool | Awaitable[bool]], seconds: float = 5) -> None:
+    """Wait for it; fails when it does not come true in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = true()
+        if found if isinstance(found, bool) else await found:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"not within {seconds} s")
+
+
+def session_of(user: User) -> str:
+    session = SessionStore()
+    session[SESSION_KEY] = str(user.pk)
+    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
+    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    session.save()
+    return str(session.session_key)
+
+
+@pytest.fixture(autouse=True)
+async def _a_fresh_layer() -> AsyncIterator[None]:
+    """Each test gets a channel layer of its own, and leaves neither threads nor connections behind."""
+    channel_layers.backends.clear()
+    yield
+    await sync_to_async(connections.close_all)()
+    for layer in list(channel_layers.backends.values()):
+        layer.close()
+    channel_layers.backends.clear()
+
+
+@pytest.fixture
+def knock() -> Callable[..., WebsocketCommunicator]:
+    """A socket at /live/, not yet connected; `session` is a session's key, "" is signed out."""
+
+    def make(
+        project: Project | str, session: str = "", origin: str = ORIGIN, **more: str
+    ) -> WebsocketCommunicator:
+        name = project if isinstance(project, str) else f"{project.owner.key}/{project.key}"
+        headers = [(b"host", HOST.encode()), (b"origin", origin.encode())]
+        if session:
+            headers.append((b"cookie", f"{settings.SESSION_COOKIE_NAME}={session}".encode()))
+        path = f"/live/?{urlencode({'project': name, **more})}"
+        return WebsocketCommunicator(sockets, path, headers=headers)
+
+    return make
+
+
+@pytest.fixture
+def enter(knock: Callable[..., WebsocketCommunicator]) -> Callable[..., Awaitable[WebsocketCommunicator]]:
+    """An accepted socket of this person."""
+
+    async def make(project: Project, user: User, **more: str) -> WebsocketCommunicator:
+        socket = knock(project, await sync_to_async(session_of)(user), **more)
+        accepted, _ = await socket.connect(timeout=5)
+        assert accepted
+        return socket
+
+    return make
+
+
+async def hints(socket: WebsocketCommunicator, seconds: float = 3) -> dict[str, int]:
+    """The versions told by the next message."""
+    message: dict[str, Any] = await socket.receive_json_from(timeout=seconds)
+    return {hint["task"]: hint["version"] for hint in message.get("hints", [])}

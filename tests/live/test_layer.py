@@ -1,0 +1,143 @@
+"""Our channel layer between two processes; here two instances, which know each other only through PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import connection
+
+from pipelines.live.layer import RESYNC, PostgresLayer
+from pipelines.live.wire import MessageTooLarge
+from tests.live.conftest import until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TOPIC = "gateline_live_test"
+
+
+@pytest.fixture
+def here() -> Iterator[PostgresLayer]:
+    layer = PostgresLayer(topic=TOPIC, capacity=5)
+    yield layer
+    layer.close()
+
+
+@pytest.fixture
+def there() -> Iterator[PostgresLayer]:
+    layer = PostgresLayer(topic=TOPIC)
+    yield layer
+    layer.close()
+
+
+async def member(layer: PostgresLayer, group: str) -> str:
+    channel = await layer.new_channel()
+    await layer.group_add(group, channel)
+    assert await asyncio.to_thread(layer.wait_listening)
+    return channel
+
+
+async def test_a_message_reaches_the_members_of_its_group_in_another_process(
+    here: PostgresLayer, there: PostgresLayer
+) -> None:
+    channel = await member(here, "project.1")
+    await there.group_send("project.1", {"type": "note", "n": 1})
+    assert await asyncio.wait_for(here.receive(channel), 5) == {"type": "note", "n": 1}
+
+
+async def test_a_message_reaches_its_own_process_once(here: PostgresLayer) -> None:
+    channel = await member(here, "project.1")
+    await here.group_send("project.1", {"type": "note", "n": 1})
+    await here.group_send("project.1", {"type": "note", "n": 2})
+    assert [(await here.receive(channel))["n"] for _ in range(2)] == [1, 2]
+    assert await asyncio.to_thread(here.drain, 5)
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(here.receive(channel), 0.3)
+
+
+async def test_other_groups_hear_nothing(here: PostgresLayer, there: PostgresLayer) -> None:
+    channel = await member(here, "project.1")
+    await there.group_send("project.2", {"type": "note", "n": 1})
+    await there.group_send("project.1", {"type": "note", "n": 2})
+    assert (await asyncio.wait_for(here.receive(channel), 5))["n"] == 2
+
+
+async def test_a_channel_that_left_hears_nothing(here: PostgresLayer) -> None:
+    channel = await member(here, "project.1")
+    await here.group_discard("project.1", channel)
+    await here.group_send("project.1", {"type": "note", "n": 1})
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(here.receive(channel), 0.2)
+
+
+async def test_a_consumer_that_ended_leaves_nothing_behind(here: PostgresLayer) -> None:
+    channel = await member(here, "project.1")
+    waiting = asyncio.create_task(here.receive(channel))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert not here._mailboxes and not here._groups
+
+
+async def test_a_full_mailbox_becomes_one_resync(here: PostgresLayer) -> None:
+    channel = await member(here, "project.1")
+    for n in range(9):
+        await here.group_send("project.1", {"type": "note", "n": n})
+    await asyncio.sleep(0)
+    assert await here.receive(channel) == RESYNC
+
+
+async def test_a_lost_connection_is_made_again_and_then_everybody_is_told_to_resync(
+    here: PostgresLayer, there: PostgresLayer
+) -> None:
+    channel = await member(here, "project.1")
+    await sync_to_async(end_connections_called)("gateline-listen")
+    assert await asyncio.wait_for(here.receive(channel), 10) == RESYNC
+    await there.group_send("project.1", {"type": "note", "n": 1})
+    assert (await asyncio.wait_for(here.receive(channel), 5))["n"] == 1
+
+
+async def test_what_was_sent_while_the_connection_was_lost_arrives_afterwards(
+    here: PostgresLayer, there: PostgresLayer
+) -> None:
+    channel = await member(here, "project.1")
+    await there.group_send("project.1", {"type": "note", "n": 1})
+    assert (await asyncio.wait_for(here.receive(channel), 5))["n"] == 1
+    await sync_to_async(end_connections_called)("gateline-notify")
+    await there.group_send("project.1", {"type": "note", "n": 2})
+    assert (await asyncio.wait_for(here.receive(channel), 10))["n"] == 2
+
+
+async def test_many_messages_go_in_few_transactions(here: PostgresLayer, there: PostgresLayer) -> None:
+    channel = await member(here, "project.1")
+    here.capacity = 1000
+    before = await sync_to_async(commits)()
+    for n in range(300):
+        await there.group_send(f"project.{n % 7}", {"type": "note", "n": n})
+    assert await asyncio.to_thread(there.drain, 10)
+    await until(lambda: here._mailboxes[channel]._queue.qsize() >= 1)
+    assert await sync_to_async(commits)() - before < 100
+
+
+async def test_a_message_of_8000_bytes_is_refused(here: PostgresLayer) -> None:
+    with pytest.raises(MessageTooLarge):
+        await here.group_send("project.1", {"type": "note", "text": "x" * 8000})
+
+
+def end_connections_called(name: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+            " WHERE application_name = %s AND datname = current_database()",
+            [name],
+        )
+        assert cursor.fetchone()[0] >= 1
+
+
+def commits() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_clear_snapshot()")
+        cursor.execute("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
+        return int(cursor.fetchone()[0])

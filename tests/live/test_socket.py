@@ -1,0 +1,212 @@
+"""Sockets: who may open one, what it tells, and when it ends (house §4, issue §6)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from asgiref.sync import sync_to_async
+from channels.testing import WebsocketCommunicator
+from django.contrib.sessions.models import Session
+from django.db import transaction
+
+from pipelines.live import healing, hints
+from pipelines.live.consumer import NO_LONGER
+from pipelines.models import Membership, Task
+from pipelines.ports import Hint
+from tests.factories import World
+from tests.live.conftest import hints as told
+from tests.live.conftest import session_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Knock = Callable[..., WebsocketCommunicator]
+Enter = Callable[..., Awaitable[WebsocketCommunicator]]
+
+
+async def refused(socket: WebsocketCommunicator) -> bool:
+    accepted, _ = await socket.connect(timeout=5)
+    return not accepted
+
+
+async def test_a_signed_out_socket_is_refused_before_it_is_accepted(world: World, knock: Knock) -> None:
+    assert await refused(knock(world.project))
+
+
+async def test_a_strangers_socket_is_refused_before_it_is_accepted(world: World, knock: Knock) -> None:
+    session = await sync_to_async(lambda: session_of(world.stranger))()
+    assert await refused(knock(world.project, session))
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1:9999", "null", ""])
+async def test_a_socket_of_another_origin_is_refused(world: World, knock: Knock, origin: str) -> None:
+    session = await sync_to_async(lambda: session_of(world.viewer))()
+    assert await refused(knock(world.project, session, origin=origin))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"project": ""},
+        {"project": "acme"},
+        {"project": "acme/nothing"},
+        {"project": "a/b/c"},
+        {"project": "acme/\0"},
+        {"project": "x" * 5000 + "/y"},
+        {"line": "nothing"},
+        {"task": "WI-x-1"},
+        {"task": "WI-app-99999999999999999999999999"},
+    ],
+)
+async def test_a_socket_for_what_is_not_there_is_refused(
+    world: World, knock: Knock, query: dict[str, str]
+) -> None:
+    session = await sync_to_async(lambda: session_of(world.viewer))()
+    assert not await refused(knock(world.project, session))
+    more = {name: value for name, value in query.items() if name != "project"}
+    assert await refused(knock(query.get("project", world.project), session, **more))
+
+
+async def test_a_socket_at_another_address_is_refused(world: World, knock: Knock) -> None:
+    session = await sync_to_async(lambda: session_of(world.viewer))()
+    socket = knock(world.project, session)
+    socket.scope["path"] = "/elsewhere/"
+    assert await refused(socket)
+
+
+async def test_a_member_is_told_the_task_and_its_version_after_the_commit(world: World, enter: Enter) -> None:
+    version = await sync_to_async(world.line)()
+    socket = await enter(world.project, await sync_to_async(lambda: world.viewer)())
+    task = await sync_to_async(world.start)(version)
+    assert await told(socket) == {task.name: 1}
+    await sync_to_async(world.report)(task)
+    seen = 1
+    while seen < await sync_to_async(lambda: Task.objects.get(pk=task.pk).seq)():
+        seen = (await told(socket))[task.name]
+    await socket.disconnect()
+
+
+async def test_nothing_is_told_of_a_transaction_that_is_rolled_back(world: World, enter: Enter) -> None:
+    version = await sync_to_async(world.line)()
+    socket = await enter(world.project, await sync_to_async(lambda: world.viewer)())
+
+    def begin_and_roll_back() -> None:
+        with transaction.atomic():
+            world.start(version)
+            transaction.set_rollback(True)
+
+    await sync_to_async(begin_and_roll_back)()
+    assert await socket.receive_nothing(timeout=0.4)
+    await socket.disconnect()
+
+
+async def test_a_socket_of_one_line_hears_nothing_of_another(world: World, enter: Enter) -> None:
+    one = await sync_to_async(lambda: world.line(key="one"))()
+    other = await sync_to_async(lambda: world.line(key="other"))()
+    socket = await enter(world.project, await sync_to_async(lambda: world.viewer)(), line="one")
+    await sync_to_async(world.start)(other)
+    mine = await sync_to_async(world.start)(one)
+    assert set(await told(socket)) == {mine.name}
+    await socket.disconnect()
+
+
+async def test_a_socket_of_one_task_hears_nothing_of_another(world: World, enter: Enter) -> None:
+    version = await sync_to_async(world.line)()
+    mine = await sync_to_async(world.start)(version)
+    socket = await enter(world.project, await sync_to_async(lambda: world.viewer)(), task=mine.name)
+    await sync_to_async(world.start)(version)
+    await sync_to_async(world.report)(mine)
+    assert set(await told(socket)) == {mine.name}
+    await socket.disconnect()
+
+
+async def test_a_lost_hint_is_healed_by_a_look_at_the_database(
+    world: World, enter: Enter, settings: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = await sync_to_async(world.line)()
+    socket = await enter(world.project, await sync_to_async(lambda: world.viewer)())
+    monkeypatch.setattr(hints.sender, "put", lambda lost: None)
+    task = await sync_to_async(world.start)(version)
+    assert await told(socket, 4) == {task.name: 1}
+    await socket.disconnect()
+
+
+async def test_healing_asks_once_for_all_sockets_of_the_process(
+    world: World, enter: Enter, django_assert_num_queries: Callable[..., object]
+) -> None:
+    version = await sync_to_async(world.line)()
+    await sync_to_async(world.start)(version)
+    viewers = [await sync_to_async(lambda: world.viewer)(), await sync_to_async(lambda: world.operator)()]
+    sockets = [await enter(world.project, viewer) for viewer in viewers * 3]
+    seats = {socket.seat for socket in healing.healer._sockets}
+    now, _ = await sync_to_async(healing.changed_since)({world.project.pk}, None)
+
+    def look() -> None:
+        with django_assert_num_queries(1):  # type: ignore[attr-defined]
+            healing.changed_since({world.project.pk}, now - healing.OVERLAP)
+        with django_assert_num_queries(3):  # type: ignore[attr-defined]
+            healing.entitled(seats)
+
+    await sync_to_async(look)()
+    for socket in sockets:
+        await socket.disconnect()
+
+
+async def test_losing_the_membership_ends_the_socket(world: World, enter: Enter) -> None:
+    viewer = await sync_to_async(lambda: world.viewer)()
+    socket = await enter(world.project, viewer)
+    await sync_to_async(Membership.objects.filter(user=viewer).delete)()
+    assert await ended(socket) == NO_LONGER
+
+
+async def test_signing_out_ends_the_socket(world: World, enter: Enter) -> None:
+    viewer = await sync_to_async(lambda: world.viewer)()
+    socket = await enter(world.project, viewer)
+    await sync_to_async(Session.objects.all().delete)()
+    assert await ended(socket) == NO_LONGER
+
+
+async def test_a_changed_password_ends_the_socket(world: World, enter: Enter) -> None:
+    viewer = await sync_to_async(lambda: world.viewer)()
+    socket = await enter(world.project, viewer)
+
+    def change() -> None:
+        viewer.set_password("another one")
+        viewer.save()
+
+    await sync_to_async(change)()
+    assert await ended(socket) == NO_LONGER
+
+
+async def test_whoever_is_dismissed_hears_no_more_hints(world: World, enter: Enter) -> None:
+    version = await sync_to_async(world.line)()
+    viewer = await sync_to_async(lambda: world.viewer)()
+    socket = await enter(world.project, viewer)
+    await sync_to_async(Membership.objects.filter(user=viewer).delete)()
+    assert await ended(socket) == NO_LONGER
+    await sync_to_async(world.start)(version)
+    assert await socket.receive_nothing(timeout=0.4)
+
+
+async def test_what_a_client_says_is_ignored(world: World, enter: Enter) -> None:
+    socket = await enter(world.project, await sync_to_async(lambda: world.viewer)())
+    await socket.send_to(text_data='{"project": "other/elsewhere"}')
+    await socket.send_to(bytes_data=b"\x00\xff")
+    assert await socket.receive_nothing(timeout=0.3)
+    await socket.disconnect()
+
+
+async def ended(socket: WebsocketCommunicator) -> int:
+    """The code with which the server closes the socket."""
+    while True:
+        message = await socket.receive_output(timeout=6)
+        if message["type"] == "websocket.close":
+            return int(message["code"])
+
+
+def test_hints_of_one_task_are_merged_to_the_newest() -> None:
+    sender = hints.Sender()
+    sender._thread = object()  # type: ignore[assignment]  # nothing is sent
+    sender.put(
+        [Hint(1, 1, "WI-a-7", 2), Hint(1, 1, "WI-a-7", 4), Hint(1, 1, "WI-a-7", 3), Hint(1, 1, "WI-a-8", 1)]
+    )
+    assert [(hint.task, hint.seq) for hint in sender._pending.values()] == [("WI-a-7", 4), ("WI-a-8", 1)]
