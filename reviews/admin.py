@@ -5,7 +5,7 @@ from reviews.models import Mail
 
 
 @admin.register(Mail)
-class MailAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class MailAdmin(admin.ModelAdmin):
     """The outbox, to look at: rows are written by moves and by the queue alone."""
 
     list_display = ["visit", "address", "kind", "state", "created_at", "sent_at"]

@@ -35,9 +35,14 @@ def in_use(configured: Any) -> bool:
     return bool(getattr(configured, "EMAIL_FILE_PATH", None)) and "smtp" not in configured.EMAIL_BACKEND
 
 
+def _path() -> Path:
+    # Set by config.environment only while mail goes into a folder.
+    return Path(getattr(settings, "EMAIL_FILE_PATH", ""))
+
+
 def listing() -> list[Letter]:
     """The newest first."""
-    path = Path(settings.EMAIL_FILE_PATH)
+    path = _path()
     files = sorted(path.glob("*.eml"), reverse=True)[:MOST] if path.is_dir() else []
     return [letter for file in files if (letter := read(file.name)) is not None]
 
@@ -46,7 +51,7 @@ def read(name: str) -> Letter | None:
     """None if there is no such message; a name that could lead out of the folder names none."""
     if not NAME.match(name):
         return None
-    path = Path(settings.EMAIL_FILE_PATH) / name
+    path = _path() / name
     if not path.is_file():
         return None
     raw = path.read_bytes()

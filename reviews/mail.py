@@ -38,7 +38,6 @@ def compose(mail: Mail) -> EmailMultiAlternatives:
     message = EmailMultiAlternatives(
         subject=subject(line.name, visit.task, gate.name),
         body=render_to_string(f"reviews/mail/{mail.kind}.txt", context),
-        from_email=(("Gateline", settings.DEFAULT_FROM_EMAIL)),
         to=[mail.address],
         headers=headers(mail, line.key),
     )

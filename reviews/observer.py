@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from procrastinate.types import JSONDict
+
 from pipelines.outbox import enqueue
 from pipelines.ports import Consequence, GateClosed, GateDecided, GateOpened, Invariant
 from reviews.invariants import INVARIANTS
@@ -19,7 +21,8 @@ class ReviewObserver:
             return
         Mail.objects.bulk_create(mails, ignore_conflicts=True)
         written = Mail.objects.filter(token__in=[mail.token for mail in mails]).values_list("pk", flat=True)
-        enqueue("reviews.send_mail", "mail", *({"mail_id": pk} for pk in written))
+        arguments: list[JSONDict] = [{"mail_id": pk} for pk in written]
+        enqueue("reviews.send_mail", "mail", *arguments)
 
     def invariants(self) -> Iterable[Invariant]:
         return INVARIANTS

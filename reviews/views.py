@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -18,7 +18,7 @@ from pipelines import access, engine
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import GateVisit, Project, Status, Task
 from pipelines.queries.workers import without_isolation
-from pipelines.views.page import crumbs, show, signed_in
+from pipelines.views.page import SignedIn, crumbs, show, signed_in
 from reviews import folder
 from reviews.dossier import dossier
 from reviews.forms import DecisionForm
@@ -27,7 +27,7 @@ from reviews.inbox import TABS, count, items
 
 @require_GET
 @signed_in
-def inbox(request: HttpRequest) -> HttpResponse:
+def inbox(request: SignedIn) -> HttpResponse:
     """The list, and beside it the first gate of it; on a phone the list alone."""
     tab = request.GET.get("tab", "")
     tab = tab if tab in dict(TABS) else TABS[0][0]
@@ -43,15 +43,18 @@ def inbox(request: HttpRequest) -> HttpResponse:
     first = next((uuid.UUID(item.key) for item in found if item.shape == "gate"), None)
     if first is not None:
         return _dossier(request, _visible(request, first), DecisionForm(), tab=tab, opened=False)
-    context = _list(request, tab) | {"project": _only_project(request)}
-    return show(request, "reviews/inbox.html", section="inbox", trail=crumbs(_("Inbox")), **context)
+    project = _only_project(request)
+    trail = crumbs(_("Inbox"))
+    return show(
+        request, "reviews/inbox.html", project=project, section="inbox", trail=trail, **_list(request, tab)
+    )
 
 
-def _list(request: HttpRequest, tab: str) -> dict[str, Any]:
+def _list(request: SignedIn, tab: str) -> dict[str, Any]:
     return {"tabs": TABS, "tab": tab, "items": items(request.user, tab), "running": _running(request)}
 
 
-def _only_project(request: HttpRequest) -> Project | None:
+def _only_project(request: SignedIn) -> Project | None:
     """The shell shows the project of somebody who has one; with several none is in view."""
     projects = list(access.visible_projects(request.user)[:2])
     return projects[0] if len(projects) == 1 else None
@@ -59,14 +62,14 @@ def _only_project(request: HttpRequest) -> Project | None:
 
 @require_GET
 @signed_in
-def inbox_count(request: HttpRequest) -> HttpResponse:
+def inbox_count(request: SignedIn) -> HttpResponse:
     number = count(request.user)
     return render(request, "reviews/count.html", {"count": number})
 
 
 @require_GET
 @signed_in
-def gate_visit(request: HttpRequest, visit: uuid.UUID) -> HttpResponse:
+def gate_visit(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     found = _visible(request, visit)
     if request.GET.get("fragment") == "bar":
         if _unchanged(request, found):
@@ -78,7 +81,7 @@ def gate_visit(request: HttpRequest, visit: uuid.UUID) -> HttpResponse:
 
 @require_POST
 @signed_in
-def decide(request: HttpRequest, visit: uuid.UUID) -> HttpResponse:
+def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     """One vote. Whatever is refused keeps what was typed and says who was first."""
     found = _visible(request, visit)
     form = DecisionForm(request.POST)
@@ -98,14 +101,14 @@ def decide(request: HttpRequest, visit: uuid.UUID) -> HttpResponse:
     return _next(request)
 
 
-def _next(request: HttpRequest) -> HttpResponseRedirect:
+def _next(request: SignedIn) -> HttpResponseRedirect:
     """To the next item that needs this person, else to the inbox."""
     left = [item for item in items(request.user, TABS[0][0]) if item.shape == "gate"]
     return redirect(left[0].url if left else reverse("inbox"))
 
 
 def _dossier(
-    request: HttpRequest,
+    request: SignedIn,
     visit: GateVisit,
     form: DecisionForm,
     status: int = 200,
@@ -139,7 +142,7 @@ def _dossier(
     )
 
 
-def _unchanged(request: HttpRequest, visit: GateVisit) -> bool:
+def _unchanged(request: SignedIn, visit: GateVisit) -> bool:
     """Whether the buttons on the page are still those of this visit: then nothing is swapped under a reader's hands."""
     return request.GET.get("seen") == f"{visit.state}-{visit.votes.count()}"
 
@@ -149,7 +152,7 @@ def _line(visit: GateVisit) -> str:
     return reverse("line", args=[project.owner.key, project.key, visit.task.line.key])
 
 
-def _visible(request: HttpRequest, visit: uuid.UUID) -> GateVisit:
+def _visible(request: SignedIn, visit: uuid.UUID) -> GateVisit:
     """A gate visit of a project that this person may see; every other one does not exist."""
     found = (
         GateVisit.objects.select_related(
@@ -169,7 +172,7 @@ def _visible(request: HttpRequest, visit: uuid.UUID) -> GateVisit:
     return found
 
 
-def _running(request: HttpRequest) -> int:
+def _running(request: SignedIn) -> int:
     """Tasks that move without anybody, in all projects of this person."""
     moving = (Status.QUEUED, Status.RUNNING, Status.EVALUATING)
     return Task.objects.filter(project__in=access.visible_projects(request.user), status__in=moving).count()
@@ -177,7 +180,7 @@ def _running(request: HttpRequest) -> int:
 
 @require_GET
 @signed_in
-def mail(request: HttpRequest) -> HttpResponse:
+def mail(request: SignedIn) -> HttpResponse:
     _only_development(request)
     return show(
         request, "reviews/mail_folder.html", trail=crumbs(_("Development mail")), mails=folder.listing()
@@ -186,7 +189,7 @@ def mail(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 @signed_in
-def mail_message(request: HttpRequest, name: str) -> HttpResponse:
+def mail_message(request: SignedIn, name: str) -> HttpResponse:
     _only_development(request)
     found = folder.read(name)
     if found is None:
@@ -197,7 +200,7 @@ def mail_message(request: HttpRequest, name: str) -> HttpResponse:
     return show(request, "reviews/mail_message.html", trail=trail, mail=found)
 
 
-def _only_development(request: HttpRequest) -> None:
+def _only_development(request: SignedIn) -> None:
     """Administrators, from this machine, and only while mail goes into a folder (house §5)."""
     address = request.META.get("REMOTE_ADDR", "")
     local = address == "::1" or address.startswith("127.")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Router, Status
 
 from pipelines import access, engine
@@ -70,7 +70,7 @@ def show(request: HttpRequest, owner: str, project: str, line: str, task: str) -
 
 
 @router.get(TASK + "/events", summary="Events as JSON lines", response={200: None, **ERRORS})
-def events(request: HttpRequest, owner: str, project: str, line: str, task: str) -> HttpResponse:
+def events(request: HttpRequest, owner: str, project: str, line: str, task: str) -> StreamingHttpResponse:
     """One event a line in the format of `docs/events.md`, oldest first (semantics §9)."""
     found = _task(request, owner, project, line, task)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 from urllib.parse import urlencode
 
 from django.core.exceptions import PermissionDenied
@@ -16,20 +16,25 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from pipelines import access
 from pipelines.errors import NotFound
-from pipelines.models import Project
+from pipelines.models import Project, User
 
-P = ParamSpec("P")
 Crumb = Mapping[str, str]
 
 
-def signed_in(view: Callable[Concatenate[HttpRequest, P], HttpResponse]) -> Callable[..., HttpResponse]:
+class SignedIn(HttpRequest):
+    """A request of somebody who is signed in, as the views behind `signed_in` and `in_project` get it."""
+
+    user: User
+
+
+def signed_in(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Signed-out people go to the sign-in page and come back; who has no password yet sets one first."""
 
     @wraps(view)
-    def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not request.user.is_authenticated:
             return _go(request, "sign-in")
-        if not request.user.has_usable_password() and request.resolver_match.url_name != "password-set":
+        if not request.user.has_usable_password() and request.path != reverse("password-set"):
             return _go(request, "password-set")
         return view(request, *args, **kwargs)
 
