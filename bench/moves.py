@@ -64,7 +64,7 @@ def pgbench(folder: Path, seconds: float, clients: int) -> float:
     return float(found.group(1))
 
 
-def moves(home: Path, workers: int, tasks: int) -> dict[str, Any]:
+def moves(home: Path, workers: int, concurrency: int, tasks: int) -> dict[str, Any]:
     """Tasks wait in the queue, the workers start, the clock runs from the first move to the last."""
     from django.db import connection  # noqa: PLC0415  # after `prepare`
 
@@ -76,6 +76,7 @@ def moves(home: Path, workers: int, tasks: int) -> dict[str, Any]:
     ids = [world.start(version).pk for _ in range(tasks)]
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
+    os.environ["GATELINE_WORKER_CONCURRENCY"] = str(concurrency)
     fleet = Fleet(home, ("none",) * workers, None)
     try:
         fleet.tend()
@@ -92,6 +93,7 @@ def moves(home: Path, workers: int, tasks: int) -> dict[str, Any]:
     seconds = (last - first).total_seconds()
     return {
         "workers": workers,
+        "stations at once, each": concurrency,
         "moves": count,
         "seconds": round(seconds, 2),
         "per second": round(count / seconds, 1),
@@ -102,6 +104,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--tasks", type=int, default=300)
     parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--concurrency", type=int, default=16)
     given = parser.parse_args()
     home = Path(tempfile.mkdtemp(prefix="gl-bench-"))
     prepare(home)
@@ -112,7 +115,7 @@ def main() -> int:
     with connection.cursor() as cursor:
         cursor.execute(TABLES)
     by_hand = {clients: [pgbench(home, given.seconds / 2, clients)] for clients in (1, 8)}
-    measured = [moves(home, workers, given.tasks) for workers in (1, 2)]
+    measured = [moves(home, workers, given.concurrency, given.tasks) for workers in (1, 2)]
     for clients, found in by_hand.items():
         found.append(pgbench(home, given.seconds / 2, clients))
     mean = {clients: sum(found) / len(found) for clients, found in by_hand.items()}

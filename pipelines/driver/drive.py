@@ -17,6 +17,7 @@ from pipelines.driver.database import Database
 from pipelines.driver.handover import Before, HandedOver, LeaseLost, Leavings, Wanted
 from pipelines.driver.jobs import Started
 from pipelines.driver.orders import Unrenderable, command_spec
+from pipelines.driver.reports import Reports
 from pipelines.driver.running import Running, Work
 from pipelines.handlers import EXECUTING, HANDLERS
 from pipelines.handlers.base import Attempt, Outcome, Spec
@@ -42,7 +43,7 @@ class Driver:
     def __init__(self, worker: uuid.UUID, config: WorkerConfig, pools: Pools, folders: Folders) -> None:
         self.config, self.pools, self.folders = config, pools, folders
         self.claim = Claim(worker, config.labels, config.owners, config.lease_seconds)
-        self.by = f"worker:{worker}"
+        self.reports = Reports(pools.engine, f"worker:{worker}")
         self.running = Running()
         self.stopping = False
         self._masker = Masker(config.secrets)
@@ -134,18 +135,16 @@ class Driver:
         outcome = await self._work(started)
         claim = self.claim if may_go_on and not self.stopping else None
         work.reporting = True
-        result = await self.pools.engine.insist(jobs.report, started, outcome, self.by, claim)
-        if result.status == "invalid":
-            log.warning("outcome_refused", job=started.orders.job_id, path=result.path, detail=result.detail)
-            refused = unstorable(outcome, f"{result.path}: {result.detail}")
-            result = await self.pools.engine.insist(jobs.report, started, refused, self.by, claim)
-        if result.status not in ("accepted", "repeated"):
+        answer = await self.reports.send(started, outcome, claim)
+        if answer.result.status == "invalid":
+            where = f"{answer.result.path}: {answer.result.detail}"
+            log.warning("outcome_refused", job=started.orders.job_id, why=where)
+            answer = await self.reports.send(started, unstorable(outcome, where), claim)
+        if answer.result.status not in ("accepted", "repeated"):
             raise LeaseLost
-        if started.orders.kind in EXECUTING and result.next_lease is None and result.decision == "finish":
+        if started.orders.kind in EXECUTING and answer.result.decision == "finish":
             await asyncio.to_thread(self.folders.forget, started.orders.task_id)
-        if result.next_job_id is None or result.next_lease is None:
-            return None
-        return await self.pools.engine.insist(jobs.resume, result.next_job_id, result.next_lease)
+        return answer.following
 
     async def _work(self, started: Started) -> Outcome:
         """The outcome of one job; whatever it left behind is stored."""

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db import connection
 from django.db.models import QuerySet
 
 from pipelines import engine, logs, outbox, versions
 from pipelines.driver.orders import Orders
-from pipelines.engine import Report, ReportResult
 from pipelines.handlers import BY_PEOPLE
 from pipelines.leases import Claim
 from pipelines.models import Job
@@ -75,19 +74,16 @@ def start_job(job_id: int, claim: Claim) -> Started | None:
     return Started(Orders.of(job), job.lease_key) if job is not None and job.lease_key else None
 
 
-def resume(job_id: int, lease: uuid.UUID) -> Started | None:
-    """The job that the last report handed on, already leased."""
-    loaded = Job.objects.select_related("task__project__owner")
-    job = loaded.filter(pk=job_id, lease_key=lease, state=Job.State.RUNNING).first()
-    return Started(Orders.of(job), lease) if job is not None else None
-
-
-def report(started: Started, outcome: dict[str, Any], by: str, claim: Claim | None) -> ReportResult:
-    orders = started.orders
-    found = engine.report(
-        [Report(orders.job_id, orders.attempt, started.lease, outcome, by=by, claim_next=claim)]
-    )
-    return found[0]
+def resume(wanted: Mapping[int, uuid.UUID]) -> dict[int, Started]:
+    """The jobs {id: lease} that reports handed on, already leased."""
+    if not wanted:
+        return {}
+    loaded = Job.objects.select_related("task__project__owner").filter(pk__in=wanted, state=Job.State.RUNNING)
+    return {
+        job.pk: Started(Orders.of(job), job.lease_key)
+        for job in loaded
+        if job.lease_key is not None and job.lease_key == wanted[job.pk]
+    }
 
 
 def give_back(started: Started) -> str:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,10 +87,14 @@ class Fleet:
         member.end(signal.SIGKILL)
         return member.name
 
-    def restart_one(self) -> None:
-        """A planned stop of one worker."""
+    def restart_one(self, ready: Callable[[int], bool]) -> None:
+        """A planned stop of one worker that is at work: `ready(pid)`."""
         member = random.choice(self.workers)
         member.tend()
+        assert member.process is not None
+        deadline = time.monotonic() + 60
+        while not ready(member.process.pid) and time.monotonic() < deadline:
+            time.sleep(0.1)
         member.end(signal.SIGTERM)
         assert member.process is not None
         assert member.process.returncode == 0, f"{member.name} ended with {member.process.returncode}"

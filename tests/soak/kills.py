@@ -148,6 +148,13 @@ def again(work: Callable[[], Any]) -> Any:
             time.sleep(0.2)
 
 
+def at_work(pid: int) -> bool:
+    """Whether the worker process holds a job."""
+    from pipelines.models import Lease  # noqa: PLC0415  # see prepare
+
+    return bool(again(lambda: Lease.objects.filter(worker__pid=pid, worker__stopped_at=None).exists()))
+
+
 def verdict(run: Run) -> tuple[dict[str, Any], list[str]]:
     """What happened, and what should not have."""
     from django.db import connection  # noqa: PLC0415  # see prepare
@@ -238,7 +245,7 @@ def main() -> int:
         what = {
             "killed": run.fleet.kill_one,
             "postgres killed": run.fleet.kill_postgres,
-            "planned restarts": run.fleet.restart_one,
+            "planned restarts": partial(run.fleet.restart_one, at_work),
         }[name]
         try:
             run.trouble(what, times, given.every, given.tasks, longest)
