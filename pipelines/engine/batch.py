@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from django.db import connection, transaction
@@ -267,7 +266,8 @@ class Batch:
         outbox.enqueue("pipelines.drive", "drive", *tickets)
         if self._events:
             # A push that fails must not look like a move that failed: it is only a hint.
-            transaction.on_commit(partial(ports.publish_hints, self._hints()), robust=True)
+            hints = self._hints()
+            transaction.on_commit(lambda: ports.publish_hints(hints), robust=True)
 
     def _write_leases(self) -> None:
         if self._handed_on:

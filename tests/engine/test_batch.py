@@ -168,4 +168,4 @@ def test_hints_go_out_after_the_commit_only(
         assert hints == []
     for callback in promised:
         callback()
-    assert [(hint.task_id, hint.seq) for hint in hints] == [(task.pk, 1)]
+    assert [(hint.task, hint.seq) for hint in hints] == [(task.name, 1)]
