@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc to see what is left")
 
 
 def until(condition: Callable[[], object], seconds: float = 20, what: str = "the condition") -> None:

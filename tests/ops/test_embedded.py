@@ -17,7 +17,9 @@ import pytest
 
 from config.embedded import account, binaries, layout, placing, processes, server
 from config.embedded.errors import LauncherError
-from tests.ops.processes import ServerUser, alive, living_in, until
+from tests.ops.processes import ServerUser, alive, living_in, on_linux, until
+
+pytestmark = on_linux
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the server as somebody else")
 

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.ops.processes import ROOT, alive, clean_environment, living_in, nothing_left, until
+from tests.ops.processes import ROOT, alive, clean_environment, living_in, nothing_left, on_linux, until
+
+pytestmark = on_linux
 
 SUPERVISOR = """
 import os, sys

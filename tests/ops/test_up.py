@@ -22,7 +22,7 @@ import pytest
 from config.embedded import layout
 from tests.fixtures.site import free_port
 from tests.ops.conftest import open_folder
-from tests.ops.processes import ROOT, clean_environment, until
+from tests.ops.processes import ROOT, clean_environment, on_linux, until
 
 LINK = re.compile(r"http://127\.0\.0\.1:\d+/sign-in/[\w-]+/")
 SECONDS = 120
@@ -115,8 +115,8 @@ def up() -> Iterator[Up]:
             running.interrupt()
 
 
-# These tests tell one story, in order, on one installation.
-pytestmark = pytest.mark.xdist_group("up")
+# They tell one story, in order, on one installation.
+pytestmark = on_linux
 
 
 def test_the_first_start_prints_one_line_with_a_sign_in_link(up: Up) -> None:
