@@ -92,6 +92,7 @@ class Supervisor:
         )
 
     def _stop(self) -> None:
+        self.say("Stopping; a second Ctrl-C does not wait …")
         living = [child.process for child in self.children if child.process and child.process.poll() is None]
         for process in living:
             process.terminate()

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.ops.processes import ROOT, alive, clean_environment, living_in, nothing_left, on_linux, until
+from config.supervisor import STOP_SECONDS
+from tests.ops.processes import ROOT, clean_environment, living_in, nothing_left, on_linux, until
 
 pytestmark = on_linux
 
@@ -20,7 +21,8 @@ SUPERVISOR = """
 import os, sys
 from config.supervisor import Supervisor
 child = [sys.executable, sys.argv[1]]
-Supervisor({"one": [*child, "one"], "two": [*child, "two"]}, environment=os.environ, say=print, tick=lambda: True).run()
+say = lambda text: print(text, flush=True)
+Supervisor({"one": [*child, "one"], "two": [*child, "two"]}, environment=os.environ, say=say, tick=lambda: True).run()
 """
 
 CHILD = """
@@ -51,7 +53,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
                 [sys.executable, "-c", SUPERVISOR, str(tmp_path / "child.py")],
                 cwd=ROOT,
                 env=clean_environment(PYTHONPATH=str(ROOT)),
-                stdout=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
                 start_new_session=True,
             )
             stack.callback(process.wait)
@@ -110,7 +112,8 @@ def test_a_second_ctrl_c_does_not_wait(start: Start, tmp_path: Path) -> None:
     (tmp_path / "stubborn").touch()
     process = start()
     process.send_signal(signal.SIGINT)
-    until(lambda: all(map(alive, pids(tmp_path, "one"))))
+    assert process.stdout is not None
+    assert b"Stopping" in process.stdout.readline()  # two signals at once would be one
     process.send_signal(signal.SIGINT)
-    assert process.wait(5) == 0
+    assert process.wait(STOP_SECONDS - 2) == 0
     assert not living_in(tmp_path)
