@@ -120,6 +120,13 @@ def test_security_says_how_much_the_code_silences(workspace: Workspace, reposito
     assert "nosec" in done.document["comment"]
 
 
+def test_an_assert_is_a_finding_in_code_and_none_in_a_test(workspace: Workspace, repository: Make) -> None:
+    workspace.checkout(
+        repository({"a.py": "assert 1\n", "test_a.py": "assert 1\n", "tests/b/c.py": "assert 1\n"})
+    )
+    assert findings(workspace.check("security").output) == [("low", "B101", "a.py", 1)]
+
+
 def test_security_takes_no_options_from_the_repository(workspace: Workspace, repository: Make) -> None:
     workspace.checkout(repository({".bandit": "[bandit]\nskips: B602\nexclude: /a.py\n", "a.py": SHELL}))
     assert workspace.check("security").output["high"] == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 import shlex
 import shutil
 import sys
@@ -17,7 +16,6 @@ from . import junit, plugins, tree, verdict
 from .process import Ended, environment, stream
 from .report import Report, StationError, arguments, say
 
-TEST_FILE = re.compile(r"(^|/)(tests?/(.*/)?[^/]+|test[^/]*|[^/]*_test)\.py")
 WRONG_USE = 4  # pytest's exit code
 ABSENT_PLUGIN = ("unrecognized arguments", "Unknown config option")
 
@@ -32,7 +30,7 @@ def main() -> Report:
     )
     entries = tree.checked(given.tree)
     paths = chosen(given.tests)
-    if not paths and not any(TEST_FILE.search(tree.name(entry.path)) for entry in entries):
+    if not paths and not any(tree.TEST_FILE.search(tree.name(entry.path)) for entry in entries):
         return verdict.no_tests("The repository has no tests.")
     if importlib.util.find_spec("pytest") is None:
         why = "pytest is not installed for the Python that runs stations on this worker."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 from .report import StationError
 
 TREE = Path("tree")
+TEST_FILE = re.compile(r"(^|/)(tests?/(.*/)?[^/]+|test[^/]*|[^/]*_test)\.py")
 
 
 @dataclass(frozen=True, order=True)
