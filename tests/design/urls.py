@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template import RequestContext, Template
 from django.urls import path
 
 from pipelines.views.design import design
@@ -25,6 +26,29 @@ def results(request: HttpRequest) -> HttpResponse:
     return HttpResponse(RESULTS if "rep" in request.GET.get("q", "") else "")
 
 
+BOARD = """{% load gateline django_htmx %}<!doctype html><html><head>
+{% htmx_script %}{% vite "shell" %}{% vite "board" %}
+</head><body><button hx-get="/board/?card=review" hx-target="#board" hx-swap="innerHTML">Move</button><div id="board">
+{% if board %}<select data-board-switch aria-label="Column">{% for key in columns %}
+<option>{{ key }}</option>{% endfor %}
+</select>{% for key in columns %}<section data-column="{{ key }}"><div class="log" data-scroll="{{ key }}">
+{% if key == card %}<article data-card="7"><a href="#7">WI-app-7</a></article>{% endif %}<p>{{ filling }}</p></div>
+</section>{% endfor %}{% endif %}</div></body></html>"""
+
+
+def board(request: HttpRequest) -> HttpResponse:
+    """A board of three columns with one card; htmx asks for it with the card elsewhere."""
+    context = {
+        "board": True,
+        "card": request.GET.get("card", "checkout"),
+        "columns": ("checkout", "review", "ended"),
+        "filling": "line " * 4000,
+    }
+    page = Template(BOARD).render(RequestContext(request, context))
+    fragment = page[page.index("<select") : page.index("</div></body>")]
+    return HttpResponse(fragment if request.headers.get("HX-Request") else page)
+
+
 def refused(request: HttpRequest) -> HttpResponse:
     return HttpResponse(status=409)
 
@@ -36,6 +60,7 @@ def error(request: HttpRequest, name: str) -> HttpResponse:
 urlpatterns = [
     path("_design/", design, name="design"),
     path("inbox/count/", count, name="inbox-count"),
+    path("board/", board),
     path("_design/refused/", refused),
     path("palette/", results, name="palette"),
     path("errors/<str:name>/", error),
