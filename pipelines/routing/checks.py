@@ -119,9 +119,8 @@ def _run(check: Check, read: Read) -> Result:
     if value is MISSING:
         return Result(check, False, MISSING, "no value")
     if check.field == "eval" and is_number(check.value):
-        text, value = value, number_in(value)
-        if value is None:
-            return Result(check, False, text, "not a number")
+        number = number_in(value)
+        value = value if number is None else number
     return Result(check, OPERATORS[check.operator](value, check.prepared), value)
 
 

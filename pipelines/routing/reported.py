@@ -157,7 +157,7 @@ def _output_error(value: Any, path: str) -> bool | str:
         return False
     if type(value) is not bool and type(value) is not str:
         raise Malformed(path, "has to be true, false or a text")
-    return value
+    return value or False
 
 
 def _signals(value: Any, path: str) -> tuple[dict[str, Any], ...]:

@@ -66,8 +66,8 @@ class Facts:
         given["visited"] = None if self.visited is None else list(self.visited)
         given["answers"] = [answer.to_dict() for answer in self.answers]
         given["gates"] = {key: word.to_dict() for key, word in self.gates.items()}
-        kept = self.visited is not None
-        return {k: v for k, v in given.items() if v or (k == "visited" and kept)}
+        texts_and_lists = {"visited", "origin"}
+        return {k: v for k, v in given.items() if v or (k in texts_and_lists and v is not None)}
 
 
 @dataclass(frozen=True, slots=True)
