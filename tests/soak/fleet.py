@@ -56,6 +56,7 @@ class Fleet:
 
     def __init__(self, home: Path, isolations: tuple[str, ...], web_port: int | None) -> None:
         self.home = home
+        self._turn: list[Member] = []
         kept = {
             name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL"}
         }
@@ -81,8 +82,9 @@ class Fleet:
             member.tend()
 
     def kill_one(self) -> str:
-        """`kill -9` of one process, web or worker, at random; it is started again at the next `tend`."""
-        member = random.choice(self.members)
+        """`kill -9` of one process, web or worker, each in turn but in random order; `tend` starts it again."""
+        self._turn = self._turn or random.sample(self.members, len(self.members))
+        member = self._turn.pop()
         member.tend()
         member.end(signal.SIGKILL)
         return member.name

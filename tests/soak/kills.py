@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 300.0
+PATIENCE = 900.0
 
 
 def free_port() -> int:
@@ -155,6 +155,24 @@ def at_work(pid: int) -> bool:
     return bool(again(lambda: Lease.objects.filter(worker__pid=pid, worker__stopped_at=None).exists()))
 
 
+def noticed_after(tasks: list[int]) -> float:
+    """The longest time, in seconds, from a dead worker's last sign of life to its job being taken away."""
+    from pipelines.models import Event, Worker  # noqa: PLC0415  # see prepare
+
+    seen = dict(Worker.objects.values_list("pk", "seen_at"))
+    # Who holds the task's job: who started it, or who reported the one before and went straight on.
+    holder: dict[int, str] = {}
+    longest = 0.0
+    kinds = ["job.started", "job.reported", "job.lost"]
+    for event in Event.objects.filter(task__in=tasks, kind__in=kinds).order_by("task_id", "seq").iterator():
+        if event.kind == "job.lost":
+            last = seen[uuid.UUID(holder[event.task_id])]
+            longest = max(longest, (event.at - last).total_seconds())
+        else:
+            holder[event.task_id] = event.actor.partition(":")[2]
+    return round(longest, 1)
+
+
 def verdict(run: Run) -> tuple[dict[str, Any], list[str]]:
     """What happened, and what should not have."""
     from django.db import connection  # noqa: PLC0415  # see prepare
@@ -184,6 +202,7 @@ def verdict(run: Run) -> tuple[dict[str, Any], list[str]]:
         "attempts lost": sum(job.attempt - 1 for job in jobs.only("attempt")) + lost.count(),
         "most attempts": jobs.aggregate(Max("attempt"))["attempt__max"],
         "ended as lease_lost": lost.count(),
+        "longest until noticed, s": noticed_after(run.tasks),
         "reports accepted twice": twice,
         "reports refused by the fence": sum(
             jobs.values_list("ignored__count", flat=True).exclude(ignored=None)
@@ -195,6 +214,8 @@ def verdict(run: Run) -> tuple[dict[str, Any], list[str]]:
     wrong = []
     if tasks.filter(ended_at=None).exists():
         wrong.append("some tasks did not end")
+    if counts["longest until noticed, s"] > 20:
+        wrong.append("a dead worker was noticed too late")
     if twice:
         wrong.append("a report was accepted twice")
     if orphans:
