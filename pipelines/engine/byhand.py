@@ -9,7 +9,7 @@ from pipelines import versions
 from pipelines.engine import effects, payload
 from pipelines.engine import inputs as forms
 from pipelines.engine.batch import Batch
-from pipelines.engine.ending import end_everything
+from pipelines.engine.ending import Ending, end_everything
 from pipelines.engine.errors import Conflict, Invalid, NotFound
 from pipelines.engine.opening import MANUAL, open_job
 from pipelines.engine.report import report
@@ -196,19 +196,8 @@ def _cancel(task_id: int, actor: Actor, reason: str) -> Task:
         raise NotFound()
     if task.status in ENDED:
         raise Conflict("This task has already ended.", at=task.ended_at)
-    first = batch.living(task)[0]
-    end_everything(
-        batch,
-        task,
-        first,
-        kind=Status.CANCELLED,
-        end="cancelled",
-        error="",
-        reason=reason,
-        actor=actor,
-        trigger="cancel",
-        decision=None,
-    )
+    how = Ending(Status.CANCELLED, "cancelled", actor, "cancel", reason=reason)
+    end_everything(batch, task, batch.living(task)[0], how)
     batch.flush()
     return task
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines import ports
 from pipelines.engine import gates
-from pipelines.engine.ending import end_everything, end_token
+from pipelines.engine.ending import Ending, end_everything, end_token
 from pipelines.engine.opening import open_job
 from pipelines.engine.state import job_ref, merge_counts, token_state
 from pipelines.engine.turn import Turn
@@ -111,22 +111,18 @@ def _child(turn: Turn, target: str) -> Token:
 
 def _finish(turn: Turn, answer: Finish) -> None:
     data = _counted(turn, answer, (answer.end,)) | _gathered(turn, answer)
-    ending = end_everything if _aborts(turn, answer) else end_token
-    ending(
-        turn.batch,
-        turn.task,
-        turn.token,
+    how = Ending(
         kind=answer.end_kind,
         end=answer.end,
-        error=answer.error or "",
-        reason=turn.reason,
         actor=turn.actor,
         trigger=turn.trigger,
+        error=answer.error or "",
+        reason=turn.reason,
         decision=turn.decision,
-        rule=answer.rule,
-        by=answer.by,
-        **data,
+        data={"rule": answer.rule, "by": answer.by, **data},
     )
+    ending = end_everything if _aborts(turn, answer) else end_token
+    ending(turn.batch, turn.task, turn.token, how)
 
 
 def _wait(turn: Turn, answer: Wait) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines import ports
@@ -14,46 +15,33 @@ from pipelines.models import ENDED, Decision, GateVisit, Job, Status, Task, Toke
 Who = Actor | str
 
 
-def end_token(
-    batch: Batch,
-    task: Task,
-    token: Token,
-    *,
-    kind: str,
-    end: str,
-    error: str,
-    reason: str,
-    actor: Who,
-    trigger: str,
-    decision: Decision | None,
-    **data: Any,
-) -> None:
+@dataclass(frozen=True)
+class Ending:
+    """How something ends, and by what. `kind`: completed, failed, cancelled; `end`: the key; `data`: for the event."""
+
+    kind: str
+    end: str
+    actor: Who
+    trigger: str
+    error: str = ""
+    reason: str = ""
+    decision: Decision | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+def end_token(batch: Batch, task: Task, token: Token, how: Ending) -> None:
     """An end inside a branch ends that branch only; the task ends when all have ended (semantics §7)."""
-    _end(batch, token, kind, end, error)
-    closed = [token, *_ended_forks(batch, task, token)]
-    _record(batch, task, token, closed, reason, actor, trigger, decision, data)
+    _end(batch, token, how.kind, how.end, how.error)
+    _record(batch, task, token, [token, *_ended_forks(batch, token)], how)
 
 
-def end_everything(
-    batch: Batch,
-    task: Task,
-    token: Token,
-    *,
-    kind: str,
-    end: str,
-    error: str,
-    reason: str,
-    actor: Who,
-    trigger: str,
-    decision: Decision | None,
-    **data: Any,
-) -> None:
+def end_everything(batch: Batch, task: Task, token: Token, how: Ending) -> None:
     """`abort` and cancelling end the task with all its branches: open jobs and gates are closed."""
     closed = batch.living(task)
     for each in closed:
-        close_work(batch, task, each, actor, why=Status(kind).value)
-        _end(batch, each, kind, end, error)
-    _record(batch, task, token, closed, reason, actor, trigger, decision, data)
+        close_work(batch, task, each, how.actor, why=Status(how.kind).value)
+        _end(batch, each, how.kind, how.end, how.error)
+    _record(batch, task, token, closed, how)
 
 
 def close_work(batch: Batch, task: Task, token: Token, actor: Who, why: str) -> None:
@@ -92,7 +80,7 @@ def _end(batch: Batch, token: Token, kind: str, end: str, error: str) -> None:
     batch.changed(token)
 
 
-def _ended_forks(batch: Batch, task: Task, token: Token) -> list[Token]:
+def _ended_forks(batch: Batch, token: Token) -> list[Token]:
     """Forked tokens that have no living branch left end as their worst branch did, from the inside out."""
     ended = []
     while token.parent_id is not None:
@@ -117,36 +105,27 @@ def _worst(tokens: list[Token]) -> Token:
     return next(token for token in tokens if token.status == status)
 
 
-def _record(
-    batch: Batch,
-    task: Task,
-    token: Token,
-    closed: list[Token],
-    reason: str,
-    actor: Who,
-    trigger: str,
-    decision: Decision | None,
-    data: dict[str, Any],
-) -> None:
+def _record(batch: Batch, task: Task, token: Token, closed: list[Token], how: Ending) -> None:
+    """The event of the end; and when no position is left, the task's own."""
     over = not batch.living(task)
     if over:
         root = next(each for each in closed if each.parent_id is None)
-        task.status, task.end, task.error, task.reason = root.status, root.end, root.error, reason
+        task.status, task.end, task.error, task.reason = root.status, root.end, root.error, how.reason
         task.ended_at = batch.now
         batch.task_changed(task)
     batch.event(
         task,
         "token.ended",
-        actor,
+        how.actor,
         token=token,
         source=token.station,
         target=token.end,
-        trigger=trigger,
-        decision=decision,
+        trigger=how.trigger,
+        decision=how.decision,
         tokens=[token_state(each) for each in closed],
-        task={"end": task.end, "error": task.error, "reason": reason} if over else None,
-        reason=reason,
-        **data,
+        task={"end": task.end, "error": task.error, "reason": task.reason} if over else None,
+        reason=how.reason,
+        **how.data,
     )
     if over:
         batch.tell(ports.TaskEnded(task.pk, task.end, task.status, batch.now))
