@@ -12,12 +12,23 @@ export function startTheme(): void {
     event.preventDefault();
     show(form, button);
     const body = new FormData(form, button);
+    const plainly = (): void => submitWith(form, button);
     fetch(form.action, { method: "POST", body, headers: { "X-Requested-With": "fetch" } })
       .then((answer) => {
-        if (!answer.ok) form.submit();
+        if (!answer.ok) plainly();
       })
-      .catch(() => form.submit());
+      .catch(plainly);
   });
+}
+
+/** As the browser would, without asking this listener again. */
+function submitWith(form: HTMLFormElement, button: HTMLButtonElement): void {
+  const field = document.createElement("input");
+  field.type = "hidden";
+  field.name = button.name;
+  field.value = button.value;
+  form.append(field);
+  form.submit();
 }
 
 function show(form: HTMLFormElement, button: HTMLButtonElement): void {
