@@ -10,10 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathQuery
+from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathQuery, lex
 from jsonpath_rfc9535 import filter_expressions as ast
 from jsonpath_rfc9535.exceptions import JSONPathError, JSONPathSyntaxError
-from jsonpath_rfc9535.lex import tokenize
 from jsonpath_rfc9535.parse import Parser
 from jsonpath_rfc9535.segments import JSONPathRecursiveDescentSegment, JSONPathSegment
 from jsonpath_rfc9535.selectors import (
@@ -73,10 +72,16 @@ class _Environment(JSONPathEnvironment):
 
 _environment = _Environment()
 
+# The library's pattern stops at U+FFFF; RFC 9535 lets a name have any character from U+0080 on but surrogates.
+# Its hyphen, which the RFC has not, stays: `$.test-results` has only one possible meaning.
+lex.RE_PROPERTY = re.compile(
+    r"[a-zA-Z_\u0080-\ud7ff\ue000-\U0010ffff][a-zA-Z0-9_\u0080-\ud7ff\ue000-\U0010ffff-]*"
+)
+
 
 def parse(text: str) -> JSONPathQuery:
     """Raises one of SYNTAX_ERRORS."""
-    if sum(token.type_ in _NESTING for token in tokenize(text)) > MAX_NESTING:
+    if sum(token.type_ in _NESTING for token in lex.tokenize(text)) > MAX_NESTING:
         raise JSONPathError(f"more than {MAX_NESTING} filters, functions and logical operators")
     return _environment.compile(text)
 

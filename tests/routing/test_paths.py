@@ -53,6 +53,14 @@ def test_a_path_finds_its_nodes_in_order(path: str, nodes: list[Any]) -> None:
     assert compile_path(path).nodes(DATA, Steps()) == nodes
 
 
+def test_a_name_may_have_any_character_of_the_rfc() -> None:
+    assert compile_path("$.😀.☃").nodes({"😀": {"☃": 1}}, Steps()) == [1]
+    assert compile_path("$.a-b").nodes({"a-b": 1}, Steps()) == [1]
+    for path in ("$.1a", "$.a b"):
+        with pytest.raises(PathError):
+            compile_path(path)
+
+
 REFUSED = [
     "",
     "$a",
