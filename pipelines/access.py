@@ -49,11 +49,10 @@ def can(who: Who, action: str, project: Project) -> bool:
 
 
 def require(who: Who, action: str, project: Project) -> None:
-    """Raises NotFound where `who` may not even see the project, Forbidden where only the action is missing."""
-    if not can(who, "view", project) and not can(who, action, project):
-        raise NotFound
-    if not can(who, action, project):
-        raise Forbidden
+    """Raises NotFound where `who` has no part in the project, Forbidden where only the role or scope is missing."""
+    if can(who, action, project):
+        return
+    raise Forbidden if role_in(who, project) else NotFound
 
 
 def role_in(who: Who, project: Project) -> Role | None:

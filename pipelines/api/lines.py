@@ -35,6 +35,7 @@ def schema(request: HttpRequest) -> dict[str, Any]:
 @router.get(LINES, response={200: list[LineOut], **ERRORS}, summary="List lines")
 def index(request: HttpRequest, owner: str, project: str) -> list[LineOut]:
     found = access.get_project(request.auth, owner, project)  # type: ignore[attr-defined]
+    access.require(request.auth, "view", found)  # type: ignore[attr-defined]
     return [out(line) for line in found.lines.select_related("live").order_by("key")]
 
 
@@ -44,6 +45,7 @@ def document(
 ) -> HttpResponse:
     """The document of the live version, or of the one with this number."""
     found = access.get_line(request.auth, owner, project, line)  # type: ignore[attr-defined]
+    access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
     wanted = found.live if version is None else found.versions.filter(number=min(version, 2**31 - 1)).first()
     if wanted is None:
         raise NotFound("This line has no such version.")
@@ -83,6 +85,7 @@ def publish(
 )
 def versions(request: HttpRequest, owner: str, project: str, line: str) -> list[VersionOut]:
     found = access.get_line(request.auth, owner, project, line)  # type: ignore[attr-defined]
+    access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
     return [VersionOut.of(v) for v in found.versions.select_related("published_by").order_by("-number")]
 
 

@@ -56,6 +56,7 @@ def index(
 ) -> list[TaskOut]:
     """At most 200 at a time; `before` is the number of the last one seen."""
     found = access.get_line(request.auth, owner, project, line)  # type: ignore[attr-defined]
+    access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
     tasks: QuerySet[Task] = Task.objects.filter(line=found).select_related("project__owner", "line", "pinned")
     if status:
         tasks = tasks.filter(status=status)
@@ -106,12 +107,14 @@ def cancel(
     request: HttpRequest, owner: str, project: str, line: str, task: str, payload: CancelIn
 ) -> TaskOut:
     who = request.auth  # type: ignore[attr-defined]
-    found = _task(request, owner, project, line, task)
-    access.require(who, "operate", found.project)
+    found = _task(request, owner, project, line, task, "operate")
     engine.cancel(found.pk, actor=actor_of(who), reason=payload.reason)
     found.refresh_from_db()
     return task_out(found)
 
 
-def _task(request: HttpRequest, owner: str, project: str, line: str, task: str) -> Task:
-    return access.get_task(request.auth, owner, project, line, task)  # type: ignore[attr-defined]
+def _task(request: HttpRequest, owner: str, project: str, line: str, task: str, action: str = "view") -> Task:
+    who = request.auth  # type: ignore[attr-defined]
+    found = access.get_task(who, owner, project, line, task)
+    access.require(who, action, found.project)
+    return found

@@ -1,0 +1,65 @@
+"""A bearer token opens over HTTP what its scopes say, and no more."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.test import Client
+
+from pipelines.models import Task
+from tests.factories import World
+
+pytestmark = pytest.mark.django_db
+
+
+def call(client: Client, secret: str, method: str, path: str, body: object = None) -> int:
+    said = {"data": json.dumps(body), "content_type": "application/json"} if body is not None else {}
+    answer = client.generic(method, path, headers={"authorization": f"Bearer {secret}"}, **said)  # type: ignore[arg-type]
+    return answer.status_code
+
+
+@pytest.fixture
+def task(world: World) -> Task:
+    return world.start(world.line())
+
+
+def reading(task: Task) -> list[str]:
+    project = f"/api/owners/{task.project.owner.key}/projects/{task.project.key}"
+    tasks = f"{project}/stages/line/tasks"
+    own = [f"{tasks}/{task.name}{more}" for more in ("", "/events", "/decisions")]
+    return [
+        tasks,
+        *own,
+        f"{project}/lines",
+        f"{project}/lines/line/document",
+        f"{project}/lines/line/versions",
+    ]
+
+
+@pytest.mark.parametrize("scope", ["submit", "report", "decide", "design"])
+def test_without_the_scope_to_read_nothing_is_read(
+    world: World, task: Task, client: Client, scope: str
+) -> None:
+    _, secret = world.token_of(world.admin, scope)
+    assert {path: call(client, secret, "GET", path) for path in reading(task)} == dict.fromkeys(
+        reading(task), 403
+    )
+
+
+def test_with_it_everything_is_read_and_nothing_changed(world: World, task: Task, client: Client) -> None:
+    _, secret = world.token_of(world.admin, "read")
+    assert {call(client, secret, "GET", path) for path in reading(task)} == {200}
+    tasks = reading(task)[0]
+    assert call(client, secret, "POST", tasks, {"title": "x"}) == 403
+    assert call(client, secret, "POST", f"{tasks}/{task.name}/cancel", {}) == 403
+
+
+def test_the_scope_to_submit_starts_a_task(world: World, task: Task, client: Client) -> None:
+    _, secret = world.token_of(world.operator, "submit")
+    assert call(client, secret, "POST", reading(task)[0], {"title": "x"}) == 201
+
+
+def test_for_a_stranger_nothing_is_there(world: World, task: Task, client: Client) -> None:
+    _, secret = world.token_of(world.stranger)
+    assert {call(client, secret, "GET", path) for path in reading(task)} == {404}
