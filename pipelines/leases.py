@@ -13,6 +13,8 @@ from django.db import connection
 
 LEASE_SECONDS = 10.0
 MAX_ATTEMPTS = 3
+# Seconds that workers have to renew when the server is back.
+AFTER_A_RESTART = 5.0
 
 
 @dataclass(frozen=True)
@@ -82,10 +84,16 @@ HELD = """SELECT lease.job_id, job.task_id, job.token_id, lease.key, lease.worke
 
 
 def expired(limit: int = 100) -> list[Held]:
-    """Leases past their time, the oldest first: their workers are dead or cut off."""
+    """Leases past their time, the oldest first: their workers are dead or cut off.
+
+    None while the server has only just started: nobody could renew while it was away."""
     with connection.cursor() as cursor:
         cursor.execute(
-            HELD + "WHERE lease.expires_at < clock_timestamp() ORDER BY lease.expires_at LIMIT %s", [limit]
+            HELD
+            + """WHERE lease.expires_at < clock_timestamp()
+                   AND pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => %s)
+                 ORDER BY lease.expires_at LIMIT %s""",
+            [AFTER_A_RESTART, limit],
         )
         return [Held(*row) for row in cursor.fetchall()]
 

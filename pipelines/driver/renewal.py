@@ -56,8 +56,7 @@ class Renewal(threading.Thread):
         connection.close()
 
     def connected_for(self) -> float:
-        """Seconds since when every renewal has worked: after a restart of the server the others need time to renew
-        theirs before anybody takes them away."""
+        """Seconds since when every renewal has worked."""
         since = self._connected_since
         return time.monotonic() - since if since is not None else 0.0
 

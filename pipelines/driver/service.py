@@ -121,16 +121,17 @@ class Service:
         if removed:
             log.info("old_folders_removed", workers=removed)
         while True:
-            await asyncio.sleep(HOUSEKEEPING_SECONDS)
             try:
                 await self._sweep(renewal)
                 await queue.retry_stalled()
                 await self._unattended(driver)
             except (DatabaseError, InterfaceError, exceptions.ConnectorException) as error:
                 log.warning("housekeeping_waits", error=str(error).split("\n")[0])
+            await asyncio.sleep(HOUSEKEEPING_SECONDS)
 
     async def _sweep(self, renewal: Renewal) -> None:
-        if renewal.connected_for() < 2.5 * self.config.heartbeat_seconds:
+        # Back after a time without the database: the others need a moment to renew, as this worker did.
+        if renewal.connected_for() < self.config.heartbeat_seconds / 2:
             return
         found = await self.house.call(timers.sweep)
         if found:

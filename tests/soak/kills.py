@@ -12,6 +12,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import socket
 import sys
 import tempfile
@@ -173,7 +174,7 @@ def noticed_after(tasks: list[int]) -> float:
     return round(longest, 1)
 
 
-def verdict(run: Run) -> tuple[dict[str, Any], list[str]]:
+def verdict(run: Run, within: float) -> tuple[dict[str, Any], list[str]]:
     """What happened, and what should not have."""
     from django.db import connection  # noqa: PLC0415  # see prepare
     from django.db.models import Count, Max  # noqa: PLC0415  # see prepare
@@ -214,7 +215,7 @@ def verdict(run: Run) -> tuple[dict[str, Any], list[str]]:
     wrong = []
     if tasks.filter(ended_at=None).exists():
         wrong.append("some tasks did not end")
-    if counts["longest until noticed, s"] > 20:
+    if counts["longest until noticed, s"] > within:
         wrong.append("a dead worker was noticed too late")
     if twice:
         wrong.append("a report was accepted twice")
@@ -244,8 +245,12 @@ def main() -> int:
     parser.add_argument("--restarts", type=int, default=20)
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--every", type=float, default=4.0, help="seconds between two kills, on average")
+    parser.add_argument(
+        "--noticed", type=float, default=20, help="seconds within which a dead worker is noticed"
+    )
     parser.add_argument("--keep", action="store_true", help="keep the folder")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # leave nothing running
     home = Path(tempfile.mkdtemp(prefix="gl-soak-"))
     prepare(home)
     from django.core.management import call_command  # noqa: PLC0415  # see prepare
@@ -271,7 +276,7 @@ def main() -> int:
         try:
             run.trouble(what, times, given.every, given.tasks, longest)
             run.fleet.stop()
-            counts, faults = verdict(run)
+            counts, faults = verdict(run, given.noticed)
         finally:
             run.fleet.stop()
         if name == "planned restarts" and counts["most attempts"] != 1:

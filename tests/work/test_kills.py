@@ -8,7 +8,7 @@ from tests.soak.test_kills import kills
 
 
 def test_tasks_end_although_their_workers_are_killed() -> None:
-    words = (
+    words = [
         "--tasks",
         "10",
         "--kills",
@@ -21,7 +21,9 @@ def test_tasks_end_although_their_workers_are_killed() -> None:
         "2",
         "--every",
         "1.5",
-    )
+    ]
+    # Both workers may be dead at once, and a loaded machine takes its time to start one.
+    words += ["--noticed", "60"]
     parts = [json.loads(line) for line in kills(*words, seconds=300).splitlines()]
     assert [part["part"] for part in parts] == ["killed", "postgres killed", "planned restarts"]
     assert all(part["violations of invariants"] == part["orphaned processes"] == 0 for part in parts)
