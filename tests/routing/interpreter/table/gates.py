@@ -75,6 +75,12 @@ GATED: list[Case] = [
         at_work(OK, **word("rework")),
         finish("failed", None, "policy"),
     ),
+    (
+        "the reason goes to whichever station is entered, that of on_failure too",
+        line(FORWARD, policy={"on_failure": "station:plan"}),
+        at_work(OK, **word("rework", reason="weak")),
+        move("plan", None, "policy", feedback="weak"),
+    ),
     ("aborted", line(FORWARD), at_work(OK, **word("abort")), finish("failed", "r1", "gate")),
     (
         "abort outweighs reject at an earlier gate",

@@ -83,6 +83,16 @@ TARGETS: list[Case] = [
         stuck("VisitLimitExceeded", "r1"),
     ),
     (
+        "and is bound by its own max_visits like every entry",
+        line(
+            {"to": "plan", "max_retries": 0, "on_exhausted": {"to": "review"}},
+            policy={"on_exhausted": "stuck"},
+            review={"limits": {"max_visits": 1}},
+        ),
+        at_work(OK, visits={"review": 1}),
+        stuck("RetryLimitExceeded", "r1"),
+    ),
+    (
         "of several breaches fail wins over a target",
         line(
             {"to": "review", "max_retries": 0, "on_exhausted": {"to": "ship"}},
@@ -109,6 +119,12 @@ TARGETS: list[Case] = [
         line({"to": "plan", "compose": [{"var": "one", "path": "$.a[0]"}, {"var": "all", "path": "$.a[*]"}]}),
         at_work(OK | {"output": {"a": [1, 2]}}),
         move("plan", "r1", variables={"one": 1, "all": [1, 2]}),
+    ),
+    (
+        "compose in the merged scope reads the context alone where the output is not JSON",
+        line({"to": "plan", "compose": [{"var": "v", "path": "$.a"}]}, policy={"condition_scope": "merged"}),
+        at_work(OK | {"output_error": "no JSON"}, context={"a": 1}),
+        move("plan", "r1", variables={"v": 1}),
     ),
     (
         "compose fails before the revisit policy",
