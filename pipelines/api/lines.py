@@ -11,7 +11,7 @@ from pipelines import access, publishing
 from pipelines.api.auth import person_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import LineOut, PublishIn, VersionOut
-from pipelines.errors import Conflict, NotFound
+from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.formats import native
 from pipelines.models import Line
 
@@ -63,7 +63,7 @@ def draft(request: HttpRequest, owner: str, project: str, line: str, based_on: i
     text = _text(request)
     existing = found.lines.filter(key=line).first()
     if existing is None:
-        return out(publishing.create_line(found, line, native.loads(text).get("name") or line, text, user))
+        return out(publishing.create_line(found, line, _name(text) or line, text, user))
     if based_on is None:
         raise Conflict(f"Say which draft this was based on: ?based_on={existing.draft_number}.")
     return out(publishing.save_draft(existing, text, user, based_on))
@@ -89,5 +89,13 @@ def versions(request: HttpRequest, owner: str, project: str, line: str) -> list[
     return [VersionOut.of(v) for v in found.versions.select_related("published_by").order_by("-number")]
 
 
+def _name(text: str) -> str:
+    name = native.loads(text).get("name")
+    return name if isinstance(name, str) else ""
+
+
 def _text(request: HttpRequest) -> str:
-    return request.body.decode("utf-8", errors="strict")
+    try:
+        return request.body.decode()
+    except UnicodeDecodeError as fault:
+        raise Invalid.at("", f"is not UTF-8 text from byte {fault.start} on") from fault

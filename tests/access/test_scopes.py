@@ -63,3 +63,24 @@ def test_the_scope_to_submit_starts_a_task(world: World, task: Task, client: Cli
 def test_for_a_stranger_nothing_is_there(world: World, task: Task, client: Client) -> None:
     _, secret = world.token_of(world.stranger)
     assert {call(client, secret, "GET", path) for path in reading(task)} == {404}
+
+
+@pytest.mark.parametrize("body", [b"\xff\xfe", b"", b"[]", b"name: 5\nkey: [", b"a: \x00"], ids=repr)
+def test_a_body_that_is_no_document_is_refused_not_failed_on(
+    world: World, task: Task, client: Client, body: bytes
+) -> None:
+    _, secret = world.token_of(world.designer)
+    for line in ("line/draft?based_on=1", "new/draft"):
+        answer = client.generic(
+            "PUT", f"{reading(task)[4]}/{line}", body, headers={"authorization": f"Bearer {secret}"}
+        )
+        assert answer.status_code == 400
+
+
+def test_a_draft_whose_name_is_no_text_makes_a_line_all_the_same(
+    world: World, task: Task, client: Client
+) -> None:
+    _, secret = world.token_of(world.designer)
+    path = f"{reading(task)[4]}/new/draft"
+    answer = client.generic("PUT", path, b"name: 5", headers={"authorization": f"Bearer {secret}"})
+    assert (answer.status_code, answer.json()["name"]) == (200, "new")
