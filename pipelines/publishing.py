@@ -27,6 +27,7 @@ from pipelines.models import (
 from pipelines.models.people import slug
 from pipelines.routing import line as routing
 from pipelines.routing.line import DocumentError, Problem
+from pipelines.routing.publishable import publishing_problems
 
 BUILT = frozenset(HANDLERS) | BY_PEOPLE
 
@@ -58,7 +59,7 @@ def check(document: Any) -> list[Problem]:
         line = routing.read_line(document)
     except DocumentError as fault:
         return list(fault.problems)
-    return _unruled(line) + _unbuilt(line)
+    return [*publishing_problems(line), *_unbuilt(line)]
 
 
 def executes(line: routing.Line) -> list[str]:
@@ -184,18 +185,6 @@ def _read(document: str | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     draft = native.loads(document) if isinstance(document, str) else dict(document)
     payload.accept(draft)
     return draft, text
-
-
-def _unruled(line: routing.Line) -> list[Problem]:
-    """`no_rules: refuse` is not publishable where a station has none (semantics §4)."""
-    if line.policy.no_rules != "refuse":
-        return []
-    hint = "Add a rule, or choose another policy for stations without rules."
-    return [
-        Problem(f"stations[{i}].rules", "has no rule, and the line refuses stations without rules", hint)
-        for i, station in enumerate(line.stations)
-        if not station.rules
-    ]
 
 
 def _unbuilt(line: routing.Line) -> list[Problem]:
