@@ -1,0 +1,126 @@
+"""Every address of the product × every kind of person: who gets in (issue §7.5). A route without a row fails.
+
+    >    shown the door: sent to the sign-in page, for the API 401
+    0    there is no such thing for this person: 404
+    -    may see the project, but not do this: 403
+    y    gets in; a POST is sent empty, so that it answers with what is missing and changes nothing
+    a    needs nobody to be signed in
+
+The machine's token is a bearer of the API: a page does not know it and shows the door, a gate never opens to it.
+"""
+
+from __future__ import annotations
+
+ROLES = ("anonymous", "stranger", "viewer", "operator", "designer", "reviewer", "admin", "machine")
+
+# Routes by their name; two rows where GET and POST have different answers.
+PAGES = """
+                             anonymous  stranger  viewer  operator  designer  reviewer  admin  machine
+GET  healthz                 a          a         a       a         a         a         a      a
+GET  admin:index             -          -         -       -         -         -         -      -
+GET  design                  0          0         0       0         0         0         0      0
+GET  sign-in                 a          a         a       a         a         a         a      a
+POST sign-in                 a          a         a       a         a         a         a      a
+GET  sign-in-link            a          a         a       a         a         a         a      a
+POST sign-in-link            a          a         a       a         a         a         a      a
+POST sign-out                a          a         a       a         a         a         a      a
+GET  password-set            >          y         y       y         y         y         y      >
+POST password-set            >          y         y       y         y         y         y      >
+GET  home                    >          y         y       y         y         y         y      >
+POST first-steps-dismiss     >          y         y       y         y         y         y      >
+GET  tasks-everywhere        >          y         y       y         y         y         y      >
+GET  account                 >          y         y       y         y         y         y      >
+POST account                 >          y         y       y         y         y         y      >
+POST password-change         >          y         y       y         y         y         y      >
+POST sessions-end            >          y         y       y         y         y         y      >
+POST token-new               >          y         y       y         y         y         y      >
+POST token-revoke            >          0         0       0         0         0         0      >
+POST preferences             >          y         y       y         y         y         y      >
+GET  palette                 >          y         y       y         y         y         y      >
+GET  help                    >          y         y       y         y         y         y      >
+GET  help-page               >          y         y       y         y         y         y      >
+GET  inbox                   >          y         y       y         y         y         y      >
+GET  inbox-count             >          y         y       y         y         y         y      >
+GET  gate-visit              >          0         y       y         y         y         y      >
+POST gate-decide             >          0         y       y         y         y         y      >
+GET  mail-dev                >          0         0       0         0         0         0      >
+GET  mail-dev-message        >          0         0       0         0         0         0      >
+GET  project                 >          0         y       y         y         y         y      >
+GET  task-new-choose         >          0         -       y         y         y         y      >
+GET  project-settings        >          0         y       y         y         y         y      >
+POST member-add              >          0         -       -         -         -         y      >
+POST member-change           >          0         -       -         -         -         y      >
+GET  project-groups          >          0         -       -         -         -         y      >
+POST project-groups          >          0         -       -         -         -         y      >
+POST group-change            >          0         -       -         -         -         y      >
+GET  project-tokens          >          0         -       -         -         -         y      >
+POST project-tokens          >          0         -       -         -         -         y      >
+POST machine-token-revoke    >          0         -       -         -         -         y      >
+GET  lines                   >          0         y       y         y         y         y      >
+GET  lines-new               >          0         -       -         y         y         y      >
+POST lines-new               >          0         -       -         y         y         y      >
+GET  line                    >          0         y       y         y         y         y      >
+GET  line-edit               >          0         -       -         y         y         y      >
+POST line-edit               >          0         -       -         y         y         y      >
+POST line-publish            >          0         -       -         y         y         y      >
+GET  line-export             >          0         y       y         y         y         y      >
+GET  line-live               >          0         y       y         y         y         y      >
+GET  line-tasks              >          0         y       y         y         y         y      >
+GET  line-versions           >          0         y       y         y         y         y      >
+GET  line-version            >          0         y       y         y         y         y      >
+GET  task-new                >          0         -       y         y         y         y      >
+POST task-new                >          0         -       y         y         y         y      >
+GET  tasks                   >          0         y       y         y         y         y      >
+GET  task                    >          0         y       y         y         y         y      >
+GET  task-log                >          0         y       y         y         y         y      >
+GET  task-log-download       >          0         y       y         y         y         y      >
+GET  task-events             >          0         y       y         y         y         y      >
+GET  artifact                >          0         y       y         y         y         y      >
+GET  job-complete            >          0         -       y         y         y         y      >
+POST job-complete            >          0         -       y         y         y         y      >
+POST task-answer             >          0         -       y         y         y         y      >
+POST task-retry              >          0         -       y         y         y         y      >
+POST task-cancel             >          0         -       y         y         y         y      >
+"""
+
+LINE = "/api/owners/{owner}/projects/{project}/stages/{line}/tasks"
+DRAFTS = "/api/owners/{owner}/projects/{project}/lines"
+
+# Operations by method and path, as in the OpenAPI document; a person comes with a token of all scopes.
+API = f"""
+                                       anonymous  stranger  viewer  operator  designer  reviewer  admin  machine
+GET  /api/openapi.json                 a          a         a       a         a         a         a      a
+GET  /api/line-document.schema.json    a          a         a       a         a         a         a      a
+POST {LINE}                            >          0         -       y         y         y         y      y
+GET  {LINE}                            >          0         y       y         y         y         y      y
+GET  {LINE}/{{task}}                   >          0         y       y         y         y         y      y
+GET  {LINE}/{{task}}/events            >          0         y       y         y         y         y      y
+GET  {LINE}/{{task}}/decisions         >          0         y       y         y         y         y      y
+POST {LINE}/{{task}}/cancel            >          0         -       y         y         y         y      y
+POST {LINE}/{{task}}/gates/{{gate}}    >          0         y       y         y         y         y      -
+GET  {DRAFTS}                          >          0         y       y         y         y         y      y
+GET  {DRAFTS}/{{line}}/document        >          0         y       y         y         y         y      y
+PUT  {DRAFTS}/{{line}}/draft           >          0         -       -         y         y         y      -
+POST {DRAFTS}/{{line}}/publish         >          0         -       -         y         y         y      -
+GET  {DRAFTS}/{{line}}/versions        >          0         y       y         y         y         y      y
+"""
+
+# Sockets: y is accepted, > is refused before accept.
+SOCKETS = """
+                             anonymous  stranger  viewer  operator  designer  reviewer  admin  machine
+/live/?project               >          >         y       y         y         y         y      >
+/live/?project&line          >          >         y       y         y         y         y      >
+/live/?project&task          >          >         y       y         y         y         y      >
+/elsewhere/                  >          >         >       >         >         >         >      >
+"""
+
+
+def table(text: str) -> dict[str, dict[str, str]]:
+    """`{"GET home": {"anonymous": ">", …}, …}`."""
+    head, *lines = [line.split() for line in text.strip().splitlines()]
+    assert tuple(head) == ROLES
+    rows = {
+        " ".join(words[: -len(ROLES)]): dict(zip(ROLES, words[-len(ROLES) :], strict=True)) for words in lines
+    }
+    assert len(rows) == len(lines), "a row stands twice"
+    return rows

@@ -1,0 +1,217 @@
+"""Each cell of tests/access/matrix.py, and that no route is missing there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from channels.testing import WebsocketCommunicator
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
+
+from pipelines import accounts
+from pipelines.api import api
+from pipelines.live.routing import urlpatterns as socket_routes
+from pipelines.models import Artifact, Blob, Membership, Role
+from tests.access import matrix
+from tests.factories import World, document, station
+from tests.live.conftest import session_of
+
+PAGES, API, SOCKETS = (matrix.table(text) for text in (matrix.PAGES, matrix.API, matrix.SOCKETS))
+# Well-formed, so that it is not the form that is refused; what is published and decided is not what is there.
+BODIES: dict[str, dict[str, Any]] = {
+    "/tasks": {"title": "t"},
+    "/cancel": {"reason": "r"},
+    "/gates/{gate}": {"action": "nonsense"},
+    "/publish": {"draft": 0},
+}
+PASSWORD = "correct horse battery"
+
+
+class Place:
+    """One project with something at every address: a task that waits at a gate, one at a manual station, a file."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        version = world.line(
+            document(
+                stations=[
+                    station("build", {"id": "on", "to": "check", "gates": ["look"]}),
+                    {"key": "check", "work": {"kind": "manual"}},
+                ],
+                gates=[{"key": "look", "name": "Look"}],
+            )
+        )
+        waits, manual = world.start(version), world.start(version)
+        world.report(waits)
+        world.report(manual)
+        world.vote(manual, by=world.reviewer)
+        self.task, self.job = waits, world.job(manual)
+        self.manual = manual
+        blob = Blob.objects.create(digest="0" * 64, size=1, name="no such file", created_at=timezone.now())
+        made = waits.jobs.get()
+        self.artifact = Artifact.objects.create(task=waits, job=made, name="a.txt", blob=blob)
+        self.group = world.group("security")
+        self.machine, self.machine_secret = world.machine("read", "submit", "report", "design")
+        self.visit = world.visit(waits)
+        self.member = Membership.objects.get(user=world.viewer)
+
+    def arguments(self, name: str) -> dict[str, Any]:
+        project, task = self.world.project, self.manual if name == "job-complete" else self.task
+        return {
+            "owner": project.owner.key,
+            "project": project.key,
+            "line": self.task.line.key,
+            "wi": task.name,
+            "task": task.name,
+            "gate": "look",
+            "number": 1,
+            "visit": self.visit.pk,
+            "artifact": self.artifact.pk,
+            "job": self.job.pk,
+            "member": self.member.pk,
+            "group": self.group.pk,
+            "secret": "no-such-link",
+            "page": "design",
+            "name": "nothing.eml",
+            "token": self.machine.pk if "token" in name else self.visit.token_id,
+        }
+
+    def address(self, name: str) -> str:
+        given, pattern = self.arguments(name), ROUTES[name]
+        wanted = [argument for argument in given if f":{argument}>" in pattern]
+        query = f"?job={self.task.jobs.get().pk}" if name.startswith("task-log") else ""
+        return reverse(name, kwargs={argument: given[argument] for argument in wanted}) + query
+
+
+def routes(resolver: URLResolver | None = None, before: str = "") -> Iterator[tuple[str, str]]:
+    """Name and pattern of every route but the API's and the admin's own."""
+    for each in (resolver or get_resolver()).url_patterns:
+        pattern = before + str(each.pattern)
+        if isinstance(each, URLPattern):
+            yield str(each.name), pattern
+        elif each.app_name != "admin" and not pattern.startswith("api/"):
+            yield from routes(each, pattern)
+
+
+ROUTES = {**dict(routes()), "admin:index": "admin/"}
+
+
+@pytest.fixture
+def place(world: World) -> Place:
+    return Place(world)
+
+
+def answer_of(response: HttpResponse) -> str:
+    """What an answer is in the words of the matrix; a fault of the server is none of them."""
+    if response.status_code in (301, 302) and "/sign-in/" in response.headers["Location"]:
+        return ">"
+    return {401: ">", 403: "-", 404: "0"}.get(
+        response.status_code, "y" if response.status_code < 500 else "500"
+    )
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("role", matrix.ROLES)
+def test_each_page_answers_this_role_as_the_matrix_says(place: Place, role: str) -> None:
+    found = {row: _ask_page(place, role, *row.split()) for row in PAGES}
+    assert found == {row: cells[role] for row, cells in PAGES.items()}
+
+
+def _ask_page(place: Place, role: str, method: str, name: str) -> str:
+    client = Client()
+    headers = {"Authorization": f"Bearer {place.machine_secret}"} if role == "machine" else {}
+    if role not in ("anonymous", "machine"):
+        user = getattr(place.world, role)
+        user.set_password(PASSWORD)
+        user.save()
+        client.force_login(user)
+    response = client.generic(method, place.address(name), headers=headers)
+    found = answer_of(response)
+    if PAGES[f"{method} {name}"][role] == "a":
+        return "a" if response.status_code < 500 else "500"
+    if name == "admin:index":
+        return "-" if "/admin/login/" in response.headers.get("Location", "") else found
+    # The stored file of the artifact is not there: whoever may look for it is told so.
+    if name == "artifact" and found == "0" and role not in ("anonymous", "stranger", "machine"):
+        return "y"
+    return found
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("role", matrix.ROLES)
+def test_each_operation_answers_this_role_as_the_matrix_says(place: Place, role: str) -> None:
+    found = {row: _ask_api(place, role, *row.split()) for row in API}
+    assert found == {row: cells[role] for row, cells in API.items()}
+
+
+def _ask_api(place: Place, role: str, method: str, path: str) -> str:
+    headers = {"Authorization": f"Bearer {_secret(place, role)}"} if role != "anonymous" else {}
+    address = path.format(**place.arguments("api"))
+    body = next((body for end, body in BODIES.items() if path.endswith(end)), {})
+    response = Client().generic(method, address, json.dumps(body), "application/json", headers=headers)
+    return (
+        "a" if API[f"{method} {path}"][role] == "a" and response.status_code == 200 else answer_of(response)
+    )
+
+
+def _secret(place: Place, role: str) -> str:
+    if role == "machine":
+        return place.machine_secret
+    user = getattr(place.world, role)
+    token, secret = accounts.mint_token(
+        kind="person",
+        name="t",
+        scopes=["read", "submit", "report", "decide", "design"],
+        now=timezone.now(),
+        created_by=user,
+        user=user,
+    )
+    assert token.user == user
+    return secret
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_each_cell_of_the_sockets(world: World, knock: Callable[..., WebsocketCommunicator]) -> None:
+    place = await sync_to_async(Place)(world)
+    sessions = await sync_to_async(lambda: {r: session_of(getattr(world, r)) for r in matrix.ROLES[1:-1]})()
+    names = await sync_to_async(lambda: {"line": place.task.line.key, "task": place.task.name})()
+    found: dict[str, dict[str, str]] = {row: {} for row in SOCKETS}
+    for row, role in product(SOCKETS, matrix.ROLES):
+        more = {word: name for word, name in names.items() if f"&{word}" in row}
+        socket = knock(world.project, sessions.get(role, ""), **more)
+        if role == "machine":
+            socket.scope["headers"].append((b"authorization", f"Bearer {place.machine_secret}".encode()))
+        if row == "/elsewhere/":
+            socket.scope["path"] = row
+        accepted, _ = await socket.connect(timeout=5)
+        found[row][role] = "y" if accepted else ">"
+        if accepted:
+            await socket.disconnect()
+    assert found == SOCKETS
+
+
+def test_every_route_has_a_row() -> None:
+    named = {row.split()[1] for row in PAGES}
+    assert set(ROUTES) - named == set(), "a route without a row in tests/access/matrix.py"
+    assert named - set(ROUTES) == set(), "a row for a route that is not there"
+
+
+def test_every_operation_of_the_api_has_a_row() -> None:
+    paths = api.get_openapi_schema()["paths"]
+    operations = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
+    assert set(API) == operations | {"GET /api/openapi.json"}
+
+
+def test_every_socket_has_a_row() -> None:
+    assert [str(route.pattern) for route in socket_routes] == ["live/"]
+
+
+def test_the_roles_of_the_matrix_are_those_of_the_product() -> None:
+    assert set(Role.values) <= set(matrix.ROLES)
