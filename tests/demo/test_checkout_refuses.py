@@ -14,7 +14,7 @@ from dulwich.web import make_wsgi_chain
 
 from pipelines.demo.stations import git_dulwich, git_system, network
 from pipelines.demo.stations.report import StationError
-from pipelines.demo.stations.source import Address, source
+from pipelines.demo.stations.source import Address, revision, source
 from tests.demo.conftest import Workspace
 from tests.demo.repositories import GOOD, Repository
 from tests.demo.test_checkout import needs_git
@@ -52,14 +52,22 @@ Make = Callable[..., Repository]
         ("/proc/self/cwd", "listed root"),
     ],
 )
-def test_it_refuses_what_is_no_folder_and_no_address(workspace: Workspace, value: str, says: str) -> None:
+def test_it_refuses_what_is_no_folder_and_no_address(tmp_path: Path, value: str, says: str) -> None:
+    with pytest.raises(StationError) as refused:
+        source(value, [str(tmp_path)])
+    assert refused.value.failure_type == "refused"
+    assert says in str(refused.value)
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "value", ["--upload-pack=touch sprung", "ext::sh -c touch% sprung", "-oProxyCommand=x"]
+)
+def test_the_station_starts_nothing_for_a_hostile_value(workspace: Workspace, value: str) -> None:
     done = workspace.checkout(value)
-    assert done.code != 0
-    assert done.document["verdict"] == "fail"
+    assert (done.code, done.document["verdict"]) == (1, "fail")
     assert done.document["failure_type"] == "refused"
-    assert says in done.summary
     assert not list(workspace.folder.rglob("sprung"))
-    assert "secret" not in done.log
 
 
 @pytest.mark.parametrize(
@@ -79,12 +87,16 @@ def test_it_refuses_what_is_no_folder_and_no_address(workspace: Workspace, value
         ":/x",
     ],
 )
-def test_it_refuses_a_revision_that_is_more_than_a_name(
-    workspace: Workspace, repository: Make, value: str
-) -> None:
-    done = workspace.checkout(repository(GOOD), value)
+def test_it_refuses_a_revision_that_is_more_than_a_name(value: str) -> None:
+    with pytest.raises(StationError, match="branch") as refused:
+        revision(value)
+    assert refused.value.failure_type == "refused"
+
+
+def test_a_hostile_revision_reaches_no_git(workspace: Workspace, repository: Make) -> None:
+    done = workspace.checkout(repository(GOOD), "--upload-pack=touch sprung")
     assert done.document["failure_type"] == "refused"
-    assert "branch" in done.summary
+    assert not list(workspace.folder.rglob("sprung"))
 
 
 def test_a_folder_outside_the_listed_roots_is_refused(workspace: Workspace, tmp_path: Path) -> None:
@@ -142,13 +154,12 @@ def test_a_folder_that_is_not_there_says_so(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["127.0.0.1", "localhost", "[::1]", "10.0.0.1", "169.254.169.254", "[::ffff:10.0.0.1]"]
+    "address", ["https://localhost/it", "ssh://git@[::ffff:10.0.0.1]/it", "git@127.0.0.1:it"]
 )
-def test_private_addresses_are_refused(workspace: Workspace, host: str) -> None:
-    for address in (f"https://{host}/it", f"ssh://git@{host}/it"):
-        done = workspace.checkout(address)
-        assert done.document["failure_type"] == "refused"
-        assert "PRIVATE_HOSTS" in done.summary
+def test_private_addresses_are_refused(workspace: Workspace, address: str) -> None:
+    done = workspace.checkout(address)
+    assert done.document["failure_type"] == "refused"
+    assert "PRIVATE_HOSTS" in done.summary
 
 
 def test_a_listed_private_address_is_tried(workspace: Workspace) -> None:
@@ -195,28 +206,28 @@ def served(tmp_path: Path) -> Iterator[tuple[Repository, Address]]:
     server.server_close()
 
 
-@pytest.mark.parametrize("revision", ["HEAD", "main", "number"])
+@pytest.mark.parametrize("wanted", ["HEAD", "main", "number"])
 @needs_git
 def test_git_fetches_over_the_network(
-    served: tuple[Repository, Address], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, revision: str
+    served: tuple[Repository, Address], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str
 ) -> None:
     monkeypatch.setenv("GATELINE_PRIVATE_HOSTS", "127.0.0.1")
     made, address = served
     head = made.git.head().decode()
-    found = git_system.Git(address, tmp_path, 60).fetch(head if revision == "number" else revision)
+    found = git_system.Git(address, tmp_path, 60).fetch(head if wanted == "number" else wanted)
     assert found.commit == head
 
 
-@pytest.mark.parametrize("revision", ["HEAD", "main", "number", "short"])
+@pytest.mark.parametrize("wanted", ["HEAD", "main", "number", "short"])
 def test_dulwich_fetches_over_the_network(
-    served: tuple[Repository, Address], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, revision: str
+    served: tuple[Repository, Address], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str
 ) -> None:
     monkeypatch.setenv("GATELINE_PRIVATE_HOSTS", "127.0.0.1")
     monkeypatch.setattr(socket, "getaddrinfo", socket.getaddrinfo)  # guarded below: put back afterwards
     made, address = served
     head = made.git.head().decode()
     fetcher = git_dulwich.Dulwich(address, tmp_path, 60)
-    found = fetcher.remote(address, {"number": head, "short": head[:8]}.get(revision, revision))
+    found = fetcher.remote(address, {"number": head, "short": head[:8]}.get(wanted, wanted))
     assert found.commit == head
 
 
@@ -241,6 +252,7 @@ def test_a_name_that_turns_private_after_the_check_is_not_followed(monkeypatch: 
         ("::ffff:127.0.0.1", [], False),
         ("0.0.0.0", [], False),
         ("224.0.0.1", [], False),
+        ("169.254.169.254", [], False),
         ("100.64.0.1", [], False),
         ("2606:2800:220:1::1", [], True),
     ],
