@@ -53,22 +53,26 @@ def people_of(project_id: int) -> dict[int, Person]:
     }
 
 
-def entitled(user: User, task: Task, visit: GateVisit, policy: Approval) -> dict[int, Person]:
-    """Everybody whose word counts at this visit, by id. Raises NotFound for a stranger to the project, Forbidden when
-    the user is not among them."""
-    people = people_of(task.project_id)
-    if user.pk not in people:
+def person_of(project_id: int, user: User) -> Person | None:
+    """One of `people_of`."""
+    members = Membership.objects.filter(project=project_id, user=user, user__is_active=True)
+    found = members.values_list("user__username", "role").first()
+    if found is None:
+        return None
+    groups = Group.objects.filter(project=project_id, members=user).order_by("key")
+    return Person(user.pk, *found, tuple(groups.values_list("key", flat=True)))
+
+
+def entitled(user: User, visit: GateVisit, policy: Approval) -> Person:
+    """The user as one whose word counts at this visit. Raises NotFound for a stranger to the project, Forbidden for
+    who is not asked or barred."""
+    person = person_of(visit.task.project_id, user)
+    if person is None:
         raise NotFound()
-    counting = {
-        pk: person
-        for pk, person in people.items()
-        if meets_any(person, policy.who) and not barred(pk, task, visit, policy)
-    }
-    if user.pk not in counting:
-        raise Forbidden(
-            barred(user.pk, task, visit, policy) or "You are not among those whom this gate asks."
-        )
-    return counting
+    why = barred(user.pk, visit.task, visit, policy)
+    if why or not meets_any(person, policy.who):
+        raise Forbidden(why or "You are not among those whom this gate asks.")
+    return person
 
 
 def meets_any(person: Person, who: Iterable[Requirement]) -> bool:

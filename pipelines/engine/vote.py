@@ -19,7 +19,7 @@ from pipelines.engine.transaction import run
 from pipelines.engine.turn import Turn, counts, settle
 from pipelines.engine.values import Actor, VoteResult
 from pipelines.models import Decision, GateVisit, Task, Token, User, Vote, Word
-from pipelines.routing.line import Gate, Line
+from pipelines.routing.line import Approval, Gate, Line
 from pipelines.routing.model import OFFERS
 
 NEEDS_REASON = (Word.REJECT, Word.SEND_BACK)
@@ -61,24 +61,38 @@ def vote(
 
 
 def _vote(visit_id: UUID, said: Said) -> VoteResult:
-    task_id = GateVisit.objects.filter(pk=visit_id).values_list("task_id", flat=True).first()
-    if task_id is None:
-        raise NotFound()
-    batch = Batch.of_tasks(task_id)
-    task = batch.tasks[task_id]
-    visit = GateVisit.objects.select_related("job", "decided_by").get(pk=visit_id)
-    line = versions.by_id(visit.job.pinned_id)
-    policy = policy_of(line, visit.gate)
-    voters = entitled(said.user, task, visit, policy)
-    _check_words(line, gate_of(line, visit.gate), said, reason_required=policy.reason_required)
+    visit = _visit(visit_id)
+    if visit.state != GateVisit.State.OPEN:
+        # No lock for who comes too late: a visit that is not open never opens again.
+        _may_say(visit, said)
+        raise _too_late(visit)
+    batch = Batch.of_tasks(visit.task_id)
+    task, visit = batch.tasks[visit.task_id], _visit(visit_id)
+    person, policy = _may_say(visit, said)
     token = _still_shown(batch, visit, said)
     if said.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
         raise Conflict(f"This was sent back {policy.max_rounds} times already; approve or reject it.")
-    cast = _cast(batch, task, visit, said, voters[said.user.pk])
+    cast = _cast(batch, task, visit, said, person)
     decides = counted(policy, visit.votes.order_by("pk")).word is not None
     moved = decides and _decide(batch, task, token, visit, said)
     batch.flush()
     return VoteResult(cast.pk, visit.state, moved, task.status, batch.now)
+
+
+def _visit(visit_id: UUID) -> GateVisit:
+    visit = GateVisit.objects.select_related("task", "job", "decided_by").filter(pk=visit_id).first()
+    if visit is None:
+        raise NotFound()
+    return visit
+
+
+def _may_say(visit: GateVisit, said: Said) -> tuple[Person, Approval]:
+    """Who says it and under which policy. Raises NotFound, Forbidden, Invalid."""
+    line = versions.by_id(visit.job.pinned_id)
+    policy = policy_of(line, visit.gate)
+    person = entitled(said.user, visit, policy)
+    _check_words(line, gate_of(line, visit.gate), said, reason_required=policy.reason_required)
+    return person, policy
 
 
 def _check_words(line: Line, gate: Gate | None, said: Said, *, reason_required: bool) -> None:
@@ -99,11 +113,7 @@ def _check_words(line: Line, gate: Gate | None, said: Said, *, reason_required: 
 def _still_shown(batch: Batch, visit: GateVisit, said: Said) -> Token:
     """The token, if the visit is open and what was voted on is what is shown there now (semantics §6)."""
     if visit.state != GateVisit.State.OPEN:
-        by = str(visit.decided_by) if visit.decided_by else ""
-        what = (
-            f"{by or 'Somebody'} said “{visit.word}” here first." if visit.word else "This review was closed."
-        )
-        raise Conflict(what, by=by, at=visit.decided_at)
+        raise _too_late(visit)
     token = batch.tokens.get(visit.token_id)
     shown = (visit.token_version, visit.evidence_digest)
     if (
@@ -115,6 +125,12 @@ def _still_shown(batch: Batch, visit: GateVisit, said: Said) -> Token:
     if visit.votes.filter(user=said.user).exists():
         raise Conflict("You have voted here already.", by=str(said.user))
     return token
+
+
+def _too_late(visit: GateVisit) -> Conflict:
+    by = str(visit.decided_by) if visit.decided_by else ""
+    what = f"{by or 'Somebody'} said “{visit.word}” here first." if visit.word else "This review was closed."
+    return Conflict(what, by=by, at=visit.decided_at)
 
 
 def _cast(batch: Batch, task: Task, visit: GateVisit, said: Said, person: Person) -> Vote:
