@@ -44,7 +44,7 @@ class Maker(Lines):
     def make_facts(self) -> dict[str, Json]:
         """Facts of all kinds, each absent often enough."""
         ids = [f"r{number}" for number in range(1, 9)]
-        visited = [key for key in self.stations if key == self.here or self.chance(0.4)]
+        visited = [key for key in self.stations if self.chance(0.8 if key == self.here else 0.4)]
         facts: dict[str, Json] = {
             "visits": self.some(0.6, self.make_visits()),
             "edges": self.some(

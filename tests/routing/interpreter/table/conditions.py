@@ -38,6 +38,7 @@ CONDITIONS: list[Case] = [
     ),
     ("true is not 'true'", only(output("a", "equals", "true")), at_work(OK | {"output": {"a": True}}), LEFT),
     ("0 is not false", only(output("a", "equals", False)), at_work(OK | {"output": {"a": 0}}), LEFT),
+    ("true has no order", only(output("a", "gt", 0)), at_work(OK | {"output": {"a": True}}), LEFT),
     ("0 is 0.0", only(output("a", "equals", 0)), at_work(OK | {"output": {"a": 0.0}}), TAKEN),
     ("not_equals of nothing", only(output("a", "not_equals", 1)), at_work(OK | {"output": {}}), LEFT),
     ("not of equals of nothing", only({"not": output("a", "equals", 1)}), at_work(OK), TAKEN),

@@ -34,6 +34,12 @@ GATED: list[Case] = [
         move("work", "r1", "gate", feedback="no"),
     ),
     (
+        "rejected, vibe-factory",
+        line(FORWARD, preset="vibe-factory"),
+        at_work(OK, **word("reject", reason="no")),
+        move("work", "r1", "gate", feedback="no"),
+    ),
+    (
         "rejected, the gate's own route",
         line({"to": "review", "gates": ["own"]}, gates=[{"key": "own", "on_reject": "route:plan"}]),
         at_work(OK, **word("reject", "own", reason="no")),

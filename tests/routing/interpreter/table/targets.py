@@ -15,6 +15,12 @@ TARGETS: list[Case] = [
         stuck("CircularWorkflow", "r1"),
     ),
     (
+        "the present station was visited, said or not",
+        line({"to": "work"}, preset="vibe-factory"),
+        at_work(OK, visited=["plan"]),
+        stuck("CircularWorkflow", "r1"),
+    ),
+    (
         "allow_revisit overrides",
         line({"to": "plan", "allow_revisit": True}, preset="vibe-factory"),
         at_work(OK, visited=["plan", "work"]),
@@ -81,6 +87,14 @@ TARGETS: list[Case] = [
         line({"to": "plan", "max_retries": 0, "on_exhausted": {"to": "ship"}}, policy={"visit_cap": 2}),
         at_work(OK, visits={"ship": 2}),
         stuck("VisitLimitExceeded", "r1"),
+    ),
+    (
+        "and for the revisit policy",
+        line(
+            {"to": "review", "max_retries": 0, "on_exhausted": {"to": "plan"}}, policy={"revisit": "forbid"}
+        ),
+        at_work(OK, visits={"plan": 1}),
+        stuck("CircularWorkflow", "r1"),
     ),
     (
         "and is bound by its own max_visits like every entry",
