@@ -1,0 +1,38 @@
+"""Browsing without a browser: a client signed in as somebody, and addresses of one project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from pipelines.models import User
+from tests.factories import World
+
+PASSWORD = "correct horse battery"
+As = Callable[[User], Client]
+
+
+@pytest.fixture
+def signed_in() -> As:
+    """A client of this person, who has a password."""
+
+    def make(user: User) -> Client:
+        user.set_password(PASSWORD)
+        user.save()
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return make
+
+
+def at(world: World, name: str, *rest: object) -> str:
+    return reverse(name, args=[world.project.owner.key, world.project.key, *rest])
+
+
+def text(response: HttpResponse) -> str:
+    return response.content.decode()
