@@ -1,0 +1,140 @@
+"""The worker as a process."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from pipelines.management.commands.worker import is_installation
+from pipelines.models import Job, Lease, Worker
+from tests.factories import World, station
+from tests.fixtures.site import environment, manage, stop
+from tests.work.conftest import alive
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.moves]
+
+Start = Callable[..., subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def start(tmp_path: Path, transactional_db: None) -> Iterator[Start]:
+    processes = []
+
+    def one(*words: str, **more: str) -> subprocess.Popen[bytes]:
+        log = tmp_path / f"worker{len(processes)}.log"
+        processes.append(manage("worker", *words, log=log, env=environment(**more)))
+        return processes[-1]
+
+    yield one
+    for process in processes:
+        stop(process)
+
+
+def until(check: Callable[[], object], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def sleeping(world: World, mark: Path, **more: object):  # type: ignore[no-untyped-def]  # a Task
+    program = f"echo $$ > {mark}.new; mv {mark}.new {mark}; sleep 600"
+    work = {"argv": ["sh", "-c", program]}
+    return world.start(world.line(stations=[station("a", kind="command", work=work, **more)]))
+
+
+def test_it_runs_a_line_to_the_end_and_shows_itself(world: World, start: Start) -> None:
+    process = start("--name", "the one", "--label", "gpu")
+    task = world.start(world.line(stations=[station("a", labels=["gpu"]), "b"]))
+    until(lambda: world.status(task) == "completed")
+    worker = Worker.objects.get(pid=process.pid)
+    assert (worker.name, worker.labels, worker.stopped_at) == ("the one", ["gpu"], None)
+    assert worker.isolation in ("bubblewrap", "landlock", "none")
+
+
+def test_a_planned_stop_queues_again_counts_nothing_and_leaves_nothing(
+    world: World, start: Start, tmp_path: Path
+) -> None:
+    mark = tmp_path / "pid"
+    process = start("--drain", "0.5", GATELINE_ISOLATION="none")
+    task = sleeping(world, mark)
+    until(mark.exists)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+    job = world.job(task)
+    assert (job.state, job.attempt, Lease.objects.count()) == ("queued", 1, 0)
+    assert not alive(int(mark.read_text()))
+    worker = Worker.objects.get(pid=process.pid)
+    assert (worker.stopping, worker.stopped_at is None) == (True, False)
+
+
+def test_another_worker_goes_on_where_a_killed_one_was(world: World, start: Start, tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    first = start(GATELINE_ISOLATION="none")
+    task = sleeping(world, mark)
+    until(mark.exists)
+    start(GATELINE_ISOLATION="none")
+    until(lambda: Worker.objects.exclude(pid__in=[first.pid, 1]).exists())
+    pid, job = int(mark.read_text()), world.job(task)
+    mark.unlink()
+    first.kill()
+    until(lambda: not alive(pid), 10)
+    until(mark.exists, 20)
+    job.refresh_from_db()
+    assert (job.state, job.attempt) == (Job.State.RUNNING, 2)
+    assert world.kinds(task).count("job.lost") == 1
+
+
+def test_a_worker_sits_out_that_its_connections_are_cut(world: World, start: Start, tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    process = start(GATELINE_ISOLATION="none")
+    long = sleeping(world, mark)
+    until(mark.exists)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND application_name = 'gateline worker'"
+        )
+        assert len(cursor.fetchall()) > 3
+    task = world.start(world.line(stations=["a", "b"], key="after"))
+    until(lambda: world.status(task) == "completed")
+    assert process.poll() is None
+    assert (world.job(long).attempt, alive(int(mark.read_text()))) == (1, True)
+
+
+def test_a_ticket_that_died_with_its_worker_is_given_to_another(world: World, start: Start) -> None:
+    task = world.start(world.line(stations=["a"]))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 hour') RETURNING id"
+        )
+        dead = cursor.fetchone()[0]
+        cursor.execute("UPDATE procrastinate_jobs SET status = 'doing', worker_id = %s", [dead])
+    start()
+    until(lambda: world.status(task) == "completed")
+
+
+@pytest.mark.parametrize(
+    ("folder", "brings"),
+    [
+        ("/opt/tool/bin", True),
+        ("/opt/tool", False),
+        ("~/.local/bin", False),
+        ("~/bin", False),
+        ("~/.x/v1/bin", True),
+    ],
+)
+def test_a_folder_of_programs_brings_its_libraries_but_not_a_home(folder: str, brings: bool) -> None:
+    assert is_installation(Path(folder).expanduser()) is brings
+
+
+def test_an_isolation_that_does_not_work_stops_the_start(start: Start, tmp_path: Path) -> None:
+    process = start(GATELINE_ISOLATION="env -i")
+    assert process.wait(60) == 1
+    assert "GATELINE_ISOLATION" in (tmp_path / "worker0.log").read_text()
