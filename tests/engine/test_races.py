@@ -82,8 +82,10 @@ def word(world: World, visit: GateVisit, user: User, n: int) -> Act:
 def race_on_gates(world: World, gates: int, clients: int) -> None:
     """Every client says a word at every gate: each gate has one decision and one winner, and the losers are told."""
     visits, people = open_gates(world, gated(world), gates), world.reviewers(clients)
-    for visit in visits:
-        results = at_once([word(world, visit, user, n) for n, user in enumerate(people)], clients)
+    acts = [word(world, visit, user, n) for visit in visits for n, user in enumerate(people)]
+    said = at_once(acts, clients)
+    for place, visit in enumerate(visits):
+        results = said[place * clients : (place + 1) * clients]
         winners = [result for result in results if not isinstance(result, Conflict)]
         losers = [result for result in results if isinstance(result, Conflict)]
         assert (len(winners), len(losers)) == (1, clients - 1)
