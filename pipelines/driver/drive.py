@@ -193,7 +193,7 @@ class Driver:
         sink = JobLog(store, self.config.secrets)
         try:
             outcome = await HANDLERS[spec.kind](spec, sink)
-            outcome, packed = await asyncio.to_thread(pack, spec.attempt, outcome, kept)
+            outcome, packed = await asyncio.to_thread(pack, spec, outcome, kept)
             for one in packed.artifacts:
                 if one.error:
                     await sink.note(f"[gateline] The artifact {one.name} was not kept: {one.error}")
@@ -236,9 +236,13 @@ class Packed:
         return self.picture.digest if self.picture else ""
 
 
-def pack(attempt: Attempt, outcome: Outcome, kept: Kept | None) -> tuple[Outcome, Packed]:
+def pack(spec: Spec, outcome: Outcome, kept: Kept | None) -> tuple[Outcome, Packed]:
     """Look at the artifacts and at the workspace. In a thread."""
+    attempt = spec.attempt
     artifacts, wanted = handover.collect(attempt, outcome.get("artifacts") or ())
+    if handover.DOCUMENT not in {one.name for one in artifacts}:
+        document, its = handover.whole_document(attempt, spec.limits.document_bytes)
+        artifacts, wanted = (*artifacts, *document), {**wanted, **its}
     if artifacts:
         outcome = {**outcome, "artifacts": [one.to_dict() for one in artifacts]}
     try:
@@ -246,7 +250,9 @@ def pack(attempt: Attempt, outcome: Outcome, kept: Kept | None) -> tuple[Outcome
     except WorkspaceTooLarge as error:
         why = f"The workspace is too large to be kept: {error}."
         return {**outcome, **failed("workspace_too_large", why)}, Packed(artifacts, wanted, None)
-    return outcome, Packed(artifacts, {**picture.files, **wanted}, picture)
+    below = attempt.below(attempt.workspace)
+    files = {digest: (f"{below}/{path}", size) for digest, (path, size) in picture.files.items()}
+    return outcome, Packed(artifacts, {**files, **wanted}, picture)
 
 
 class Silence:

@@ -17,6 +17,7 @@ from django.db import connection, transaction
 from pipelines import storage
 from pipelines.handlers.base import Attempt
 from pipelines.handlers.files import Refused, opened
+from pipelines.handlers.output import read_document
 from pipelines.handlers.text import escaped
 from pipelines.models import Artifact, Job, Snapshot
 from pipelines.workspaces import Entry, Picture
@@ -24,6 +25,7 @@ from pipelines.workspaces import Entry, Picture
 MOST_ARTIFACTS = 200
 MOST_BYTES = 1024**3
 MEDIA_TYPE = "application/octet-stream"
+DOCUMENT = "result-document.json"
 
 
 class LeaseLost(Exception):
@@ -46,7 +48,7 @@ class HandedOver:
         return {"name": self.name, "media_type": self.media_type, "digest": self.digest, "size": self.size}
 
 
-# {digest: (path in the workspace, size)}
+# {digest: (path below the attempt's root, size)}
 Wanted = dict[str, tuple[str, int]]
 # {digest: (size, name in the storage)} of what was stored just now
 Stored = dict[str, tuple[int, str]]
@@ -78,11 +80,22 @@ def collect(attempt: Attempt, named: Iterable[Any]) -> tuple[tuple[HandedOver, .
             found[name] = HandedOver(name, error=escaped(str(error)))
             continue
         room -= measured.size
-        wanted[measured.digest] = (path, measured.size)
+        wanted[measured.digest] = (f"{attempt.below(attempt.workspace)}/{path}", measured.size)
         kind = said.get("media_type")
         media_type = escaped(kind)[:100] if isinstance(kind, str) and kind else MEDIA_TYPE
         found[name] = HandedOver(name, media_type, measured.digest, measured.size)
     return tuple(found.values()), wanted
+
+
+def whole_document(attempt: Attempt, limit: int) -> tuple[tuple[HandedOver, ...], Wanted]:
+    """The result document itself, if it says more than an outcome has room for."""
+    if not read_document(attempt, limit).more:
+        return (), {}
+    path = attempt.below(attempt.result)
+    with opened(attempt.root, path) as file:
+        measured = storage.measure(file)
+    kept = HandedOver(DOCUMENT, "application/json", measured.digest, measured.size)
+    return (kept,), {measured.digest: (path, measured.size)}
 
 
 def label(wanted: Mapping[str, Any], index: int) -> str:
@@ -116,7 +129,7 @@ def save(attempt: Attempt, wanted: Wanted, known: set[str]) -> Stored:
     into, stored = storage.artifacts(), {}
     for digest, (path, size) in wanted.items():
         if digest not in known:
-            with opened(attempt.workspace, path) as file:
+            with opened(attempt.root, path) as file:
                 stored[digest] = (size, storage.save(into, digest, file))
     return stored
 

@@ -39,6 +39,10 @@ class Attempt:
     def temporary(self) -> Path:
         return self.root / "tmp"
 
+    def below(self, path: Path) -> str:
+        """A path of this attempt, relative to its root."""
+        return path.relative_to(self.root).as_posix()
+
     @property
     def result(self) -> Path:
         """The result document: beside the working folder, so that no checked-out file can pass for it."""

@@ -21,6 +21,7 @@ FIELDS = frozenset(
     {"output", "verdict", "eval", "failure_type", "blockers", "artifacts", "signals", "summary", "comment"}
     | {"feedback", "handoff", "usage"}
 )
+SIGNAL_FIELDS = frozenset({"signal_reason", "signal_meta"})
 SIGNALS = ("proceed", "hold", "rework", "abort")
 FENCE = re.compile(r"^[ \t]*```json[ \t]*\r?\n(.*?)^[ \t]*```[ \t]*\r?$", re.MULTILINE | re.DOTALL)
 SIGNAL_LINE = re.compile(r'\{\s*"flux:signal"')
@@ -33,6 +34,8 @@ class Document:
     present: bool = False
     fields: Outcome = field(default_factory=dict)
     error: str = ""
+    # Whether it says more than an outcome has room for: then it is kept as it is (semantics §2).
+    more: bool = False
 
 
 class Unreadable(Exception):
@@ -66,7 +69,7 @@ def _plain(value: Any, path: str) -> Any:
 
 def read_document(attempt: Attempt, limit: int) -> Document:
     """The document that the work wrote, `limit` bytes at most."""
-    relative = attempt.result.relative_to(attempt.root).as_posix()
+    relative = attempt.below(attempt.result)
     if not attempt.result.is_symlink() and not attempt.result.exists():
         return Document()
     try:
@@ -81,7 +84,7 @@ def read_document(attempt: Attempt, limit: int) -> Document:
         read_outcome({"exit_code": 0, **fields}, "result document")
     except (Refused, Unreadable, UnicodeDecodeError, OutcomeError) as error:
         return Document(True, error=str(error))
-    return Document(True, fields)
+    return Document(True, fields, more=bool(value.keys() - FIELDS - SIGNAL_FIELDS))
 
 
 def document_fields(document: dict[str, Any]) -> Outcome:

@@ -282,6 +282,16 @@ def test_artifacts_are_kept_by_their_content(world: World, bench: Bench, tmp_pat
     assert text_of(done(task, "a")).count("was not kept") == 5
 
 
+def test_a_document_that_says_more_is_kept_as_it_is(world: World, bench: Bench) -> None:
+    said = {"summary": "fine", "timing": {"began": 1}, "run": 7}
+    task = world.start(world.line(stations=[command("a", WRITE.format(said=said))]))
+    drive(bench, task)
+    kept = Artifact.objects.get(task=task)
+    assert kept.name == "result-document.json"
+    with storages["artifacts"].open(kept.blob.name) as file:
+        assert json.load(file) == said
+
+
 def test_another_worker_goes_on_from_the_snapshot(world: World, bench: Bench) -> None:
     first = command(
         "a", "import os; os.makedirs('x/empty'); open('x/run', 'w').write('1'); os.chmod('x/run', 0o755)"

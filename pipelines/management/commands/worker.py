@@ -19,6 +19,7 @@ from pipelines.driver.service import Service
 from pipelines.handlers.isolation import CannotIsolate, Places, places
 from pipelines.handlers.isolation_choice import InForce, choose
 
+SHORTEST_SECRET = 12
 # State folders that a checkout of this project may hold, besides the one in use.
 STATE_FOLDERS = (".gateline", ".test-state")
 
@@ -87,13 +88,13 @@ def config(options: dict[str, Any], in_force: InForce) -> WorkerConfig:
 
 
 def secrets() -> tuple[str, ...]:
-    """What this process knows and no log may show."""
+    """What this process knows and no log may show. A password that is a common word would only garble texts."""
     found = (
         settings.SECRET_KEY,
         settings.DATABASES["default"].get("PASSWORD", ""),
         getattr(settings, "EMAIL_HOST_PASSWORD", ""),
     )
-    return tuple(str(secret) for secret in found if secret)
+    return tuple(str(secret) for secret in found if len(str(secret)) >= SHORTEST_SECRET)
 
 
 def station_places() -> Places:
