@@ -21,7 +21,9 @@ from psycopg.conninfo import conninfo_to_dict
 log = structlog.get_logger(__name__)
 POLL_SECONDS = 0.5
 BEAT_SECONDS = 1.0
+# After so long without a beat a worker's tickets go to others; much later it is forgotten, and has to register anew.
 STALLED_SECONDS = 6.0
+FORGOTTEN_SECONDS = 60.0
 POOL = 4
 
 
@@ -73,7 +75,7 @@ class Queue:
             concurrency=concurrency,
             fetch_job_polling_interval=POLL_SECONDS,
             update_heartbeat_interval=BEAT_SECONDS,
-            stalled_worker_timeout=STALLED_SECONDS,
+            stalled_worker_timeout=FORGOTTEN_SECONDS,
             # A drive goes on without its ticket; mail under way gets a moment.
             shutdown_graceful_timeout=0.0 if name == "drive" else 10.0,
             delete_jobs=DeleteJobCondition.SUCCESSFUL,
