@@ -52,7 +52,7 @@ def first_steps(request: HttpRequest, projects: list[Project]) -> list[Step]:
     """Ticked by what is there, not by clicks. Only for people who could do them, on a line to do them with."""
     able = [project for project in projects if access.can(request.user, "submit", project)]
     lines = Line.objects.filter(project__in=able, live__isnull=False).select_related("project__owner")
-    line = lines.order_by("-key").first()  # the demo's first line is repository-check
+    line = lines.order_by("pk").first()  # of the demo that is its main line
     if line is None:
         return []
     keys = (line.project.owner.key, line.project.key, line.key)
