@@ -32,8 +32,10 @@ def test_of_two_that_deadlock_both_get_through(transactional_db: None) -> None:
             for owner in Owner.objects.all():
                 Owner.objects.filter(pk=owner.pk).update(name=str(int(owner.name) + 1))
 
-        run(work)
-        connection.close()
+        try:
+            run(work)
+        finally:
+            connection.close()
 
     threads = [threading.Thread(target=add, args=pair) for pair in (("a", "b"), ("b", "a"))]
     for thread in threads:
@@ -41,7 +43,7 @@ def test_of_two_that_deadlock_both_get_through(transactional_db: None) -> None:
     for thread in threads:
         thread.join(timeout=60)
     assert set(Owner.objects.values_list("name", flat=True)) == {"2"}
-    assert len(tries) == 3, "one of them was the victim, once"
+    assert len(tries) > 2, "one of them was a victim and began again"
 
 
 def test_a_lock_that_is_not_to_be_had_is_tried_three_times_more(transactional_db: None) -> None:
@@ -49,11 +51,13 @@ def test_a_lock_that_is_not_to_be_had_is_tried_three_times_more(transactional_db
     held, enough, tries = threading.Event(), threading.Event(), []
 
     def holder() -> None:
-        with transaction.atomic():
-            lock("a")
-            held.set()
-            enough.wait(timeout=30)
-        connection.close()
+        try:
+            with transaction.atomic():
+                lock("a")
+                held.set()
+                enough.wait(timeout=30)
+        finally:
+            connection.close()
 
     def work() -> None:
         tries.append(1)
