@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 from django.contrib.staticfiles.handlers import StaticFilesHandler
 from django.test.testcases import LiveServerThread
-from playwright.sync_api import Browser, ConsoleMessage, Page
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
 from pipelines.templatetags import gateline
+
+# A busy machine paints late; nothing here measures speed.
+expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="session")

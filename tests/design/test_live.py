@@ -72,7 +72,7 @@ def heard(page: Page) -> list[str]:
 
 def until(page: Page, name: str, times: int = 1) -> None:
     """Waits until the page has told itself `name` so many times. (The policy forbids waiting in the page.)"""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 20
     while heard(page).count(name) < times:
         assert time.monotonic() < deadline, f"{name} was never heard: {heard(page)}"
         page.wait_for_timeout(20)
