@@ -76,6 +76,13 @@ def _links(tokens: list[Token]) -> Iterator[Token]:
         yield from _links(token.children or [])
 
 
+def targets(page: Page) -> set[str]:
+    """The pages to which a page links."""
+    links = _links(MarkdownIt("commonmark", {"html": False}).enable("table").parse(page.text))
+    names = (str(link.attrs.get("href", "")).partition("#")[0] for link in links)
+    return {Path(name).stem.lower() for name in names if name.endswith(".md") and "//" not in name}
+
+
 def _inside(href: str) -> str:
     """`watching.md#boards` as the address of that page here."""
     name, mark, anchor = href.partition("#")

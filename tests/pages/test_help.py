@@ -1,0 +1,93 @@
+"""Help, palette and home."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.urls import reverse
+
+from pipelines.models import Membership
+from pipelines.views import help as help_pages
+from tests.factories import World, document, station
+from tests.pages.conftest import As, at, text
+
+pytestmark = pytest.mark.django_db
+
+
+def test_every_page_of_the_documentation_is_shown(world: World, signed_in: As) -> None:
+    client = signed_in(world.viewer)
+    pages = help_pages.pages()
+    assert {"drawing", "watching"} <= {page.slug for page in pages}
+    for page in pages:
+        answer = client.get(reverse("help-page", args=[page.slug]))
+        assert answer.status_code == 200
+        assert page.title in text(answer)
+
+
+def test_the_help_is_searched(world: World, signed_in: As) -> None:
+    client = signed_in(world.viewer)
+    found = text(client.get(reverse("help"), {"q": "resync"}))
+    assert "<mark>" in found
+    assert "Nothing about" in text(client.get(reverse("help"), {"q": "zzzz no such word"}))
+
+
+def test_markup_in_a_page_is_text(tmp_path: Path) -> None:
+    page = help_pages.Page(
+        "x", "X", "# X\n\n<script>alert(1)</script>\n\n[a](javascript:alert(1)) [b](watching.md#top)"
+    )
+    html = help_pages.html_of(page)
+    assert "<script" not in html
+    assert "javascript:" not in html.replace("[a](javascript:alert(1))", "")
+    assert reverse("help-page", args=["watching"]) + "#top" in html
+
+
+def test_links_between_pages_lead_to_pages_that_are_there() -> None:
+    slugs = {page.slug for page in help_pages.pages()}
+    for page in help_pages.pages():
+        for target in help_pages.targets(page):
+            assert target in slugs, f"docs/{page.slug}.md links to {target}.md"
+
+
+def test_the_palette_finds_lines_tasks_and_pages_that_one_may_see(world: World, signed_in: As) -> None:
+    version = world.line(document(key="scanner"))
+    task = world.start(version, title="Find the needle")
+    client = signed_in(world.viewer)
+    assert "Scanner" in text(client.get(reverse("palette"), {"q": "scan"}))
+    assert task.name in text(client.get(reverse("palette"), {"q": "needle"}))
+    assert task.name in text(client.get(reverse("palette"), {"q": task.name}))
+    assert reverse("account") in text(client.get(reverse("palette"), {"q": "personal"}))
+    foreign = text(signed_in(world.stranger).get(reverse("palette"), {"q": "needle"}))
+    assert task.name not in foreign
+
+
+def test_home_shows_what_waits_and_the_steps_tick_themselves(world: World, signed_in: As) -> None:
+    client = signed_in(world.admin)
+    assert "First steps" not in text(client.get(reverse("home"))), "there is nothing to run yet"
+    gated = station("a", {"id": "r", "to": "completed", "gates": ["g"]})
+    version = world.line(document([gated], gates=[{"key": "g"}]))
+    page = text(client.get(reverse("home")))
+    assert page.count("step-done") == 0
+    task = world.start(version, title="Look at this")
+    world.report(task)
+    page = text(client.get(reverse("home")))
+    assert "Look at this" in page
+    assert page.count("step-done") == 1
+    world.vote(task)
+    world.line(document())
+    assert text(client.get(reverse("home"))).count("step-done") == 3
+    client.post(reverse("first-steps-dismiss"))
+    assert "First steps" not in text(client.get(reverse("home")))
+
+
+def test_somebody_without_a_project_is_told_what_to_do(world: World, signed_in: As) -> None:
+    client = signed_in(world.viewer)
+    Membership.objects.filter(user=world.viewer).delete()
+    assert "You are in no project yet" in text(client.get(reverse("home")))
+
+
+def test_an_open_question_of_another_project_is_not_on_my_home(world: World, signed_in: As) -> None:
+    task = world.start(world.line(document()), title="Secret plan")
+    world.report(task, {"result": "blocked"})
+    assert "Secret plan" not in text(signed_in(world.stranger).get(reverse("home")))
+    assert at(world, "task", task.name) in text(signed_in(world.operator).get(reverse("home")))

@@ -1,0 +1,156 @@
+"""Nothing that a client can send is a fault of the server: every route, with what no page means."""
+
+from __future__ import annotations
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from tests.access.test_matrix import ROUTES, Place
+from tests.factories import World
+from tests.pages.conftest import As
+
+pytestmark = pytest.mark.django_db
+
+STRANGE = [
+    "\0",
+    "%00",
+    "'",
+    '"><script>',
+    "../../etc/passwd",
+    "9" * 400,
+    "-1",
+    "é\u202e",
+    "a" * 5000,
+    "%ff%fe",
+    "{{7*7}}",
+]
+QUERY = [
+    "q",
+    "status",
+    "page",
+    "sort",
+    "line",
+    "show",
+    "job",
+    "attempt",
+    "from",
+    "move",
+    "tab",
+    "version",
+    "as",
+    "fragment",
+    "next",
+]
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")
+
+
+@pytest.fixture
+def client(world: World, signed_in: As) -> Client:
+    client = signed_in(world.admin)
+    client.raise_request_exception = False
+    return client
+
+
+@pytest.fixture
+def place(world: World) -> Place:
+    return Place(world)
+
+
+def told(response: HttpResponse) -> bool:
+    """A stream is read to its end: what goes wrong late goes wrong, too."""
+    if response.streaming:
+        b"".join(response.streaming_content)  # type: ignore[attr-defined]
+    return response.status_code < 500
+
+
+# healthz says 503 where no worker runs; the links of sign-in are single pages of their own.
+PAGES = sorted(set(ROUTES) - {"healthz", "admin:index", "sign-out"})
+
+
+def test_no_query_is_a_fault_of_the_server(place: Place, client: Client) -> None:
+    faults = [
+        (name, strange)
+        for name in PAGES
+        for strange in STRANGE
+        if not told(client.get(place.address(name).partition("?")[0], dict.fromkeys(QUERY, strange)))
+    ]
+    assert faults == []
+
+
+def test_no_part_of_an_address_is_a_fault_of_the_server(place: Place, client: Client) -> None:
+    faults = []
+    for name in PAGES:
+        address = place.address(name).partition("?")[0]
+        parts = address.strip("/").split("/")
+        for n in range(len(parts)):
+            for strange in ("%00", "%ff", "'", "9" * 400, "..%2f..", "a" * 5000, "%F0%9F%92%A9"):
+                broken = "/" + "/".join([*parts[:n], strange, *parts[n + 1 :]]) + "/"
+                if not told(client.get(broken)):
+                    faults.append(broken[:200])
+    assert faults == []
+
+
+def test_no_method_is_a_fault_of_the_server(place: Place, client: Client) -> None:
+    faults = [
+        (name, method)
+        for name in PAGES
+        for method in METHODS
+        if not told(client.generic(method, place.address(name)))
+    ]
+    assert faults == []
+
+
+def test_no_form_is_a_fault_of_the_server(place: Place, client: Client) -> None:
+    fields = [
+        "text",
+        "reason",
+        "title",
+        "description",
+        "labels",
+        "token_version",
+        "based_on",
+        "username",
+        "role",
+        "days",
+        "scopes",
+        "name",
+        "key",
+        "members",
+        "email",
+        "time_zone",
+        "theme",
+        "answer",
+        "result",
+        "summary",
+        "inputs.x",
+        "outcome.output.x",
+        "priority",
+        "old_password",
+        "new_password1",
+        "next",
+    ]
+    faults = [
+        (name, strange)
+        for name in PAGES
+        for strange in ("\0", "9" * 400, "{" * 200, "é\u202e", "a" * 20_000, "&a [*a]")
+        if not told(client.post(place.address(name), dict.fromkeys(fields, strange)))
+    ]
+    assert faults == []
+
+
+def test_a_body_that_is_no_form_is_refused(place: Place, client: Client) -> None:
+    for kind, body in (
+        ("application/json", b"{"),
+        ("multipart/form-data; boundary=x", b"--x\r\n\xff"),
+        ("text/plain", b"\0"),
+    ):
+        answer = client.post(place.address("task-cancel"), body, content_type=kind)
+        assert answer.status_code < 500
+
+
+def test_an_unknown_address_is_a_page_with_a_way_on(client: Client) -> None:
+    answer = client.get("/no/such/page/")
+    assert answer.status_code == 404
+    assert reverse("home") in answer.content.decode()
