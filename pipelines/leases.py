@@ -86,7 +86,8 @@ HELD = """SELECT lease.job_id, job.task_id, job.token_id, lease.key, lease.worke
 def expired(limit: int = 100) -> list[Held]:
     """Leases past their time, the oldest first: their workers are dead or cut off.
 
-    None while the server has only just started: nobody could renew while it was away."""
+    None while the server has only just started: nobody could renew while it was away. (A worker that lived through
+    the restart waits longer, see `driver.service`.)"""
     with connection.cursor() as cursor:
         cursor.execute(
             HELD

@@ -3,6 +3,7 @@ loop nor a full pool may cost a lease (house §2)."""
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import uuid
@@ -35,7 +36,8 @@ class Renewal(threading.Thread):
         self._worker, self._seconds, self._every = worker, seconds, every
         self._abandoned, self._on_held, self._on_cut_off = abandoned, on_held, on_cut_off
         self._end = threading.Event()
-        self._connected_since: float | None = None
+        # A worker that starts takes over at once what the dead have left; one that was cut off waits for the others.
+        self._connected_since: float | None = -math.inf
         self._last = time.monotonic()
 
     def run(self) -> None:
@@ -50,13 +52,14 @@ class Renewal(threading.Thread):
                     self._on_cut_off()
             else:
                 self._last = asked_at
-                self._connected_since = self._connected_since or asked_at
+                if self._connected_since is None:
+                    self._connected_since = asked_at
                 self._on_held(held, asked_at)
-            self._end.wait(self._every if self._connected_since else min(self._every, 0.5))
+            self._end.wait(self._every if self._connected_since is not None else min(self._every, 0.5))
         connection.close()
 
     def connected_for(self) -> float:
-        """Seconds since when every renewal has worked."""
+        """Seconds since the last renewal that failed; infinite if none did."""
         since = self._connected_since
         return time.monotonic() - since if since is not None else 0.0
 

@@ -27,6 +27,7 @@ from pipelines.workspaces import Folders
 
 log = structlog.get_logger(__name__)
 HOUSEKEEPING_SECONDS = 2.0
+HEARTBEATS_AFTER_AN_OUTAGE = 3
 # A ticket is on its way as soon as the job is there; a job older than this without one is nobody's.
 UNATTENDED_SECONDS = 3.0
 
@@ -130,8 +131,8 @@ class Service:
             await asyncio.sleep(HOUSEKEEPING_SECONDS)
 
     async def _sweep(self, renewal: Renewal) -> None:
-        # Back after a time without the database: the others need a moment to renew, as this worker did.
-        if renewal.connected_for() < self.config.heartbeat_seconds / 2:
+        # Back after a time without the database: the others need a moment to renew, too.
+        if renewal.connected_for() < HEARTBEATS_AFTER_AN_OUTAGE * self.config.heartbeat_seconds:
             return
         found = await self.house.call(timers.sweep)
         if found:
