@@ -59,7 +59,8 @@ def link(request: HttpRequest, secret: str) -> HttpResponse:
 def _plain(request: HttpRequest, template: str, status: int = 200) -> HttpResponse:
     response = render(request, template, status=status)
     add_never_cache_headers(response)
-    response["Referrer-Policy"] = "no-referrer"
+    # Not “no-referrer”: the browser would then send “Origin: null” with the form, which no CSRF check accepts.
+    response["Referrer-Policy"] = "same-origin"
     return response
 
 

@@ -1,0 +1,61 @@
+"""A real browser before a real site: people of one project, and waiting for what a page shows."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from pipelines import accounts
+from pipelines.models import Membership, Project, Role, User
+from tests.demo.repositories import GOOD, Repository
+from tests.factories import World, make_worker
+from tests.fixtures.site import Site, environment, manage, start_web, stop
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A small repository with tests that pass."""
+    return Repository(tmp_path / "sums", GOOD).folder
+
+
+@pytest.fixture
+def demo(transactional_db: None) -> World:
+    """The demo project with its two lines; `admin` may do everything there."""
+    admin = User.objects.create_superuser("admin", "admin@example.com", "correct horse battery")
+    call_command("load_demo", verbosity=0)
+    project = Project.objects.select_related("owner").get()
+    Membership.objects.get_or_create(
+        project=project, user=admin, defaults={"role": Role.ADMIN, "execute": True}
+    )
+    return World(project, make_worker(), {Role.ADMIN: admin})
+
+
+@pytest.fixture
+def hands(demo: World, repository: Path, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker process that may read the repository."""
+    log = tmp_path / "worker.log"
+    process = manage("worker", log=log, env=environment(GATELINE_REPOSITORY_ROOTS=str(repository.parent)))
+    yield process
+    stop(process)
+
+
+@pytest.fixture
+def own_site(transactional_db: None, tmp_path: Path) -> Iterator[Site]:
+    """A web process that takes sign-in links: a site with a database of its own, as the tests' is, refuses them."""
+    site = start_web(tmp_path, DJANGO_SETTINGS_MODULE="tests.settings")
+    yield site
+    stop(site.process)
+
+
+@pytest.fixture
+def link(demo: World) -> str:
+    """The path of a one-time sign-in link of somebody who has no password yet."""
+    newcomer = demo.admin
+    newcomer.set_unusable_password()
+    newcomer.save()
+    return f"/sign-in/{accounts.make_link(newcomer, timezone.now())}/"
