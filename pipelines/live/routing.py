@@ -13,7 +13,8 @@ from pipelines.live.origin import SameOrigin, refuse
 
 urlpatterns = [path("live/", LiveConsumer.as_asgi(), name="live")]
 
-_routes = URLRouter([*urlpatterns, path("<path:_>", refuse)])
+# Channels takes an ASGI application where Django wants a view.
+_routes = URLRouter([*urlpatterns, path("<path:_>", refuse)])  # type: ignore[arg-type]
 sockets = AllowedHostsOriginValidator(
     SameOrigin(AuthMiddlewareStack(_routes), trusted=settings.CSRF_TRUSTED_ORIGINS)
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
@@ -41,7 +41,7 @@ def parse(query: bytes) -> dict[str, str] | None:
     return words
 
 
-def seat_for(user: Any, session: Mapping[str, Any] | Any, query: bytes) -> Seat | None:
+def seat_for(user: Any, session: Any, query: bytes) -> Seat | None:
     """None for whoever is signed out, not a member, or asks for what is not there."""
     words = parse(query)
     if words is None or not user.is_authenticated:

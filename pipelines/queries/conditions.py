@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 
@@ -40,22 +40,31 @@ OPERATORS = {
 }
 
 
-def leaves(condition: c.Condition, prefix: str = "") -> list[Leaf]:
-    """The operands in the order in which they are asked; the words of the groups stand before their members."""
+def leaves(condition: c.Condition, prefix: str = "", nested: bool = False) -> list[Leaf]:
+    """The operands in the order in which they are asked; the words of the groups stand before their members, and a
+    group inside another one in brackets."""
     match condition:
         case c.All(members):
-            return _members(members, prefix, _("and"))
+            return _members(members, prefix, _("and"), _("always"), nested)
         case c.AnyOf(members):
-            return _members(members, prefix, _("or"))
+            return _members(members, prefix, _("or"), _("never"), nested)
         case c.Not(inner):
-            return leaves(inner, f"{prefix}{_('not')} ")
+            return leaves(inner, f"{prefix}{_('not')} ", nested=True)
     return [_leaf(condition, prefix)]
 
 
-def _members(members: tuple[c.Condition, ...], prefix: str, word: str) -> list[Leaf]:
+def _members(
+    members: tuple[c.Condition, ...], prefix: str, word: str, empty: str, nested: bool
+) -> list[Leaf]:
+    if not members:
+        return [Leaf(prefix + empty, "")]
+    brackets = nested and len(members) > 1
     found: list[Leaf] = []
     for place, member in enumerate(members):
-        found += leaves(member, prefix if place == 0 else f"{word} ")
+        before = f"{prefix}{'(' if brackets else ''}" if place == 0 else f"{word} "
+        found += leaves(member, before, nested=True)
+    if brackets:
+        found[-1] = replace(found[-1], words=f"{found[-1].words})")
     return found
 
 
@@ -74,8 +83,8 @@ def _leaf(condition: c.Condition, prefix: str) -> Leaf:
             short = path.text.removeprefix("$.")
             return Leaf(f"{prefix}{counted}{short} {_operator(op, value)}", "output", path.text)
         case c.EdgeTaken(source=source, target=target, at_least=least):
-            words = {"source": source, "target": target, "least": least}
-            text = _("%(source)s → %(target)s was taken %(least)s times or more") % words
+            taken = {"source": source, "target": target, "least": least}
+            text = _("%(source)s → %(target)s was taken %(least)s times or more") % taken
             return Leaf(prefix + text, "edge", f"{source}->{target}")
         case c.Answered(evaluation=evaluation, answer=answer):
             text = _("%(kind)s answers %(answer)s") % {"kind": evaluation.kind, "answer": answer}

@@ -68,8 +68,8 @@ def stuck(token: Token, line: Line) -> Sentence:
     if found is None:
         text = str(token.wait.get("message") or _("The engine could not decide where this task goes."))
         return Sentence(text, _("Retry the station, or change the line and publish it."), token.error)
-    text, remedy = found
-    return Sentence(text() % words, remedy(), token.error)
+    sentence, remedy = found
+    return Sentence(sentence() % words, remedy(), token.error)
 
 
 STUCK = {

@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.sessions.models import Session
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -17,12 +17,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines.models import ApiToken, User
 from pipelines.views.forms import NewToken, Personal
-from pipelines.views.page import crumbs, show, signed_in
+from pipelines.views.page import SignedIn, crumbs, show, signed_in
 
 
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
-def account(request: HttpRequest) -> HttpResponse:
+def account(request: SignedIn) -> HttpResponse:
     form = Personal(request.POST or None, instance=request.user)
     if request.method == "POST":
         if form.is_valid():
@@ -34,10 +34,10 @@ def account(request: HttpRequest) -> HttpResponse:
     return page(request, personal=form, status=422 if form.is_bound else 200)
 
 
-def page(request: HttpRequest, status: int = 200, **context: Any) -> HttpResponse:
+def page(request: SignedIn, status: int = 200, **context: Any) -> HttpResponse:
     """The account page with one of its forms as it came back."""
     user = request.user
-    mine = {
+    mine: dict[str, Any] = {
         "personal": Personal(instance=user),
         "password": PasswordChangeForm(user),
         "new_token": NewToken(),
@@ -69,7 +69,7 @@ def sessions_of(user: User, this: str | None) -> list[dict[str, Any]]:
 @sensitive_post_parameters()
 @signed_in
 @require_POST
-def change_password(request: HttpRequest) -> HttpResponse:
+def change_password(request: SignedIn) -> HttpResponse:
     """All other sessions of this person end: their proof was the old password."""
     form = PasswordChangeForm(request.user, request.POST)
     if not form.is_valid():
@@ -82,7 +82,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
 
 @signed_in
 @require_POST
-def end_sessions(request: HttpRequest) -> HttpResponse:
+def end_sessions(request: SignedIn) -> HttpResponse:
     """Sign out everywhere but here."""
     others = [
         each["key"] for each in sessions_of(request.user, request.session.session_key) if not each["this"]

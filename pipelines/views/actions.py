@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -24,7 +24,7 @@ from pipelines.queries.task import TaskView
 from pipelines.routing.line import Input, Problem
 from pipelines.views import task as tasks
 from pipelines.views.forms import Answer, Fact, Reason
-from pipelines.views.page import crumbs, in_project, show
+from pipelines.views.page import SignedIn, crumbs, in_project, show
 from pipelines.views.start import fields_of, given
 
 RESULTS = (("success", _("Done")), ("failure", _("Failed")), ("blocked", _("Blocked")))
@@ -35,7 +35,7 @@ def _to_task(task: Task) -> HttpResponse:
     return redirect(reverse("task", args=[task.project.owner.key, task.project.key, task.name]))
 
 
-def conflict(request: HttpRequest, task: Task, detail: str, typed: Mapping[str, str]) -> HttpResponse:
+def conflict(request: SignedIn, task: Task, detail: str, typed: Mapping[str, str]) -> HttpResponse:
     """409: what happened meanwhile, what was typed, and the way to the present state."""
     task.refresh_from_db(fields=["status"])
     return show(
@@ -51,7 +51,7 @@ def conflict(request: HttpRequest, task: Task, detail: str, typed: Mapping[str, 
     )
 
 
-def refused(request: HttpRequest, task: Task, words: str, typed: Mapping[str, str]) -> HttpResponse:
+def refused(request: SignedIn, task: Task, words: str, typed: Mapping[str, str]) -> HttpResponse:
     """422 where a dialog's field was left out: the page says which, and keeps the rest."""
     return show(
         request,
@@ -75,7 +75,7 @@ def _token(task: Task, token: int) -> Token:
 
 @in_project("operate")
 @require_POST
-def answer(request: HttpRequest, project: Project, wi: str, token: int) -> HttpResponse:
+def answer(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
     """The answer to a question, or to an evaluation (then it is one of two words)."""
     task = tasks.get(request, project, wi)
     found = _token(task, token)
@@ -102,7 +102,7 @@ def answer(request: HttpRequest, project: Project, wi: str, token: int) -> HttpR
 
 @in_project("operate")
 @require_POST
-def retry(request: HttpRequest, project: Project, wi: str, token: int) -> HttpResponse:
+def retry(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
     task = tasks.get(request, project, wi)
     found = _token(task, token)
     typed = {_("Reason"): request.POST.get("reason", "").replace("\0", "")}
@@ -124,7 +124,7 @@ def retry(request: HttpRequest, project: Project, wi: str, token: int) -> HttpRe
 
 @in_project("operate")
 @require_POST
-def cancel(request: HttpRequest, project: Project, wi: str) -> HttpResponse:
+def cancel(request: SignedIn, project: Project, wi: str) -> HttpResponse:
     task = tasks.get(request, project, wi)
     typed = {_("Reason"): request.POST.get("reason", "").replace("\0", "")}
     form = Reason(request.POST)
@@ -141,7 +141,7 @@ def cancel(request: HttpRequest, project: Project, wi: str) -> HttpResponse:
 
 @in_project("operate")
 @require_http_methods(["GET", "HEAD", "POST"])
-def complete(request: HttpRequest, project: Project, wi: str, job: int) -> HttpResponse:
+def complete(request: SignedIn, project: Project, wi: str, job: int) -> HttpResponse:
     """The form of a manual station."""
     task = tasks.get(request, project, wi)
     found = Job.objects.filter(task=task, pk=job, kind="manual").select_related("token").first()
@@ -156,7 +156,7 @@ def complete(request: HttpRequest, project: Project, wi: str, job: int) -> HttpR
     return _complete(request, task, found, inputs)
 
 
-def _complete(request: HttpRequest, task: Task, job: Job, inputs: tuple[Input, ...]) -> HttpResponse:
+def _complete(request: SignedIn, task: Task, job: Job, inputs: tuple[Input, ...]) -> HttpResponse:
     post = request.POST
     version = post.get("token_version", "")
     if not (version.isascii() and version.isdigit() and len(version) < 10):
@@ -184,7 +184,7 @@ def _typed(inputs: tuple[Input, ...], post: Mapping[str, str]) -> dict[str, str]
 
 
 def _completion(
-    request: HttpRequest,
+    request: SignedIn,
     task: Task,
     job: Job,
     inputs: tuple[Input, ...],

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 
 from django.core.files.storage import storages
-from django.http import FileResponse, Http404, HttpRequest
+from django.http import FileResponse, Http404
 from django.views.decorators.http import require_safe
 
 from pipelines.models import Artifact, Project
 from pipelines.views import task as tasks
-from pipelines.views.page import in_project
+from pipelines.views.page import SignedIn, in_project
 
 SAFE = re.compile(r"[a-z]+/[a-z0-9.+-]+\Z")
 
 
 @in_project("view")
 @require_safe
-def download(request: HttpRequest, project: Project, wi: str, artifact: int) -> FileResponse:
+def download(request: SignedIn, project: Project, wi: str, artifact: int) -> FileResponse:
     task = tasks.get(request, project, wi)
     found = Artifact.objects.filter(task=task, pk=artifact).select_related("blob").first()
     if found is None:

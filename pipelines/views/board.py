@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
@@ -12,13 +13,13 @@ from pipelines.models import Project
 from pipelines.queries.board import Filters
 from pipelines.queries.board import board as board_of
 from pipelines.views import lines
-from pipelines.views.page import fragment, in_project, show
+from pipelines.views.page import SignedIn, fragment, in_project, show
 from pipelines.views.project import tab_trail
 
 SHOWS = ("running", "queued", "waiting", "review", "blocked", "held", "stuck", "late")
 
 
-def filters_of(request: HttpRequest) -> Filters:
+def filters_of(request: SignedIn) -> Filters:
     show_only = request.GET.get("show", "")
     return Filters(
         request.GET.get("q", "").strip()[:200],
@@ -29,11 +30,11 @@ def filters_of(request: HttpRequest) -> Filters:
 
 @in_project("view")
 @require_safe
-def board(request: HttpRequest, project: Project, line: str) -> HttpResponse:
+def board(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = lines.get(request, project, line)
     filters = filters_of(request)
     given = {"q": filters.q, "show": filters.show, "requester": filters.requester}
-    context = {
+    context: dict[str, Any] = {
         "line": found,
         "filters": filters,
         "board": board_of(found, filters, timezone.now(), request.user.pk),

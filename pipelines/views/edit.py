@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
@@ -18,7 +18,7 @@ from pipelines.models import Line, Project
 from pipelines.routing.line import DocumentError, Problem
 from pipelines.views import errors, lines
 from pipelines.views.forms import DraftText, Publish
-from pipelines.views.page import in_project, show
+from pipelines.views.page import SignedIn, in_project, show
 from pipelines.views.project import tab_trail
 
 
@@ -36,7 +36,7 @@ def draft_text(line: Line) -> str:
 
 @in_project("design")
 @require_http_methods(["GET", "HEAD", "POST"])
-def edit(request: HttpRequest, project: Project, line: str) -> HttpResponse:
+def edit(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = lines.get(request, project, line)
     if request.method != "POST":
         text = draft_text(found)
@@ -59,7 +59,7 @@ def edit(request: HttpRequest, project: Project, line: str) -> HttpResponse:
 
 @in_project("publish")
 @require_POST
-def publish(request: HttpRequest, project: Project, line: str) -> HttpResponse:
+def publish(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """Publishes the stored draft, as the page showed it: `based_on` is its number."""
     found = lines.get(request, project, line)
     form = Publish(request.POST)
@@ -81,7 +81,7 @@ def publish(request: HttpRequest, project: Project, line: str) -> HttpResponse:
 
 
 def conflict_page(
-    request: HttpRequest, line: Line, typed: str, conflict: publishing.DraftConflict
+    request: SignedIn, line: Line, typed: str, conflict: publishing.DraftConflict
 ) -> HttpResponse:
     """What was typed is kept, beside what is stored now; saving again from here is a decision, not an accident."""
     stored = lines.get(request, line.project, line.key)
@@ -100,7 +100,7 @@ def conflict_page(
 
 
 def _page(
-    request: HttpRequest,
+    request: SignedIn,
     line: Line,
     text: str,
     problems: Sequence[Problem],

@@ -46,7 +46,9 @@ class NewMachineToken(NewToken):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["scopes"].choices = [c for c in ApiToken.Scope.choices if c[0] != ApiToken.Scope.DECIDE]
+        scopes = self.fields["scopes"]
+        assert isinstance(scopes, forms.MultipleChoiceField)
+        scopes.choices = [c for c in ApiToken.Scope.choices if c[0] != ApiToken.Scope.DECIDE]
 
 
 class AddMember(forms.Form):
@@ -60,9 +62,10 @@ class AddMember(forms.Form):
 
     def clean_username(self) -> str:
         name = self.cleaned_data["username"]
-        self.user = User.objects.filter(username=name, is_active=True).first()
-        if self.user is None:
+        found = User.objects.filter(username=name, is_active=True).first()
+        if found is None:
             raise ValidationError(_("Nobody here has this user name. An administrator can add people."))
+        self.user = found
         if Membership.objects.filter(project=self.project, user=self.user).exists():
             raise ValidationError(_("This person is a member already. Change the role in the list."))
         return name
@@ -95,7 +98,9 @@ class GroupPeople(forms.Form):
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["members"].queryset = User.objects.filter(memberships__project=project)
+        members = self.fields["members"]
+        assert isinstance(members, forms.ModelMultipleChoiceField)
+        members.queryset = User.objects.filter(memberships__project=project)
 
 
 class Reason(forms.Form):

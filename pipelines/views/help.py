@@ -11,7 +11,7 @@ from pathlib import Path
 
 import nh3
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from pipelines.views.page import crumbs, show, signed_in
+from pipelines.views.page import SignedIn, crumbs, show, signed_in
 
 TAGS = nh3.ALLOWED_TAGS
 ATTRIBUTES = {**nh3.ALLOWED_ATTRIBUTES, **{f"h{n}": {"id"} for n in range(1, 5)}, "code": {"class"}}
@@ -93,7 +93,7 @@ def _inside(href: str) -> str:
 
 @signed_in
 @require_safe
-def contents(request: HttpRequest) -> HttpResponse:
+def contents(request: SignedIn) -> HttpResponse:
     words = request.GET.get("q", "").strip()[:200]
     found = pages()
     return show(
@@ -118,7 +118,7 @@ def _search(found: list[Page], words: str) -> Iterator[Hit]:
 
 @signed_in
 @require_safe
-def page(request: HttpRequest, page: str) -> HttpResponse:
+def page(request: SignedIn, page: str) -> HttpResponse:
     found = next((each for each in pages() if each.slug == page), None)
     if found is None:
         raise Http404

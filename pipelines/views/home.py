@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.db.models import Count
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from pipelines import access
 from pipelines.models import GateVisit, Line, Project, Task
 from pipelines.queries import tasks
-from pipelines.views.page import crumbs, show, signed_in
+from pipelines.views.page import SignedIn, crumbs, show, signed_in
 
 COOKIE = "gl_first_steps"
 YEAR = 365 * 24 * 3600
@@ -32,7 +32,7 @@ class Step:
 
 @signed_in
 @require_safe
-def home(request: HttpRequest) -> HttpResponse:
+def home(request: SignedIn) -> HttpResponse:
     projects = list(access.visible_projects(request.user))
     operated = [project for project in projects if access.can(request.user, "operate", project)]
     steps = first_steps(request, projects) if request.COOKIES.get(COOKIE) != "off" else []
@@ -48,7 +48,7 @@ def home(request: HttpRequest) -> HttpResponse:
     )
 
 
-def first_steps(request: HttpRequest, projects: list[Project]) -> list[Step]:
+def first_steps(request: SignedIn, projects: list[Project]) -> list[Step]:
     """Ticked by what is there, not by clicks. Only for people who could do them, on a line to do them with."""
     able = [project for project in projects if access.can(request.user, "submit", project)]
     lines = Line.objects.filter(project__in=able, live__isnull=False).select_related("project__owner")
@@ -71,7 +71,7 @@ def first_steps(request: HttpRequest, projects: list[Project]) -> list[Step]:
 
 @signed_in
 @require_POST
-def dismiss_first_steps(request: HttpRequest) -> HttpResponse:
+def dismiss_first_steps(request: SignedIn) -> HttpResponse:
     response = redirect("home")
     response.set_cookie(
         COOKIE, "off", max_age=YEAR, samesite="Lax", httponly=True, secure=request.is_secure()

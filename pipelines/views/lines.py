@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
@@ -21,7 +21,7 @@ from pipelines.routing.line import Line as Parsed
 from pipelines.views.forms import Import
 from pipelines.views.graph import drawing_of
 from pipelines.views.overview import gates_of, overview_of
-from pipelines.views.page import in_project, show
+from pipelines.views.page import SignedIn, in_project, show
 from pipelines.views.project import tab_trail
 
 EXAMPLE = """\
@@ -41,7 +41,7 @@ MEDIA = {"yaml": "application/yaml", "json": "application/json"}
 
 @in_project("view")
 @require_safe
-def lines(request: HttpRequest, project: Project) -> HttpResponse:
+def lines(request: SignedIn, project: Project) -> HttpResponse:
     return show(
         request,
         "pages/lines.html",
@@ -55,7 +55,7 @@ def lines(request: HttpRequest, project: Project) -> HttpResponse:
 
 @in_project("design")
 @require_http_methods(["GET", "HEAD", "POST"])
-def new(request: HttpRequest, project: Project) -> HttpResponse:
+def new(request: SignedIn, project: Project) -> HttpResponse:
     """A new line from a document: pasted, or as a file."""
     form = Import(request.POST or None, request.FILES or None)
     problems: list[Problem] = []
@@ -77,7 +77,7 @@ def new(request: HttpRequest, project: Project) -> HttpResponse:
     )
 
 
-def _imported(request: HttpRequest, project: Project, form: Import) -> tuple[Line | None, list[Problem]]:
+def _imported(request: SignedIn, project: Project, form: Import) -> tuple[Line | None, list[Problem]]:
     try:
         text = form.document()
     except UnicodeDecodeError:
@@ -98,7 +98,7 @@ def _imported(request: HttpRequest, project: Project, form: Import) -> tuple[Lin
         return None, [Problem("key", taken.detail, _("Change the key, or edit the line that there is."))]
 
 
-def get(request: HttpRequest, project: Project, key: str) -> Line:
+def get(request: SignedIn, project: Project, key: str) -> Line:
     return access.get_line(request.user, project.owner.key, project.key, key)
 
 
@@ -114,7 +114,7 @@ def drawn(line: Line) -> tuple[Parsed | None, list[Problem]]:
 
 @in_project("view")
 @require_safe
-def overview(request: HttpRequest, project: Project, line: str) -> HttpResponse:
+def overview(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = get(request, project, line)
     parsed, problems = drawn(found)
     return show(
@@ -145,7 +145,7 @@ def draft_differs(line: Line) -> bool:
 
 @in_project("view")
 @require_safe
-def export(request: HttpRequest, project: Project, line: str) -> HttpResponse:
+def export(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """`?as=yaml|json`, `?version=n` or the live one, `?version=draft` for the draft as it was typed."""
     found = get(request, project, line)
     kind = request.GET.get("as", "yaml")
@@ -183,7 +183,7 @@ def numbered(line: Line, number: str | int) -> LineVersion:
 
 @in_project("view")
 @require_safe
-def versions(request: HttpRequest, project: Project, line: str) -> HttpResponse:
+def versions(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = get(request, project, line)
     rows = found.versions.select_related("published_by").defer("document").order_by("-number")
     return show(
@@ -200,7 +200,7 @@ def versions(request: HttpRequest, project: Project, line: str) -> HttpResponse:
 
 @in_project("view")
 @require_safe
-def version(request: HttpRequest, project: Project, line: str, number: int) -> HttpResponse:
+def version(request: SignedIn, project: Project, line: str, number: int) -> HttpResponse:
     found = get(request, project, line)
     shown = numbered(found, number)
     parsed = parsed_versions.parsed(shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from pipelines import access
 from pipelines.models import Line, Project, Task
 from pipelines.queries.tasks import matching
-from pipelines.views.page import signed_in
+from pipelines.views.page import SignedIn, signed_in
 
 FOUND = 8
 
@@ -30,7 +30,7 @@ class Option:
 
 @signed_in
 @require_safe
-def palette(request: HttpRequest) -> HttpResponse:
+def palette(request: SignedIn) -> HttpResponse:
     words = request.GET.get("q", "").strip()[:200]
     projects = list(access.visible_projects(request.user))
     here = next((p for p in projects if f"{p.owner.key}/{p.key}" == request.GET.get("project")), None)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from pipelines.models import User
 from pipelines.views import errors
-from pipelines.views.page import signed_in
+from pipelines.views.page import SignedIn, signed_in
 
 CHOICES = {"theme": User.Theme.values, "density": User.Density.values}
 
 
 @signed_in
 @require_POST
-def preferences(request: HttpRequest) -> HttpResponse:
+def preferences(request: SignedIn) -> HttpResponse:
     user = request.user
     chosen = {name: request.POST[name] for name in CHOICES if name in request.POST}
     if not chosen or any(value not in CHOICES[name] for name, value in chosen.items()):

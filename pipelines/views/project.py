@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -20,7 +20,7 @@ from pipelines.models import Group, Membership, Project, Role
 from pipelines.queries import workers
 from pipelines.views import errors
 from pipelines.views.forms import AddMember, ChangeMember, GroupPeople, NewGroup
-from pipelines.views.page import Crumb, crumbs, in_project, show
+from pipelines.views.page import Crumb, SignedIn, crumbs, in_project, show
 
 # What a row of the table of roles says of an action of `access.TABLE`.
 ACTIONS = {
@@ -38,7 +38,7 @@ DECIDES = Role.REVIEWER
 
 @in_project("view")
 @require_safe
-def start(request: HttpRequest, project: Project) -> HttpResponse:
+def start(request: SignedIn, project: Project) -> HttpResponse:
     """The address of a project leads to its lines."""
     return redirect("lines", project.owner.key, project.key)
 
@@ -53,12 +53,12 @@ def _address(project: Project, name: str) -> str:
 
 @in_project("view")
 @require_safe
-def members(request: HttpRequest, project: Project) -> HttpResponse:
+def members(request: SignedIn, project: Project) -> HttpResponse:
     """Members see who else is one; only admins change it."""
     return members_page(request, project, AddMember(project))
 
 
-def members_page(request: HttpRequest, project: Project, form: AddMember, status: int = 200) -> HttpResponse:
+def members_page(request: SignedIn, project: Project, form: AddMember, status: int = 200) -> HttpResponse:
     people = Membership.objects.filter(project=project).select_related("user").order_by("user__username")
     return show(
         request,
@@ -87,7 +87,7 @@ def role_table() -> list[dict[str, Any]]:
 
 @in_project("admin")
 @require_POST
-def add_member(request: HttpRequest, project: Project) -> HttpResponse:
+def add_member(request: SignedIn, project: Project) -> HttpResponse:
     form = AddMember(project, request.POST)
     if not form.is_valid():
         return members_page(request, project, form, status=422)
@@ -100,7 +100,7 @@ def add_member(request: HttpRequest, project: Project) -> HttpResponse:
 
 @in_project("admin")
 @require_POST
-def change_member(request: HttpRequest, project: Project, member: int) -> HttpResponse:
+def change_member(request: SignedIn, project: Project, member: int) -> HttpResponse:
     """Change a role, or remove somebody (`remove` in the form). A project always keeps an admin."""
     form = ChangeMember(request.POST)
     removing = "remove" in request.POST
@@ -136,7 +136,7 @@ def _apply(member: Membership, form: ChangeMember, removing: bool) -> None:
 
 @in_project("admin")
 @require_http_methods(["GET", "HEAD", "POST"])
-def groups(request: HttpRequest, project: Project) -> HttpResponse:
+def groups(request: SignedIn, project: Project) -> HttpResponse:
     form = NewGroup(project, request.POST or None)
     if request.method == "POST" and form.is_valid():
         Group.objects.create(project=project, **form.cleaned_data)
@@ -158,7 +158,7 @@ def groups(request: HttpRequest, project: Project) -> HttpResponse:
 
 @in_project("admin")
 @require_POST
-def change_group(request: HttpRequest, project: Project, group: int) -> HttpResponse:
+def change_group(request: SignedIn, project: Project, group: int) -> HttpResponse:
     found = Group.objects.filter(project=project, pk=group).first()
     if found is None:
         raise Http404

@@ -18,7 +18,7 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import accounts
-from pipelines.views.page import signed_in
+from pipelines.views.page import SignedIn, signed_in
 
 LOOPBACK = frozenset(("127.0.0.1", "::1"))
 BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -67,7 +67,7 @@ def _plain(request: HttpRequest, template: str, status: int = 200) -> HttpRespon
 @sensitive_post_parameters()
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
-def set_password(request: HttpRequest) -> HttpResponse:
+def set_password(request: SignedIn) -> HttpResponse:
     """The first password. Whoever has one changes it in their account, by the old one."""
     user = request.user
     if user.has_usable_password():

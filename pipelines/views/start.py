@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -17,7 +17,7 @@ from pipelines.errors import InputError
 from pipelines.models import Line, Priority, Project
 from pipelines.routing.line import Input, Problem
 from pipelines.views import lines
-from pipelines.views.page import in_project, show
+from pipelines.views.page import SignedIn, in_project, show
 from pipelines.views.project import tab_trail
 
 OWN = ("title", "description", "priority", "labels")  # fields that every task has
@@ -79,7 +79,7 @@ def value_of(field: Input, text: str) -> Any:
 
 @in_project("submit")
 @require_safe
-def choose(request: HttpRequest, project: Project) -> HttpResponse:
+def choose(request: SignedIn, project: Project) -> HttpResponse:
     """Which line? With only one there is nothing to choose."""
     found = list(Line.objects.filter(project=project, live__isnull=False).order_by("name"))
     if len(found) == 1:
@@ -96,7 +96,7 @@ def choose(request: HttpRequest, project: Project) -> HttpResponse:
 
 @in_project("submit")
 @require_http_methods(["GET", "HEAD", "POST"])
-def start(request: HttpRequest, project: Project, line: str) -> HttpResponse:
+def start(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = access.get_line(request.user, project.owner.key, project.key, line)
     if found.live is None:
         return _page(request, found, None, [])
@@ -119,7 +119,7 @@ def start(request: HttpRequest, project: Project, line: str) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest, line: Line, typed: Mapping[str, str] | None, problems: Sequence[Problem]
+    request: SignedIn, line: Line, typed: Mapping[str, str] | None, problems: Sequence[Problem]
 ) -> HttpResponse:
     project = lines.get(request, line.project, line.key).project
     inputs = versions.parsed(line.live).inputs if line.live else ()

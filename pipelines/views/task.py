@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
@@ -19,20 +19,20 @@ from pipelines.queries.task import TaskView
 from pipelines.queries.words import station_name
 from pipelines.views.graph import way_of
 from pipelines.views.graph.overlay import lay_over
-from pipelines.views.page import crumbs, fragment, in_project, show
+from pipelines.views.page import SignedIn, crumbs, fragment, in_project, show
 from pipelines.views.tasks import number
 
 TABS = ("log", "outputs", "artifacts", "events")
 LOG_LINES = 400
 
 
-def get(request: HttpRequest, project: Project, wi: str) -> Task:
+def get(request: SignedIn, project: Project, wi: str) -> Task:
     return access.find_task(request.user, project.owner.key, project.key, wi)
 
 
 @in_project("view")
 @require_safe
-def task(request: HttpRequest, project: Project, wi: str) -> HttpResponse:
+def task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
     found = get(request, project, wi)
     view = TaskView(found, timezone.now())
     if fragment(request, "live"):
@@ -60,7 +60,7 @@ def task(request: HttpRequest, project: Project, wi: str) -> HttpResponse:
     )
 
 
-def _live(request: HttpRequest, view: TaskView) -> dict[str, Any]:
+def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
     """What a hint brings anew."""
     task, line = view.task, view.line
     visits = list(GateVisit.objects.filter(task=task).defer("evidence").order_by("opened_at"))
@@ -82,7 +82,7 @@ def _live(request: HttpRequest, view: TaskView) -> dict[str, Any]:
     }
 
 
-def _tab(request: HttpRequest, view: TaskView, tab: str) -> dict[str, Any]:
+def _tab(request: SignedIn, view: TaskView, tab: str) -> dict[str, Any]:
     context: dict[str, Any] = {
         "task": view.task,
         "view": view,
@@ -121,7 +121,7 @@ def outputs(view: TaskView) -> list[Output]:
     return found
 
 
-def log_context(request: HttpRequest, view: TaskView) -> dict[str, Any]:
+def log_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
     """The log of `?job=` and `?attempt=`, else of the last job: its end, and where to go on from."""
     jobs = [(job, station_name(view.line, job.station)) for job in reversed(view.jobs)]
     wanted = request.GET.get("job", "")
@@ -146,7 +146,7 @@ def log_context(request: HttpRequest, view: TaskView) -> dict[str, Any]:
 
 @in_project("view")
 @require_safe
-def log(request: HttpRequest, project: Project, wi: str) -> HttpResponse:
+def log(request: SignedIn, project: Project, wi: str) -> HttpResponse:
     """More of a log: the lines from byte `from` on, and the row that will ask again while there may be more."""
     found = get(request, project, wi)
     job = _job(found, request.GET.get("job", ""))
@@ -173,7 +173,7 @@ def _job(task: Task, wanted: str) -> Job:
 
 @in_project("view")
 @require_safe
-def log_download(request: HttpRequest, project: Project, wi: str) -> StreamingHttpResponse:
+def log_download(request: SignedIn, project: Project, wi: str) -> StreamingHttpResponse:
     found = get(request, project, wi)
     job = _job(found, request.GET.get("job", ""))
     attempt = number(request.GET.get("attempt"), job.attempt)
@@ -183,7 +183,7 @@ def log_download(request: HttpRequest, project: Project, wi: str) -> StreamingHt
 
 @in_project("view")
 @require_safe
-def events_export(request: HttpRequest, project: Project, wi: str) -> StreamingHttpResponse:
+def events_export(request: SignedIn, project: Project, wi: str) -> StreamingHttpResponse:
     """The task's events as JSON lines (semantics §9)."""
     found = get(request, project, wi)
     lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in exported(found))

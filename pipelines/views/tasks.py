@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from pipelines import access
 from pipelines.models import Line, Priority, Project, Status
 from pipelines.queries.tasks import SORTS, Search, counts, table
-from pipelines.views.page import Crumb, crumbs, fragment, in_project, show, signed_in
+from pipelines.views.page import Crumb, SignedIn, crumbs, fragment, in_project, show, signed_in
 from pipelines.views.project import tab_trail
 
 FIELDS = ("q", "status", "line", "priority", "requester", "sort")
 STATUSES = ("open", "ended", *Status.values)
 
 
-def search_of(request: HttpRequest) -> Search:
+def search_of(request: SignedIn) -> Search:
     """Values that do not exist narrow nothing instead of failing: addresses are kept, words change."""
     given = {name: request.GET.get(name, "").strip()[:200] for name in FIELDS}
     if given["status"] not in STATUSES:
@@ -38,26 +39,26 @@ def number(text: str | None, otherwise: int = 1) -> int:
 
 @signed_in
 @require_safe
-def everywhere(request: HttpRequest) -> HttpResponse:
+def everywhere(request: SignedIn) -> HttpResponse:
     projects = list(access.visible_projects(request.user))
     return _page(request, projects, None, crumbs(_("Tasks")))
 
 
 @in_project("view")
 @require_safe
-def of_project(request: HttpRequest, project: Project) -> HttpResponse:
+def of_project(request: SignedIn, project: Project) -> HttpResponse:
     return _page(request, [project], project, tab_trail(project, _("Tasks")))
 
 
 @in_project("view")
 @require_safe
-def of_line(request: HttpRequest, project: Project, line: str) -> HttpResponse:
+def of_line(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = access.get_line(request.user, project.owner.key, project.key, line)
     return _page(request, [project], project, tab_trail(project, found.name), found)
 
 
 def _page(
-    request: HttpRequest,
+    request: SignedIn,
     projects: Sequence[Project],
     project: Project | None,
     trail: Sequence[Crumb],
@@ -66,7 +67,7 @@ def _page(
     search = search_of(request)
     if line:
         search = Search(search.q, search.status, line.key, search.priority, search.requester, search.sort)
-    context = {
+    context: dict[str, Any] = {
         "search": search,
         "rows": table(projects, search, request.user, number(request.GET.get("page"))),
         "query": urlencode({k: v for k, v in request.GET.items() if k in FIELDS and v}),

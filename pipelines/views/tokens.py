@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -15,13 +15,13 @@ from pipelines import accounts
 from pipelines.models import ApiToken, Project
 from pipelines.views import account
 from pipelines.views.forms import NewMachineToken, NewToken
-from pipelines.views.page import crumbs, in_project, show, signed_in
+from pipelines.views.page import SignedIn, crumbs, in_project, show, signed_in
 from pipelines.views.project import tab_trail
 
 
 @signed_in
 @require_POST
-def mine_new(request: HttpRequest) -> HttpResponse:
+def mine_new(request: SignedIn) -> HttpResponse:
     form = NewToken(request.POST)
     if not form.is_valid():
         return account.page(request, new_token=form, status=422)
@@ -39,14 +39,14 @@ def mine_new(request: HttpRequest) -> HttpResponse:
 
 @signed_in
 @require_POST
-def mine_revoke(request: HttpRequest, token: int) -> HttpResponse:
+def mine_revoke(request: SignedIn, token: int) -> HttpResponse:
     _revoke(request, ApiToken.objects.filter(pk=token, user=request.user).first())
     return redirect("account")
 
 
 @in_project("admin")
 @require_http_methods(["GET", "HEAD", "POST"])
-def machines(request: HttpRequest, project: Project) -> HttpResponse:
+def machines(request: SignedIn, project: Project) -> HttpResponse:
     form = NewMachineToken(request.POST or None)
     if request.method == "POST" and form.is_valid():
         token, secret = accounts.mint_token(
@@ -77,12 +77,12 @@ def machines(request: HttpRequest, project: Project) -> HttpResponse:
 
 @in_project("admin")
 @require_POST
-def machine_revoke(request: HttpRequest, project: Project, token: int) -> HttpResponse:
+def machine_revoke(request: SignedIn, project: Project, token: int) -> HttpResponse:
     _revoke(request, ApiToken.objects.filter(pk=token, project=project, kind=ApiToken.Kind.MACHINE).first())
     return redirect("project-tokens", project.owner.key, project.key)
 
 
-def _revoke(request: HttpRequest, token: ApiToken | None) -> None:
+def _revoke(request: SignedIn, token: ApiToken | None) -> None:
     if token is None:
         raise Http404
     accounts.revoke(token, timezone.now())
@@ -90,7 +90,7 @@ def _revoke(request: HttpRequest, token: ApiToken | None) -> None:
 
 
 def _shown_once(
-    request: HttpRequest, token: ApiToken, secret: str, project: Project | None = None
+    request: SignedIn, token: ApiToken, secret: str, project: Project | None = None
 ) -> HttpResponse:
     response = show(
         request,

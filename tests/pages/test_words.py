@@ -1,0 +1,37 @@
+"""Conditions in words for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines.queries.conditions import describe
+from pipelines.routing.line import read_line
+from tests.factories import document, station
+
+SUCCESS, FAILURE = {"result": "success"}, {"result": "failure"}
+HIGH = {"output": {"path": "$.high", "op": "gt", "value": 0}}
+
+
+@pytest.mark.parametrize(
+    ("when", "words"),
+    [
+        ({"always": True}, "always"),
+        (SUCCESS, "result is success"),
+        ({"result": ["success", "failure"]}, "result is success or failure"),
+        (HIGH, "high is greater than 0"),
+        ({"output": {"path": "a", "op": "missing"}}, "a is missing"),
+        ({"output": {"path": "$.a[*]", "op": "gte", "value": 2, "of": "count"}}, "count of a[*] is at least 2"),
+        ({"output": {"path": "ok", "op": "equals", "value": True}}, "ok is true"),
+        ({"eval": {"op": "range", "value": "1,5"}}, "eval is in the range 1,5"),
+        ({"edge": {"from": "a", "to": "b", "at_least": 2}}, "a → b was taken 2 times or more"),
+        ({"all": [SUCCESS, HIGH]}, "result is success and high is greater than 0"),
+        ({"all": [{"any": [SUCCESS, HIGH]}, FAILURE]}, "(result is success or high is greater than 0) and result is failure"),
+        ({"not": {"all": [SUCCESS, HIGH]}}, "not (result is success and high is greater than 0)"),
+        ({"not": SUCCESS}, "not result is success"),
+    ],
+)  # fmt: skip
+def test_a_condition_reads_as_a_sentence(when: dict[str, Any], words: str) -> None:
+    line = read_line(document([station("a", {"id": "r", "when": when, "to": "completed"}), "b"]))
+    assert describe(line.stations[0].rules[0].when) == words
