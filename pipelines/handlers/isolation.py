@@ -146,6 +146,16 @@ def cut(root: Path, hidden: Sequence[Path]) -> list[Path]:
     return found
 
 
+def way_to(program: Path) -> list[Path]:
+    """The folders of every link on the way to a program: one of them missing, and nothing starts. The Python of a venv
+    may be a link to a link that lies anywhere."""
+    folders = []
+    while program.is_symlink():
+        folders.append(program.parent)
+        program = program.parent / program.readlink()
+    return [*folders, program.parent]
+
+
 def places(readable: Iterable[Path], hidden: Iterable[Path], home: Path) -> Places:
     """Absolute, by their names and with links resolved. Secrets of `home` are hidden wherever a readable place contains
     them."""

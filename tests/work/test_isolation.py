@@ -17,7 +17,7 @@ import pytest
 
 from pipelines.handlers import command, landlock
 from pipelines.handlers.base import Attempt, Limits, Spec
-from pipelines.handlers.isolation import CannotIsolate, Isolation, Places, cut, places
+from pipelines.handlers.isolation import CannotIsolate, Isolation, Places, cut, places, way_to
 from pipelines.handlers.isolation_choice import choose
 from tests.work.conftest import PYTHON, Collected, alive
 
@@ -67,7 +67,8 @@ def worker() -> Iterator[subprocess.Popen[bytes]]:
 @pytest.fixture
 def around(data: Path) -> Places:
     project = data.parent
-    return places([Path(sys.prefix), Path(sys.base_prefix), project, HOSTILE.parent], [data], Path.home())
+    python = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(sys.executable))]
+    return places([*python, project, HOSTILE.parent], [data], Path.home())
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from pipelines.driver.config import WorkerConfig
 from pipelines.driver.service import Service
-from pipelines.handlers.isolation import CannotIsolate, Places, places
+from pipelines.handlers.isolation import CannotIsolate, Places, places, way_to
 from pipelines.handlers.isolation_choice import InForce, choose
 
 SHORTEST_SECRET = 12
@@ -104,6 +104,7 @@ def station_places() -> Places:
     readable = [
         Path(sys.prefix),
         Path(sys.base_prefix),
+        *way_to(Path(sys.executable)),
         base / "pipelines",
         *programs,
         *(folder.parent for folder in programs if is_installation(folder)),
