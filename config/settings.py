@@ -72,7 +72,6 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
-CSRF_FAILURE_VIEW = "pipelines.views.errors.csrf_failed"
 LOGIN_URL, LOGIN_REDIRECT_URL, LOGOUT_REDIRECT_URL = "sign-in", "home", "sign-in"
 
 # Applications
@@ -98,7 +97,6 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.middleware.DatabaseBusyMiddleware",
-    "pipelines.views.middleware.PlainText",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -116,7 +114,6 @@ MIDDLEWARE = [
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-SILENCED_SYSTEM_CHECKS: list[str] = []
 
 _loaders: list[object] = [
     "django_cotton.cotton_loader.Loader",
@@ -143,7 +140,6 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
-                "pipelines.views.context.shell",
                 "pipelines.views.context.shell",
             ],
         },
@@ -194,7 +190,11 @@ HINT_SINK = "pipelines.live.hints.push"
 OBSERVERS = ["reviews.observer.ReviewObserver"]
 
 # Mail
-globals().update(env.mail(DATA_DIR / "mail"))
+_mail = env.mail(DATA_DIR / "mail")
+EMAIL_BACKEND, EMAIL_FILE_PATH = _mail.backend, _mail.folder
+EMAIL_HOST, EMAIL_PORT, EMAIL_TIMEOUT = _mail.host, _mail.port, 30
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail.user, _mail.password
+EMAIL_USE_TLS, EMAIL_USE_SSL = _mail.starttls, _mail.tls
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("EMAIL_FROM", f"gateline@{_base.hostname}")
 
 # Files
