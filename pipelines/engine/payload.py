@@ -45,7 +45,12 @@ def digest(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_too_exact)
+
+
+def _too_exact(value: Any) -> Any:
+    """A number that a document said with more digits than an int or a double keeps is a Decimal here."""
+    raise ValueError(f"{type(value).__name__} has no place in JSON")
 
 
 def _sha(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
@@ -108,10 +109,11 @@ def test_an_unknown_job_is_not_found(world: World) -> None:
         ({"result": "success", "output": {"a": ["\ud800"]}}, "outcome.output.a[0]"),
         ({"result": "success", "output": float("nan")}, "outcome.output"),
         ({"result": "success", "output": 10**5000}, "outcome"),
+        ({"result": "success", "output": Decimal("1" * 5000)}, "outcome"),
         ({"exit_code": 2**40}, "outcome.exit_code"),
         ([], "outcome"),
     ],
-    ids=["empty", "word", "key", "NUL", "surrogate", "NaN", "long", "exit code", "list"],
+    ids=["empty", "word", "key", "NUL", "surrogate", "NaN", "long", "longer", "exit code", "list"],
 )
 def test_a_malformed_outcome_is_refused_with_its_place(world: World, outcome: object, path: str) -> None:
     task = world.start(world.line(stations=["build", "ship"]))
