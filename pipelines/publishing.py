@@ -111,8 +111,10 @@ def save_draft(line: Line, document: str | Mapping[str, Any], user: User, based_
 def publish(line: Line, *, user: User, name: str = "", based_on: int) -> LineVersion:
     """Freeze the draft as the line's next version, from which new tasks start.
 
-    Raises Forbidden (designer; `execute` for executing stations), DraftConflict, PublishRefused."""
+    Raises Forbidden (designer; `execute` for executing stations), Invalid (path `name`), DraftConflict,
+    PublishRefused."""
     access.require(user, "publish", line.project)
+    payload.text(name, "name")
     with transaction.atomic():
         stored = _locked(line, based_on)
         parsed = _publishable(stored, user)

@@ -139,3 +139,15 @@ def test_what_cannot_be_run_yet_is_not_published(world: World) -> None:
     assert [problem.path for problem in found] == ["stations[1].join"]
     found = publishing.check(document([{"key": "talk", "work": {"kind": "chat"}}]))
     assert [problem.path for problem in found] == ["stations[0].work.kind"]
+
+
+def test_a_draft_with_a_number_that_cannot_be_stored_is_refused(world: World) -> None:
+    with pytest.raises(Invalid, match="a number that is too long"):
+        made(world, f"key: line\nname: {'1' * 5000}\n")
+
+
+def test_a_name_of_a_version_that_cannot_be_stored_is_refused(world: World) -> None:
+    line = made(world)
+    with pytest.raises(Invalid) as refused:
+        publishing.publish(line, user=world.designer, name="half \ud800", based_on=1)
+    assert refused.value.path == "name"
