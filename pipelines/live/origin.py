@@ -19,7 +19,10 @@ def same_origin(headers: Collection[tuple[bytes, bytes]], trusted: Collection[st
     if origin in trusted:
         return True
     host = found.get(b"host", b"").decode("latin-1")
-    return bool(host) and urlsplit(origin).netloc == host
+    try:
+        return bool(host) and urlsplit(origin).netloc == host
+    except ValueError:  # “http://[”: no browser sends it
+        return False
 
 
 class SameOrigin:

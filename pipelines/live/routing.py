@@ -15,6 +15,7 @@ urlpatterns = [path("live/", LiveConsumer.as_asgi(), name="live")]
 
 # Channels takes an ASGI application where Django wants a view.
 _routes = URLRouter([*urlpatterns, path("<path:_>", refuse)])  # type: ignore[arg-type]
-sockets = AllowedHostsOriginValidator(
-    SameOrigin(AuthMiddlewareStack(_routes), trusted=settings.CSRF_TRUSTED_ORIGINS)
+# The same origin first: the library's guard fails at an origin that is no address.
+sockets = SameOrigin(
+    AllowedHostsOriginValidator(AuthMiddlewareStack(_routes)), trusted=settings.CSRF_TRUSTED_ORIGINS
 )
