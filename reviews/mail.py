@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from pipelines.addresses import absolute
 from pipelines.versions import parsed
 from reviews.consequences import Option, options
 from reviews.gates import gate_of
@@ -33,7 +33,7 @@ def compose(mail: Mail) -> EmailMultiAlternatives:
         "rule": visit.evidence.get("rule"),
         "outcome": visit.evidence.get("outcome", {}),
         "options": _options(mail),
-        "link": absolute(reverse("gate-visit", args=[visit.pk])),
+        "link": absolute("gate-visit", visit.pk),
     }
     message = EmailMultiAlternatives(
         subject=subject(line.name, visit.task, gate.name),
@@ -85,11 +85,6 @@ def message_id(mail: Mail) -> str:
 
 def host() -> str:
     return urlsplit(settings.BASE_URL).hostname or "localhost"
-
-
-def absolute(path: str) -> str:
-    """An address for outside, under the one setting that knows it; BASE_URL may carry a path prefix."""
-    return settings.BASE_URL.rstrip("/") + path
 
 
 def _options(mail: Mail) -> list[Option]:

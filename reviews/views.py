@@ -18,7 +18,7 @@ from pipelines import access, engine
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import GateVisit, Project, Status, Task
 from pipelines.queries.workers import without_isolation
-from pipelines.views.page import SignedIn, crumbs, show, signed_in
+from pipelines.views.page import SignedIn, crumbs, from_this_machine, show, signed_in
 from reviews import folder
 from reviews.dossier import dossier
 from reviews.forms import DecisionForm
@@ -202,7 +202,5 @@ def mail_message(request: SignedIn, name: str) -> HttpResponse:
 
 def _only_development(request: SignedIn) -> None:
     """Administrators, from this machine, and only while mail goes into a folder (house §5)."""
-    address = request.META.get("REMOTE_ADDR", "")
-    local = address == "::1" or address.startswith("127.")
-    if not (local and request.user.is_superuser and folder.in_use(settings)):
+    if not (from_this_machine(request) and request.user.is_superuser and folder.in_use(settings)):
         raise Http404

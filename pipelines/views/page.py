@@ -21,6 +21,14 @@ from pipelines.models import Project, User
 Crumb = Mapping[str, str]
 
 
+LOOPBACK = frozenset(("127.0.0.1", "::1"))
+
+
+def from_this_machine(request: HttpRequest) -> bool:
+    """Whether nobody else can have sent it: a proxy in front would make everybody local."""
+    return request.META.get("REMOTE_ADDR") in LOOPBACK and "HTTP_X_FORWARDED_FOR" not in request.META
+
+
 class SignedIn(HttpRequest):
     """A request of somebody who is signed in, as the views behind `signed_in` and `in_project` get it."""
 

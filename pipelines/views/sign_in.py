@@ -18,9 +18,8 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import accounts
-from pipelines.views.page import SignedIn, signed_in
+from pipelines.views.page import SignedIn, from_this_machine, signed_in
 
-LOOPBACK = frozenset(("127.0.0.1", "::1"))
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
@@ -34,10 +33,8 @@ class SignIn(LoginView):
 
 
 def _local(request: HttpRequest) -> bool:
-    """The link is for the person at this machine only; a proxy in front would make everybody local, and a database of
-    one's own may serve many machines."""
-    direct = request.META.get("REMOTE_ADDR") in LOOPBACK and "HTTP_X_FORWARDED_FOR" not in request.META
-    return direct and settings.SIGN_IN_LINKS
+    """The link is for the person at this machine only, and a database of one's own may serve many machines."""
+    return from_this_machine(request) and settings.SIGN_IN_LINKS
 
 
 @sensitive_variables("secret")

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from django.db import connection
+from django.test import Client
+from django.urls import get_script_prefix, reverse, set_script_prefix
 
 from pipelines import invariants
 from pipelines.models import Task
+from reviews.mail import compose
 from reviews.models import Mail
 from reviews.tasks import send
 from tests.factories import World
@@ -100,3 +106,37 @@ def test_I12_a_forgotten_mail_is_found(waiting: Task) -> None:
     assert not [v for v in invariants.check() if v.invariant == "I12"]
     Mail.objects.all().delete()
     assert [v.invariant for v in invariants.check()] == ["I12"]
+
+
+@pytest.mark.parametrize("prefix", ["/", "/line/"])
+def test_a_link_has_the_path_prefix_once(waiting: Task, settings: Any, prefix: str) -> None:
+    """In a thread of the sender `reverse` does not know the prefix, in a command it does."""
+    settings.BASE_URL = "https://a.example/line"
+    before = get_script_prefix()
+    set_script_prefix(prefix)
+    try:
+        body = compose(Mail.objects.get()).body
+    finally:
+        set_script_prefix(before)
+    assert f"https://a.example/line/inbox/{waiting.gate_visits.get().pk}/" in body
+
+
+def test_the_development_mail_is_for_administrators_at_this_machine(
+    world: World, settings: Any, tmp_path: Path
+) -> None:
+    settings.EMAIL_FILE_PATH = tmp_path / "mail"
+    settings.EMAIL_FILE_PATH.mkdir()
+    (tmp_path / "secret.eml").write_text("Subject: secret\n\n")
+    (settings.EMAIL_FILE_PATH / "one.eml").write_text("Subject: Review <b>\n\nPlease look.\n")
+    world.admin.is_superuser = True
+    world.admin.set_password("a password")
+    world.admin.save()
+    client = Client()
+    client.force_login(world.admin)
+    one = reverse("mail-dev-message", args=["one.eml"])
+    assert "Please look." in client.get(one).content.decode()
+    assert "Review &lt;b&gt;" in client.get(reverse("mail-dev")).content.decode()
+    assert client.get(one, headers={"X-Forwarded-For": "10.0.0.7"}).status_code == 404
+    assert client.get(one, REMOTE_ADDR="10.0.0.7").status_code == 404
+    for name in ("..%2fsecret.eml", "%2e%2e%2fsecret.eml", "secret.eml"):
+        assert client.get(f"{reverse('mail-dev')}{name}/").status_code == 404

@@ -7,12 +7,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from pipelines import access, versions
+from pipelines.addresses import absolute
 from pipelines.engine import submit
 from pipelines.engine.values import Actor
 from pipelines.errors import Invalid, Refused
@@ -158,5 +157,4 @@ def where(task: Task) -> str:
 
 def address(task: Task) -> str:
     """Of the task's page, for a browser."""
-    names = {"owner": task.project.owner.key, "project": task.project.key, "wi": task.name}
-    return f"{settings.BASE_URL.rstrip('/')}{reverse('task', kwargs=names)}"
+    return absolute("task", task.project.owner.key, task.project.key, task.name)
