@@ -94,9 +94,7 @@ def dossier(visit: GateVisit, user: User) -> Dossier:
         options=options(visit) if visit.state == GateVisit.State.OPEN else (),
         rounds=list(earlier.exclude(pk=visit.pk).select_related("decided_by").order_by("-decided_at")),
         votes=list(visit.votes.select_related("user").order_by("at")),
-        artifacts=list(
-            Artifact.objects.filter(task=visit.task).select_related("blob", "job").order_by("job_id", "name")
-        ),
+        artifacts=_artifacts(visit),
         log=logs.tail(visit.job, visit.job.attempt, LOG_LINES),
         checks=_checks(visit),
     )
