@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -55,28 +56,44 @@ def address(name: str, default: str) -> str:
     return value
 
 
-def mail(folder: Path) -> dict[str, object]:
-    """Django's EMAIL_* settings out of EMAIL_URL: `smtp://user:password@host:587` (plain), `smtp+tls://` (STARTTLS),
-    `smtps://` (TLS from the start), `console://`, or nothing: `.eml` files in the folder."""
+@dataclass(frozen=True)
+class Mail:
+    """Django's EMAIL_* settings."""
+
+    backend: str
+    folder: Path | None = None
+    host: str = ""
+    port: int = 25
+    user: str = ""
+    password: str = ""
+    starttls: bool = False
+    tls: bool = False
+
+
+SERVERS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
+
+
+def mail(folder: Path) -> Mail:
+    """Out of EMAIL_URL: `smtp://user:password@host:587` (plain), `smtp+tls://` (STARTTLS), `smtps://` (TLS from the
+    start), `console://`, `file:///folder`, or nothing: `.eml` files in the folder."""
     parts = urlsplit(text("EMAIL_URL", "file://"))
     if parts.scheme == "console":
-        return {"EMAIL_BACKEND": "django.core.mail.backends.console.EmailBackend"}
+        return Mail("django.core.mail.backends.console.EmailBackend")
     if parts.scheme == "file":
-        return {
-            "EMAIL_BACKEND": "config.mail.FolderBackend",
-            "EMAIL_FILE_PATH": Path(unquote(parts.path)) if parts.path.strip("/") else folder,
-        }
-    if parts.scheme not in {"smtp", "smtp+tls", "smtps"} or not parts.hostname:
+        return Mail(
+            "config.mail.FolderBackend", Path(unquote(parts.path)) if parts.path.strip("/") else folder
+        )
+    if parts.scheme not in SERVERS or not parts.hostname:
         raise ImproperlyConfigured(
             "EMAIL_URL must begin with smtp://, smtp+tls://, smtps://, file:// or console:// and name a host."
         )
-    return {
-        "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
-        "EMAIL_HOST": parts.hostname,
-        "EMAIL_PORT": parts.port or {"smtp": 25, "smtp+tls": 587, "smtps": 465}[parts.scheme],
-        "EMAIL_HOST_USER": unquote(parts.username or ""),
-        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
-        "EMAIL_USE_TLS": parts.scheme == "smtp+tls",
-        "EMAIL_USE_SSL": parts.scheme == "smtps",
-        "EMAIL_TIMEOUT": 30,
-    }
+    return Mail(
+        "django.core.mail.backends.smtp.EmailBackend",
+        None,
+        parts.hostname,
+        parts.port or SERVERS[parts.scheme],
+        unquote(parts.username or ""),
+        unquote(parts.password or ""),
+        starttls=parts.scheme == "smtp+tls",
+        tls=parts.scheme == "smtps",
+    )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.core.mail import EmailMessage
 from django.core.mail.backends.base import BaseEmailBackend
 
@@ -17,7 +18,9 @@ class FolderBackend(BaseEmailBackend):
     """Writes each message to EMAIL_FILE_PATH as the bytes that SMTP would have carried; names sort by time."""
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
-        folder = Path(settings.EMAIL_FILE_PATH)
+        folder = settings.EMAIL_FILE_PATH
+        if folder is None:
+            raise ImproperlyConfigured("Mails as files need a folder: EMAIL_URL=file:///folder")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for message in email_messages:
             self._write(folder, message)

@@ -83,8 +83,7 @@ def test_mail_servers_are_one_address(
 ) -> None:
     monkeypatch.setenv("EMAIL_URL", url)
     found = environment.mail(Path("/unused"))
-    names = ("EMAIL_HOST", "EMAIL_PORT", "EMAIL_HOST_USER", "EMAIL_USE_TLS", "EMAIL_USE_SSL")
-    assert tuple(found[name] for name in names) == expected
+    assert (found.host, found.port, found.user, found.starttls, found.tls) == expected
 
 
 def test_without_a_mail_server_each_mail_is_a_private_file(tmp_path: Path, settings: object) -> None:
