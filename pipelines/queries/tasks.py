@@ -80,7 +80,7 @@ def counts(projects: Iterable[Project]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """`needs`: open gate visits of projects that one reviews, questions and manual jobs that one may take."""
+    """`needs`: gate visits that ask for this person, questions and manual jobs that one may take."""
 
     gates: list[GateVisit]
     questions: list[Token]
@@ -97,24 +97,35 @@ class Home:
 
 
 SHOWN = 8
+MOST = 100
 
 
-def home(user: User, projects: Iterable[Project], operates: Iterable[Project], now: datetime) -> Home:
-    """`operates`: where one may answer, complete and retry."""
+def open_visits(user: User, projects: Iterable[Project]) -> list[GateVisit]:
+    """Open gate visits of these projects at which one has not voted yet, oldest first."""
+    visits = GateVisit.objects.filter(task__project__in=list(projects), state=GateVisit.State.OPEN)
+    visits = visits.exclude(votes__user=user).select_related("task__project__owner", "task__line", "asked_by")
+    return list(
+        visits.defer("evidence", "asked_by__situation", "asked_by__trace").order_by("opened_at")[:MOST]
+    )
+
+
+def home(
+    user: User,
+    projects: Iterable[Project],
+    operates: Iterable[Project],
+    asked: Iterable[GateVisit],
+    now: datetime,
+) -> Home:
+    """`operates`: where one may answer, complete and retry; `asked`: the gate visits that ask for this person."""
     seen, worked = list(projects), list(operates)
     tasks = Task.objects.filter(project__in=seen).select_related("project__owner", "line")
     alive = Token.objects.exclude(status__in=ENDED).select_related(
         "task__project__owner", "task__line", "task__pinned"
     )
     manual = Job.objects.filter(task__project__in=worked, kind="manual", state=Job.State.RUNNING)
-    visits = GateVisit.objects.filter(task__project__in=seen, state=GateVisit.State.OPEN)
     today = tasks.filter(ended_at__gte=now - timedelta(hours=24))
     return Home(
-        list(
-            visits.select_related("task__project__owner", "task__line")
-            .defer("evidence")
-            .order_by("opened_at")[:SHOWN]
-        ),
+        list(asked)[:SHOWN],
         list(alive.filter(task__project__in=worked, status=Status.BLOCKED).order_by("changed_at")[:SHOWN]),
         list(manual.select_related("task__project__owner", "task__line").order_by("created_at")[:SHOWN]),
         list(alive.filter(_troubled(now), task__project__in=seen).order_by("changed_at").distinct()[:SHOWN]),

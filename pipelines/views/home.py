@@ -12,9 +12,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from pipelines import access
-from pipelines.models import GateVisit, Line, Project, Task
+from pipelines import access, versions
+from pipelines.engine.entitlement import entitled
+from pipelines.errors import Refused
+from pipelines.models import GateVisit, Line, Project, Task, User
 from pipelines.queries import tasks
+from pipelines.routing.line import Approval
 from pipelines.views.page import SignedIn, crumbs, show, signed_in
 
 COOKIE = "gl_first_steps"
@@ -42,10 +45,23 @@ def home(request: SignedIn) -> HttpResponse:
         project=projects[0] if len(projects) == 1 else None,
         section="home",
         trail=crumbs(_("Home")),
-        home=tasks.home(request.user, projects, operated, timezone.now()),
+        home=tasks.home(request.user, projects, operated, asked_of(request.user, projects), timezone.now()),
         has_projects=bool(projects),
         steps=steps,
     )
+
+
+def asked_of(user: User, projects: list[Project]) -> list[GateVisit]:
+    """Open gate visits at which this person's word would count, by the engine's own rules."""
+    found = []
+    for visit in tasks.open_visits(user, projects):
+        gate = versions.by_id(visit.asked_by.pinned_id).gates_by_key.get(visit.gate)
+        try:
+            entitled(user, visit, gate.approval if gate else Approval())
+        except Refused:
+            continue
+        found.append(visit)
+    return found
 
 
 def first_steps(request: SignedIn, projects: list[Project]) -> list[Step]:

@@ -80,6 +80,16 @@ def test_home_shows_what_waits_and_the_steps_tick_themselves(world: World, signe
     assert "First steps" not in text(client.get(reverse("home")))
 
 
+def test_a_gate_stands_on_the_home_of_those_whom_it_asks(world: World, signed_in: As) -> None:
+    gated = station("a", {"id": "r", "to": "completed", "gates": ["g"]})
+    task = world.start(world.line(document([gated], gates=[{"key": "g"}])), title="Look at this")
+    world.report(task)
+    review = reverse("gate-visit", args=[world.visit(task).pk])
+    assert review in text(signed_in(world.reviewer).get(reverse("home")))
+    assert review not in text(signed_in(world.viewer).get(reverse("home")))
+    assert review not in text(signed_in(world.stranger).get(reverse("home")))
+
+
 def test_somebody_without_a_project_is_told_what_to_do(world: World, signed_in: As) -> None:
     client = signed_in(world.viewer)
     Membership.objects.filter(user=world.viewer).delete()
