@@ -13,7 +13,7 @@ from pipelines.models import Project
 from pipelines.queries.board import Filters
 from pipelines.queries.board import board as board_of
 from pipelines.views import lines
-from pipelines.views.page import SignedIn, fragment, in_project, show
+from pipelines.views.page import SignedIn, at_address, fragment, in_project, show
 from pipelines.views.project import tab_trail
 
 SHOWS = ("running", "queued", "waiting", "review", "blocked", "held", "stuck", "late")
@@ -42,7 +42,8 @@ def board(request: SignedIn, project: Project, line: str) -> HttpResponse:
         "query_without_show": urlencode({k: v for k, v in given.items() if v and k != "show"}),
     }
     if fragment(request, "board"):
-        return show(request, "pages/board.html#board", project=project, **context)
+        part = show(request, "pages/board.html#board", project=project, **context)
+        return at_address(part, request, context["query"])
     return show(
         request,
         "pages/board.html",

@@ -134,6 +134,12 @@ class Permissions:
         return access.can(self._who, action, self._project)
 
 
+def at_address(response: HttpResponse, request: HttpRequest, query: str) -> HttpResponse:
+    """Tells htmx which address the page has now, so that what it is narrowed to can be kept and sent."""
+    response["HX-Replace-Url"] = request.path + (f"?{query}" if query else "")
+    return response
+
+
 def fragment(request: HttpRequest, name: str) -> bool:
     """Whether this request asks for the part `name` of its page (`?fragment=…`)."""
     return request.GET.get("fragment") == name

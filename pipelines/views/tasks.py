@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from pipelines import access
 from pipelines.models import Line, Priority, Project, Status
 from pipelines.queries.tasks import SORTS, Search, counts, table
-from pipelines.views.page import Crumb, SignedIn, crumbs, fragment, in_project, show, signed_in
+from pipelines.views.page import Crumb, SignedIn, at_address, crumbs, fragment, in_project, show, signed_in
 from pipelines.views.project import tab_trail
 
 FIELDS = ("q", "status", "line", "priority", "requester", "sort")
@@ -76,7 +76,9 @@ def _page(
         "many_projects": project is None,
     }
     if fragment(request, "table"):
-        return show(request, "pages/tasks.html#table", project=project, **context)
+        part = show(request, "pages/tasks.html#table", project=project, **context)
+        page = context["rows"].number
+        return at_address(part, request, context["query"] + (f"&page={page}" if page > 1 else ""))
     return show(
         request,
         "pages/tasks.html",

@@ -276,6 +276,8 @@ def test_tasks_are_found_by_title_number_status_and_label(world: World, signed_i
     assert found(status="no such") == {"Raise the limit", "Translate invoices"}
     assert found(q="%") == set()
     assert found(requester="me") == set()
+    part = client.get(at(world, "tasks"), {"fragment": "table", "q": "limit"})
+    assert part.headers["HX-Replace-Url"] == at(world, "tasks") + "?q=limit"
     assert "Clear" in text(client.get(at(world, "tasks"), {"q": "nothing like it"}))
 
 
