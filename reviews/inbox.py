@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 from django.db.models import Q, QuerySet
 from django.urls import reverse
@@ -16,7 +17,7 @@ from pipelines.versions import parsed
 from reviews.gates import gate_of
 from reviews.standing import Standings
 
-# An inbox is read, not scrolled for ever; what is over it is counted and said.
+# An inbox is read, not scrolled for ever: the rest comes up as these are done.
 LIMIT = 200
 WAITING = (Status.BLOCKED, Status.HELD, Status.STUCK)
 TABS = (
@@ -64,8 +65,7 @@ def items(user: User, tab: str) -> list[Item]:
     if tab == "mine":
         return _sorted(_gate_item(v) for v in _open(projects).filter(task__requester=user)[:LIMIT])
     if tab == "others":
-        standings = Standings(user)
-        return _sorted(_gate_item(v) for v in _open(projects)[:LIMIT] if not standings.at(v).may)
+        return _sorted(map(_gate_item, islice(_gates(user, projects, mine=False), LIMIT)))
     if tab == "done":
         return [_gate_item(v) for v in _decided(projects, user)[:50]]
     return _sorted([*needed_gates(user, projects), *_other_work(user, projects)])
@@ -78,10 +78,13 @@ def count(user: User) -> int:
 
 def needed_gates(user: User, projects: Sequence[Project]) -> Iterable[Item]:
     """Open gates at which a word of this person would count now."""
+    return map(_gate_item, islice(_gates(user, projects, mine=True), LIMIT))
+
+
+def _gates(user: User, projects: Sequence[Project], *, mine: bool) -> Iterator[GateVisit]:
+    """Every open gate that asks this person, or that does not: gates of others must never crowd out one's own."""
     standings = Standings(user)
-    for visit in _open(projects)[:LIMIT]:
-        if standings.at(visit).may:
-            yield _gate_item(visit)
+    return (visit for visit in _open(projects).iterator(chunk_size=LIMIT) if standings.at(visit).may == mine)
 
 
 def _other_work(user: User, projects: Sequence[Project]) -> Iterable[Item]:

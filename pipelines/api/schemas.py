@@ -6,7 +6,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
 from pipelines.models import GateVisit, LineVersion, Task
 
@@ -25,7 +25,7 @@ class TaskIn(Strict):
     priority: Literal["low", "medium", "high"] = "medium"
     inputs: dict[str, Any] = {}
     labels: list[Annotated[str, StringConstraints(max_length=100)]] = Field(default=[], max_length=50)
-    due_at: datetime | None = None
+    due_at: AwareDatetime | None = None
 
 
 class TaskOut(BaseModel):
@@ -132,8 +132,11 @@ def milliseconds(at: datetime) -> int:
 
 
 def task_out(task: Task) -> TaskOut:
-    token = task.tokens.filter(ended_at=None, forked=False).order_by("pk").first()
-    gate = task.gate_visits.filter(state=GateVisit.State.OPEN).order_by("opened_at", "position").first()
+    """Prefetched `tokens` and `gate_visits` are used as they are: a list of tasks costs two queries, not two each."""
+    living = [token for token in task.tokens.all() if token.ended_at is None and not token.forked]
+    token = min(living, key=lambda each: each.pk, default=None)
+    asking = [visit for visit in task.gate_visits.all() if visit.state == GateVisit.State.OPEN]
+    gate = min(asking, key=lambda each: (each.opened_at, each.position), default=None)
     return TaskOut(
         id=task.name,
         owner=task.project.owner.key,

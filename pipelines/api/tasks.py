@@ -58,6 +58,7 @@ def index(
     found = access.get_line(request.auth, owner, project, line)  # type: ignore[attr-defined]
     access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
     tasks: QuerySet[Task] = Task.objects.filter(line=found).select_related("project__owner", "line", "pinned")
+    tasks = tasks.prefetch_related("tokens", "gate_visits")
     if status:
         tasks = tasks.filter(status=status)
     if 0 < before < 2**63:
