@@ -91,8 +91,11 @@ def add_member(request: SignedIn, project: Project) -> HttpResponse:
     form = AddMember(project, request.POST)
     if not form.is_valid():
         return members_page(request, project, form, status=422)
-    Membership.objects.create(
-        project=project, user=form.user, role=form.cleaned_data["role"], execute=form.cleaned_data["execute"]
+    # The form has looked already; of two who send it at once the second changes nothing.
+    Membership.objects.get_or_create(
+        project=project,
+        user=form.user,
+        defaults={"role": form.cleaned_data["role"], "execute": form.cleaned_data["execute"]},
     )
     messages.success(request, _("%(who)s is a member now.") % {"who": form.user})
     return redirect(_address(project, "project-settings"))
@@ -139,7 +142,9 @@ def _apply(member: Membership, form: ChangeMember, removing: bool) -> None:
 def groups(request: SignedIn, project: Project) -> HttpResponse:
     form = NewGroup(project, request.POST or None)
     if request.method == "POST" and form.is_valid():
-        Group.objects.create(project=project, **form.cleaned_data)
+        Group.objects.get_or_create(
+            project=project, key=form.cleaned_data["key"], defaults={"name": form.cleaned_data["name"]}
+        )
         messages.success(request, _("Group added"))
         return redirect(_address(project, "project-groups"))
     found = Group.objects.filter(project=project).prefetch_related("members").order_by("key")
