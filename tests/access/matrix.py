@@ -1,4 +1,4 @@
-"""Every address of the product × every kind of person: who gets in (issue §7.5). A route without a row fails.
+"""Every address of the product × every kind of person: who gets in. A route without a row fails.
 
     >    shown the door: sent to the sign-in page, for the API 401
     0    there is no such thing for this person: 404

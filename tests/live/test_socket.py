@@ -1,4 +1,4 @@
-"""Sockets: who may open one, what it tells, and when it ends (house §4, issue §6)."""
+"""Sockets: who may open one, what it tells, and when it ends (house §4)."""
 
 from __future__ import annotations
 
