@@ -1,0 +1,205 @@
+"""A box as one full situation, run through the rules of the very engine before anybody sees it.
+
+Nothing here is believed: what the walk of `decide` says about the situation is what counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipelines.routing.algebra import All, Answered, AnyOf, Condition, Not
+from pipelines.routing.answers import WORDS, Evaluation
+from pipelines.routing.decide import decide
+from pipelines.routing.decisions import Decision
+from pipelines.routing.model import SIGNAL_RETRIES, Line, Rule, Station
+from pipelines.routing.regions import cells, choices, evals, numbers
+from pipelines.routing.regions.documents import document
+from pipelines.routing.regions.formulas import EVAL, FAILURE_TYPE, STATUS
+from pipelines.routing.regions.guesses import guesses
+from pipelines.routing.regions.outcomes import Impossible, Unknown
+from pipelines.routing.regions.solver import Box
+from pipelines.routing.situation import read_situation
+from pipelines.routing.values import MISSING
+
+BLOCKED = ("blocked", "blocked")
+EXHAUSTED = ("blocked", "fail")
+"""Of a blocked outcome whose `rework` signals are exhausted: the signal comes before step 4 (semantics §5)."""
+
+_ORDER = (
+    ("success", "pass"),
+    ("failure", "fail"),
+    ("cancelled", "fail"),
+    ("success", "fail"),
+    ("failure", "pass"),
+    ("cancelled", "pass"),
+    BLOCKED,
+    EXHAUSTED,
+)
+_DERIVED = {"success": ("pass", "ok"), "failure": ("fail", "error"), "cancelled": ("fail", "cancelled")}
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A situation, as `decide` reads it, and what it decides."""
+
+    situation: dict[str, Any]
+    decision: dict[str, Any]
+    rule: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"situation": self.situation, "decision": self.decision}
+
+
+def witness(
+    line: Line, station: Station, box: Box, gates: dict[str, Any] | None = None
+) -> list[dict[str, Any]]:
+    """Situations that lie in the box, the likeliest first. Raises Impossible or Unknown."""
+    read = [*_base(line), *((v[1], d) for v, d in box.items() if v[0] == "cell")]
+    places: dict[Any, Any] = {}
+    for place, cell in read:
+        places[place] = places[place].meet(cell) if place in places else cell
+    output = document(places)
+    facts = _facts(line, station, box, gates or {})
+    outcome = _outcome(box)
+    if outcome.get("signals"):
+        limit = station.limits.max_retries
+        facts["signal_reworks"] = SIGNAL_RETRIES if limit is None else limit
+    free = [(v[1].test, next(iter(d.only))) for v, d in box.items() if v[0] == "opaque" and d.only]
+    found = []
+    for value in guesses(output, free):
+        said = outcome if value is MISSING else {**outcome, "output": value}
+        found.append({"station": station.key, "outcome": said, **({"facts": facts} if facts else {})})
+    return found
+
+
+def _base(line: Line) -> list[tuple[Any, Any]]:
+    """In scope `merged` there is always an object; else a document need not be."""
+    return [((), cells.OBJECTS)] if line.policy.condition_scope == "merged" else []
+
+
+def _outcome(box: Box) -> dict[str, Any]:
+    pair = next(pair for pair in _ORDER if box[STATUS].holds(pair))
+    said: dict[str, Any] = {"result": pair[0]}
+    if pair == EXHAUSTED:
+        said["signals"] = [{"verdict": "rework"}]
+    verdict, usual = _DERIVED.get(pair[0], ("blocked", "blocked"))
+    if pair[1] != verdict and pair != EXHAUSTED:
+        said["verdict"] = pair[1]
+    wanted = box.get(EVAL, evals.ANY)
+    if pair != BLOCKED and not wanted.holds(usual):
+        said["eval"] = wanted.sample()
+    kind = box.get(FAILURE_TYPE, choices.ANY)
+    if not kind.holds(None):
+        said["failure_type"] = _chosen(kind)
+    return said
+
+
+def _chosen(allowed: choices.Choice) -> str:
+    if allowed.only is not None:
+        return min(value for value in allowed.only if value is not None)
+    return next(word for i in range(len(allowed.but) + 1) if allowed.holds(word := f"other{i or ''}"))
+
+
+def _facts(line: Line, station: Station, box: Box, gates: dict[str, Any]) -> dict[str, Any]:
+    edges = {v[1]: _least(d) for v, d in box.items() if v[0] == "edge"}
+    edges = {edge: taken for edge, taken in edges.items() if taken}
+    answers = [{**each.to_dict(), "answer": _answer(box, each)} for each in _evaluations_of(station)]
+    passed = {**({station.gate: {"decision": "approve"}} if station.gate else {}), **gates}
+    facts = {"edges": edges, "answers": answers, "gates": passed}
+    return {key: value for key, value in facts.items() if value}
+
+
+def _least(taken: numbers.Numbers) -> int:
+    counts = [interval.low for interval in taken.intervals if interval.low is not None and interval.low > 0]
+    if taken.holds(0):
+        return 0
+    if not counts:
+        raise Impossible
+    return int(min(counts))
+
+
+def _evaluations_of(station: Station) -> list[Evaluation]:
+    return list({each.key: each for rule in station.rules for each in evaluations(rule.when)}.values())
+
+
+def _answer(box: Box, evaluation: Evaluation) -> str:
+    """The one that the box wants; any other evaluation is answered, too, so that nothing has to be asked."""
+    wanted = box.get(("answer", evaluation.key))
+    return min(wanted.only) if wanted else WORDS[evaluation.kind][0]
+
+
+def evaluations(condition: Condition) -> list[Evaluation]:
+    if isinstance(condition, (All, AnyOf)):
+        return [each for member in condition.members for each in evaluations(member)]
+    if isinstance(condition, Not):
+        return evaluations(condition.inner)
+    return [condition.evaluation] if isinstance(condition, Answered) else []
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What `decide` said of a situation; `tested`: the rules in the order tested, with what came out."""
+
+    decision: Decision
+    situation: dict[str, Any]
+    tested: tuple[tuple[str, bool | str], ...]
+
+    @property
+    def matches(self) -> tuple[str, ...]:
+        return tuple(rule for rule, result in self.tested if result is True)
+
+    def none_of(self, rules: tuple[Rule, ...]) -> bool:
+        """Whether the first walk through the rules tested all of them, and none was true."""
+        return self.tested[: len(rules)] == tuple((rule.id, False) for rule in rules)
+
+    def to_witness(self) -> Witness:
+        shown = self.decision.to_dict()
+        del shown["trace"]
+        return Witness(self.situation, shown, self.matches[0] if self.matches else None)
+
+
+def walked(line: Line, given: dict[str, Any]) -> Walk:
+    decision = decide(line, read_situation(given))
+    entries = [entry for entry in decision.trace if entry.step == "rules" and entry.rule]
+    rules = {rule.id for rule in line.station(given["station"]).rules}
+    return Walk(
+        decision, given, tuple((str(e.rule), e.result) for e in entries if e.rule in rules and not e.why)
+    )
+
+
+def first_walk(
+    line: Line, found: list[dict[str, Any]], wanted: Rule | None, after: Rule | None = None
+) -> Walk:
+    """The first situation that `decide` takes as claimed. Raises Unknown.
+
+    `wanted` is the match, or None: no rule is. `after`: the rule that was taken first, until its gate demanded
+    rework.
+    """
+    for given in found:
+        for of in (line, *_without_station_gate(line, given["station"])):
+            walk = walked(of, given)
+            if _is_as_claimed(walk, line.station(given["station"]).rules, wanted, after):
+                return walk
+    raise Unknown(
+        "no situation was found that `decide` takes so (a path with wildcards or filters, or a gate)"
+    )
+
+
+def _is_as_claimed(walk: Walk, rules: tuple[Rule, ...], wanted: Rule | None, after: Rule | None) -> bool:
+    if wanted is None:
+        return walk.none_of(rules)
+    before = rules[: rules.index(after or wanted)]
+    first = walk.none_of(before) and len(walk.tested) > len(before)
+    if not first or walk.tested[len(before)] != ((after or wanted).id, True):
+        return False
+    return after is None or walk.matches[1:2] == (wanted.id,)
+
+
+def _without_station_gate(line: Line, key: str) -> list[Line]:
+    """The same rules behind an open gate: its checks are no matter of the rules."""
+    station = line.station(key)
+    if station.gate is None:
+        return []
+    ungated = replace(station, gate=None)
+    return [replace(line, stations=tuple(ungated if s is station else s for s in line.stations))]

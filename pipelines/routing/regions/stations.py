@@ -1,0 +1,316 @@
+"""The first-match analysis of one station (semantics §10): exact, from the conditions that `decide` evaluates.
+
+Which situations reach the rules (semantics §5, steps 3 to 6): result success, failure or cancelled with verdict
+pass or fail and any eval; blocked, blocked, "blocked" of the fallback; blocked with verdict fail and any eval,
+after exhausted `rework` signals. The forced success and failure routes lie within the first. Under
+`failure_rules: no` failed ones do not reach them. Output that is not JSON needs no case of its own: a rule that
+takes it has reached no `output` operand, so it takes the same situation without output, too.
+
+After a gate of a rule has demanded rework, the rules are tested again as failure/fail/error without that rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pipelines.routing.checks import RANK
+from pipelines.routing.model import Gate, Line, Rule, Station
+from pipelines.routing.regions import numbers
+from pipelines.routing.regions.choices import Choice
+from pipelines.routing.regions.evals import Evals
+from pipelines.routing.regions.formulas import (
+    EVAL,
+    STATUS,
+    Both,
+    Either,
+    Formula,
+    Literal,
+    eval_is,
+    formula_of,
+    negation,
+    status_in,
+)
+from pipelines.routing.regions.outcomes import Impossible, Unknown
+from pipelines.routing.regions.situations import (
+    BLOCKED,
+    EXHAUSTED,
+    Walk,
+    Witness,
+    first_walk,
+    witness,
+)
+from pipelines.routing.regions.solver import Box, solve
+
+RECORDED = frozenset((r, v) for r in ("success", "failure", "cancelled") for v in ("pass", "fail"))
+PASSED = frozenset([("success", "pass")])
+FAILED = RECORDED - PASSED
+STANDINGS = {"passed": PASSED, "failed": FAILED, "blocked": frozenset([BLOCKED, EXHAUSTED])}
+FORCED_FAILURE = frozenset([("failure", "fail")])
+
+LIVE, SHADOWED, DEAD, UNKNOWN = "live", "partly shadowed", "dead", "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """What an earlier rule takes of a later one, by one situation that is true of both."""
+
+    by: str
+    witness: Witness
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Of one rule. `witness`: a situation that it takes; `killers`: earlier rules that together leave it nothing."""
+
+    rule: Rule
+    status: str
+    witness: Witness | None = None
+    killers: tuple[str, ...] = ()
+    why: str = ""
+    never: bool = False
+    after_rework: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Situations that no rule takes. `standing`: passed, failed, blocked; `why`: where it is not known."""
+
+    standing: str
+    witness: Witness | None = None
+    why: str = ""
+
+
+class Analysis:
+    """Of one station; everything is computed when it is first asked."""
+
+    def __init__(self, line: Line, station: Station) -> None:
+        self.line = line
+        self.station = station
+        self._formulas: dict[str, Formula] = {}
+
+    @cached_property
+    def statuses(self) -> frozenset[tuple[str, str]]:
+        """Results and verdicts that reach the rules."""
+        rest = frozenset([BLOCKED, EXHAUSTED])
+        return (RECORDED if self.line.policy.failure_rules else PASSED) | rest
+
+    @cached_property
+    def readable(self) -> tuple[Rule, ...]:
+        """The rules above the first faulty one: there a decision stops."""
+        rules = self.station.rules
+        return rules[: next((i for i, rule in enumerate(rules) if rule.fault), len(rules))]
+
+    @cached_property
+    def standings(self) -> tuple[Standing, ...]:
+        """One for each rule, in order."""
+        found = [self._standing(index) for index in range(len(self.readable))]
+        faulty = self.station.rules[len(self.readable) :]
+        return (*found, *(Standing(rule, UNKNOWN, why=self._behind(rule)) for rule in faulty))
+
+    def _behind(self, rule: Rule) -> str:
+        return "the rule cannot be read" if rule.fault else "a rule above it cannot be read"
+
+    def _standing(self, index: int) -> Standing:
+        rule, earlier = self.readable[index], self.readable[:index]
+        try:
+            walk = self._search([self._of(rule), *map(self._not, earlier)], rule)
+        except Unknown as unknown:
+            return Standing(rule, UNKNOWN, why=str(unknown))
+        except Impossible:
+            return self._not_at_first(rule, earlier)
+        status = SHADOWED if any(self._overlaps(rule, other) for other in earlier) else LIVE
+        return Standing(rule, status, walk.to_witness())
+
+    def _overlaps(self, rule: Rule, other: Rule) -> bool:
+        return not self._is_impossible([self._of(rule), self._of(other)])
+
+    def shadows(self, rule: Rule) -> tuple[Shadow, ...]:
+        """Earlier rules that take something of it, each with one situation, the rules between them left out."""
+        found = []
+        earlier = self.readable[: self.station.rules.index(rule)]
+        for index, other in enumerate(earlier):
+            formulas = [self._of(rule), self._of(other), *map(self._not, earlier[:index])]
+            try:
+                found.append(Shadow(other.id, self._search(formulas, other).to_witness()))
+            except (Impossible, Unknown):
+                continue
+        return tuple(found)
+
+    def rest(self, standing: str) -> Rest | None:
+        """What no rule takes of outcomes that passed, failed or blocked; None: proved to be nothing."""
+        statuses = STANDINGS[standing] & self.statuses
+        if not statuses or len(self.readable) < len(self.station.rules):
+            return None
+        try:
+            walk = self._search(list(map(self._not, self.readable)), None, statuses)
+        except Impossible:
+            return None
+        except Unknown as unknown:
+            return Rest(standing, why=str(unknown))
+        return Rest(standing, walk.to_witness())
+
+    def constant(self, rule: Rule) -> bool | None:
+        """Whether the condition is true, or false, of everything that reaches the rules; None: it depends."""
+        if self._is_impossible([self._of(rule)]):
+            return False
+        return True if self._is_impossible([self._not(rule)]) else None
+
+    # What is searched
+
+    def _of(self, rule: Rule) -> Formula:
+        if rule.id not in self._formulas:
+            self._formulas[rule.id] = formula_of(rule.when)
+        return self._formulas[rule.id]
+
+    def _not(self, rule: Rule) -> Formula:
+        return negation(self._of(rule))
+
+    def _given(self, statuses: frozenset[tuple[str, str]]) -> Box:
+        return {STATUS: Choice(statuses)}
+
+    def _search(
+        self,
+        formulas: Sequence[Formula],
+        wanted: Rule | None,
+        statuses: frozenset[tuple[str, str]] | None = None,
+    ) -> Walk:
+        """A walk of `decide` in which `wanted` is the match. Raises Impossible (proved) or Unknown."""
+        among = self.statuses if statuses is None else statuses
+        try:
+            return self._walk(formulas, wanted, among - {EXHAUSTED})
+        except Impossible:
+            return self._walk(formulas, wanted, among & {EXHAUSTED})
+
+    def _walk(
+        self, formulas: Sequence[Formula], wanted: Rule | None, among: frozenset[tuple[str, str]]
+    ) -> Walk:
+        if not among:
+            raise Impossible
+        return solve(
+            [*formulas, _COUPLED, *_counts(formulas)],
+            self._given(among),
+            lambda box: first_walk(self.line, witness(self.line, self.station, box), wanted),
+        )
+
+    def _is_impossible(self, formulas: Sequence[Formula]) -> bool:
+        """Proved: nothing that reaches the rules satisfies them all."""
+        try:
+            solve(
+                [*formulas, _COUPLED, *_counts(formulas)],
+                self._given(self.statuses),
+                lambda box: witness(self.line, self.station, box),
+            )
+        except Impossible:
+            return True
+        except Unknown:
+            return False
+        return False
+
+    # Rules that fire only after a gate has demanded rework
+
+    def _not_at_first(self, rule: Rule, earlier: tuple[Rule, ...]) -> Standing:
+        doubt = ""
+        if self.line.policy.failure_rules:
+            for left_out in earlier:
+                try:
+                    walk = self._after_rework(rule, earlier, left_out)
+                    return Standing(rule, SHADOWED, walk.to_witness(), after_rework=left_out.id)
+                except Impossible:
+                    continue
+                except Unknown as unknown:
+                    doubt = str(unknown)
+        if doubt:
+            return Standing(rule, UNKNOWN, why=doubt)
+        never = self._is_impossible([self._of(rule)])
+        return Standing(rule, DEAD, killers=() if never else self._killers(rule, earlier), never=never)
+
+    def _after_rework(self, rule: Rule, earlier: tuple[Rule, ...], left_out: Rule) -> Walk:
+        """`left_out` is taken first, its gate demands rework, and the rest of the rules is tested again."""
+        demanding = [gate for key in left_out.gates if _demands(gate := self.line.gate(key))]
+        if not demanding:
+            raise Impossible
+        before = self.readable[: self.readable.index(left_out)]
+        then = [self._of(rule), *(self._not(other) for other in earlier if other is not left_out)]
+        first = [_at_first(each) for each in (self._of(left_out), *map(self._not, before))]
+        words = {gate.key: {"decision": "rework"} for gate in demanding if _can_be_told(gate)}
+        given = {
+            _first(STATUS): Choice(RECORDED | {EXHAUSTED}),
+            STATUS: Choice(FORCED_FAILURE),
+            EVAL: eval_is("error").yes,
+        }
+
+        def accept(box: Box) -> Walk:
+            seen = {**box, STATUS: box[_first(STATUS)], EVAL: box.get(_first(EVAL), Evals())}
+            bare = {variable: domain for variable, domain in seen.items() if variable[-1] != _FIRST}
+            return first_walk(self.line, witness(self.line, self.station, bare, words), rule, left_out)
+
+        return solve([*first, *then, *_counts([*first, *then])], given, accept)
+
+    # Killers
+
+    def _killers(self, rule: Rule, earlier: tuple[Rule, ...]) -> tuple[str, ...]:
+        """A smallest set in the sense that each of them is needed."""
+        kept = list(earlier)
+        for each in earlier:
+            without = tuple(other for other in kept if other is not each)
+            if self._is_impossible([self._of(rule), *map(self._not, without)]):
+                kept = list(without)
+        return tuple(each.id for each in kept)
+
+
+_COUPLED = Either((negation(status_in(frozenset([BLOCKED]))), eval_is("blocked")))
+"""The forced blocked route, and nothing else, comes as blocked, blocked; its eval is "blocked"."""
+
+_FIRST = "at first"
+
+
+def _first(variable: tuple[str, ...]) -> tuple[str, ...]:
+    return (*variable, _FIRST)
+
+
+def _at_first(formula: Formula) -> Formula:
+    """The same of the outcome before it was forced: only result, verdict and eval differ."""
+    if isinstance(formula, Literal):
+        if formula.variable in (STATUS, EVAL):
+            return Literal(_first(formula.variable), formula.yes, formula.no)
+        return formula
+    members = tuple(map(_at_first, formula.members))
+    return Both(members) if isinstance(formula, Both) else Either(members)
+
+
+def _counts(formulas: Sequence[Formula]) -> list[Formula]:
+    """Edges are taken zero times or more."""
+    found = {}
+    todo = list(formulas)
+    while todo:
+        formula = todo.pop()
+        if not isinstance(formula, Literal):
+            todo.extend(formula.members)
+        elif formula.variable[0] == "edge":
+            found[formula.variable] = Literal(formula.variable, _COUNTS, numbers.NONE)
+    return list(found.values())
+
+
+_COUNTS = numbers.compared("gte", 0)
+
+
+def _demands(gate: Gate) -> bool:
+    """Whether a check or a person of the gate can demand rework."""
+    by_check = gate.checks is not None and gate.enforces_checks
+    return _can_be_told(gate) or (
+        by_check and any(c.action == "rework" for c in gate.checks.checks() if c.severity != "warn")  # type: ignore[union-attr]
+    )
+
+
+def _can_be_told(gate: Gate) -> bool:
+    held = (
+        gate.checks is not None
+        and gate.enforces_checks
+        and any(RANK.get(c.action) for c in gate.checks.checks())
+    )
+    return "rework" in gate.offers and gate.mode != "skip" and (gate.always_asks or held)
+
+
+__all__ = ["DEAD", "LIVE", "SHADOWED", "STANDINGS", "UNKNOWN", "Analysis", "Rest", "Shadow", "Standing"]

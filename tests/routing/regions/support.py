@@ -1,0 +1,48 @@
+"""Short ways to ask for the standings of the rules of one station."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines.routing.line import Line
+from pipelines.routing.regions.stations import Analysis
+from tests.routing.support import ruled
+
+When = dict[str, Any]
+
+
+def output(path: str, op: str, value: Any = None, **more: Any) -> When:
+    given = {} if op in ("exists", "missing") else {"value": value}
+    return {"output": {"path": path, "op": op, **given, **more}}
+
+
+def eval_(op: str, value: Any) -> When:
+    return {"eval": {"op": op, "value": value}}
+
+
+def both(*members: When) -> When:
+    return {"all": list(members)}
+
+
+def either(*members: When) -> When:
+    return {"any": list(members)}
+
+
+def without(member: When) -> When:
+    return {"not": member}
+
+
+def analysed(*conditions: When, **more: Any) -> Analysis:
+    of: Line = ruled(*({"when": when} for when in conditions), **more)
+    return Analysis(of, of.station("a"))
+
+
+def statuses(*conditions: When, **more: Any) -> list[str]:
+    return [standing.status for standing in analysed(*conditions, **more).standings]
+
+
+def last(*conditions: When, **more: Any) -> str:
+    """Of the last rule: its status, and in brackets the rules that kill it."""
+    standing = analysed(*conditions, **more).standings[-1]
+    killers = f" ({' '.join(standing.killers)})" if standing.killers else ""
+    return standing.status + (" in itself" if standing.never else "") + killers
