@@ -2,6 +2,7 @@
 
 decide LINE   one JSON situation per line on standard input, one decision per line on standard output
 check LINE    everything that keeps the document from being published, each problem with its place
+lint LINE     what its rules can and cannot do, proved (docs/lint); with --json for machines
 schema        the JSON Schema of the document
 """
 
@@ -11,6 +12,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -18,6 +20,7 @@ from pipelines.formats import native
 from pipelines.routing import jsontext
 from pipelines.routing.decide import decide
 from pipelines.routing.line import DocumentError, Line
+from pipelines.routing.lint.report import report
 from pipelines.routing.outcome import Malformed, read_situation
 from pipelines.routing.publishable import publishing_problems
 
@@ -28,7 +31,7 @@ REFUSED = 2
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """0: all went well. 1: a line of the input was malformed, or the check found problems. 2: refused."""
+    """0: all went well. 1: malformed input, problems of a check, or errors of lint. 2: refused."""
     options = _parser().parse_args(arguments)
     try:
         return COMMANDS[options.command](options)
@@ -45,9 +48,12 @@ def _parser() -> argparse.ArgumentParser:
     for name, words in (
         ("decide", "decide one JSON situation per line of standard input"),
         ("check", "say everything that keeps the line from being published"),
+        ("lint", "say what its rules can and cannot do"),
     ):
         command = commands.add_parser(name, help=words)
         command.add_argument("line", metavar="LINE", help="the line document, YAML or JSON")
+        if name == "lint":
+            command.add_argument("--json", action="store_true", help="findings as JSON")
     commands.add_parser("schema", help="print the JSON Schema of the line document")
     return parser
 
@@ -65,12 +71,20 @@ def _check(options: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
+def _lint(options: argparse.Namespace) -> int:
+    text = Path(options.line).read_bytes()
+    line = native.read(text, keep_faulty_rules=True, exact=True)
+    found, errors = report(line, partial(native.locate, text), as_json=options.json)
+    print(found)
+    return 1 if errors else 0
+
+
 def _schema(options: argparse.Namespace) -> int:
     print(json.dumps(native.json_schema(), indent=2))
     return 0
 
 
-COMMANDS = {"decide": _decide, "check": _check, "schema": _schema}
+COMMANDS = {"decide": _decide, "check": _check, "lint": _lint, "schema": _schema}
 
 
 def _read(path: Path) -> Line:

@@ -1,0 +1,19 @@
+"""What keeps the line from being published, from the same place that publishing asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.routing.lint.finding import ERROR, Finding
+from pipelines.routing.lint.subject import Subject
+from pipelines.routing.publishable import publishing_problems
+
+ID = "not-publishable"
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    """Faulty rules are told by unknown-reference."""
+    told = set(subject.line.faults)
+    for problem in publishing_problems(subject.line):
+        if problem not in told:
+            yield Finding(ID, ERROR, problem.path, problem.message, problem.hint)

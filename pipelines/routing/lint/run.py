@@ -1,0 +1,61 @@
+"""The door to lint: all checks, in one visible order (semantics §10, house.md §1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from pipelines.routing.lint.checks import (
+    constant_condition,
+    dead_rule,
+    default_not_last,
+    forbidden_parallel,
+    no_rule_takes,
+    no_way_to_an_end,
+    not_publishable,
+    shadowed_gate,
+    shadowed_rule,
+    unbounded_cycle,
+    undecided,
+    unknown_reference,
+    unreachable_station,
+    unsatisfiable_gate,
+)
+from pipelines.routing.lint.finding import ERROR, SEVERITIES, Finding
+from pipelines.routing.lint.subject import Subject
+from pipelines.routing.lint.visits import worst_visits
+from pipelines.routing.model import Line
+
+Check = Callable[[Subject], Iterator[Finding]]
+
+CHECKS: tuple[tuple[str, Check], ...] = (
+    (not_publishable.ID, not_publishable.check),
+    (unknown_reference.ID, unknown_reference.check),
+    (constant_condition.ID, constant_condition.check),
+    (dead_rule.ID, dead_rule.check),
+    (no_way_to_an_end.ID, no_way_to_an_end.check),
+    (unsatisfiable_gate.ID, unsatisfiable_gate.check),
+    (forbidden_parallel.ID, forbidden_parallel.check),
+    (default_not_last.ID, default_not_last.check),
+    (shadowed_gate.ID, shadowed_gate.check),
+    (unreachable_station.ID, unreachable_station.check),
+    (unbounded_cycle.ID, unbounded_cycle.check),
+    (no_rule_takes.ID, no_rule_takes.check),
+    (shadowed_rule.ID, shadowed_rule.check),
+    (undecided.ID, undecided.check),
+)
+
+
+def lint(line: Line) -> tuple[Finding, ...]:
+    """All findings, errors first, then in the order of the checks and of the document."""
+    subject = Subject(line)
+    found = [finding for _, check in CHECKS for finding in check(subject)]
+    return tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity)))
+
+
+def visits(line: Line) -> dict[str, int]:
+    """How often each station that is reached can be entered at most."""
+    return worst_visits(Subject(line))
+
+
+def has_errors(findings: tuple[Finding, ...]) -> bool:
+    return any(finding.severity == ERROR for finding in findings)

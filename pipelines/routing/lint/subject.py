@@ -1,0 +1,91 @@
+"""What checks look at: a line, the analysis of its stations, and the ways between them; each computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from pipelines.routing.algebra import All, AnyOf, Condition, EdgeTaken, Not
+from pipelines.routing.lint.ways import Way, ways
+from pipelines.routing.model import Line, Rule, Station
+from pipelines.routing.problems import join
+from pipelines.routing.regions.formulas import TRUE, formula_of
+from pipelines.routing.regions.stations import DEAD, Analysis, Standing
+
+
+class Subject:
+    def __init__(self, line: Line) -> None:
+        self.line = line
+        self._analyses: dict[str, Analysis] = {}
+
+    def analysis(self, station: Station) -> Analysis:
+        if station.key not in self._analyses:
+            self._analyses[station.key] = Analysis(self.line, station)
+        return self._analyses[station.key]
+
+    def standings(self) -> Iterator[tuple[Station, int, Standing]]:
+        for station in self.line.stations:
+            for index, standing in enumerate(self.analysis(station).standings):
+                yield station, index, standing
+
+    @cached_property
+    def dead(self) -> frozenset[str]:
+        """Ids of rules that can never be taken."""
+        return frozenset(s.rule.id for _, _, s in self.standings() if s.status == DEAD)
+
+    @cached_property
+    def ways(self) -> tuple[Way, ...]:
+        """All ways from station to station and to ends, those of dead rules left out."""
+        return tuple(ways(self.line, self.dead, self._open))
+
+    @cached_property
+    def _open(self) -> frozenset[tuple[str, str]]:
+        """(station, passed or failed) for which some outcome is taken by no rule, or may be."""
+        return frozenset(
+            (station.key, standing)
+            for station in self.line.stations
+            for standing in ("passed", "failed")
+            if self._is_open(station, standing)
+        )
+
+    def _is_open(self, station: Station, standing: str) -> bool:
+        failed_go_past = standing == "failed" and not self.line.policy.failure_rules
+        faulty = any(rule.fault for rule in station.rules)
+        return failed_go_past or faulty or self.analysis(station).rest(standing) is not None
+
+    @cached_property
+    def reached(self) -> frozenset[str]:
+        """Stations and ends to which ways lead from the start."""
+        return spread({self.line.start}, [(way.source, way.target) for way in self.ways])
+
+    def path(self, station: Station, index: int | None = None) -> str:
+        place = join("stations", self.line.position(station.key))
+        return place if index is None else f"{place}.rules[{index}]"
+
+
+def spread(begin: set[str], pairs: list[tuple[str, str]]) -> frozenset[str]:
+    """Everything that the pairs lead to, step by step, the beginning included."""
+    after: dict[str, list[str]] = {}
+    for source, target in pairs:
+        after.setdefault(source, []).append(target)
+    found, todo = set(begin), list(begin)
+    while todo:
+        for target in after.get(todo.pop(), ()):
+            if target not in found:
+                found.add(target)
+                todo.append(target)
+    return frozenset(found)
+
+
+def is_unconditional(rule: Rule) -> bool:
+    return rule.fault is None and formula_of(rule.when) == TRUE
+
+
+def edges_in(condition: Condition) -> Iterator[EdgeTaken]:
+    if isinstance(condition, (All, AnyOf)):
+        for member in condition.members:
+            yield from edges_in(member)
+    elif isinstance(condition, Not):
+        yield from edges_in(condition.inner)
+    elif isinstance(condition, EdgeTaken):
+        yield condition

@@ -1,0 +1,28 @@
+"""no-rule-takes"""
+
+from __future__ import annotations
+
+from tests.routing.lint.support import example, examples, found, messages
+from tests.routing.support import ruled
+
+
+def test_it_shows_what_is_left_and_what_the_policy_does_with_it() -> None:
+    bad, good = examples("no-rule-takes")
+    assert found("no-rule-takes", good) == []
+    assert messages("no-rule-takes", bad) == [
+        "No rule of work takes some outcomes that failed: the policy ends the task: failed",
+        "No rule of work takes some outcomes that are blocked: the task waits, blocked",
+    ]
+
+
+def test_a_passed_outcome_that_gets_stuck_is_a_warning() -> None:
+    of = ruled({"when": {"eval": {"op": "equals", "value": "ok"}}}, policy={"no_match": "stuck"})
+    [finding] = [f for f in found("no-rule-takes", of) if f.severity == "warning"]
+    assert example(finding) == {"result": "success", "eval": "other"}
+    assert "stuck with NoValidTransition" in finding.message
+
+
+def test_under_a_fallback_the_situation_is_what_no_rule_takes_at_first() -> None:
+    of = ruled({"when": {"result": "blocked"}}, policy={"no_match": "fallback"})
+    [passed, *_] = found("no-rule-takes", of)
+    assert example(passed) == {"result": "success"}

@@ -1,0 +1,77 @@
+"""All checks together, their order and pages, and the two commands."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from pipelines.routing import __main__ as tool
+from pipelines.routing.lint.run import CHECKS, lint
+from tests.routing.lint.support import DOCS, examples
+from tests.routing.support import ruled
+
+BAD = (
+    "key: example\nstations:\n  - key: a\n    rules:\n"
+    "      - {id: x, to: completed}\n      - {id: y, to: completed}\n"
+)
+GOOD = "key: example\nstations:\n  - key: a\n    rules:\n      - {id: x, to: completed}\n"
+
+
+def test_every_check_has_a_page_a_file_and_tests_of_its_name() -> None:
+    ids = {check for check, _ in CHECKS}
+    assert {page.stem for page in DOCS.glob("*.md")} - {"README"} == ids
+    names = {check.replace("-", "_") for check in ids}
+    here = Path(__file__).parent
+    assert {path.stem for path in here.glob("test_*.py")} - {"test_run"} == {f"test_{n}" for n in names}
+    checks = here.parents[2] / "pipelines" / "routing" / "lint" / "checks"
+    assert {path.stem for path in checks.glob("*.py")} - {"__init__"} == names
+
+
+@pytest.mark.parametrize("check", [check for check, _ in CHECKS])
+def test_the_good_example_of_a_page_has_no_error_at_all(check: str) -> None:
+    assert [str(f) for f in lint(examples(check)[1]) if f.severity == "error"] == []
+
+
+def test_errors_come_first() -> None:
+    severities = [finding.severity for finding in lint(ruled({}, {}, {"when": {"result": []}}))]
+    assert severities == sorted(severities, key=["error", "warning", "info"].index)
+
+
+def test_the_tool_says_what_it_found_where_and_fails_on_errors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "line.yaml").write_text(BAD)
+    assert tool.main(["lint", str(tmp_path / "line.yaml")]) == 1
+    assert capsys.readouterr().out.startswith("6:9: error: Rule y can never be taken: x take")
+    (tmp_path / "line.yaml").write_text(GOOD)
+    assert tool.main(["lint", str(tmp_path / "line.yaml")]) == 0
+    assert capsys.readouterr().out == "Nothing found.\n"
+    assert tool.main(["lint", str(tmp_path / "none.yaml")]) == 2
+
+
+def test_the_command_says_the_same_as_json(tmp_path: Path) -> None:
+    path = tmp_path / "line.yaml"
+    path.write_text(BAD)
+    out = StringIO()
+    with pytest.raises(CommandError) as refused:
+        call_command("lint_line", str(path), "--json", stdout=out)
+    assert refused.value.returncode == 1
+    told = json.loads(out.getvalue())
+    assert [(f["check"], f["line"], f["rules"]) for f in told["findings"] if f["severity"] == "error"] == [
+        ("dead-rule", 6, ["x"])
+    ]
+    assert told["visits"] == {"a": 1}
+
+
+def test_the_command_refuses_what_is_no_line(tmp_path: Path) -> None:
+    path = tmp_path / "line.yaml"
+    path.write_text("- no line")
+    with pytest.raises(CommandError) as refused:
+        call_command("lint_line", str(path))
+    assert refused.value.returncode == 2
+    with pytest.raises(CommandError):
+        call_command("lint_line", str(tmp_path / "none"))
