@@ -1,4 +1,4 @@
-"""Kills of workers, web and database among 200 tasks: minutes long, `make soak`. tests/work/test_kills.py is the short version of every run."""
+"""The long proofs of killing (`make soak`); tests/work/test_kills.py is the short version of every run."""
 
 from __future__ import annotations
 

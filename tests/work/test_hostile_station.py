@@ -1,4 +1,4 @@
-"""Issue 3 §7.6 on the whole product: a worker process runs a hostile station, beside a web process."""
+"""A station that tries to steal and to decide, on the whole product: a worker process beside a web process."""
 
 from __future__ import annotations
 
