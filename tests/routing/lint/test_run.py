@@ -46,7 +46,7 @@ def test_the_tool_says_what_it_found_where_and_fails_on_errors(
 ) -> None:
     (tmp_path / "line.yaml").write_text(BAD)
     assert tool.main(["lint", str(tmp_path / "line.yaml")]) == 1
-    assert capsys.readouterr().out.startswith("6:9: error: Rule y can never be taken: x take")
+    assert capsys.readouterr().out.startswith("6:9: error: Rule y can never be taken: x takes all")
     (tmp_path / "line.yaml").write_text(GOOD)
     assert tool.main(["lint", str(tmp_path / "line.yaml")]) == 0
     assert capsys.readouterr().out == "Nothing found.\n"

@@ -15,4 +15,4 @@ def test_the_situation_is_true_of_both_and_goes_to_the_earlier() -> None:
 
 def test_each_rule_that_takes_a_part_is_named() -> None:
     rules = [{"when": {"eval": {"op": "contains", "value": letter}}} for letter in "abc"]
-    assert [f.rules for f in found("shadowed-rule", ruled(*rules)) if f.rule == "r3"] == [("r1",), ("r2",)]
+    assert [f.rules for f in found("shadowed-rule", ruled(*rules)) if f.rule == "r3"] == [("r1", "r2")]

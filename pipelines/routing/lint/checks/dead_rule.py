@@ -15,12 +15,12 @@ def check(subject: Subject) -> Iterator[Finding]:
     for station, index, standing in subject.standings():
         if standing.status == DEAD and not standing.never:
             killers = ", ".join(standing.killers)
-            together = " together" if len(standing.killers) > 1 else ""
+            take = "together take" if len(standing.killers) > 1 else "takes"
             yield Finding(
                 check=ID,
                 severity=ERROR,
                 path=subject.path(station, index),
-                message=f"Rule {standing.rule.id} can never be taken: {killers}{together} take all of it",
+                message=f"Rule {standing.rule.id} can never be taken: {killers} {take} all of it",
                 hint="move it up, narrow the rules above, or remove it",
                 station=station.key,
                 rule=standing.rule.id,

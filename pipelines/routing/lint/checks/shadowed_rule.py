@@ -9,6 +9,7 @@ from pipelines.routing.lint.subject import Subject, is_unconditional
 from pipelines.routing.regions.stations import SHADOWED
 
 ID = "shadowed-rule"
+MAX_NAMED = 5
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -16,14 +17,23 @@ def check(subject: Subject) -> Iterator[Finding]:
     for station, index, standing in subject.standings():
         if standing.status != SHADOWED or is_unconditional(standing.rule):
             continue
-        for shadow in subject.analysis(station).shadows(standing.rule):
+        shadows = subject.analysis(station).shadows(standing.rule)
+        if shadows:
+            names = [shadow.by for shadow in shadows]
             yield Finding(
                 check=ID,
                 severity=INFO,
                 path=subject.path(station, index),
-                message=f"Rule {shadow.by} takes a part of what rule {standing.rule.id} would take",
+                message=f"{_named(names)} a part of what rule {standing.rule.id} would take",
                 station=station.key,
                 rule=standing.rule.id,
-                rules=(shadow.by,),
-                witness=shadow.witness,
+                rules=tuple(names),
+                witness=shadows[0].witness,
             )
+
+
+def _named(names: list[str]) -> str:
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    if len(names) == 1:
+        return f"Rule {names[0]} takes"
+    return f"Rules {', '.join(names[:MAX_NAMED])}{more} take"
