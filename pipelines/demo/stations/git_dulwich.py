@@ -37,6 +37,8 @@ class Dulwich:
             with closing(Repo(self.store)) as repository:
                 return local(repository, revision)
         if self.origin.scheme != "https":
+            # Where it leads comes first: a forbidden address is refused, whatever is installed.
+            reachable(self.origin.host, self.origin.port, listed("GATELINE_PRIVATE_HOSTS", ", "))
             raise StationError(
                 "Reading a repository over ssh needs git on this worker: install git.", "missing_tool"
             )
