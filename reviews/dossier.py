@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pipelines import logs
-from pipelines.models import Artifact, GateVisit, User, Vote, Word
+from pipelines.models import Artifact, GateVisit, Job, User, Vote, Word
 from pipelines.routing.conditions import describe
 from pipelines.routing.line import Gate, Line, Requirement
 from pipelines.versions import parsed
@@ -21,6 +21,18 @@ from reviews.standing import Standing, Standings
 
 LOG_LINES = 60
 SHOWN_OUTPUT = 200_000
+
+
+@dataclass(frozen=True)
+class Step:
+    """The last run of a station on the way here."""
+
+    station: str
+    job: Job
+
+    @property
+    def runs(self) -> int:
+        return self.job.visit
 
 
 @dataclass(frozen=True)
@@ -36,6 +48,7 @@ class Dossier:
     rounds: Sequence[GateVisit]
     votes: Sequence[Vote]
     artifacts: Sequence[Artifact]
+    steps: Sequence[Step]
     log: logs.Piece
     checks: Sequence[dict[str, Any]]
 
@@ -95,6 +108,7 @@ def dossier(visit: GateVisit, user: User) -> Dossier:
         rounds=list(earlier.exclude(pk=visit.pk).select_related("decided_by").order_by("-decided_at")),
         votes=list(visit.votes.select_related("user").order_by("at")),
         artifacts=_artifacts(visit),
+        steps=_steps(visit, line),
         log=logs.tail(visit.job, visit.job.attempt, LOG_LINES),
         checks=_checks(visit),
     )
@@ -121,3 +135,14 @@ def _artifacts(visit: GateVisit) -> list[Artifact]:
     """Of all stations so far, in the order in which they came."""
     handed_over = Artifact.objects.filter(task=visit.task).select_related("blob", "job")
     return list(handed_over.order_by("job_id", "name"))
+
+
+def _steps(visit: GateVisit, line: Line) -> list[Step]:
+    """What each station said last before this gate was asked, in the order in which they ended."""
+    done = Job.objects.filter(task=visit.task, state=Job.State.DONE, ended_at__lte=visit.opened_at)
+    last = {job.station: job for job in done.order_by("ended_at", "pk")}
+    known = line.stations_by_key
+    return [
+        Step(known[job.station].name if job.station in known else job.station, job)
+        for job in sorted(last.values(), key=lambda job: (job.ended_at, job.pk))
+    ]

@@ -72,6 +72,7 @@ def test_the_dossier_shows_what_is_asked_and_what_each_word_does(world: World, w
         "Reject: the task fails",
         "send-back 1 of 3",
         "rule “Built” led here",
+        "The way here",
         "Built it &lt;b&gt;well&lt;/b&gt;",
         "&quot;files&quot;: 3",
         visit.evidence_digest[:12],
