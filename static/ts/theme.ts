@@ -13,7 +13,8 @@ export function startTheme(): void {
     show(form, button);
     const body = new FormData(form, button);
     const plainly = (): void => submitWith(form, button);
-    fetch(form.action, { method: "POST", body, headers: { "X-Requested-With": "fetch" } })
+    // keepalive: a page that is left at once must not take the choice with it.
+    fetch(form.action, { method: "POST", body, keepalive: true, headers: { "X-Requested-With": "fetch" } })
       .then((answer) => {
         if (!answer.ok) plainly();
       })

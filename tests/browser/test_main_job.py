@@ -101,7 +101,8 @@ def test_the_theme_is_changed_at_once_and_stays(
     sign_in(page, demo.admin)
     page.goto("/")
     page.get_by_role("button", name=re.compile("admin", re.I)).click()
-    page.get_by_role("menuitemradio", name="Dark").click()
+    with page.expect_response("**/preferences/**"):
+        page.get_by_role("menuitemradio", name="Dark").click()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")

@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -54,10 +55,14 @@ def listening(data: Path) -> Iterator[Path]:
     os.close(here)
 
 
+# Named for this run: another one on the same machine has its own, which a station without isolation must not hit.
+STAND_IN = f"standing-in-for-a-worker-{uuid.uuid4()}"
+
+
 @pytest.fixture
 def worker() -> Iterator[subprocess.Popen[bytes]]:
     """A process outside that knows a secret."""
-    program = "import time; 'standing-in-for-a-worker'; time.sleep(600)"
+    program = f"import time; '{STAND_IN}'; time.sleep(600)"
     process = subprocess.Popen([PYTHON, "-I", "-c", program], env={"DATABASE_URL": SECRET})
     yield process
     process.kill()
@@ -135,7 +140,7 @@ async def test_a_hostile_station_is_refused(
         "needle": SECRET,
         "link": str(data / "secret-key"),
         "pid": worker.pid,
-        "kill": "standing-in-for-a-worker",
+        "kill": STAND_IN,
     }
     if name == "bubblewrap":
         what["connect"] = {"socket": str(data / "postgres" / "run" / ".s")}
@@ -156,7 +161,7 @@ async def test_the_same_station_gets_everything_where_nothing_isolates(
         "find": {"root": str(data), "needle": SECRET},
         "needle": SECRET,
         "link": str(data / "secret-key"),
-        "kill": "standing-in-for-a-worker",
+        "kill": STAND_IN,
     }
     argv = (PYTHON, "-I", str(HOSTILE), json.dumps(what))
     await command.run(spec(Isolation("none", around), inside, *argv), sink)
