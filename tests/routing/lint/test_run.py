@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
 
 from pipelines.routing import __main__ as tool
 from pipelines.routing.lint.run import CHECKS, lint
@@ -51,27 +48,3 @@ def test_the_tool_says_what_it_found_where_and_fails_on_errors(
     assert tool.main(["lint", str(tmp_path / "line.yaml")]) == 0
     assert capsys.readouterr().out == "Nothing found.\n"
     assert tool.main(["lint", str(tmp_path / "none.yaml")]) == 2
-
-
-def test_the_command_says_the_same_as_json(tmp_path: Path) -> None:
-    path = tmp_path / "line.yaml"
-    path.write_text(BAD)
-    out = StringIO()
-    with pytest.raises(CommandError) as refused:
-        call_command("lint_line", str(path), "--json", stdout=out)
-    assert refused.value.returncode == 1
-    told = json.loads(out.getvalue())
-    assert [(f["check"], f["line"], f["rules"]) for f in told["findings"] if f["severity"] == "error"] == [
-        ("dead-rule", 6, ["x"])
-    ]
-    assert told["visits"] == {"a": 1}
-
-
-def test_the_command_refuses_what_is_no_line(tmp_path: Path) -> None:
-    path = tmp_path / "line.yaml"
-    path.write_text("- no line")
-    with pytest.raises(CommandError) as refused:
-        call_command("lint_line", str(path))
-    assert refused.value.returncode == 2
-    with pytest.raises(CommandError):
-        call_command("lint_line", str(tmp_path / "none"))
