@@ -10,16 +10,14 @@ from config.setup.packages import PYTHON, VENV
 from config.setup.steps import ROOT, show
 
 BIN = VENV / "bin"
+WITHOUT_DJANGO = ("-p", "no:django", "--confcutdir=tests/routing", "-W", "ignore::pytest.PytestConfigWarning")
 CHECKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("format", (str(BIN / "ruff"), "format", "--check", ".")),
     ("lint", (str(BIN / "ruff"), "check", ".")),
     ("types", (str(BIN / "mypy"),)),
     ("import layers", (str(BIN / "lint-imports"),)),
     ("front end: types, design tokens", ("npm", "run", "--silent", "check")),
-    (
-        "unit tests",
-        (str(PYTHON), "-m", "pytest", "-q", "-p", "no:django", "--confcutdir=tests/routing", "tests/routing"),
-    ),
+    ("unit tests", (str(PYTHON), "-m", "pytest", "-q", *WITHOUT_DJANGO, "tests/routing")),
 )
 
 
