@@ -26,6 +26,7 @@ from pipelines.models import (
     Membership,
     Owner,
     Project,
+    Scenario,
     SignInLink,
     Snapshot,
     Task,
@@ -135,6 +136,14 @@ class VersionGateAdmin(ReadOnly):
     list_display = ("version", "position", "key", "name", "mode")
     list_select_related = ("version__line",)
     list_filter = ("mode",)
+
+
+@admin.register(Scenario)
+class ScenarioAdmin(ReadOnly):
+    list_display = ("line", "key", "name", "source", "made_by", "at")
+    list_filter = ("source",)
+    list_select_related = ("line", "made_by")
+    search_fields = ("key", "name", "line__key")
 
 
 @admin.register(Task)

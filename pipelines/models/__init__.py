@@ -20,6 +20,7 @@ from pipelines.models.people import (
     TaskCounter,
     User,
 )
+from pipelines.models.scenarios import Scenario
 from pipelines.models.tasks import ENDED, Priority, Status, Task, Token
 from pipelines.models.work import (
     Artifact,
@@ -52,6 +53,7 @@ __all__ = [
     "Priority",
     "Project",
     "Role",
+    "Scenario",
     "SignInLink",
     "Snapshot",
     "Status",
