@@ -17,9 +17,9 @@ from procrastinate.types import JSONDict
 
 from pipelines import leases, outbox, ports
 from pipelines.engine import rows
-from pipelines.engine.derive import status_of
 from pipelines.engine.values import Actor
 from pipelines.models import ENDED, Decision, Event, GateVisit, Job, Task, Token
+from pipelines.routing.statuses import status_of
 
 # What a move may change. The large ones are written only when they did change.
 TASK = (

@@ -18,6 +18,7 @@ from pipelines.engine.transaction import run
 from pipelines.engine.turn import Turn, settle
 from pipelines.engine.values import Actor, Report, ReportResult
 from pipelines.models import ENDED, Decision, Job, Status, Task, Token, User
+from pipelines.routing.consequences import answered
 
 RETRIED = (Status.STUCK, Status.BLOCKED, Status.HELD)
 FACTS = {"agentic": ("yes", "no"), "hook": ("pass", "block")}
@@ -84,8 +85,7 @@ def _decide_again(
     """The same Situation plus the answer (semantics §3)."""
     before = Decision.objects.get(pk=token.wait["decision"])
     said = {**evaluation, "answer": fact, **({"text": text} if text else {})}
-    facts = {**before.situation["facts"]}
-    facts["answers"] = [*facts.get("answers", []), said]
+    facts = answered(before.situation["facts"], said)
     cause = f"answer:{token.pk}.{token.version}"
     batch.event(
         task, "evaluation.answered", actor, token=token, source=token.station, trigger=cause, answer=said

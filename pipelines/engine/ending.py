@@ -7,10 +7,10 @@ from typing import Any
 
 from pipelines import ports
 from pipelines.engine.batch import Batch
-from pipelines.engine.derive import status_of
 from pipelines.engine.state import token_state
 from pipelines.engine.values import Actor
 from pipelines.models import ENDED, Decision, GateVisit, Job, Status, Task, Token
+from pipelines.routing.statuses import status_of
 
 Who = Actor | str
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from pipelines.engine.derive import status_of
-from pipelines.engine.state import COUNTERS, TOKEN_FIELDS, added_up
+from pipelines.engine.state import COUNTERS, TOKEN_FIELDS
 from pipelines.models import Event, Task, Token
+from pipelines.routing.consequences import added_up
+from pipelines.routing.statuses import status_of
 
 Row = dict[str, Any]
 EMPTY: Row = {

@@ -13,6 +13,7 @@ from pipelines.engine import payload
 from pipelines.engine.turn import Turn
 from pipelines.engine.waiting import stay
 from pipelines.models import Artifact, GateVisit, Status, Word
+from pipelines.routing.consequences import shown_at
 from pipelines.routing.line import Approval, Gate, Line
 from pipelines.routing.outcome import JUMP, Wait
 
@@ -92,20 +93,9 @@ def _evidence(turn: Turn, answer: Wait, key: str) -> dict[str, Any]:
     """What is shown and voted on. `content` is the digest of what a run produced, without what differs from run to run:
     two visits with the same content ask the same question again."""
     task, job, outcome = turn.task, turn.job, turn.job.outcome or {}
-    said = {
-        name: outcome.get(name) for name in ("result", "verdict", "eval", "exit_code", "summary", "comment")
-    }
-    shown = {
-        "gate": key,
-        "station": turn.token.station,
-        "rule": _rule(turn, answer.rule),
-        "to": list(answer.to or []),
-        "outcome": {
-            **{name: value for name, value in said.items() if value is not None},
-            "output_digest": payload.digest(outcome.get("output")),
-        },
-        "artifacts": _artifacts(turn),
-    }
+    output_digest = payload.digest(outcome.get("output"))
+    asked = shown_at(turn.judged_by, turn.token.station, answer, key, outcome, output_digest)
+    shown = {**asked, "artifacts": _artifacts(turn)}
     return {
         **shown,
         "task": {"name": task.name, "title": task.title},
@@ -114,11 +104,6 @@ def _evidence(turn: Turn, answer: Wait, key: str) -> dict[str, Any]:
         "round": 1 + task.rounds.get(key, 0),
         "content": payload.digest(shown),
     }
-
-
-def _rule(turn: Turn, rule_id: str | None) -> dict[str, str] | None:
-    found = turn.judged_by.rules_by_id.get(rule_id or "")
-    return {"id": found[1].id, "label": found[1].label} if found else None
 
 
 def _artifacts(turn: Turn) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.models import Job, Task, Token
+from pipelines.routing.consequences import added_up
 
 COUNTERS = ("visits", "edges", "rules", "rounds")
 TOKEN_FIELDS = (
@@ -41,7 +42,3 @@ def merge_counts(task: Task, count: dict[str, dict[str, int]]) -> dict[str, dict
         if added:
             setattr(task, name, added_up(getattr(task, name), added))
     return {name: added for name, added in count.items() if added}
-
-
-def added_up(counter: dict[str, int], added: dict[str, int]) -> dict[str, int]:
-    return {**counter, **{key: counter.get(key, 0) + n for key, n in added.items()}}

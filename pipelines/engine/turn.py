@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pipelines import versions
@@ -12,10 +13,11 @@ from pipelines.engine.batch import Batch
 from pipelines.engine.values import Actor
 from pipelines.leases import Claim
 from pipelines.models import Decision, Job, Task, Token
+from pipelines.routing.consequences import About
 from pipelines.routing.decide import decide
 from pipelines.routing.line import Line
 from pipelines.routing.outcome import Decision as Answer
-from pipelines.routing.outcome import derive, read_outcome, read_situation
+from pipelines.routing.outcome import read_outcome, read_situation
 
 
 @dataclass
@@ -46,16 +48,17 @@ class Turn:
         """The version that the task is pinned to now: next jobs start under it."""
         return versions.by_id(self.task.pinned_id)
 
-    @property
-    def failed(self) -> bool:
-        """Whether the job's outcome counts as failed (semantics §2), as recorded."""
-        return derive(read_outcome(self.job.outcome), self.job.kind).standing == "failed"
-
-    @property
-    def signal(self) -> str:
-        """The verdict of the signal that decides: the first valid one (semantics §5 step 3)."""
-        signal = read_outcome(self.job.outcome).signal
-        return str(signal["verdict"]) if signal else ""
+    @cached_property
+    def about(self) -> About:
+        """What the consequences of a decision are counted by. The token has not moved yet."""
+        return About(
+            self.judged_by,
+            self.token.station,
+            self.token.origin,
+            read_outcome(self.job.outcome),
+            self.word,
+            self.asked_rule,
+        )
 
 
 def counts(task: Task) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from pipelines.engine.transaction import run
 from pipelines.engine.turn import Turn, counts, settle
 from pipelines.engine.values import Actor, VoteResult
 from pipelines.models import Decision, GateVisit, Task, Token, User, Vote, Word
+from pipelines.routing.consequences import told
 from pipelines.routing.line import Approval, Gate, Line
 from pipelines.routing.model import OFFERS
 
@@ -191,7 +192,7 @@ def _go_on(
     """Decide again on the same Situation, told the words and the counts of this moment (semantics §5 step 8)."""
     asked = Decision.objects.get(pk=visit.asked_by_id)
     before = asked.situation["facts"]
-    facts = {**before, **so_far, "gates": {**before.get("gates", {}), **_words(visit)}}
+    facts = told(before, so_far, _words(visit))
     against = said.word != Word.APPROVE
     turn = Turn(
         batch,

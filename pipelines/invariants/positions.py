@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from pipelines import versions
-from pipelines.engine.derive import ORDER, status_of
+from pipelines.routing.statuses import ORDER, status_of
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import ENDED, Decision, GateVisit, Job, Lease, Token
 from pipelines.ports import Violation

@@ -1,0 +1,179 @@
+"""What follows from a decision, as values: what is counted, set and merged, and where the token then stands.
+
+Step 9 of semantics §5 without a database. The engine writes it down, `simulate` walks by it: there is one of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pipelines.routing.decisions import Ask, Escalate, Finish, Move, Stuck, Wait
+from pipelines.routing.model import BLOCKED, ORIGIN, Line
+from pipelines.routing.reported import Outcome, derive
+
+Staying = Wait | Ask | Escalate | Stuck
+
+
+@dataclass(frozen=True)
+class About:
+    """What a decision was about. `line`: the version that it was judged by; `station` and `origin`: the token's.
+
+    `word`: a person's, other than approve, that forced it; `asked_rule`: the rule that waited behind that gate.
+    """
+
+    line: Line
+    station: str
+    origin: str | None
+    outcome: Outcome
+    word: str = ""
+    asked_rule: str | None = None
+
+    @cached_property
+    def failed(self) -> bool:
+        """Whether the outcome counts as failed (semantics §2), as recorded."""
+        return derive(self.outcome, self.line.station(self.station).kind).standing == "failed"
+
+    @property
+    def signal(self) -> str:
+        """The verdict of the signal that decides: the first valid one (semantics §5 step 3)."""
+        signal = self.outcome.signal
+        return str(signal["verdict"]) if signal else ""
+
+
+# Where the token then stands
+
+
+def origin_after(station: str, origin: str | None, target: str) -> str | None:
+    """Self-loops and re-runs do not change the origin (semantics §1, `@origin`)."""
+    return station if target != station else origin
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """The token stays where it is; `wait` shows what would free it."""
+
+    status: str
+    wait: dict[str, Any]
+    error: str = ""
+
+
+def staying(answer: Staying) -> Stay:
+    """Where no way leads on. An evaluation is asked of a person: never a silent advance (ALP A26)."""
+    if isinstance(answer, Wait):
+        said = answer.to_dict()
+        kept = ("gates", "to", "rule", "question", "missing", "evaluation")
+        return Stay(answer.status, {key: said.get(key) for key in kept})
+    if isinstance(answer, Ask):
+        return Stay("blocked", {"evaluation": dict(answer.evaluation)})
+    if isinstance(answer, Escalate):
+        return Stay("held", {"trigger": answer.trigger, "rule": answer.rule})
+    return Stay("stuck", {"message": answer.message, "rule": answer.rule}, answer.error)
+
+
+def aborts(about: About, answer: Finish) -> bool:
+    """Abort ends the whole task, whichever branch says it (semantics §7)."""
+    if about.word:
+        return about.word == "abort"
+    if answer.by == "signal":
+        return about.signal == "abort"
+    return answer.by == "gate" and not takes_rule(about, answer, (answer.end,))
+
+
+# What is counted
+
+
+def targets_of(answer: Move | Finish | Wait) -> tuple[str, ...]:
+    """The stations, the end, or `@blocked`; nothing for a wait that counts nothing."""
+    if isinstance(answer, Move):
+        return answer.to
+    if isinstance(answer, Finish):
+        return (answer.end,)
+    return (BLOCKED,) if answer.status == "blocked" else ()
+
+
+def counted(
+    about: About, answer: Move | Finish | Wait, stations: Container[str]
+) -> dict[str, dict[str, int]]:
+    """Visits, edges and the rule (semantics §5, Counting). `stations`: the keys that can be entered now."""
+    targets = targets_of(answer)
+    edges = () if targets == (BLOCKED,) else targets
+    return {
+        "visits": dict(Counter(target for target in targets if target in stations)),
+        "edges": dict(Counter(f"{about.station}->{target}" for target in edges)),
+        "rules": {answer.rule: 1} if answer.rule and takes_rule(about, answer, targets) else {},
+    }
+
+
+def takes_rule(about: About, answer: Move | Finish | Wait, targets: tuple[str, ...]) -> bool:
+    """Whether the rule that the decision names was taken, or only led to a policy, a budget's target or a person's
+    word: a breach does not move by its rule, nor does what was said at its gate."""
+    if getattr(answer, "by", "") == "policy" or (about.word and answer.rule == about.asked_rule):
+        return False
+    found = about.line.rules_by_id.get(answer.rule or "")
+    return found is not None and _resolved(found[1].to, about.origin) == targets
+
+
+def _resolved(to: tuple[str, ...], origin: str | None) -> tuple[str, ...]:
+    return tuple((origin or "") if each == ORIGIN else each for each in to)
+
+
+def added_up(counter: Mapping[str, int], added: Mapping[str, int]) -> dict[str, int]:
+    return {**counter, **{key: counter.get(key, 0) + n for key, n in added.items()}}
+
+
+def reworks_in_a_row(about: About, answer: Move, so_far: int) -> int:
+    followed = answer.by == "signal" and about.signal == "rework"
+    return so_far + 1 if followed else 0
+
+
+# What is kept
+
+
+def gathered(about: About, answer: Move | Finish) -> dict[str, dict[str, Any]]:
+    """`variables` to set and what goes into the `context`: objects only, later overwrites earlier, outputs of failed
+    stations do not count (semantics §5 step 9)."""
+    output = about.outcome.output
+    context = output if isinstance(output, dict) and not about.failed else {}
+    return {"context": context, "variables": dict(answer.variables) if isinstance(answer, Move) else {}}
+
+
+# The same situation once more
+
+
+def told(
+    facts: Mapping[str, Any], counts: Mapping[str, Any], words: Mapping[str, Mapping[str, str]]
+) -> dict[str, Any]:
+    """The facts of a situation that waited at gates, told the words, with the counts of this moment (semantics §5
+    step 8). `counts` are those before a `send_back` counts its round."""
+    return {**facts, **counts, "gates": {**facts.get("gates", {}), **words}}
+
+
+def answered(facts: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts plus the answer to an evaluation (semantics §3)."""
+    return {**facts, "answers": [*facts.get("answers", []), answer]}
+
+
+SAID = ("result", "verdict", "eval", "exit_code", "summary", "comment")
+
+
+def shown_at(
+    line: Line, station: str, answer: Wait, gate: str, outcome: Mapping[str, Any], output_digest: str
+) -> dict[str, Any]:
+    """What a gate asks about, without what differs from run to run: asked twice, it is the same question, and a
+    rejected one is not asked again (semantics §6, last sentence)."""
+    said = {name: outcome.get(name) for name in SAID}
+    found = line.rules_by_id.get(answer.rule or "")
+    return {
+        "gate": gate,
+        "station": station,
+        "rule": {"id": found[1].id, "label": found[1].label} if found else None,
+        "to": list(answer.to or []),
+        "outcome": {
+            **{name: value for name, value in said.items() if value is not None},
+            "output_digest": output_digest,
+        },
+    }
