@@ -11,11 +11,15 @@ from collections.abc import Hashable, Iterator
 from functools import lru_cache
 from typing import Any, Protocol
 
+from pipelines.routing.regions.effort import spend
 from pipelines.routing.regions.outcomes import Unknown
 from pipelines.routing.regions.regex import END, MAX_CHARACTER, START, Nfa, compiled
 
 MAX_PRODUCT = 4_000
 """States of one product; beyond it the answer is unknown."""
+
+MAX_LISTED = 4_000_000
+"""Characters of all beginnings of the texts of one list."""
 
 _PLEASANT = "xabcdefghijklmnopqrstuvwyz0123456789 -_.,:ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -95,6 +99,8 @@ class Listed:
     """One of some texts; the state is what was read as long as a text begins so, else None."""
 
     def __init__(self, texts: frozenset[str]) -> None:
+        if sum(len(text) ** 2 for text in texts) > MAX_LISTED:
+            raise Unknown("the texts that are left out are longer than the bound")
         self.texts = texts
         self.beginnings = {text[:end] for text in texts for end in range(len(text) + 1)}
 
@@ -203,6 +209,7 @@ def words(parts: list[tuple[Automaton, bool]]) -> Iterator[str]:
     queue = deque([(first, "")])
     while queue:
         states, text = queue.popleft()
+        spend(len(letters) * len(automata))
         if all(a.accepts(s) == sign for (a, sign), s in zip(parts, states, strict=True)):
             yield text
         for letter in letters:

@@ -131,13 +131,7 @@ def one_of(values: list[Any]) -> Pair:
     by_kind: dict[str, list[Any]] = {}
     for value in values:
         by_kind.setdefault(kind(value), []).append(value)
-    held = numbers.NONE
-    for number in by_kind.get("number", ()):
-        held = (
-            Numbers(held.intervals + numbers.just(exact(number)).intervals)
-            if not held.holds(exact(number))
-            else held
-        )
+    held = numbers.listed(map(exact, by_kind.get("number", ())))
     said = texts.listed(frozenset(by_kind.get("string", ())))
     arrays = Choice(frozenset(map(freeze, by_kind.get("array", ()))))
     objects = Choice(frozenset(map(freeze, by_kind.get("object", ()))))

@@ -6,6 +6,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from pipelines.routing.regions.effort import spend
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -23,6 +25,7 @@ class Choice:
 
     def meet(self, other: Choice) -> Choice:
         if self.only is not None:
+            spend(len(self.only) // 8)
             return Choice(frozenset(value for value in self.only if other.holds(value)))
         if other.only is not None:
             return other.meet(self)

@@ -13,6 +13,7 @@ from typing import Any
 
 from pipelines.routing.regions import cells
 from pipelines.routing.regions.cells import Cell
+from pipelines.routing.regions.effort import spend
 from pipelines.routing.regions.frozen import Frozen, freeze, thaw
 from pipelines.routing.regions.outcomes import Impossible, Unknown
 from pipelines.routing.values import MISSING
@@ -65,6 +66,7 @@ def document(of: dict[Place, Cell]) -> Any:
 
 def build(tree: Tree) -> Any:
     """Raises Impossible or Unknown."""
+    spend(20)
     doubt: Unknown | None = None
     for make in _MAKERS:
         try:
@@ -175,6 +177,7 @@ def _of_length(tree: Tree, length: int, wanted: list[Frozen]) -> Any:
 
 def _placed(places: list[Tree], wanted: list[Frozen], usual: Tree) -> list[Any]:
     """The wanted members at places that admit them, free ones first; the other places filled."""
+    spend(5 + len(places))
     if not wanted:
         return [build(place) for place in places]
     first, doubt = thaw(wanted[0]), None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from typing import Any
+
+from pipelines.routing.regions.effort import spend
 
 Number = int | Decimal
 
@@ -73,6 +75,7 @@ class Numbers:
             return other
         if other is ANY:
             return self
+        spend(len(self.intervals) * len(other.intervals))
         met = (a.meet(b) for a in self.intervals for b in other.intervals)
         return Numbers(tuple(interval for interval in met if not interval.is_empty))
 
@@ -127,6 +130,11 @@ NONE = Numbers()
 
 def just(number: Any) -> Numbers:
     return Numbers((Interval(number, number),))
+
+
+def listed(given: Iterable[Number]) -> Numbers:
+    """Each of them, and nothing between."""
+    return Numbers(tuple(Interval(number, number) for number in dict.fromkeys(given)))
 
 
 def compared(op: str, number: Any) -> Numbers:

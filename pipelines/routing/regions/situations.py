@@ -15,6 +15,7 @@ from pipelines.routing.decisions import Decision
 from pipelines.routing.model import SIGNAL_RETRIES, Line, Rule, Station
 from pipelines.routing.regions import cells, choices, evals, numbers
 from pipelines.routing.regions.documents import document
+from pipelines.routing.regions.effort import spend
 from pipelines.routing.regions.formulas import EVAL, FAILURE_TYPE, STATUS
 from pipelines.routing.regions.guesses import guesses
 from pipelines.routing.regions.outcomes import Impossible, Unknown
@@ -36,6 +37,9 @@ _ORDER = (
     BLOCKED,
     EXHAUSTED,
 )
+DECISION, DECISION_RULE = 60, 8
+"""What running `decide` costs, and each rule that it may have to test."""
+
 _DERIVED = {"success": ("pass", "ok"), "failure": ("fail", "error"), "cancelled": ("fail", "cancelled")}
 
 
@@ -176,7 +180,9 @@ def first_walk(
     `wanted` is the match, or None: no rule is. `after`: the rule that was taken first, until its gate demanded
     rework.
     """
+    rules = line.station(found[0]["station"]).rules if found else ()
     for given in found:
+        spend(DECISION + DECISION_RULE * len(rules))
         for of in (line, *_without_station_gate(line, given["station"])):
             walk = walked(of, given)
             if _is_as_claimed(walk, line.station(given["station"]).rules, wanted, after):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from pipelines.routing.regions.effort import spend
 from pipelines.routing.regions.formulas import Both, Domain, Either, Formula, Literal, Variable, negation
 from pipelines.routing.regions.outcomes import Impossible, Unknown
 
@@ -20,6 +21,8 @@ Box = dict[Variable, Domain]
 MAX_BRANCHES = 1_500
 MAX_CHOICES = 200
 """Choices one inside the other; they are levels of recursion."""
+COST = 3
+"""Of putting one formula into a box, in the units of `effort`."""
 
 
 @dataclass
@@ -73,6 +76,7 @@ def _settled(todo: list[Formula], box: Box) -> list[Either]:
         choices: list[Either] = []
         while todo:
             formula = todo.pop()
+            spend(COST)
             if isinstance(formula, Both):
                 todo.extend(formula.members)
             elif isinstance(formula, Literal):
@@ -81,6 +85,7 @@ def _settled(todo: list[Formula], box: Box) -> list[Either]:
                 choices.append(formula)
         left = []
         for choice in choices:
+            spend(COST * len(choice.members))
             open_members = _open(choice, box)
             if open_members is None:
                 continue

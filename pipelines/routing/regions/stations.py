@@ -19,6 +19,7 @@ from pipelines.routing.checks import RANK
 from pipelines.routing.model import Gate, Line, Rule, Station
 from pipelines.routing.regions import numbers
 from pipelines.routing.regions.choices import Choice
+from pipelines.routing.regions.effort import Exhausted
 from pipelines.routing.regions.evals import Evals
 from pipelines.routing.regions.formulas import (
     EVAL,
@@ -89,6 +90,7 @@ class Analysis:
         self.line = line
         self.station = station
         self._formulas: dict[str, Formula] = {}
+        self._negations: dict[str, Formula] = {}
 
     @cached_property
     def statuses(self) -> frozenset[tuple[str, str]]:
@@ -120,7 +122,10 @@ class Analysis:
             return Standing(rule, UNKNOWN, why=str(unknown))
         except Impossible:
             return self._not_at_first(rule, earlier)
-        status = SHADOWED if any(self._overlaps(rule, other) for other in earlier) else LIVE
+        try:
+            status = SHADOWED if any(self._overlaps(rule, other) for other in earlier) else LIVE
+        except Exhausted as exhausted:
+            return Standing(rule, UNKNOWN, why=str(exhausted))
         return Standing(rule, status, walk.to_witness())
 
     def _overlaps(self, rule: Rule, other: Rule) -> bool:
@@ -131,9 +136,11 @@ class Analysis:
         found = []
         earlier = self.readable[: self.station.rules.index(rule)]
         for index, other in enumerate(earlier):
-            formulas = [self._of(rule), self._of(other), *map(self._not, earlier[:index])]
             try:
+                formulas = [self._of(rule), self._of(other), *map(self._not, earlier[:index])]
                 found.append(Shadow(other.id, self._search(formulas, other).to_witness()))
+            except Exhausted:
+                break
             except (Impossible, Unknown):
                 continue
         return tuple(found)
@@ -153,9 +160,12 @@ class Analysis:
 
     def constant(self, rule: Rule) -> bool | None:
         """Whether the condition is true, or false, of everything that reaches the rules; None: it depends."""
-        if self._is_impossible([self._of(rule)]):
-            return False
-        return True if self._is_impossible([self._not(rule)]) else None
+        try:
+            if self._is_impossible([self._of(rule)]):
+                return False
+            return True if self._is_impossible([self._not(rule)]) else None
+        except Exhausted:
+            return None
 
     # What is searched
 
@@ -165,7 +175,9 @@ class Analysis:
         return self._formulas[rule.id]
 
     def _not(self, rule: Rule) -> Formula:
-        return negation(self._of(rule))
+        if rule.id not in self._negations:
+            self._negations[rule.id] = negation(self._of(rule))
+        return self._negations[rule.id]
 
     def _given(self, statuses: frozenset[tuple[str, str]]) -> Box:
         return {STATUS: Choice(statuses)}
@@ -195,7 +207,7 @@ class Analysis:
         )
 
     def _is_impossible(self, formulas: Sequence[Formula]) -> bool:
-        """Proved: nothing that reaches the rules satisfies them all."""
+        """Proved: nothing that reaches the rules satisfies them all. Raises Exhausted."""
         try:
             solve(
                 [*formulas, _COUPLED, *_counts(formulas)],
@@ -204,6 +216,8 @@ class Analysis:
             )
         except Impossible:
             return True
+        except Exhausted:
+            raise
         except Unknown:
             return False
         return False
@@ -223,7 +237,7 @@ class Analysis:
                     doubt = str(unknown)
         if doubt:
             return Standing(rule, UNKNOWN, why=doubt)
-        never = self._is_impossible([self._of(rule)])
+        never = self.constant(rule) is False
         return Standing(rule, DEAD, killers=() if never else self._killers(rule, earlier), never=never)
 
     def _after_rework(self, rule: Rule, earlier: tuple[Rule, ...], left_out: Rule) -> Walk:
@@ -251,12 +265,15 @@ class Analysis:
     # Killers
 
     def _killers(self, rule: Rule, earlier: tuple[Rule, ...]) -> tuple[str, ...]:
-        """A smallest set in the sense that each of them is needed."""
+        """A smallest set in the sense that each of them is needed, as far as the work that is allowed goes."""
         kept = list(earlier)
         for each in earlier:
             without = tuple(other for other in kept if other is not each)
-            if self._is_impossible([self._of(rule), *map(self._not, without)]):
-                kept = list(without)
+            try:
+                if self._is_impossible([self._of(rule), *map(self._not, without)]):
+                    kept = list(without)
+            except Exhausted:
+                break
         return tuple(each.id for each in kept)
 
 

@@ -9,6 +9,7 @@ from itertools import islice
 
 from pipelines.routing.operators import compile_pattern
 from pipelines.routing.regions.automata import Automaton, Beginning, Containing, Listed, searching, words
+from pipelines.routing.regions.effort import Exhausted, spend
 from pipelines.routing.regions.outcomes import Unknown
 
 _SPACES = "".join(character for character in map(chr, range(0x3001)) if character.isspace())
@@ -57,6 +58,7 @@ class Texts:
         return text not in self.but and all(test.holds(text) == sign for test, sign in self.tests)
 
     def meet(self, other: Texts) -> Texts:
+        spend((len(self.only or ()) + len(other.only or ()) + len(self.but) + len(other.but)) // 8)
         if self.only is not None:
             return self if other is ANY else Texts(frozenset(t for t in self.only if other.holds(t)))
         if other.only is not None:
@@ -107,6 +109,8 @@ def _words(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> Iter
 def _is_empty(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> bool:
     try:
         return next(_words(but, tests), None) is None
+    except Exhausted:
+        raise  # not to be remembered: the next one may ask with more to spend
     except Unknown:
         return False
 
