@@ -9,8 +9,7 @@ from pipelines import versions
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Decision, Event
 from pipelines.ports import Violation
-from pipelines.routing.decide import decide
-from pipelines.routing.outcome import read_situation
+from pipelines.routing.redecide.recorded import again, said
 
 Ids = Sequence[int] | None
 
@@ -20,19 +19,16 @@ def decisions_come_out_again(task_ids: Ids) -> Iterable[Violation]:
     for each in whole(task_ids, "decisions", "events", "jobs"):
         outcomes = {job.pk: job.outcome for job in each.jobs}
         for decision in each.decisions:
-            again = _again(decision)
-            if again != decision.answer:
-                yield each.broken("I9", f"decision {decision.pk} was {decision.answer}, now it is {again}")
+            now = _again(decision)
+            if now != decision.answer:
+                yield each.broken("I9", f"decision {decision.pk} was {decision.answer}, now it is {now}")
             if decision.situation["outcome"] != outcomes.get(decision.job_id):
                 yield each.broken("I9", f"decision {decision.pk} was not about the outcome of its job")
         yield from _followed(each)
 
 
 def _again(decision: Decision) -> dict[str, Any]:
-    answer = decide(versions.by_id(decision.pinned_id), read_situation(decision.situation))
-    said = answer.to_dict()
-    said.pop("trace", None)
-    return said
+    return said(again(versions.by_id(decision.pinned_id), decision.situation))
 
 
 def _followed(each: Whole) -> Iterable[Violation]:

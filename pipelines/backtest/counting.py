@@ -1,0 +1,181 @@
+"""What a back-test answers: how far it is, what became of each task, and the counts with samples at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pipelines.backtest.reading import Row
+from pipelines.routing.redecide.verdict import WORST_LAST, Redecided, Verdict
+
+MOST_CELLS = 200
+SAMPLES = 5
+
+
+def by_verdict(counts: Mapping[Verdict, int]) -> dict[str, int]:
+    """Every verdict in one order, those that did not come up too."""
+    return {verdict.value: counts.get(verdict, 0) for verdict in WORST_LAST}
+
+
+@dataclass(frozen=True)
+class Progress:
+    """`done` of `total` decisions, of `tasks` tasks so far."""
+
+    done: int
+    total: int
+    tasks: int
+    counts: Mapping[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        counts = dict(self.counts)
+        return {
+            "type": "progress",
+            "done": self.done,
+            "total": self.total,
+            "tasks": self.tasks,
+            "counts": counts,
+        }
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One decision that stands for a cell. `after`: this task had gone elsewhere before, so that it might never have
+    come here."""
+
+    task: str
+    at: datetime
+    decision: str
+    after: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "task": self.task,
+            "at": self.at.isoformat(),
+            "decision": self.decision,
+            "after_divergence": self.after,
+        }
+
+
+@dataclass
+class Cell:
+    """Decisions that come out alike: at one station, from one effect to another."""
+
+    station: str
+    first: Redecided
+    count: int = 0
+    samples: list[Sample] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "station": self.station,
+            **told(self.first),
+            "count": self.count,
+            "samples": [sample.to_dict() for sample in self.samples],
+        }
+
+
+def told(found: Redecided) -> dict[str, Any]:
+    return {
+        "verdict": found.verdict.value,
+        "then": found.then.to_dict(),
+        "now": found.now.to_dict() if found.now else None,
+        "newly_asked": list(found.asked),
+        "newly_skipped": list(found.skipped),
+        "reason": found.reason,
+        "message": found.message,
+    }
+
+
+@dataclass
+class TaskLine:
+    """What became of one task: the worst of its verdicts, how often each came up, and its first divergence, which is
+    the first decision that is not the same. `after`: how many decisions come after the first different one."""
+
+    task: str
+    verdict: Verdict = Verdict.SAME
+    counts: Counter[Verdict] = field(default_factory=Counter)
+    first: Redecided | None = None
+    station: str = ""
+    at: datetime | None = None
+    after: int = 0
+
+    def add(self, row: Row, found: Redecided) -> bool:
+        """Answers whether the decision comes after a divergence."""
+        after = self.counts[Verdict.DIFFERENT] > 0
+        self.after += after
+        self.counts[found.verdict] += 1
+        self.verdict = max(self.verdict, found.verdict, key=WORST_LAST.index)
+        if self.first is None and found.verdict != Verdict.SAME:
+            self.first, self.station, self.at = found, row.station, row.at
+        return after
+
+    def to_dict(self) -> dict[str, Any]:
+        first = self.first and {
+            "station": self.station,
+            "at": self.at.isoformat() if self.at else None,
+            **told(self.first),
+        }
+        return {
+            "type": "task",
+            "task": self.task,
+            "verdict": self.verdict.value,
+            "decisions": self.counts.total(),
+            "counts": by_verdict(self.counts),
+            "after_divergence": self.after,
+            "first": first,
+        }
+
+
+@dataclass
+class Result:
+    """`decisions` and `tasks`: how many got each verdict. `cells`: everything but `same`, most frequent first within
+    the worst verdict; beyond MOST_CELLS kinds only `more_cells` decisions are counted. `limited`: there are more."""
+
+    against: str
+    decisions: Counter[Verdict] = field(default_factory=Counter)
+    tasks: Counter[Verdict] = field(default_factory=Counter)
+    after: int = 0
+    cells: dict[tuple[Any, ...], Cell] = field(default_factory=dict)
+    more_cells: int = 0
+    limited: bool = False
+
+    def add(self, row: Row, found: Redecided, task: str, after: bool) -> None:
+        self.decisions[found.verdict] += 1
+        self.after += after
+        if found.verdict == Verdict.SAME:
+            return
+        cell = self._cell(row.station, found)
+        if cell is None:
+            self.more_cells += 1
+            return
+        cell.count += 1
+        if len(cell.samples) < SAMPLES and all(sample.task != task for sample in cell.samples):
+            cell.samples.append(Sample(task, row.at, str(row.id), after))
+
+    def _cell(self, station: str, found: Redecided) -> Cell | None:
+        key = (station, found.verdict, found.then, found.now, found.asked, found.skipped, found.reason)
+        if key not in self.cells and len(self.cells) >= MOST_CELLS:
+            return None
+        return self.cells.setdefault(key, Cell(station, found))
+
+    @property
+    def done(self) -> int:
+        return self.decisions.total()
+
+    def to_dict(self) -> dict[str, Any]:
+        worst_first = sorted(
+            self.cells.values(), key=lambda cell: (-WORST_LAST.index(cell.first.verdict), -cell.count)
+        )
+        return {
+            "type": "result",
+            "against": self.against,
+            "decisions": {"total": self.done, **by_verdict(self.decisions)},
+            "tasks": {"total": self.tasks.total(), **by_verdict(self.tasks)},
+            "after_divergence": self.after,
+            "cells": [cell.to_dict() for cell in worst_first],
+            "more_cells": self.more_cells,
+            "limited": self.limited,
+        }

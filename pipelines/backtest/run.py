@@ -1,0 +1,61 @@
+"""The back-test itself: a generator of progress, of tasks that come out otherwise, and of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import closing
+
+from pipelines import versions
+from pipelines.backtest.counting import Progress, Result, TaskLine, by_verdict
+from pipelines.backtest.reading import Row, count, rows
+from pipelines.backtest.selection import Selection
+from pipelines.backtest.target import Target
+from pipelines.models import Line
+from pipelines.routing.redecide.verdict import Redecided, Verdict, redecide
+
+STEP = 500
+"""Decisions from one progress to the next."""
+
+Told = Progress | TaskLine | Result
+
+
+def back_test(line: Line, target: Target, selection: Selection) -> Generator[Told, None, None]:
+    """Every selected decision under `target`. The tasks told are those that do not come out the same; the Result is
+    last. Writes nothing; closing the generator ends the reading."""
+    total = count(line, selection)
+    result, task, current = Result(target.label), None, 0
+    yield Progress(0, total, 0, by_verdict(result.decisions))
+    with closing(rows(line, selection)) as recorded:
+        for row in recorded:
+            if task is None or row.task_id != current:
+                yield from _ended(result, task)
+                task, current = TaskLine(f"WI-{line.project.key}-{row.task_number}"), row.task_id
+            found = _again(row, target)
+            result.add(row, found, task.task, task.add(row, found))
+            if result.done % STEP == 0:
+                yield _progress(result, total)
+    yield from _ended(result, task)
+    result.limited = result.done == selection.limit and _more(line, selection)
+    yield _progress(result, total)
+    yield result
+
+
+def _again(row: Row, target: Target) -> Redecided:
+    return redecide(versions.by_id(row.pinned_id), row.situation, row.answer, target.line)
+
+
+def _ended(result: Result, task: TaskLine | None) -> Generator[TaskLine, None, None]:
+    if task is None:
+        return
+    result.tasks[task.verdict] += 1
+    if task.verdict != Verdict.SAME:
+        yield task
+
+
+def _progress(result: Result, total: int) -> Progress:
+    return Progress(result.done, max(total, result.done), result.tasks.total(), by_verdict(result.decisions))
+
+
+def _more(line: Line, selection: Selection) -> bool:
+    found = selection.decisions_of(selection.tasks_of(line))
+    return found[selection.limit : selection.limit + 1].exists()

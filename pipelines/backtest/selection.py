@@ -1,0 +1,113 @@
+"""Which recorded decisions are decided again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.db.models import QuerySet
+from django.utils.dateparse import parse_date, parse_datetime
+
+from pipelines.errors import Invalid
+from pipelines.models import Decision, Line, Task
+from pipelines.routing.problems import Problem
+
+MOST = 1_000_000
+USUAL = 100_000
+TASKS = ("all", "running", "ended")
+LARGEST = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """`versions`: numbers of the versions under which it was decided, all if there is none. `since` and `until`
+    (exclusive): when it was decided. `last`: only of the newest so many tasks. `tasks`: all, running or ended.
+    `limit`: at most so many decisions, those of the newest tasks."""
+
+    versions: tuple[int, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    last: int | None = None
+    tasks: str = "all"
+    limit: int = USUAL
+
+    def tasks_of(self, line: Line) -> QuerySet[Task]:
+        found = Task.objects.filter(line=line)
+        if self.tasks != "all":
+            found = found.filter(ended_at__isnull=self.tasks == "running")
+        if self.last is not None:
+            found = found.filter(pk__in=found.order_by("-pk").values("pk")[: self.last])
+        return found
+
+    def decisions_of(self, tasks: QuerySet[Task] | Sequence[int]) -> QuerySet[Decision]:
+        found = Decision.objects.filter(task__in=tasks)
+        if self.versions:
+            found = found.filter(pinned__number__in=self.versions)
+        if self.since:
+            found = found.filter(at__gte=self.since)
+        if self.until:
+            found = found.filter(at__lt=self.until)
+        return found
+
+
+def read_selection(given: Mapping[str, str]) -> Selection:
+    """From texts, as addresses and commands give them: `versions=1,2`, `since=2026-01-31` or a moment in ISO 8601 (UTC
+    where it says none), `until`, `last`, `tasks`, `limit`. Raises Invalid with every place."""
+    problems: list[Problem] = []
+    fields = {
+        "versions": _versions(given.get("versions", ""), problems),
+        "since": _moment("since", given.get("since", ""), problems),
+        "until": _moment("until", given.get("until", ""), problems),
+        "last": _number("last", given.get("last", ""), LARGEST, problems),
+        "tasks": given.get("tasks") or "all",
+        "limit": _number("limit", given.get("limit", ""), MOST, problems) or USUAL,
+    }
+    if fields["tasks"] not in TASKS:
+        problems.append(Problem("tasks", "has to be all, running or ended"))
+    if problems:
+        raise Invalid(problems)
+    return Selection(**fields)  # type: ignore[arg-type]
+
+
+def _versions(text: str, problems: list[Problem]) -> tuple[int, ...]:
+    numbers = [_whole(each.strip()) for each in text.split(",")] if text.strip() else []
+    if not all(number and number <= LARGEST for number in numbers):
+        problems.append(Problem("versions", "has to be numbers of versions", "Write them like 1,2."))
+        return ()
+    return tuple(number for number in numbers if number)
+
+
+def _number(name: str, text: str, most: int, problems: list[Problem]) -> int | None:
+    number = _whole(text.strip()) if text.strip() else None
+    if text.strip() and not (number and number <= most):
+        problems.append(Problem(name, f"has to be a number from 1 to {most}"))
+    return number
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else None
+
+
+def _moment(name: str, text: str, problems: list[Problem]) -> datetime | None:
+    if not text.strip():
+        return None
+    found = _parsed(text.strip())
+    if found is None:
+        hint = "Write it like 2026-01-31 or 2026-01-31T12:00:00Z."
+        problems.append(Problem(name, "is not a date or a moment", hint))
+    return found
+
+
+def _parsed(text: str) -> datetime | None:
+    """A plus in an address arrives as a space."""
+    try:
+        moment = parse_datetime(text.replace(" ", "+") if "T" in text else text)
+        date = None if moment else parse_date(text)
+        if date:
+            moment = datetime(date.year, date.month, date.day)  # noqa: DTZ001  (made aware below)
+        if moment is None:
+            return None
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,46 @@
+"""The version that recorded outcomes are tried on: a published one, the draft, or a document that somebody sends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines import versions
+from pipelines.errors import Invalid, NotFound
+from pipelines.models import Line
+from pipelines.routing.line import Line as Parsed
+from pipelines.routing.line import read_line
+from pipelines.routing.publishable import publishing_problems
+
+
+@dataclass(frozen=True)
+class Target:
+    """`label`: draft, document, or the number of a version."""
+
+    label: str
+    line: Parsed
+
+
+def target_of(line: Line, wanted: str = "draft") -> Target:
+    """`draft`, `live` or the number of a version. Raises NotFound, DocumentError, Invalid (no line to decide by)."""
+    if wanted == "draft":
+        return of_document(line.draft, "draft")
+    found = line.live if wanted == "live" else _numbered(line, wanted)
+    if found is None:
+        raise NotFound("This line has no such version.")
+    return Target(str(found.number), versions.parsed(found))
+
+
+def of_document(document: Mapping[str, Any], label: str = "document") -> Target:
+    """Raises DocumentError, Invalid (what could not be published)."""
+    parsed = read_line(document)
+    problems = publishing_problems(parsed)
+    if problems:
+        raise Invalid(problems)
+    return Target(label, parsed)
+
+
+def _numbered(line: Line, wanted: str) -> Any:
+    plain = wanted.isascii() and wanted.isdigit() and len(wanted) < 10
+    return line.versions.filter(number=int(wanted)).first() if plain else None

@@ -1,0 +1,49 @@
+"""The verbs of back-tests: `again(version, document)`, and `verdicts(task, document)` of each decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.backtest import Result, Selection, TaskLine, back_test, of_document
+from pipelines.models import Decision, LineVersion, Task
+from pipelines.routing.line import read_line
+from pipelines.routing.redecide.verdict import Redecided, redecide
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a back-test said: its tasks and its result, as they go over the wire."""
+
+    tasks: list[dict[str, Any]]
+    result: dict[str, Any]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The verdicts that came up, of decisions."""
+        return {name: n for name, n in self.result["decisions"].items() if n and name != "total"}
+
+
+def again(version: LineVersion, document: Mapping[str, Any], **selected: Any) -> Outcome:
+    told = list(back_test(version.line, of_document(document), Selection(**selected)))
+    assert isinstance(told[-1], Result)
+    return Outcome([t.to_dict() for t in told if isinstance(t, TaskLine)], told[-1].to_dict())
+
+
+def decisions(task: Task) -> list[Decision]:
+    return list(Decision.objects.filter(task=task).select_related("pinned").order_by("at", "job_id"))
+
+
+def verdicts(task: Task, document: Mapping[str, Any]) -> list[Redecided]:
+    """Of each decision of a task, in their order."""
+    new = read_line(document)
+    return [redecide(read_line(d.pinned.document), d.situation, d.answer, new) for d in decisions(task)]
+
+
+def names(found: list[Redecided]) -> list[str]:
+    return [each.verdict.value for each in found]
+
+
+def reasons(found: list[Redecided]) -> list[str]:
+    return [each.reason for each in found]
