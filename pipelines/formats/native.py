@@ -26,7 +26,7 @@ from pipelines.routing.values import check
 MAX_TEXT = 4 * 1024 * 1024
 """Characters of a document."""
 
-__all__ = ["MAX_TEXT", "dumps", "json_schema", "loads", "locate", "read"]
+__all__ = ["MAX_TEXT", "as_text", "dumps", "json_schema", "loads", "locate", "read", "writer"]
 
 
 def loads(text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def loads(text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
     With `exact` it is a `Decimal`.
     """
     try:
-        document = _value(_text(text), exact)
+        document = _value(as_text(text), exact)
     except (TextError, jsontext.JsonTextError) as error:
         raise DocumentError([Problem("", error.message, "", error.line, error.column)]) from None
     if type(document) is not dict:
@@ -59,27 +59,33 @@ def read(text: str | bytes, *, keep_faulty_rules: bool = False, exact: bool = Fa
 
 def locate(text: str | bytes, problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """The problems with line and column of their path, or of the nearest part around it that the text has."""
-    parsed = parse(_text(text), exact=True)
+    parsed = parse(as_text(text), exact=True)
     return tuple(_placed(problem, parsed) for problem in problems)
 
 
 def dumps(document: dict[str, Any]) -> str:
     """YAML that `loads` reads back to equal values; keys in the order given."""
     out = io.StringIO()
+    writer().dump(document, out)
+    return out.getvalue()
+
+
+def writer() -> YAML:
+    """Writes values in the way of this format."""
     yaml = YAML(typ="safe", pure=True)
     yaml.Representer = _Representer
     yaml.default_flow_style = False
     yaml.allow_unicode = True
     yaml.width = 110
     yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
-    yaml.dump(document, out)
-    return out.getvalue()
+    return yaml
 
 
-def _text(text: str | bytes) -> str:
+def as_text(text: str | bytes) -> str:
+    """UTF-8, not too long. Raises TextError."""
     if isinstance(text, bytes):
         try:
-            return _text(text.decode("utf-8-sig"))
+            return as_text(text.decode("utf-8-sig"))
         except UnicodeDecodeError as error:
             before = text[: error.start]
             line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")

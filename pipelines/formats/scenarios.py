@@ -1,0 +1,35 @@
+"""The text of scenarios, so that they can live in a repository: a YAML or JSON list, to values and back."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from dataclasses import replace
+
+from pipelines.formats import native, yamltext
+from pipelines.formats.yamltext import TextError
+from pipelines.routing.line import DocumentError, Problem
+from pipelines.routing.problems import Malformed
+from pipelines.routing.simulate.scenario import Scenario, read_scenarios
+from pipelines.routing.values import check
+
+
+def loads(text: str | bytes) -> tuple[Scenario, ...]:
+    """Raises DocumentError with line and column of the first fault."""
+    try:
+        parsed = yamltext.parse(native.as_text(text), exact=False)
+    except TextError as error:
+        raise DocumentError([Problem("", error.message, "", error.line, error.column)]) from None
+    try:
+        check(parsed.value, "")
+        return read_scenarios(parsed.value)
+    except Malformed as fault:
+        line, column = parsed.place(fault.path)
+        raise DocumentError([replace(Problem(fault.path, fault.message), line=line, column=column)]) from None
+
+
+def dumps(scenarios: Iterable[Scenario]) -> str:
+    """YAML that `loads` reads back to equal scenarios."""
+    out = io.StringIO()
+    native.writer().dump([scenario.to_dict() for scenario in scenarios], out)
+    return out.getvalue()

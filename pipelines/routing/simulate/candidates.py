@@ -1,0 +1,154 @@
+"""What can be tried where a token stands: outcomes with a witness, words at gates, answers to evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from pipelines.routing import jsontext
+from pipelines.routing.answers import WORDS
+from pipelines.routing.checks import Check
+from pipelines.routing.deciding.gates import JUMP_GATE
+from pipelines.routing.decisions import Wait
+from pipelines.routing.fields import ALIASES
+from pipelines.routing.lint.subject import Subject
+from pipelines.routing.model import Gate, Line, Station
+from pipelines.routing.regions.situations import Witness
+from pipelines.routing.regions.stations import STANDINGS
+from pipelines.routing.simulate.scenario import Step
+from pipelines.routing.simulate.walk import BLOCKED, READY, REVIEW, Position
+from pipelines.routing.situation import JUMP
+
+REASON = "Scripted."
+CHOOSES = "reviewer_chooses"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A step, and the rule whose witness it is, if it is one's."""
+
+    step: Step
+    rule: str | None = None
+
+
+class Candidates:
+    """Of one line; the outcomes of a station are found when it is first reached."""
+
+    def __init__(self, line: Line, subject: Subject) -> None:
+        self._line = line
+        self._subject = subject
+        self._outcomes: dict[str, tuple[Candidate, ...]] = {}
+
+    def at(self, position: Position) -> Iterator[Candidate]:
+        """Nothing for a token that is held or stuck, or asked a question: running again leads nowhere new."""
+        if position.status == READY:
+            yield from self._of_station(position.station)
+        elif position.status == REVIEW:
+            yield from (Candidate(step) for step in self._words(position))
+        elif position.status == BLOCKED and position.wait.get("evaluation"):
+            yield from (Candidate(step) for step in _answers(position.wait["evaluation"]))
+
+    def _of_station(self, key: str) -> tuple[Candidate, ...]:
+        if key not in self._outcomes:
+            station = self._line.station(key)
+            found = _outcomes(self._line, station, self._subject)
+            self._outcomes[key] = tuple({jsontext.dumps(c.step.to_dict()): c for c in found}.values())
+        return self._outcomes[key]
+
+    def _words(self, position: Position) -> Iterator[Step]:
+        """Approve everything that is open, or one word against at one gate. Sending back leads nowhere new."""
+        asked = position.asked
+        assert asked is not None and isinstance(asked.decision, Wait)
+        keys = [key for key in asked.decision.gates if key not in asked.words]
+        yield Step("gates", gates={key: {"decision": "approve"} for key in keys})
+        for key in keys:
+            gate = JUMP_GATE if key == JUMP else self._line.gate(key)
+            if "rework" in gate.offers:
+                yield Step("gates", gates={key: {"decision": "rework"}})
+            if "reject" in gate.offers:
+                yield from self._rejections(gate)
+
+    def _rejections(self, gate: Gate) -> Iterator[Step]:
+        word = {"decision": "reject", "reason": REASON}
+        if (gate.on_reject or self._line.policy.on_reject) != CHOOSES:
+            yield Step("gates", gates={gate.key: word})
+            return
+        for station in self._line.stations:
+            yield Step("gates", gates={gate.key: {**word, "route": station.key}})
+
+
+def _answers(evaluation: dict[str, Any]) -> Iterator[Step]:
+    kind = next(iter(evaluation))
+    for word in WORDS[kind]:
+        yield Step("answers", answers=({**evaluation, "answer": word},))
+
+
+def _outcomes(line: Line, station: Station, subject: Subject) -> Iterator[Candidate]:
+    """One for each rule, then what no rule takes; each also as the checks of the gates on its way want it."""
+    if not station.rules:
+        yield Candidate(Step("outcome", outcome={"result": "success"}))
+    analysis = subject.analysis(station)
+    for standing in analysis.standings:
+        if standing.witness:
+            yield from _tried(line, station, standing.witness, standing.rule.id, standing.rule.gates)
+    for name in STANDINGS:
+        rest = analysis.rest(name)
+        if rest and rest.witness:
+            yield from _tried(line, station, rest.witness)
+
+
+def _tried(
+    line: Line, station: Station, witness: Witness, rule: str | None = None, gates: tuple[str, ...] = ()
+) -> Iterator[Candidate]:
+    outcome = plain(witness.situation["outcome"])
+    answers = tuple(witness.situation.get("facts", {}).get("answers", ()))
+    keys = [*([station.gate] if station.gate else []), *gates]
+    checks = [check for key in keys for check in _checks(line.gate(key))]
+    for each in [outcome, *([_suiting(outcome, checks)] if checks else [])]:
+        yield Candidate(Step("outcome", outcome=each, answers=answers), rule)
+
+
+def _checks(gate: Gate) -> list[Check]:
+    return list(gate.checks.checks()) if gate.checks is not None and gate.enforces_checks else []
+
+
+def _suiting(outcome: dict[str, Any], checks: list[Check]) -> dict[str, Any]:
+    """With a value that suits each check, where the outcome says nothing of that field yet."""
+    said = dict(outcome)
+    for check in checks:
+        name = ALIASES.get(check.field, check.field)
+        family, _, rest = name.partition(".")
+        if family == "output" and rest:
+            output = said.get("output", {})
+            if isinstance(output, dict):
+                said["output"] = {rest: _value(check), **output}
+        elif family == "usage" and rest:
+            said["usage"] = {rest: _value(check), **said.get("usage", {})}
+        elif name in ("exit_code", "failure_type", "eval", "verdict") and name not in said:
+            said[name] = _value(check)
+    return said
+
+
+def _value(check: Check) -> Any:
+    """One for which the check passes, where that is easily said; `simulate` has the last word."""
+    value = check.value
+    if check.operator in ("less_than", "greater_than", "not_equals") and isinstance(value, int):
+        return value - 1 if check.operator == "less_than" else value + 1
+    if check.operator == "in" and isinstance(value, list) and value:
+        return value[0]
+    if check.operator == "not_equals":
+        return f"not {value}"
+    return True if check.operator == "exists" and value is None else value
+
+
+def plain(value: Any) -> Any:
+    """Without numbers that no store of JSON holds: a Decimal becomes the nearest integer or double."""
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() and value.adjusted() < 300 else float(value)
+    return value

@@ -1,0 +1,118 @@
+"""What was expected beside what happened: each mismatch with its step, and why the line went as it did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.routing.decisions import Decision
+from pipelines.routing.simulate.scenario import Expect
+from pipelines.routing.simulate.walk import Walk
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One step as it went. `number` counts from 1; 0 is the start. `walk`: after it."""
+
+    number: int
+    station: str
+    decision: Decision | None
+    entered: tuple[str, ...]
+    rules: tuple[str, ...]
+    walk: Walk
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "step": self.number,
+            "station": self.station,
+            "decision": self.decision.to_dict() if self.decision else None,
+            "rules": list(self.rules),
+            "status": self.walk.status,
+            "positions": [each.to_dict() for each in self.walk.positions],
+            **self.walk.counts(),
+            "context": dict(self.walk.context),
+            "variables": dict(self.walk.variables),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """`step`: the number of the step that went otherwise, None where none did. `why`: from the trace."""
+
+    step: int | None
+    message: str
+    what: str = ""
+    expected: Any = None
+    got: Any = None
+    why: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "step": self.step,
+            "what": self.what,
+            "message": self.message,
+            "expected": self.expected,
+            "got": self.got,
+            "why": self.why,
+        }
+
+    def __str__(self) -> str:
+        where = f"step {self.step}: " if self.step else ""
+        return f"{where}{self.message}" + (f" ({self.why})" if self.why else "")
+
+
+def compare(expect: Expect, steps: Sequence[Told], walk: Walk) -> tuple[Failure, ...]:
+    """Every expectation that does not hold, in the order path, rules, end, status."""
+    found: list[Failure] = []
+    if expect.path is not None:
+        found += _sequence("path", expect.path, steps, lambda step: step.entered)
+    if expect.rules is not None:
+        found += _sequence("rules", expect.rules, steps, lambda step: step.rules)
+    if expect.end is not None:
+        found += _word("end", expect.end, walk.end, steps)
+    if expect.status is not None:
+        found += _word("status", expect.status, walk.status, steps)
+    return tuple(found)
+
+
+def _sequence(
+    what: str, wanted: tuple[str, ...], steps: Sequence[Told], of: Callable[[Told], tuple[str, ...]]
+) -> list[Failure]:
+    """The first place at which the two differ; the step is the one that went there, or the last."""
+    went = [(each, step) for step in steps for each in of(step)]
+    got = tuple(each for each, _ in went)
+    if got == wanted:
+        return []
+    place = next((i for i, pair in enumerate(zip(wanted, got, strict=False)) if pair[0] != pair[1]), None)
+    if place is None:
+        place = min(len(wanted), len(got))
+    step = went[place][1] if place < len(went) else steps[-1]
+    this = wanted[place] if place < len(wanted) else "nothing more"
+    other = got[place] if place < len(got) else "nothing more"
+    message = f"{NOUNS[what]} {place + 1}: expected {this}, got {other}"
+    return [Failure(step.number or None, message, what, list(wanted), list(got), reason(step.decision))]
+
+
+NOUNS = {"path": "station", "rules": "rule"}
+
+
+def _word(what: str, wanted: str, got: str, steps: Sequence[Told]) -> list[Failure]:
+    if wanted == got:
+        return []
+    last = steps[-1]
+    message = f"{what}: expected {wanted or 'none'}, got {got or 'none'}"
+    return [Failure(last.number or None, message, what, wanted, got, reason(last.decision))]
+
+
+def reason(decision: Decision | None) -> str:
+    """A trace in one line: the rules that were tested, then what was said last."""
+    if decision is None:
+        return ""
+    tested = [f"{e.rule} {_result(e.result)}" for e in decision.trace if e.step == "rules" and e.rule]
+    said = [entry.why for entry in decision.trace if entry.why]
+    return "; ".join([*([f"rules: {', '.join(tested)}"] if tested else []), *said[-1:]])
+
+
+def _result(result: bool | str) -> str:
+    return str(result).lower()

@@ -1,0 +1,179 @@
+"""One scenario for each rule that can be taken, found by search and run before anybody sees it; for every other
+rule the reason why there is none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from pipelines.routing.lint.subject import Subject, edges_in
+from pipelines.routing.model import Line, Rule, Station
+from pipelines.routing.regions.stations import DEAD, Standing
+from pipelines.routing.simulate.candidates import Candidates
+from pipelines.routing.simulate.expect import reason
+from pipelines.routing.simulate.run import run
+from pipelines.routing.simulate.scenario import Expect, Scenario, Step
+from pipelines.routing.simulate.search import Edges, Key, Search, by_edges, coarse, fine
+from pipelines.routing.simulate.walk import begin
+
+BOUND = 60_000
+"""Steps that are walked for one line."""
+PER_STATION = 8_000
+"""Steps of one finer search."""
+NEVER, NOT_FOUND = "never", "not found"
+_STRANGE = re.compile(r"[^a-z0-9_.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A rule without a scenario. `kind`: never (proved), or not found."""
+
+    rule: str
+    station: str
+    kind: str
+    why: str
+
+    def to_dict(self) -> dict[str, str]:
+        return {"rule": self.rule, "station": self.station, "kind": self.kind, "why": self.why}
+
+    def __str__(self) -> str:
+        return f"{self.rule} at {self.station}: {self.kind}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """`scenarios`: one for each rule that was found, in the order of the line."""
+
+    scenarios: tuple[Scenario, ...]
+    missing: tuple[Missing, ...]
+
+
+def generate(line: Line, *, taken_keys: Iterable[str] = (), bound: int = BOUND) -> Generated:
+    """A scenario for each rule that is live or partly shadowed. `taken_keys`: keys that the new ones must not have."""
+    subject = Subject(line)
+    standings = {standing.rule.id: (station, standing) for station, _, standing in subject.standings()}
+    reasons = {rule: _never(subject, *found) for rule, found in standings.items()}
+    never = {rule: why for rule, why in reasons.items() if why}
+    hunt = _Hunt(line, subject, [rule for rule in standings if rule not in never], bound)
+    found = hunt.found()
+    keys, scenarios, missing = set(taken_keys), [], []
+    for rule, (station, standing) in standings.items():
+        name = f"{station.name}: {standing.rule.label or rule}"
+        scenario = _scenario(line, rule, name, found.get(rule), keys)
+        if scenario is not None:
+            scenarios.append(scenario)
+        elif rule in never:
+            missing.append(Missing(rule, station.key, NEVER, never[rule]))
+        else:
+            missing.append(Missing(rule, station.key, NOT_FOUND, hunt.why(station, standing)))
+    return Generated(tuple(scenarios), tuple(missing))
+
+
+def _never(subject: Subject, station: Station, standing: Standing) -> str:
+    """Why the rule is proved never to be taken on a way by rules, policy and words; or nothing."""
+    if standing.status == DEAD:
+        if standing.never:
+            return "its condition can never be true"
+        return f"earlier rules take everything that it would: {', '.join(standing.killers)}"
+    if station.key not in subject.reached:
+        return f"no rule and no policy leads from {subject.line.start} to {station.key}; only a jump or a person's hand"
+    return ""
+
+
+class _Hunt:
+    """The searches of one line: a coarse one for all rules, then finer ones, station by station, for what is left."""
+
+    def __init__(self, line: Line, subject: Subject, wanted: list[str], bound: int) -> None:
+        self._line = line
+        self._wanted = wanted
+        self._start = begin(line, Scenario("start", "start"))
+        self._search = Search(line, Candidates(line, subject), bound)
+        self._cut: set[str] = set()
+
+    def found(self) -> dict[str, tuple[Step, ...]]:
+        found = self._search.find(self._start, self._wanted, coarse, self._search.left)
+        self._note(self._left(found))
+        for station in self._line.stations:
+            mine = [rule.id for rule in station.rules if rule.id in self._left(found)]
+            for key in self._finer(station):
+                if mine:
+                    found |= self._search.find(self._start, mine, key, PER_STATION)
+                    mine = [rule for rule in mine if rule not in found]
+                    self._note(mine)
+        return found
+
+    def why(self, station: Station, standing: Standing) -> str:
+        """Why no scenario was found, as far as it is known."""
+        rule = standing.rule.id
+        if station.key not in self._search.reached:
+            said = f"no way to {station.key} was found"
+        elif rule in self._search.tried:
+            said = f"its station was reached, but: {reason(self._search.tried[rule].decision)}"
+        else:
+            said = standing.why or "its station was reached, but no outcome that was tried took it"
+        return f"{said}; the bound of steps was reached" if rule in self._cut else said
+
+    def _left(self, found: Collection[str]) -> list[str]:
+        return [rule for rule in self._wanted if rule not in found]
+
+    def _note(self, rules: list[str]) -> None:
+        self._cut = (self._cut | set(rules)) if self._search.cut else self._cut - set(rules)
+
+    def _finer(self, station: Station) -> Iterator[Key]:
+        edges = _edges(station.rules)
+        if edges:
+            yield by_edges(edges)
+        yield fine(edges)
+
+
+def _edges(rules: Iterable[Rule]) -> Edges:
+    """The edges whose number the conditions of these rules read."""
+    found: Edges = {}
+    for rule in rules:
+        for edge in edges_in(rule.when):
+            name = f"{edge.source}->{edge.target}"
+            found[name] = max(found.get(name, 0), edge.at_least)
+    return found
+
+
+# The scenario
+
+
+def _scenario(
+    line: Line, rule: str, name: str, steps: tuple[Step, ...] | None, keys: set[str]
+) -> Scenario | None:
+    """With what its run shows as its expectation; None unless it takes the rule."""
+    if steps is None:
+        return None
+    result = run(line, Scenario(_key(rule, keys), name[:200], _without_idle_answers(line, steps)))
+    if not result.holds or rule not in result.taken or result.walk is None:
+        return None
+    end = result.walk.end if result.walk.over else None
+    expect = Expect(path=result.path, rules=result.taken, end=end, status=result.walk.status)
+    keys.add(result.scenario.key)
+    return replace(result.scenario, expect=expect)
+
+
+def _key(rule: str, keys: Collection[str]) -> str:
+    plain = _STRANGE.sub("-", rule.lower()).strip("-._") or "rule"
+    key, number = f"takes-{plain}"[:64], 2
+    while key in keys:
+        key, number = f"{f'takes-{plain}'[:58]}-{number}", number + 1
+    return key
+
+
+def _without_idle_answers(line: Line, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """A witness answers every evaluation of its station; only those that are asked stay."""
+    wanted = _went(line, steps)
+    for index, step in enumerate(steps):
+        for answer in step.answers if step.kind == "outcome" else ():
+            kept = tuple(each for each in steps[index].answers if each is not answer)
+            fewer = (*steps[:index], replace(steps[index], answers=kept), *steps[index + 1 :])
+            steps = fewer if _went(line, fewer) == wanted else steps
+    return steps
+
+
+def _went(line: Line, steps: tuple[Step, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    result = run(line, Scenario("trial", "trial", steps))
+    return result.taken, result.path

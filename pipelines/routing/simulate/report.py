@@ -1,0 +1,88 @@
+"""What scenarios have shown, as text for people and as JSON for machines: the same for every window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.routing import jsontext
+from pipelines.routing.model import Line
+from pipelines.routing.simulate.coverage import Coverage, shown_by_all
+from pipelines.routing.simulate.generate import Generated
+from pipelines.routing.simulate.run import Result, run_all
+from pipelines.routing.simulate.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`line`: what was run, in the words of who asked."""
+
+    line: str
+    results: tuple[Result, ...]
+    coverage: Coverage
+
+    @property
+    def failed(self) -> int:
+        return sum(not result.holds for result in self.results)
+
+    def problems(self, min_coverage: float = 0) -> list[str]:
+        """Why the whole does not hold; empty if it does."""
+        percent = self.coverage.percent
+        few = f"{percent:.1f}% of the rules are taken, fewer than {min_coverage:g}%"
+        return [
+            *([f"{self.failed} of {len(self.results)} scenarios failed"] if self.failed else []),
+            *([few] if percent < min_coverage else []),
+        ]
+
+    def to_dict(self, *, traces: bool = True) -> dict[str, Any]:
+        return {
+            "line": self.line,
+            "holds": not self.failed,
+            "scenarios": [result.to_dict(traces=traces) for result in self.results],
+            "coverage": self.coverage.to_dict(),
+        }
+
+    def to_json(self) -> str:
+        return jsontext.dumps(self.to_dict())
+
+    def to_text(self) -> str:
+        return "\n".join([*(line for result in self.results for line in _told(result)), *self._sums()])
+
+    def _sums(self) -> list[str]:
+        coverage = self.coverage.to_dict()
+        counts = (
+            f"{len(self.results)} scenarios: {len(self.results) - self.failed} hold, {self.failed} failed."
+        )
+        rules = _sum("Rules taken", coverage["rules"], "taken", "never_taken", "never taken")
+        return [
+            counts,
+            f"{rules} ({coverage['percent']}%)",
+            _sum("Stations visited", coverage["stations"], "visited", "never_visited", "never visited"),
+            _sum("Gates opened", coverage["gates"], "opened", "never_opened", "never opened"),
+            f"Policy applied: {', '.join(coverage['policy']) or 'never'}",
+        ]
+
+
+def _told(result: Result) -> list[str]:
+    head = f"{'ok  ' if result.holds else 'FAIL'}  {result.scenario.key}"
+    name = f": {result.scenario.name}" if result.scenario.name != result.scenario.key else ""
+    return [head + name, *(f"      {failure}" for failure in result.failures)]
+
+
+def _sum(words: str, found: dict[str, Any], yes: str, no: str, missing: str) -> str:
+    left = f"; {missing}: {', '.join(found[no])}" if found[no] else ""
+    return f"{words}: {len(found[yes])} of {found['all']}{left}"
+
+
+def report(line: Line, scenarios: Iterable[Scenario], name: str = "") -> Report:
+    """Run them all."""
+    results = run_all(line, scenarios)
+    return Report(name or line.key, results, Coverage.of(line, shown_by_all(results)))
+
+
+def told_generated(generated: Generated) -> str:
+    """What was generated, and for which rules there is nothing, and why."""
+    count = f"{len(generated.scenarios)} scenarios generated."
+    missing: Sequence[str] = [str(each) for each in generated.missing]
+    return "\n".join([count, *(f"none for {each}" for each in missing)])

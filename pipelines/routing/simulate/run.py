@@ -1,0 +1,80 @@
+"""The door to simulation: walk a line through a scenario, and say where it did not go as expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.routing.decisions import Decision
+from pipelines.routing.model import Line
+from pipelines.routing.problems import Malformed
+from pipelines.routing.simulate.expect import Failure, Told, compare
+from pipelines.routing.simulate.scenario import Scenario
+from pipelines.routing.simulate.walk import StepRefused, Taken, Walk, begin, take
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of a scenario. `steps`: those that were taken; it holds if nothing failed."""
+
+    scenario: Scenario
+    steps: tuple[Told, ...]
+    walk: Walk | None
+    failures: tuple[Failure, ...]
+
+    @property
+    def holds(self) -> bool:
+        return not self.failures
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """Ids of the rules that were taken, in order."""
+        return tuple(rule for step in self.steps for rule in step.rules)
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Every station entered, in order."""
+        return tuple(station for step in self.steps for station in step.entered)
+
+    def to_dict(self, *, traces: bool = True) -> dict[str, Any]:
+        """`traces`: with every step's decision, its trace and the position after it."""
+        found: dict[str, Any] = {
+            "key": self.scenario.key,
+            "name": self.scenario.name,
+            "holds": self.holds,
+            "failures": [failure.to_dict() for failure in self.failures],
+            "path": list(self.path),
+            "rules": list(self.taken),
+            "end": self.walk.end if self.walk else "",
+            "status": self.walk.status if self.walk else "",
+        }
+        return {**found, "steps": [step.to_dict() for step in self.steps]} if traces else found
+
+
+def run(line: Line, scenario: Scenario) -> Result:
+    """Walk the line by `decide`, step by step. A step that cannot happen ends the walk, and is named."""
+    try:
+        walk = begin(line, scenario)
+    except Malformed as fault:
+        return Result(scenario, (), None, (Failure(None, str(fault)),))
+    told = [Told(0, walk.positions[0].station, None, (line.start,), (), walk)]
+    refused: tuple[Failure, ...] = ()
+    for number, step in enumerate(scenario.steps, 1):
+        try:
+            taken = take(line, walk, step)
+        except StepRefused as why:
+            refused = (Failure(number, str(why)),)
+            break
+        walk = taken.walk
+        told.append(_told(number, taken))
+    return Result(scenario, tuple(told), walk, refused or compare(scenario.expect, told, walk))
+
+
+def run_all(line: Line, scenarios: Iterable[Scenario]) -> tuple[Result, ...]:
+    return tuple(run(line, scenario) for scenario in scenarios)
+
+
+def _told(number: int, taken: Taken) -> Told:
+    decision: Decision | None = taken.decision
+    return Told(number, taken.station, decision, taken.entered, taken.rules, taken.walk)

@@ -1,0 +1,203 @@
+"""A scenario as data: what happens to one task, step by step, and what is expected of the line (docs/testing.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines.routing import shapes, values
+from pipelines.routing.model import WORDS
+from pipelines.routing.problems import Malformed, join
+from pipelines.routing.reading.names import KEY, KEY_WORDS
+from pipelines.routing.reported import read_outcome
+from pipelines.routing.situation import read_facts
+from pipelines.routing.statuses import ENDS, LIVING
+
+MAX_STEPS = 10_000
+MAX_SCENARIOS = 5_000
+KNOWN = ("key", "name", "inputs", "task", "steps", "expect")
+EXPECTED = ("path", "rules", "end", "status")
+KINDS = ("outcome", "gates", "answers", "answer", "retry")
+STATUSES = (*LIVING, *ENDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that happens. `kind`: outcome (with `answers` that are known already, perhaps), gates (words at
+    open gates), answers (to an evaluation), answer (to a question of a blocked task), retry (by hand).
+
+    `at`: the station of the token that it happens to; None: the first one that has not ended.
+    """
+
+    kind: str
+    at: str | None = None
+    outcome: Mapping[str, Any] = field(default_factory=dict)
+    answers: tuple[Mapping[str, Any], ...] = ()
+    gates: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    answer: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        said: dict[str, Any] = {"at": self.at} if self.at else {}
+        if self.kind == "outcome":
+            said["outcome"] = dict(self.outcome)
+        if self.answers:
+            said["answers"] = [dict(each) for each in self.answers]
+        if self.kind == "gates":
+            said["gates"] = {key: _short(word) for key, word in self.gates.items()}
+        if self.kind == "answer":
+            said["answer"] = self.answer
+        return {**said, "retry": True} if self.kind == "retry" else said
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    """None where nothing is expected. `path`: every station entered, in order; `rules`: every rule taken, in order;
+    `end`: the key of the task's end, "" for none; `status`: the task's at last."""
+
+    path: tuple[str, ...] | None = None
+    rules: tuple[str, ...] | None = None
+    end: str | None = None
+    status: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        lists = {"path": self.path, "rules": self.rules}
+        found: dict[str, Any] = {key: list(value) for key, value in lists.items() if value is not None}
+        words = {"end": self.end, "status": self.status}
+        return {**found, **{key: value for key, value in words.items() if value is not None}}
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    key: str
+    name: str
+    steps: tuple[Step, ...] = ()
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    task: Mapping[str, Any] = field(default_factory=dict)
+    expect: Expect = Expect()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON that `read_scenario` reads back."""
+        data = {"inputs": dict(self.inputs), "task": dict(self.task)}
+        return {
+            "key": self.key,
+            "name": self.name,
+            **{key: value for key, value in data.items() if value},
+            "steps": [step.to_dict() for step in self.steps],
+            "expect": self.expect.to_dict(),
+        }
+
+
+def read_scenarios(data: Any) -> tuple[Scenario, ...]:
+    """A list of scenarios. Raises Malformed with the place of the first fault; a key that stands twice is one."""
+    if type(data) is not list:
+        raise Malformed("", "has to be a list of scenarios")
+    if len(data) > MAX_SCENARIOS:
+        raise Malformed("", f"has more than {MAX_SCENARIOS} scenarios")
+    found: dict[str, Scenario] = {}
+    for index, each in enumerate(data):
+        scenario = read_scenario(each, f"[{index}]")
+        if scenario.key in found:
+            raise Malformed(f"[{index}].key", f"the key {scenario.key} stands twice")
+        found[scenario.key] = scenario
+    return tuple(found.values())
+
+
+def read_scenario(data: Any, at: str = "") -> Scenario:
+    """Raises Malformed with the place of the first fault: an unknown key is one."""
+    if type(data) is not dict:
+        raise Malformed(at, "has to be an object")
+    shapes.only(data, at, KNOWN)
+    values.check(data, at)
+    key = shapes.text(data.get("key"), join(at, "key"))
+    if key is None or not KEY.match(key):
+        raise Malformed(join(at, "key"), f"has to be a key: {KEY_WORDS}" if key else "is missing")
+    name = shapes.text(data.get("name"), join(at, "name")) or key
+    if len(name) > 200:
+        raise Malformed(join(at, "name"), "is longer than 200 characters")
+    return Scenario(
+        key=key,
+        name=name,
+        steps=_steps(data.get("steps"), join(at, "steps")),
+        inputs=shapes.mapping(data.get("inputs"), join(at, "inputs")),
+        task=shapes.mapping(data.get("task"), join(at, "task")),
+        expect=_expect(data.get("expect"), join(at, "expect")),
+    )
+
+
+def _steps(data: Any, at: str) -> tuple[Step, ...]:
+    steps = shapes.sequence(data, at)
+    if len(steps) > MAX_STEPS:
+        raise Malformed(at, f"has more than {MAX_STEPS} steps")
+    return tuple(_step(step, join(at, index)) for index, step in enumerate(steps))
+
+
+def _step(data: Any, at: str) -> Step:
+    if type(data) is not dict:
+        raise Malformed(at, "has to be an object")
+    shapes.only(data, at, ("at", *KINDS))
+    given = {key for key in KINDS if data.get(key) is not None}
+    kind = "outcome" if given == {"outcome", "answers"} else next(iter(given), "")
+    if not kind or given - {kind, "answers"} or (len(given) > 1 and kind != "outcome"):
+        raise Malformed(at, f"has to say one of {', '.join(KINDS)} (answers may stand beside an outcome)")
+    if kind == "retry" and data["retry"] is not True:
+        raise Malformed(join(at, "retry"), "has to be true")
+    if kind == "outcome":
+        read_outcome(data["outcome"], join(at, "outcome"))
+    answers = shapes.sequence(data.get("answers"), join(at, "answers"))
+    read_facts({"answers": answers}, at)
+    if kind == "answers" and not answers:
+        raise Malformed(join(at, "answers"), "is empty")
+    return Step(
+        kind=kind,
+        at=shapes.text(data.get("at"), join(at, "at")),
+        outcome=data.get("outcome") or {},
+        answers=tuple(answers),
+        gates=_gates(data.get("gates"), at),
+        answer=_answer(data.get("answer"), join(at, "answer")) if kind == "answer" else "",
+    )
+
+
+def _gates(data: Any, at: str) -> dict[str, dict[str, str]]:
+    """`{review: approve}`, or `{review: {decision, route, reason}}` as the facts of a decision have it."""
+    found = {
+        key: {"decision": word} if type(word) is str else word
+        for key, word in shapes.mapping(data, join(at, "gates")).items()
+    }
+    for key, word in read_facts({"gates": found}, at).gates.items():
+        if word.decision is None:
+            raise Malformed(join(join(at, "gates"), key), f"has to say one of {', '.join(WORDS)}")
+    if data is not None and not found:
+        raise Malformed(join(at, "gates"), "is empty")
+    return found
+
+
+def _short(word: Mapping[str, str]) -> Any:
+    return word["decision"] if set(word) == {"decision"} else dict(word)
+
+
+def _answer(data: Any, at: str) -> str:
+    text = shapes.text(data, at) or ""
+    if not text.strip():
+        raise Malformed(at, "is blank")
+    return text
+
+
+def _expect(data: Any, at: str) -> Expect:
+    found = shapes.mapping(data, at)
+    shapes.only(found, at, EXPECTED)
+    return Expect(
+        path=_texts(found.get("path"), join(at, "path")),
+        rules=_texts(found.get("rules"), join(at, "rules")),
+        end=shapes.text(found.get("end"), join(at, "end")),
+        status=shapes.word(found.get("status"), join(at, "status"), STATUSES),
+    )
+
+
+def _texts(data: Any, at: str) -> tuple[str, ...] | None:
+    if data is None:
+        return None
+    for index, each in enumerate(shapes.sequence(data, at)):
+        if type(each) is not str:
+            raise Malformed(join(at, index), "has to be a text")
+    return tuple(data)

@@ -1,0 +1,123 @@
+"""Ways through a line that take given rules: breadth first, so that the first one found is the shortest tried.
+
+Every step is walked by `decide` itself. What two walks must have in common to count as the same place is the
+`Key`: the coarse one finds most rules at once; for what is left, finer ones also tell how often edges were taken,
+and then all that is counted and merged.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Hashable, Iterator
+from dataclasses import dataclass, field, replace
+
+from pipelines.routing import jsontext
+from pipelines.routing.model import Line
+from pipelines.routing.simulate.candidates import Candidate, Candidates
+from pipelines.routing.simulate.scenario import Step
+from pipelines.routing.simulate.walk import Position, StepRefused, Taken, Walk, take
+
+Key = Callable[[Walk], Hashable]
+Edges = dict[str, int]
+"""`a->b` and up to how often it matters that it was taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    walk: Walk
+    before: Node | None = None
+    step: Step | None = None
+
+    def steps(self) -> tuple[Step, ...]:
+        found: list[Step] = []
+        node: Node | None = self
+        while node is not None and node.step is not None:
+            found.append(node.step)
+            node = node.before
+        return tuple(reversed(found))
+
+
+@dataclass
+class Search:
+    """`left`: how many steps may still be walked, for all searches together. `tried`: what became of a rule's own
+    witness where it did not take the rule. `reached`: stations."""
+
+    line: Line
+    candidates: Candidates
+    left: int
+    tried: dict[str, Taken] = field(default_factory=dict)
+    reached: set[str] = field(default_factory=set)
+    cut: bool = False
+
+    def find(self, start: Walk, wanted: Collection[str], key: Key, most: int) -> dict[str, tuple[Step, ...]]:
+        """The steps to each wanted rule that was found, the last of which takes it. `cut` says whether a bound ended
+        the search: `most` steps, or those that are left."""
+        missing, found = set(wanted), dict[str, tuple[Step, ...]]()
+        seen, todo = {key(start)}, deque([Node(start)])
+        self.reached.add(self.line.start)
+        self.cut = False
+        while todo and missing:
+            node = todo.popleft()
+            for candidate, taken in self._from(node.walk):
+                most, self.left = most - 1, self.left - 1
+                if most < 0 or self.left < 0:
+                    self.cut = True
+                    return found
+                new = Node(taken.walk, node, candidate.step)
+                for rule in missing & set(taken.rules):
+                    found[rule] = new.steps()
+                missing -= set(taken.rules)
+                if candidate.rule in missing:
+                    self.tried[candidate.rule] = taken
+                self.reached.update(taken.entered)
+                place = key(taken.walk)
+                if place not in seen and not taken.walk.over:
+                    seen.add(place)
+                    todo.append(new)
+        return found
+
+    def _from(self, walk: Walk) -> Iterator[tuple[Candidate, Taken]]:
+        living = [each for each in walk.positions if not each.over]
+        for index, position in enumerate(living):
+            if position.station in (each.station for each in living[:index]):
+                continue
+            for candidate in self.candidates.at(position):
+                # With one token there is nothing to choose.
+                step = candidate.step if index == 0 else replace(candidate.step, at=position.station)
+                try:
+                    yield replace(candidate, step=step), take(self.line, walk, step)
+                except StepRefused:
+                    continue
+
+
+# What counts as the same place
+
+
+def coarse(walk: Walk) -> Hashable:
+    return tuple(_place(each) for each in walk.positions if not each.over)
+
+
+def _place(position: Position) -> Hashable:
+    wait = position.wait
+    words = tuple(sorted(position.asked.words)) if position.asked else ()
+    waits = (wait.get("rule"), tuple(wait.get("gates", ())), jsontext.dumps(wait.get("evaluation")))
+    return position.station, position.status, position.origin, position.signal_reworks, waits, words
+
+
+def by_edges(edges: Edges) -> Key:
+    """Also how often these edges were taken."""
+
+    def key(walk: Walk) -> Hashable:
+        return coarse(walk), tuple(min(walk.edges.get(edge, 0), most) for edge, most in edges.items())
+
+    return key
+
+
+def fine(edges: Edges) -> Key:
+    """Also everything that budgets count, and the context."""
+
+    def key(walk: Walk) -> Hashable:
+        counts = tuple(tuple(sorted(counter.items())) for counter in (walk.visits, walk.rules, walk.rounds))
+        return by_edges(edges)(walk), counts, jsontext.dumps(dict(walk.context))
+
+    return key
