@@ -17,6 +17,7 @@ from pipelines.invariants.positions import (
     status_is_derived,
     visits_within_budgets,
 )
+from pipelines.invariants.reading import read_once
 from pipelines.invariants.record import events_stay, no_key_leads_across_projects, versions_are_unchanged
 from pipelines.invariants.replay import decisions_come_out_again
 from pipelines.ports import Invariant, Violation, Watchful
@@ -48,4 +49,5 @@ def check(task_ids: Sequence[int] | None = None) -> list[Violation]:
     for observer in ports.observers():
         if isinstance(observer, Watchful):
             checks += observer.invariants()
-    return [violation for each in checks for violation in each(task_ids)]
+    with read_once(task_ids):
+        return [violation for each in checks for violation in each(task_ids)]

@@ -1,11 +1,15 @@
-"""Reading many tasks with what belongs to them, some hundred at a time."""
+"""Reading many tasks with what belongs to them, some hundred at a time; of a few, each row once for all checks."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
+
+from django.db.models import QuerySet
 
 from pipelines.models import Decision, Event, GateVisit, Job, Task, Token
 from pipelines.ports import Violation
@@ -28,11 +32,37 @@ class Whole:
         return Violation(invariant, f"task {self.task.pk}", message)
 
 
+@dataclass
+class Kept:
+    """The tasks that the checks of one run have in common, and the parts of them that were read so far."""
+
+    tasks: list[Whole]
+    parts: set[str] = field(default_factory=set)
+
+
+_kept: ContextVar[dict[tuple[int, ...], Kept] | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def read_once(task_ids: Sequence[int] | None) -> Iterator[None]:
+    """Inside, a few tasks are read once, however many checks look at them; many are read by each, to bound memory."""
+    few = task_ids is not None and len(task_ids) <= CHUNK
+    token = _kept.set({} if few else None)
+    try:
+        yield
+    finally:
+        _kept.reset(token)
+
+
 def whole(task_ids: Sequence[int] | None, *parts: str) -> Iterator[Whole]:
     """The tasks, with the named parts of `Whole` filled, each in the order in which it was written."""
     tasks = Task.objects.select_related("project", "pinned", "line").order_by("pk")
     if task_ids is not None:
         tasks = tasks.filter(pk__in=task_ids)
+        kept = _kept.get()
+        if kept is not None:
+            yield from _once(kept, tuple(task_ids), tasks, parts)
+            return
     chunk: list[Whole] = []
     for task in tasks.iterator(chunk_size=CHUNK):
         chunk.append(Whole(task))
@@ -40,6 +70,17 @@ def whole(task_ids: Sequence[int] | None, *parts: str) -> Iterator[Whole]:
             yield from _filled(chunk, parts)
             chunk = []
     yield from _filled(chunk, parts)
+
+
+def _once(
+    kept: dict[tuple[int, ...], Kept], ids: tuple[int, ...], tasks: QuerySet[Task], parts: tuple[str, ...]
+) -> list[Whole]:
+    if ids not in kept:
+        kept[ids] = Kept([Whole(task) for task in tasks])
+    mine = kept[ids]
+    _filled(mine.tasks, tuple(part for part in parts if part not in mine.parts))
+    mine.parts.update(parts)
+    return mine.tasks
 
 
 ORDERS: dict[str, tuple[Any, str]] = {
