@@ -1,0 +1,62 @@
+"""Back-tests over HTTP: recorded decisions under another version, as lines of JSON while they are decided again."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, StreamingHttpResponse
+from ninja import Query, Router
+from pydantic import BaseModel, ConfigDict
+
+from pipelines import access
+from pipelines.api.lines import ERRORS, LINES, _text
+from pipelines.backtest import of_document, read_selection, target_of
+from pipelines.backtest.stream import streamed
+from pipelines.formats import native
+from pipelines.models import Line
+
+router = Router(tags=["lines"])
+PATH = LINES + "/{line}/backtest"
+
+
+class Selected(BaseModel):
+    """Which decisions; see `Selection`. `each_task`: tell each task that does not come out the same."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    versions: str = ""
+    since: str = ""
+    until: str = ""
+    last: str = ""
+    tasks: str = "all"
+    limit: str = ""
+    each_task: bool = True
+
+    def texts(self) -> dict[str, str]:
+        return {name: value for name, value in self if isinstance(value, str)}
+
+
+@router.get(PATH, response={200: None, **ERRORS}, summary="Try recorded outcomes on a version or the draft")
+def of_version(
+    request: HttpRequest, owner: str, project: str, line: str, selected: Query[Selected], to: str = "draft"
+) -> StreamingHttpResponse:
+    """`to`: draft, live or the number of a version. Answers `application/x-ndjson`: lines of type progress and task,
+    at the end one of type result or problem. Nothing is changed."""
+    found = _line(request, owner, project, line)
+    selection = read_selection(selected.texts())
+    return streamed(found, target_of(found, to), selection, each_task=selected.each_task)
+
+
+@router.post(PATH, response={200: None, **ERRORS}, summary="Try recorded outcomes on a document")
+def of_body(
+    request: HttpRequest, owner: str, project: str, line: str, selected: Query[Selected]
+) -> StreamingHttpResponse:
+    """The body is a line document, YAML or JSON; it is stored nowhere. Answers like GET."""
+    found = _line(request, owner, project, line)
+    selection = read_selection(selected.texts())
+    target = of_document(native.loads(_text(request)))
+    return streamed(found, target, selection, each_task=selected.each_task)
+
+
+def _line(request: HttpRequest, owner: str, project: str, line: str) -> Line:
+    found = access.get_line(request.auth, owner, project, line)  # type: ignore[attr-defined]
+    access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
+    return found

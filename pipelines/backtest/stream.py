@@ -1,0 +1,78 @@
+"""A back-test as lines of JSON, one at a time as they come: progress, tasks, at last the result or a problem."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Generator
+from functools import partial
+from threading import BoundedSemaphore
+from typing import Any
+
+import structlog
+from asgiref.sync import sync_to_async
+from django.db import DatabaseError
+from django.http import StreamingHttpResponse
+
+from pipelines.backtest.counting import TaskLine
+from pipelines.backtest.run import Told, back_test
+from pipelines.backtest.selection import Selection
+from pipelines.backtest.target import Target
+from pipelines.models import Line
+from pipelines.routing.problems import Malformed
+
+AT_ONCE = 2
+"""Back-tests that one web process runs at a time: each holds a connection and keeps a core busy."""
+_free = BoundedSemaphore(AT_ONCE)
+log = structlog.get_logger(__name__)
+
+
+def streamed(
+    line: Line, target: Target, selection: Selection, *, each_task: bool = True
+) -> StreamingHttpResponse:
+    """`application/x-ndjson`. When the client goes away the reading ends with the step that is under way."""
+    lines = _lines(back_test(line, target, selection), each_task)
+    response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
+    # A proxy that collects an answer before it passes it on would hide the progress.
+    response["X-Accel-Buffering"] = "no"
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+async def _lines(told: Generator[Told, None, None], each_task: bool) -> AsyncIterator[bytes]:
+    """Each step runs in the request's own thread, as its connection does; an iterator that is not asynchronous would
+    be collected whole before the first line is sent."""
+    if not _free.acquire(blocking=False):
+        yield _line(problem(429, "Other back-tests are running here; try again when one of them has ended."))
+        return
+    step = sync_to_async(partial(_step, told))
+    try:
+        while (one := await step()) is not None:
+            if each_task or not isinstance(one, TaskLine):
+                yield _line(one if isinstance(one, dict) else one.to_dict())
+    finally:
+        try:
+            await sync_to_async(told.close)()
+        finally:
+            _free.release()
+
+
+def _step(told: Generator[Told, None, None]) -> Told | dict[str, Any] | None:
+    """The next thing told. The headers are long sent: what fails now is told as the last line."""
+    try:
+        return next(told, None)
+    except DatabaseError:
+        log.exception("backtest_failed")
+        return problem(503, "The database could not be read; try again.")
+    except Malformed as fault:
+        log.exception("backtest_failed")
+        return problem(500, f"A stored decision cannot be read: {fault}.")
+
+
+def problem(status: int, detail: str) -> dict[str, Any]:
+    """In the shape of the API's errors."""
+    titles = {429: "Too many requests", 503: "Not available", 500: "Error"}
+    return {"type": "problem", "title": titles[status], "status": status, "detail": detail, "errors": []}
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode() + b"\n"
