@@ -1,0 +1,80 @@
+"""Change `pipelines/routing` a little, thousands of times over, and see whether its tests notice.
+
+    python -m tests.mutation                       a sample of 600, another one for each commit
+    python -m tests.mutation --sample 2000 --seed 7
+    python -m tests.mutation --all                 every mutant: hours
+    python -m tests.mutation --only 'pipelines.routing.deciding.*'
+
+Works in a temporary copy. Prints the share of each module, what survived with file, line and change, and last the
+share of all; the exit code is 1 below nine in ten.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from tests.mutation.equivalent import EQUIVALENT
+from tests.mutation.report import CAUGHT, Result, text
+from tests.mutation.sample import Seed, commit, draw
+from tests.mutation.survivors import survivor
+from tests.mutation.workshop import ROOT, Workshop
+
+ENOUGH = 0.9
+SAMPLE = 600
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="gateline-mutation-") as home:
+        workshop = Workshop(Path(home), options.processes)
+        mutants = [name for name in workshop.mutants() if fnmatchcase(name, options.only)]
+        if not mutants:
+            print(
+                f"There is no mutant {options.only}: name a module, e.g. 'pipelines.routing.paths.*'",
+                file=sys.stderr,
+            )
+            return 2
+        size = len(mutants) if options.all else options.sample
+        result = run(workshop, mutants, size, options.seed or commit(ROOT))
+    print(text(result))
+    return 0 if result.share >= ENOUGH else 1
+
+
+def run(workshop: Workshop, mutants: list[str], size: int, seed: Seed) -> Result:
+    chosen = draw(mutants, size, seed)
+    workshop.try_out(chosen)
+    known = workshop.verdicts()
+    verdicts = {mutant: known[mutant] for mutant in chosen}
+    missed = [mutant for mutant, verdict in verdicts.items() if verdict not in CAUGHT]
+    left = [survivor(ROOT, mutant, workshop.difference(mutant)) for mutant in missed]
+    same = [each for each in left if each.identity in EQUIVALENT]
+    for each in same:
+        del verdicts[each.name]
+    return Result(len(mutants), seed, verdicts, [each for each in left if each not in same], same)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.mutation", description="Mutation tests of routing."
+    )
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--sample", type=_positive, default=SAMPLE, metavar="N", help="so many mutants (600)")
+    size.add_argument("--all", action="store_true", help="every mutant")
+    parser.add_argument("--seed", help="which sample (the commit)")
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="mutants with such names")
+    parser.add_argument("--processes", type=_positive, default=1, metavar="N", help="tests at once (1)")
+    return parser
+
+
+def _positive(word: str) -> int:
+    if not word.isdigit() or int(word) < 1:
+        raise argparse.ArgumentTypeError("a number from 1")
+    return int(word)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
