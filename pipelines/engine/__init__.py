@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pipelines.engine.byhand import answer, cancel, complete, hold, release, retry
 from pipelines.engine.claims import lose, requeue, start
+from pipelines.engine.migrate import MigrateResult, Migrating, migrate
 from pipelines.engine.report import report
 from pipelines.engine.submit import submit
 from pipelines.engine.values import ENGINE, Actor, Report, ReportResult, VoteResult
@@ -12,6 +13,8 @@ from pipelines.engine.vote import vote
 __all__ = [
     "ENGINE",
     "Actor",
+    "MigrateResult",
+    "Migrating",
     "Report",
     "ReportResult",
     "VoteResult",
@@ -20,6 +23,7 @@ __all__ = [
     "complete",
     "hold",
     "lose",
+    "migrate",
     "release",
     "report",
     "requeue",

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from pipelines import versions
-from pipelines.engine import effects, payload
+from pipelines.engine import effects, landing, payload
 from pipelines.engine import inputs as forms
 from pipelines.engine.batch import Batch
 from pipelines.engine.ending import Ending, end_everything
@@ -91,7 +91,7 @@ def _decide_again(
         task, "evaluation.answered", actor, token=token, source=token.station, trigger=cause, answer=said
     )
     job = Job.objects.get(pk=before.job_id)
-    turn = Turn(batch, task, token, job, actor, cause, cause)
+    turn = Turn(batch, task, token, job, actor, cause, cause, under=before.pinned_id)
     effects.apply(turn, settle(turn, {**before.situation, "facts": facts}))
 
 
@@ -105,18 +105,25 @@ def _retry(token_id: int, user: User, token_version: int, reason: str) -> Task:
     batch, task, token = _locked(token_id, token_version, RETRIED)
     if batch.open_job(token):
         raise Conflict("This task is only held; release it to go on.")
-    last = Job.objects.filter(token=token).order_by("-pk").first()
-    _run_again(
-        batch, task, token, Actor.person(user), "retry", feedback=last.feedback if last else "", reason=reason
-    )
+    last = _last(token)
+    feedback = last.feedback if last else ""
+    _run_again(batch, task, token, Actor.person(user), "retry", feedback=feedback, reason=reason)
     batch.flush()
     return task
+
+
+def _last(token: Token) -> Job | None:
+    """The job by whose outcome it rests, else its last one."""
+    decided = Decision.objects.filter(pk=token.wait["decision"]) if "decision" in token.wait else None
+    jobs = Job.objects.filter(pk__in=decided.values("job_id")) if decided else token.jobs.order_by("-pk")
+    return jobs.first()
 
 
 def _run_again(
     batch: Batch, task: Task, token: Token, actor: Actor, why: str, *, feedback: str, reason: str = ""
 ) -> None:
     """Counts as a visit, but binds no budget (semantics §5 Counting)."""
+    source, token.station = token.station, _where(task, token)
     count = merge_counts(task, {"visits": {token.station: 1}})
     token.wait, token.error, token.signal_reworks, token.entered_at = {}, "", 0, batch.now
     job = open_job(batch, task, token, feedback=feedback)
@@ -127,7 +134,7 @@ def _run_again(
         "token.moved",
         actor,
         token=token,
-        source=token.station,
+        source=source,
         target=token.station,
         trigger=why,
         tokens=[token_state(token)],
@@ -136,6 +143,18 @@ def _run_again(
         reason=reason,
         by="hand",
     )
+
+
+def _where(task: Task, token: Token) -> str:
+    """Its station, under its name in the version that the task was migrated to since. Raises Conflict."""
+    last = _last(token)
+    place = landing.station(versions.by_id(task.pinned_id), last, token.station) if last else token.station
+    if place is None:
+        raise Conflict(
+            f"The station {token.station} is not part of version {task.pinned.number}, to which this task was"
+            " migrated. Migrate it with a mapping for this station."
+        )
+    return place
 
 
 def hold(token_id: int, *, user: User, token_version: int, reason: str = "") -> Task:
@@ -160,9 +179,16 @@ def _release(token_id: int, user: User, token_version: int) -> Task:
     batch, task, token = _locked(token_id, token_version, (Status.HELD,))
     if not batch.open_job(token):
         raise Conflict("No person holds this task; see what it waits for.")
-    token.wait = {}
-    _set(batch, task, token, Status.QUEUED, "token.released", Actor.person(user), "release")
-    batch.ticket(token)
+    token.wait, job = {}, batch.open_job(token)
+    begins = job is not None and job.kind == MANUAL
+    if job and begins:
+        # Migrated while it was held, to a version in which a person does it.
+        job.state, job.started_at = Job.State.RUNNING, batch.now
+        batch.job_changed(job)
+    status = Status.RUNNING if begins else Status.QUEUED
+    _set(batch, task, token, status, "token.released", Actor.person(user), "release")
+    if not begins:
+        batch.ticket(token)
     batch.flush()
     return task
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pipelines import ports
-from pipelines.engine import gates
+from pipelines.engine import gates, landing
 from pipelines.engine.ending import Ending, end_everything, end_token
 from pipelines.engine.opening import open_job
 from pipelines.engine.state import job_ref, merge_counts, token_state
@@ -24,16 +24,21 @@ def apply(turn: Turn, answer: Decision) -> None:
 
 
 def _move(turn: Turn, answer: Move) -> None:
-    if len(answer.to) > 1:
-        _fork(turn, answer)
+    """To where the targets are in the version under which the next jobs start."""
+    to, gone = landing.of(turn.line, turn.job, answer.to)
+    if gone:
+        message = landing.lost(turn.task, gone)
+        stay(turn, Status.STUCK, {"message": message, "rule": answer.rule}, error=landing.GONE, gone=gone)
+    elif len(to) > 1:
+        _fork(turn, answer, to)
     else:
-        _step(turn, answer)
+        _step(turn, answer, to)
 
 
-def _step(turn: Turn, answer: Move) -> None:
+def _step(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
     batch, task, token = turn.batch, turn.task, turn.token
-    source, target = token.station, answer.to[0]
-    data = _counted(turn, answer) | _gathered(turn, answer)
+    source, target = token.station, to[0]
+    data = _counted(turn, answer, to) | _gathered(turn, answer) | landing.said(answer.to, to)
     token.signal_reworks = consequences.reworks_in_a_row(turn.about, answer, token.signal_reworks)
     arrive(token, target, turn)
     job = open_job(batch, task, token, feedback=answer.feedback or "", claim=turn.claim, after=turn.job)
@@ -57,19 +62,26 @@ def _step(turn: Turn, answer: Move) -> None:
 
 
 def arrive(token: Token, station: str, turn: Turn) -> None:
-    token.origin = consequences.origin_after(token.station, token.origin, station) or ""
+    token.origin = _origin(turn, token, station)
     token.station, token.entered_at = station, turn.batch.now
     token.wait, token.error = {}, ""
 
 
-def _fork(turn: Turn, answer: Move) -> None:
+def _origin(turn: Turn, token: Token, target: str) -> str:
+    """Under the names of the version that the task is pinned to."""
+    source = landing.station(turn.line, turn.job, token.station) or token.station
+    origin = landing.station(turn.line, turn.job, token.origin) or token.origin
+    return consequences.origin_after(source, origin, target) or ""
+
+
+def _fork(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
     """One child for each target; the forked token is no position until a join puts one in its place (semantics §7)."""
     batch, task, token = turn.batch, turn.task, turn.token
-    data = _counted(turn, answer) | _gathered(turn, answer)
+    data = _counted(turn, answer, to) | _gathered(turn, answer) | landing.said(answer.to, to)
     token.forked, token.wait, token.error, token.status = True, {}, "", Status.QUEUED
     batch.changed(token)
     children, jobs = [], []
-    for target in answer.to:
+    for target in to:
         child = batch.add_token(_child(turn, target))
         jobs.append(open_job(batch, task, child, feedback=answer.feedback or ""))
         batch.changed(child)
@@ -80,7 +92,7 @@ def _fork(turn: Turn, answer: Move) -> None:
         turn.actor,
         token=token,
         source=token.station,
-        target=",".join(answer.to)[:64],
+        target=",".join(to)[:64],
         trigger=turn.trigger,
         decision=turn.decision,
         tokens=[token_state(each) for each in (token, *children)],
@@ -89,17 +101,16 @@ def _fork(turn: Turn, answer: Move) -> None:
         by=answer.by,
         **data,
     )
-    batch.tell(ports.TaskMoved(task.pk, token.station, tuple(answer.to), batch.now))
+    batch.tell(ports.TaskMoved(task.pk, token.station, to, batch.now))
 
 
 def _child(turn: Turn, target: str) -> Token:
     now, parent = turn.batch.now, turn.token
-    origin = consequences.origin_after(parent.station, parent.origin, target) or ""
     return Token(
         task=turn.task,
         parent=parent,
         station=target,
-        origin=origin,
+        origin=_origin(turn, parent, target),
         version=0,
         entered_at=now,
         changed_at=now,
@@ -134,9 +145,11 @@ def _stay(turn: Turn, answer: consequences.Staying, **data: Any) -> None:
     stay(turn, where.status, where.wait, error=where.error, **data)
 
 
-def _counted(turn: Turn, answer: Move | Finish | Wait) -> dict[str, Any]:
+def _counted(
+    turn: Turn, answer: Move | Finish | Wait, lands: tuple[str, ...] | None = None
+) -> dict[str, Any]:
     """Count visits, edges and the rule, and say for the event what was counted (semantics §5 Counting)."""
-    count = consequences.counted(turn.about, answer, turn.line.stations_by_key)
+    count = consequences.counted(turn.about, answer, turn.line.stations_by_key, lands)
     return {"count": merge_counts(turn.task, count)}
 
 

@@ -13,6 +13,7 @@ from pipelines.routing.statuses import status_of
 Row = dict[str, Any]
 EMPTY: Row = {
     "seq": 0,
+    "pinned_id": None,
     "status": "queued",
     "end": "",
     "error": "",
@@ -26,8 +27,8 @@ EMPTY: Row = {
 
 
 def fold(events: Iterable[Event]) -> Row:
-    """The derived fields of a task's row: seq, status, end, error, reason, the counters, context, variables, ended_at,
-    and `tokens` {id: state}."""
+    """The derived fields of a task's row: seq, pinned_id (None before an event names it), status, end, error, reason,
+    the counters, context, variables, ended_at, and `tokens` {id: state}."""
     row = EMPTY
     for event in events:
         row = step(row, event)
@@ -42,6 +43,8 @@ def step(row: Row, event: Event) -> Row:
         row[name] = added_up(row[name], added)
     for name in ("context", "variables"):
         row[name] = {**row[name], **data.get(name, {})}
+    row.update(data.get("restored", {}))
+    row["pinned_id"] = data.get("pinned", row["pinned_id"])
     if "task" in data:
         row.update(data["task"], ended_at=event.at)
     positions = [token["status"] for token in row["tokens"].values() if not token["forked"]]

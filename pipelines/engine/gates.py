@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +13,7 @@ from pipelines import ports
 from pipelines.engine import payload
 from pipelines.engine.turn import Turn
 from pipelines.engine.waiting import stay
-from pipelines.models import Artifact, GateVisit, Status, Word
+from pipelines.models import Artifact, GateVisit, Job, Status, Word
 from pipelines.routing.consequences import shown_at
 from pipelines.routing.line import Approval, Gate, Line
 from pipelines.routing.outcome import JUMP, Wait
@@ -35,7 +36,7 @@ def ask(turn: Turn, answer: Wait) -> None:
     """The token waits for people at every gate of the decision, asked together; or it is held, naming the rejection,
     when one of them was rejected and nothing has changed since (semantics §6, last sentence)."""
     evidence = [_evidence(turn, answer, key) for key in answer.gates]
-    rejection = _unchanged_rejection(turn, answer.gates, evidence)
+    rejection = _unchanged_rejection(turn.task.pk, answer.gates, [each["content"] for each in evidence])
     if rejection:
         _hold(turn, answer, rejection)
         return
@@ -92,10 +93,8 @@ def _open(turn: Turn, key: str, position: int, evidence: dict[str, Any]) -> None
 def _evidence(turn: Turn, answer: Wait, key: str) -> dict[str, Any]:
     """What is shown and voted on. `content` is the digest of what a run produced, without what differs from run to run:
     two visits with the same content ask the same question again."""
-    task, job, outcome = turn.task, turn.job, turn.job.outcome or {}
-    output_digest = payload.digest(outcome.get("output"))
-    asked = shown_at(turn.judged_by, turn.token.station, answer, key, outcome, output_digest)
-    shown = {**asked, "artifacts": _artifacts(turn)}
+    task, job = turn.task, turn.job
+    shown = _shown(turn.judged_by, turn.token.station, job, answer, key)
     return {
         **shown,
         "task": {"name": task.name, "title": task.title},
@@ -106,8 +105,14 @@ def _evidence(turn: Turn, answer: Wait, key: str) -> dict[str, Any]:
     }
 
 
-def _artifacts(turn: Turn) -> list[dict[str, Any]]:
-    rows = Artifact.objects.filter(job=turn.job).order_by("name").values_list("name", "blob_id", "blob__size")
+def _shown(line: Line, station: str, job: Job, answer: Wait, key: str) -> dict[str, Any]:
+    outcome = job.outcome or {}
+    asked = shown_at(line, station, answer, key, outcome, payload.digest(outcome.get("output")))
+    return {**asked, "artifacts": _artifacts(job)}
+
+
+def _artifacts(job: Job) -> list[dict[str, Any]]:
+    rows = Artifact.objects.filter(job=job).order_by("name").values_list("name", "blob_id", "blob__size")
     return [{"name": name, "digest": digest, "size": size} for name, digest, size in rows]
 
 
@@ -117,13 +122,19 @@ def _log_digest(turn: Turn) -> str:
         return cursor.fetchone()[0] or ""
 
 
-def _unchanged_rejection(turn: Turn, gates: Any, evidence: list[dict[str, Any]]) -> GateVisit | None:
+def rejected_before(line: Line, station: str, job: Job, answer: Wait) -> GateVisit | None:
+    """The rejection that would hold a token here instead of asking the same once more."""
+    contents = [payload.digest(_shown(line, station, job, answer, key)) for key in answer.gates]
+    return _unchanged_rejection(job.task_id, answer.gates, contents)
+
+
+def _unchanged_rejection(task_id: int, gates: Sequence[str], contents: Sequence[str]) -> GateVisit | None:
     """The rejection of one of these gates, if it was its last word and what it was said about is the same."""
-    decided = GateVisit.objects.filter(task=turn.task, gate__in=list(gates), state=GateVisit.State.DECIDED)
+    decided = GateVisit.objects.filter(task=task_id, gate__in=gates, state=GateVisit.State.DECIDED)
     last = {visit.gate: visit for visit in decided.order_by("decided_at")}
-    for key, shown in zip(gates, evidence, strict=True):
+    for key, content in zip(gates, contents, strict=True):
         visit = last.get(key)
-        if visit and visit.word == Word.REJECT and visit.evidence["content"] == shown["content"]:
+        if visit and visit.word == Word.REJECT and visit.evidence["content"] == content:
             return visit
     return None
 

@@ -115,6 +115,7 @@ def _submit(blank: Task, start: str, actor: Actor) -> Task:
         trigger="submit",
         tokens=[token_state(token)],
         job=job_ref(job),
+        pinned=task.pinned_id,
         count={"visits": {start: 1}},
     )
     batch.flush()

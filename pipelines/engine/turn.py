@@ -37,11 +37,17 @@ class Turn:
     reason: str = ""
     asked_rule: str | None = None
     decision: Decision | None = None
+    # The version that judges, where it is not the job's: its outcome was decided again after a migration.
+    under: int | None = None
+
+    @property
+    def judge(self) -> int:
+        """The id of the version under which the job started, unless told otherwise (semantics §1, LineVersion)."""
+        return self.under or self.job.pinned_id
 
     @property
     def judged_by(self) -> Line:
-        """The version under which the job started (semantics §1, LineVersion)."""
-        return versions.by_id(self.job.pinned_id)
+        return versions.by_id(self.judge)
 
     @property
     def line(self) -> Line:
@@ -115,7 +121,7 @@ def settle(turn: Turn, facts: dict[str, Any]) -> Answer:
         task=turn.task,
         token_id=turn.token.pk,
         job_id=turn.job.pk,
-        pinned_id=turn.job.pinned_id,
+        pinned_id=turn.judge,
         cause=turn.cause,
         station=turn.token.station,
         situation=facts,

@@ -81,7 +81,9 @@ def _vote(visit_id: UUID, said: Said) -> VoteResult:
 
 
 def _visit(visit_id: UUID) -> GateVisit:
-    visit = GateVisit.objects.select_related("task", "job", "decided_by").filter(pk=visit_id).first()
+    visit = (
+        GateVisit.objects.select_related("task", "job", "asked_by", "decided_by").filter(pk=visit_id).first()
+    )
     if visit is None:
         raise NotFound()
     return visit
@@ -89,7 +91,7 @@ def _visit(visit_id: UUID) -> GateVisit:
 
 def _may_say(visit: GateVisit, said: Said) -> tuple[Person, Approval]:
     """Who says it and under which policy. Raises NotFound, Forbidden, Invalid."""
-    line = versions.by_id(visit.job.pinned_id)
+    line = versions.by_id(visit.asked_by.pinned_id)
     policy = policy_of(line, visit.gate)
     person = entitled(said.user, visit, policy)
     _check_words(line, gate_of(line, visit.gate), said, reason_required=policy.reason_required)
@@ -205,6 +207,7 @@ def _go_on(
         word=said.word if against else "",
         reason=said.reason if against else "",
         asked_rule=asked.answer.get("rule"),
+        under=asked.pinned_id,
     )
     effects.apply(turn, settle(turn, {**asked.situation, "facts": facts}))
 

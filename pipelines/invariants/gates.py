@@ -23,15 +23,16 @@ def gates_were_passed_by_votes(task_ids: Ids) -> Iterable[Violation]:
         votes = defaultdict(list)
         for vote in Vote.objects.filter(visit__in=decided).order_by("pk"):
             votes[vote.visit_id].append(vote)
+        asked = {decision.pk: decision.pinned_id for decision in each.decisions}
         for visit in decided:
-            why = _fault(each.task, visit, votes[visit.pk])
+            why = _fault(each.task, visit, asked[visit.asked_by_id], votes[visit.pk])
             if why:
                 yield each.broken("I5", f"gate visit {visit.pk} ({visit.gate}): {why}")
         yield from _demanded(each)
 
 
-def _fault(task: Task, visit: GateVisit, votes: list[Vote]) -> str:
-    line = versions.by_id(visit.job.pinned_id)
+def _fault(task: Task, visit: GateVisit, asked_under: int, votes: list[Vote]) -> str:
+    line = versions.by_id(asked_under)
     if visit.gate != JUMP and visit.gate not in line.gates_by_key:
         return "its line has no such gate"
     policy = policy_of(line, visit.gate)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 
 from django.db import connection
 from django.utils import timezone
 
 from pipelines import versions
-from pipelines.routing.statuses import ORDER, status_of
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import ENDED, Decision, GateVisit, Job, Lease, Token
 from pipelines.ports import Violation
+from pipelines.routing.line import Line
+from pipelines.routing.statuses import ORDER, status_of
 
 Ids = Sequence[int] | None
 WAITS_FOR_PEOPLE = ("held", "blocked", "stuck")
@@ -80,23 +82,15 @@ def _after_the_end(each: Whole) -> Iterable[Violation]:
 
 
 def visits_within_budgets(task_ids: Ids) -> Iterable[Violation]:
-    """I10: visits within budgets: the cap, `max_visits` of stations and `max_retries` of rules. Entries by hand and
-    by an answer are not bound."""
-    for each in whole(task_ids, "events"):
-        line = versions.by_id(each.task.pinned_id)
-        unbound = _by_hand(each)
-        for key, count in each.task.visits.items():
-            station = line.stations_by_key.get(key)
-            limit = station.limits.max_visits if station else None
-            bound = count - unbound.get(key, 0)
-            for name, most in (("visit_cap", line.policy.visit_cap), ("max_visits", limit)):
-                if most is not None and bound > most:
-                    yield each.broken("I10", f"{key} has {bound} visits, {name} is {most}")
-        for rule_id, count in each.task.rules.items():
-            found = line.rules_by_id.get(rule_id)
-            most = found[1].max_retries if found else None
-            if most is not None and count > most:
-                yield each.broken("I10", f"rule {rule_id} was taken {count} times, max_retries is {most}")
+    """I10: visits within budgets: the cap, `max_visits` of stations and `max_retries` of rules, by the version that
+    decided. Entries by hand, by an answer and by a migration are not bound."""
+    for each in whole(task_ids, "events", "decisions"):
+        if any(event.kind == "task.migrated" for event in each.events):
+            yield from _entry_by_entry(each)
+            continue
+        line, unbound = versions.by_id(each.task.pinned_id), _by_hand(each)
+        visits = Counter({key: n - unbound.get(key, 0) for key, n in each.task.visits.items()})
+        yield from _beyond(each, line, {"visits": visits, "rules": each.task.rules}, visits, each.task.rules)
 
 
 def _by_hand(each: Whole) -> dict[str, int]:
@@ -105,6 +99,44 @@ def _by_hand(each: Whole) -> dict[str, int]:
         if event.kind == "token.moved" and event.data.get("by") == "hand":
             counts[event.target] = counts.get(event.target, 0) + 1
     return counts
+
+
+def _entry_by_entry(each: Whole) -> Iterable[Violation]:
+    """Of a migrated task: every entry by the version that decided it."""
+    judges = {decision.pk: decision.pinned_id for decision in each.decisions}
+    entered: Counter[str] = Counter()
+    taken: Counter[str] = Counter()
+    for event in each.events:
+        count = event.data.get("count", {})
+        taken.update(count.get("rules", {}))
+        judge = judges.get(event.decision_id) if event.decision_id else None
+        if judge is not None or event.kind == "task.submitted":
+            entered.update(count.get("visits", {}))
+        if judge is not None:
+            yield from _beyond(each, versions.by_id(judge), count, entered, taken)
+
+
+def _beyond(
+    each: Whole,
+    line: Line,
+    count: Mapping[str, Mapping[str, int]],
+    entered: Mapping[str, int],
+    taken: Mapping[str, int],
+) -> Iterable[Violation]:
+    """Budgets of `line` that what was counted goes beyond."""
+    for key in count.get("visits", {}):
+        station = line.stations_by_key.get(key)
+        limit = station.limits.max_visits if station else None
+        for name, most in (("visit_cap", line.policy.visit_cap), ("max_visits", limit)):
+            if station and most is not None and entered[key] > most:
+                yield each.broken("I10", f"{key} has {entered[key]} visits, {name} is {most}")
+    for rule_id in count.get("rules", {}):
+        found = line.rules_by_id.get(rule_id)
+        most = found[1].max_retries if found else None
+        if most is not None and taken[rule_id] > most:
+            yield each.broken(
+                "I10", f"rule {rule_id} was taken {taken[rule_id]} times, max_retries is {most}"
+            )
 
 
 # A ticket that found nothing to do is spent; the workers' sweep of unattended jobs finds the job (driver/jobs.py).

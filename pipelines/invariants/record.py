@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import F, QuerySet
 
-from pipelines.models import Decision, GateVisit, Job, LineVersion, Task, VersionRule
+from pipelines.models import Decision, GateVisit, Job, LineVersion, MigrationEntry, Task, VersionRule
 from pipelines.ports import Violation
 from pipelines.routing.line import digest, read_line
 
@@ -17,13 +17,17 @@ Ids = Sequence[int] | None
 
 def no_key_leads_across_projects(task_ids: Ids) -> Iterable[Violation]:
     """I13: no foreign key leads across projects (nor, below a task, across tasks)."""
-    tasks, jobs, visits, decisions = (
+    tasks, jobs, visits, decisions, entries = (
         _of(model, name, task_ids)
-        for model, name in ((Task, "pk"), (Job, "task"), (GateVisit, "task"), (Decision, "task"))
+        for model, name in (
+            (Task, "pk"),
+            (Job, "task"),
+            (GateVisit, "task"),
+            (Decision, "task"),
+            (MigrationEntry, "task"),
+        )
     )
-    crossings: tuple[
-        tuple[str, QuerySet[Task] | QuerySet[Job] | QuerySet[GateVisit] | QuerySet[Decision]], ...
-    ] = (
+    crossings: tuple[tuple[str, QuerySet[Any]], ...] = (
         ("line of another project", tasks.exclude(line__project=F("project"))),
         ("version of another line", tasks.exclude(pinned__line=F("line"))),
         ("job with the token of another task", jobs.exclude(token__task=F("task"))),
@@ -32,6 +36,8 @@ def no_key_leads_across_projects(task_ids: Ids) -> Iterable[Violation]:
         ("gate visit with the token of another task", visits.exclude(token__task=F("task"))),
         ("gate visit asked by a decision of another task", visits.exclude(asked_by__task=F("task"))),
         ("decision under the version of another line", decisions.exclude(pinned__line=F("task__line"))),
+        ("migration of a task of another line", entries.exclude(migration__line=F("task__line"))),
+        ("migration to a version of another line", entries.exclude(to__line=F("task__line"))),
     )
     for what, rows in crossings:
         for row in rows:

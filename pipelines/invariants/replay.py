@@ -25,6 +25,26 @@ def decisions_come_out_again(task_ids: Ids) -> Iterable[Violation]:
             if decision.situation["outcome"] != outcomes.get(decision.job_id):
                 yield each.broken("I9", f"decision {decision.pk} was not about the outcome of its job")
         yield from _followed(each)
+        yield from _judges(each)
+
+
+def _judges(each: Whole) -> Iterable[Violation]:
+    """What judged was a version to which the task was pinned: the one under which the job started, or one to which the
+    task had been migrated by then (semantics §1, LineVersion)."""
+    started = {job.pk: job.pinned_id for job in each.jobs}
+    judged = {decision.pk: decision for decision in each.decisions}
+    brought = {event.data["was"] for event in each.events if event.kind == "task.migrated"}
+    brought |= {event.data["pinned"] for event in each.events if event.kind == "task.migrated"}
+    for job in each.jobs:
+        if job.pinned_id not in {each.task.pinned_id, *brought}:
+            yield each.broken("I9", f"job {job.pk} is of a version that the task was never on")
+    so_far: set[int] = set()
+    for event in each.events:
+        if event.kind == "task.migrated":
+            so_far.add(event.data["pinned"])
+        decision = judged.get(event.decision_id) if event.decision_id else None
+        if decision and decision.pinned_id not in {started.get(decision.job_id), *so_far}:
+            yield each.broken("I9", f"decision {decision.pk} is by a version that the task was not on then")
 
 
 def _again(decision: Decision) -> dict[str, Any]:
@@ -56,7 +76,12 @@ def _done(event: Event) -> tuple[str, ...]:
 
 
 def _said(decision: Decision, event: Event) -> tuple[str, ...]:
+    """What was decided, as it reads in the version that the task was migrated to since the job started."""
     match decision.answer["decision"]:
+        case "move" if event.data.get("gone"):
+            return ("stuck",)
+        case "move" if event.data.get("decided") == decision.answer["to"]:
+            return _done(event)
         case "move":
             return ("move", *decision.answer["to"])
         case "finish":

@@ -9,6 +9,7 @@ from pipelines.models.lines import (
     VersionRule,
     VersionStation,
 )
+from pipelines.models.migrating import Migration, MigrationEntry
 from pipelines.models.people import (
     ApiToken,
     Group,
@@ -49,6 +50,8 @@ __all__ = [
     "LineVersion",
     "LogChunk",
     "Membership",
+    "Migration",
+    "MigrationEntry",
     "Owner",
     "Priority",
     "Project",

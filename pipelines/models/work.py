@@ -43,6 +43,8 @@ class Job(models.Model):
     pinned = models.ForeignKey(
         LineVersion, models.PROTECT, related_name="+", db_index=False, help_text=_("Judged under it.")
     )
+    # Where its version's stations are in the version to which its task was migrated meanwhile (docs/versions.md).
+    mapping = models.JSONField(default=dict, help_text=_("{old station: new station}, for its next move."))
     station = models.CharField(max_length=64)
     kind = models.CharField(max_length=32)
     visit = models.PositiveIntegerField(help_text=_("Entry of this task into this station, from 1."))

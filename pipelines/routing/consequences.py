@@ -96,13 +96,18 @@ def targets_of(answer: Move | Finish | Wait) -> tuple[str, ...]:
 
 
 def counted(
-    about: About, answer: Move | Finish | Wait, stations: Container[str]
+    about: About,
+    answer: Move | Finish | Wait,
+    stations: Container[str],
+    landing: tuple[str, ...] | None = None,
 ) -> dict[str, dict[str, int]]:
-    """Visits, edges and the rule (semantics §5, Counting). `stations`: the keys that can be entered now."""
+    """Visits, edges and the rule (semantics §5, Counting). `stations`: the keys that can be entered now; `landing`:
+    where the targets are by now, if the task was migrated since its job started."""
     targets = targets_of(answer)
-    edges = () if targets == (BLOCKED,) else targets
+    lands = targets if landing is None else landing
+    edges = () if targets == (BLOCKED,) else lands
     return {
-        "visits": dict(Counter(target for target in targets if target in stations)),
+        "visits": dict(Counter(target for target in lands if target in stations)),
         "edges": dict(Counter(f"{about.station}->{target}" for target in edges)),
         "rules": {answer.rule: 1} if answer.rule and takes_rule(about, answer, targets) else {},
     }
