@@ -54,7 +54,7 @@ class GateReader:
                 path = join(reader.at("offers"), index)
                 reader.problems.note(path, f"has to be one of {', '.join(WORDS)}")
         note_twins(reader, "offers", given, "the word")
-        if reader.has("offers") and not given:
+        if reader.given.get("offers") == []:
             reader.note("offers", "a gate offers at least one word", "leave the key out for the usual ones")
         return given or (FLUX_OFFERS if self.preset == "flux" else OFFERS)
 

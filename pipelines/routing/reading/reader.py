@@ -114,7 +114,8 @@ class Reader:
             if type(member) is str and member:
                 found.append(member)
             else:
-                self.problems.note(join(self.at(key), index), f"has to be a text, not {named(member)}")
+                message = "is empty" if member == "" else f"has to be a text, not {named(member)}"
+                self.problems.note(join(self.at(key), index), message)
         return tuple(found)
 
     def object(self, key: str) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class StationReader:
             extra=reader.object("extra"),
         )
         refers(reader, "gate", station.gate, self.names.gates, "gate")
-        if station.gate == "":
+        if reader.given.get("gate") == "":
             reader.note("gate", "is empty")
         reader.done()
         return station
