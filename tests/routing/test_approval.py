@@ -60,6 +60,26 @@ def test_the_tally_says_who_fills_what_and_what_is_lacking() -> None:
     assert tally([REVIEWER, SECURITY], [Vote("eva")], [ANN, BEN, EVA]).lacking == (1, 0)
 
 
+def test_the_tally_names_the_word_that_decided_and_whose_it_was() -> None:
+    approved = tally([REVIEWER], [Vote("ben"), Vote("ann")], [ANN, BEN])
+    assert (approved.word, approved.by) == ("approve", "ben")
+    waiting = tally([REVIEWER], [], [ANN, BEN])
+    assert (waiting.word, waiting.by, waiting.filled, waiting.lacking) == (None, None, (), (1,))
+    refused = tally([Requirement("role", "reviewer", 2)], [Vote("ann"), Vote("ben", "reject")], [ANN, BEN])
+    assert (refused.filled, refused.lacking) == ((("ann", 0),), (1,))
+
+
+def test_places_are_found_by_moving_several_people_and_only_where_that_helps() -> None:
+    """Ann may do all three, Ben two, Eva one: each comes last once."""
+    needs = [Requirement("role", name) for name in ("x", "y", "z")]
+    ann, ben, eva = voter("ann", roles="x y z"), voter("ben", roles="x y"), voter("eva", roles="x")
+    for order in permutations([ann, ben, eva]):
+        found = tally(needs, [Vote(each.person) for each in order], [ann, ben, eva])
+        assert (found.status, dict(found.filled)) == ("approved", {"eva": 0, "ben": 1, "ann": 2})
+    only = tally(needs, [Vote("eva"), Vote("ben")], [voter("ben", roles="x"), eva])
+    assert (only.status, len(only.filled), sum(only.lacking)) == ("unsatisfiable", 1, 2)
+
+
 def test_a_named_person_is_that_person() -> None:
     assert status([LEAD], ["ann"], [ANN, LEA]) == "open"
     assert status([LEAD], ["lead"], [ANN, LEA]) == "approved"
