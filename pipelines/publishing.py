@@ -14,7 +14,8 @@ from pipelines import access
 from pipelines.engine import payload
 from pipelines.errors import Conflict, Forbidden, Invalid, Refused
 from pipelines.formats import native
-from pipelines.handlers import BY_PEOPLE, EXECUTING, HANDLERS
+from pipelines.handlers import EXECUTING
+from pipelines.linting import BUILT, examined
 from pipelines.models import (
     Line,
     LineVersion,
@@ -26,10 +27,21 @@ from pipelines.models import (
 )
 from pipelines.models.people import slug
 from pipelines.routing import line as routing
-from pipelines.routing.line import DocumentError, Problem
-from pipelines.routing.publishable import publishing_problems
+from pipelines.routing.line import Problem
+from pipelines.routing.lint.examination import Examination
+from pipelines.routing.lint.finding import Finding
 
-BUILT = frozenset(HANDLERS) | BY_PEOPLE
+__all__ = [
+    "BUILT",
+    "DraftConflict",
+    "PublishRefused",
+    "check",
+    "create_line",
+    "executes",
+    "publish",
+    "save_draft",
+    "write_rows",
+]
 
 
 class DraftConflict(Conflict):
@@ -46,20 +58,28 @@ class DraftConflict(Conflict):
 
 
 class PublishRefused(Refused):
-    """This draft cannot be published; `problems` says why."""
+    """This draft cannot be published; `findings` are the errors that keep it from that, with their place in the text,
+    what to do about them and, where one was found, a situation that shows it."""
 
-    def __init__(self, problems: tuple[Problem, ...]) -> None:
-        self.problems = problems
-        super().__init__("; ".join(map(str, problems)))
+    def __init__(self, findings: tuple[Finding, ...]) -> None:
+        self.findings = findings
+        super().__init__("; ".join(map(str, findings)))
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The same as what is wrong with a document elsewhere."""
+        return tuple(Problem(f.path, f.message, f.hint, f.line, f.column) for f in self.findings)
 
 
-def check(document: Any) -> list[Problem]:
-    """What keeps a document from being published, in its order; empty when nothing does."""
-    try:
-        line = routing.read_line(document)
-    except DocumentError as fault:
-        return list(fault.problems)
-    return [*publishing_problems(line), *_unbuilt(line)]
+def check(line: Line, text: str = "") -> Examination:
+    """All that lint says of the stored draft; its errors keep it from being published. Line and column are those of
+    `text`, a text of the draft; without it, of the text as it was typed."""
+    found = examined(line.draft, line.project, text or line.draft_text)
+    key = line.draft.get("key")
+    if found.line is None or key == line.key:
+        return found
+    renamed = Problem("key", f"is not “{line.key}”", "The key of a line never changes.")
+    return found.adding([renamed])
 
 
 def executes(line: routing.Line) -> list[str]:
@@ -125,11 +145,9 @@ def publish(line: Line, *, user: User, name: str = "", based_on: int) -> LineVer
 
 
 def _publishable(line: Line, user: User) -> routing.Line:
-    problems = check(line.draft)
-    if not problems and line.draft["key"] != line.key:
-        problems = [Problem("key", f"is not “{line.key}”", "The key of a line never changes.")]
-    if problems:
-        raise PublishRefused(tuple(problems))
+    refused = check(line).errors
+    if refused:
+        raise PublishRefused(refused)
     parsed = routing.read_line(line.draft)
     running = executes(parsed)
     if running and not access.can(user, "execute", line.project):
@@ -187,23 +205,6 @@ def _read(document: str | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     draft = native.loads(document) if isinstance(document, str) else dict(document)
     payload.accept(draft)
     return draft, text
-
-
-def _unbuilt(line: routing.Line) -> list[Problem]:
-    """What this version of Gateline can read but not yet run is not published, so that nothing pretends to."""
-    joins = [
-        Problem(f"stations[{i}].join", "joins are not run yet", "Remove the join.")
-        for i, station in enumerate(line.stations)
-        if station.join
-    ]
-    kinds = [
-        Problem(
-            f"stations[{i}].work.kind", f"“{station.kind}” is not run yet", f"Use {', '.join(sorted(BUILT))}."
-        )
-        for i, station in enumerate(line.stations)
-        if station.kind not in BUILT
-    ]
-    return joins + kinds
 
 
 def _now() -> datetime:

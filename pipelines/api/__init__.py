@@ -2,7 +2,7 @@
 
 from ninja import NinjaAPI
 
-from pipelines.api import lines, problems, tasks
+from pipelines.api import lines, lint, problems, tasks
 from pipelines.api.auth import Bearer
 
 api = NinjaAPI(
@@ -16,3 +16,4 @@ api = NinjaAPI(
 problems.install(api)
 api.add_router("", tasks.router)
 api.add_router("", lines.router)
+api.add_router("", lint.router)

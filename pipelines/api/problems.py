@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.core.exceptions import RequestDataTooBig
 from django.db import DataError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
@@ -13,6 +14,7 @@ from pydantic import BaseModel
 
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, Refused
 from pipelines.publishing import DraftConflict, PublishRefused
+from pipelines.routing.lint.finding import Finding
 from pipelines.routing.problems import DocumentError, Problem
 
 STATUS: tuple[tuple[type[Exception], int], ...] = (
@@ -28,13 +30,20 @@ STATUS: tuple[tuple[type[Exception], int], ...] = (
 
 
 class Place(BaseModel):
-    """Where something is wrong, and what to do about it."""
+    """Where something is wrong, and what to do about it. What keeps a line from being published is a finding of lint:
+    it has its check besides, the rules that it speaks of, and a situation that shows it."""
 
     path: str
     message: str
     hint: str = ""
     line: int | None = None
     column: int | None = None
+    check: str | None = None
+    severity: str | None = None
+    station: str | None = None
+    rule: str | None = None
+    rules: list[str] | None = None
+    witness: dict[str, Any] | None = None
 
 
 class ProblemOut(BaseModel):
@@ -90,9 +99,13 @@ def install(api: NinjaAPI) -> None:
         first = (
             {"by": problem.by, "at": at.isoformat() if at else None} if isinstance(problem, Conflict) else {}
         )
-        places = [p.to_dict() for p in getattr(problem, "problems", ()) if isinstance(p, Problem)]
+        places = [p.to_dict() for p in _places(problem)]
         detail = str(problem) or (type(problem).__doc__ or "").partition("\n")[0]
         return answer(api, request, status, detail, places, **first)
+
+    @api.exception_handler(RequestDataTooBig)
+    def too_big(request: HttpRequest, problem: RequestDataTooBig) -> HttpResponse:
+        return answer(api, request, 400, _("The body is larger than this address takes."))
 
     for kind, _status in STATUS:
         api.exception_handler(kind)(refused)
@@ -117,6 +130,12 @@ def install(api: NinjaAPI) -> None:
     @api.exception_handler(DataError)
     def unstorable(request: HttpRequest, problem: DataError) -> HttpResponse:
         return answer(api, request, 400, _("A value is too large, or has characters that cannot be stored."))
+
+
+def _places(problem: Exception) -> list[Problem | Finding]:
+    if isinstance(problem, PublishRefused):
+        return list(problem.findings)
+    return [p for p in getattr(problem, "problems", ()) if isinstance(p, Problem)]
 
 
 def path_of(location: tuple[str | int, ...] | list[str | int]) -> str:

@@ -2,7 +2,8 @@
 
 decide LINE   one JSON situation per line on standard input, one decision per line on standard output
 check LINE    everything that keeps the document from being published, each problem with its place
-lint LINE     what its rules can and cannot do, proved (docs/lint); with --json for machines
+lint LINE     what its rules can and cannot do, proved (docs/lint); with --json for machines; - is standard input
+diff OLD NEW  which outcomes go elsewhere, with a sample of each, or the proof that none does; with --json
 schema        the JSON Schema of the document
 """
 
@@ -12,14 +13,16 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from pipelines.formats import native
+from pipelines.formats.linted import linted
 from pipelines.routing import jsontext
 from pipelines.routing.decide import decide
-from pipelines.routing.line import DocumentError, Line
+from pipelines.routing.difference.compare import NONE, difference
+from pipelines.routing.difference.report import report as report_difference
+from pipelines.routing.line import DocumentError, Line, Problem
 from pipelines.routing.lint.report import report
 from pipelines.routing.outcome import Malformed, read_situation
 from pipelines.routing.publishable import publishing_problems
@@ -31,7 +34,7 @@ REFUSED = 2
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """0: all went well. 1: malformed input, problems of a check, or errors of lint. 2: refused."""
+    """0: all went well. 1: malformed input, problems of a check, errors of lint, or a difference. 2: refused."""
     options = _parser().parse_args(arguments)
     try:
         return COMMANDS[options.command](options)
@@ -51,9 +54,15 @@ def _parser() -> argparse.ArgumentParser:
         ("lint", "say what its rules can and cannot do"),
     ):
         command = commands.add_parser(name, help=words)
-        command.add_argument("line", metavar="LINE", help="the line document, YAML or JSON")
+        words = "the line document, YAML or JSON"
+        words += "" if name == "decide" else "; - for standard input"
+        command.add_argument("line", metavar="LINE", help=words)
         if name == "lint":
             command.add_argument("--json", action="store_true", help="findings as JSON")
+    diff = commands.add_parser("diff", help="say which outcomes go elsewhere in another version")
+    diff.add_argument("old", metavar="OLD", help="the line document as it was, YAML or JSON")
+    diff.add_argument("new", metavar="NEW", help="as it is now")
+    diff.add_argument("--json", action="store_true", help="the difference as JSON")
     commands.add_parser("schema", help="print the JSON Schema of the line document")
     return parser
 
@@ -63,7 +72,7 @@ def _decide(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    text = Path(options.line).read_bytes()
+    text = source(options.line)
     line = native.read(text, exact=True)
     problems = native.locate(text, publishing_problems(line))
     for problem in problems:
@@ -72,11 +81,21 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _lint(options: argparse.Namespace) -> int:
-    text = Path(options.line).read_bytes()
-    line = native.read(text, keep_faulty_rules=True, exact=True)
-    found, errors = report(line, partial(native.locate, text), as_json=options.json)
-    print(found)
-    return 1 if errors else 0
+    examination = linted(source(options.line))
+    if examination.line is None and not options.json:
+        raise DocumentError(examination.problems)
+    print(report(examination, as_json=options.json))
+    return REFUSED if examination.line is None else 1 if examination.errors else 0
+
+
+def _diff(options: argparse.Namespace) -> int:
+    """1 also where something is unknown: only a proof is no difference."""
+    lines = []
+    for options.line in (options.old, options.new):
+        lines.append(_read(Path(options.line)))
+    found = difference(*lines)
+    print(report_difference(found, as_json=options.json))
+    return 0 if found.verdict == NONE else 1
 
 
 def _schema(options: argparse.Namespace) -> int:
@@ -84,7 +103,24 @@ def _schema(options: argparse.Namespace) -> int:
     return 0
 
 
-COMMANDS = {"decide": _decide, "check": _check, "lint": _lint, "schema": _schema}
+COMMANDS = {"decide": _decide, "check": _check, "lint": _lint, "diff": _diff, "schema": _schema}
+
+
+def source(name: str) -> bytes:
+    """The bytes of a file, of standard input for `-`. Raises OSError, and DocumentError if there are too many."""
+    if name == "-":
+        return _bounded(sys.stdin.buffer)
+    with Path(name).open("rb") as file:
+        return _bounded(file)
+
+
+def _bounded(file: BinaryIO) -> bytes:
+    """What never ends, like a device, is refused like what is too long."""
+    most = 4 * native.MAX_TEXT
+    text = file.read(most + 1)
+    if len(text) > most:
+        raise DocumentError([Problem("", f"the text is longer than {native.MAX_TEXT} characters")])
+    return text
 
 
 def _read(path: Path) -> Line:

@@ -16,17 +16,13 @@ from pipelines.errors import Forbidden, Invalid
 from pipelines.formats import native
 from pipelines.models import Line, Project
 from pipelines.routing.line import DocumentError, Problem
+from pipelines.routing.lint.examination import unreadable
+from pipelines.routing.lint.finding import ERROR, WARNING, Finding
 from pipelines.views import errors, lines
+from pipelines.views.findings import MOST, shown
 from pipelines.views.forms import DraftText, Publish
 from pipelines.views.page import SignedIn, in_project, show
 from pipelines.views.project import tab_trail
-
-
-def placed(text: str, problems: Sequence[Problem]) -> Sequence[Problem]:
-    """With the line of the text at which each stands. A text that cannot be read names its own line already."""
-    if not problems or any(problem.line for problem in problems):
-        return problems
-    return native.locate(text, problems)
 
 
 def draft_text(line: Line) -> str:
@@ -39,20 +35,20 @@ def draft_text(line: Line) -> str:
 def edit(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = lines.get(request, project, line)
     if request.method != "POST":
-        text = draft_text(found)
-        return _page(request, found, text, placed(text, publishing.check(found.draft)))
+        return _stored(request, found)
     form = DraftText(request.POST)
     if not form.is_valid():
         typed = request.POST.get("text", "").replace("\0", "")
         said = [Problem("", str(fault)) for faults in form.errors.values() for fault in faults]
-        return _page(request, found, typed, said, status=422)
+        return _page(request, found, typed, unreadable(said).findings, status=422, unsaved=True)
     text = form.cleaned_data["text"].replace("\r\n", "\n")
     try:
         saved = publishing.save_draft(found, text, request.user, form.cleaned_data["based_on"])
     except publishing.DraftConflict as conflict:
         return conflict_page(request, found, text, conflict)
     except (DocumentError, Invalid) as fault:
-        return _page(request, found, text, placed(text, fault.problems), status=422, unsaved=True)
+        placed = _placed(text, fault.problems)
+        return _page(request, found, text, unreadable(placed).findings, status=422, unsaved=True)
     messages.success(request, _("Draft saved"))
     return redirect("line-edit", project.owner.key, project.key, saved.key)
 
@@ -71,11 +67,10 @@ def publish(request: SignedIn, project: Project, line: str) -> HttpResponse:
         )
     except publishing.DraftConflict as conflict:
         return conflict_page(request, found, "", conflict)
-    except publishing.PublishRefused as refused:
-        text = draft_text(found)
-        return _page(request, found, text, placed(text, refused.problems), status=422)
+    except publishing.PublishRefused:
+        return _stored(request, found, status=422)
     except Forbidden as refused:
-        return _page(request, found, draft_text(found), [Problem("", refused.detail)], status=403)
+        return _stored(request, found, status=403, refused=refused.detail)
     messages.success(request, _("Version %(number)s is live.") % {"number": version.number})
     return redirect("line", project.owner.key, project.key, found.key)
 
@@ -99,19 +94,38 @@ def conflict_page(
     )
 
 
+def _placed(text: str, problems: Sequence[Problem]) -> Sequence[Problem]:
+    """With the line of the text at which each stands. A text that cannot be read names its own line already."""
+    if not problems or any(problem.line for problem in problems):
+        return problems
+    return native.locate(text, problems)
+
+
+def _stored(request: SignedIn, line: Line, **more: Any) -> HttpResponse:
+    """The page of the draft as it is stored, with what lint says of it."""
+    text = draft_text(line)
+    return _page(request, line, text, publishing.check(line, text).findings, **more)
+
+
 def _page(
     request: SignedIn,
     line: Line,
     text: str,
-    problems: Sequence[Problem],
+    findings: Sequence[Finding],
     status: int = 200,
     unsaved: bool = False,
+    refused: str = "",
 ) -> HttpResponse:
+    """`refused`: why it was not published, where that is not for what stands in the document."""
     context: dict[str, Any] = {
         "line": line,
         "text": text,
-        "problems": problems,
+        "findings": shown(findings),
+        "more": max(len(findings) - MOST, 0),
+        "errors": [finding for finding in findings if finding.severity == ERROR],
+        "warnings": [finding for finding in findings if finding.severity == WARNING],
         "unsaved": unsaved,
+        "refused": refused,
         "draft_differs": lines.draft_differs(line),
         "may_execute": access.can(request.user, "execute", line.project),
     }

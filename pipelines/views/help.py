@@ -29,9 +29,12 @@ AROUND = 90
 
 @dataclass(frozen=True, slots=True)
 class Page:
+    """`folder`: of pages below `docs/`, such as those of the checks of lint. A README is the page of its folder."""
+
     slug: str
     title: str
     text: str
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +46,16 @@ class Hit:
 
 
 def pages() -> list[Page]:
-    folder = Path(settings.BASE_DIR, "docs")
-    return [_read(path, path.stat().st_mtime) for path in sorted(folder.glob("*.md"))]
+    """Those of `docs/` and of one folder below."""
+    docs = Path(settings.BASE_DIR, "docs")
+    found = [*sorted(docs.glob("*.md")), *sorted(docs.glob("*/*.md"))]
+    return [_read(path, path.stat().st_mtime) for path in found]
+
+
+def around(page: Page | None = None) -> list[Page]:
+    """What is listed beside a page: the main ones, and those of its own folder."""
+    folder = page.folder if page else ""
+    return [each for each in pages() if each.folder in ("", folder) or each.slug == each.folder]
 
 
 @lru_cache(maxsize=200)
@@ -52,7 +63,9 @@ def _read(path: Path, changed: float) -> Page:
     """`changed` is the file's time, so that an edited page is seen without a restart."""
     text = path.read_text("utf-8")
     title = TITLE.search(text)
-    return Page(path.stem.lower(), title.group(1).strip() if title else path.stem, text)
+    folder = path.parent.name if path.parent.name != "docs" else ""
+    name = folder if path.stem == "README" else path.stem
+    return Page(name.lower(), title.group(1).strip() if title else path.stem, text, folder)
 
 
 @lru_cache(maxsize=200)
@@ -61,7 +74,7 @@ def html_of(page: Page) -> SafeString:
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = markdown.parse(page.text)
     for token in _links(tokens):
-        token.attrs["href"] = _inside(str(token.attrs.get("href", "")))
+        token.attrs["href"] = _inside(str(token.attrs.get("href", "")), page)
     for opening, inside in pairwise(tokens):
         if opening.type == "heading_open":
             opening.attrs["id"] = re.sub(r"[^a-z0-9]+", "-", inside.content.lower()).strip("-")
@@ -80,15 +93,21 @@ def targets(page: Page) -> set[str]:
     """The pages to which a page links."""
     links = _links(MarkdownIt("commonmark", {"html": False}).enable("table").parse(page.text))
     names = (str(link.attrs.get("href", "")).partition("#")[0] for link in links)
-    return {Path(name).stem.lower() for name in names if name.endswith(".md") and "//" not in name}
+    return {_slug(name, page) for name in names if name.endswith(".md") and "//" not in name}
 
 
-def _inside(href: str) -> str:
+def _slug(name: str, page: Page) -> str:
+    """Of the page to which a page links as `name`."""
+    path = Path(name)
+    return (path.stem if path.stem != "README" else path.parent.name or page.folder).lower()
+
+
+def _inside(href: str, page: Page) -> str:
     """`watching.md#boards` as the address of that page here."""
     name, mark, anchor = href.partition("#")
     if not name.endswith(".md") or "//" in name:
         return href
-    return reverse("help-page", args=[Path(name).stem.lower()]) + mark + anchor
+    return reverse("help-page", args=[_slug(name, page)]) + mark + anchor
 
 
 @signed_in
@@ -100,7 +119,7 @@ def contents(request: SignedIn) -> HttpResponse:
         request,
         "pages/help.html",
         trail=crumbs(_("Help")),
-        pages=found,
+        pages=around(),
         words=words,
         hits=list(_search(found, words)) if words else [],
     )
@@ -128,5 +147,5 @@ def page(request: SignedIn, page: str) -> HttpResponse:
         trail=crumbs((_("Help"), reverse("help")), found.title),
         page=found,
         html=html_of(found),
-        pages=pages(),
+        pages=around(found),
     )

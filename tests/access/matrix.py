@@ -83,6 +83,7 @@ POST task-retry              >          0         -       y         y         y 
 POST task-cancel             >          0         -       y         y         y         y      >
 """
 
+PROJECT = "/api/owners/{owner}/projects/{project}"
 LINE = "/api/owners/{owner}/projects/{project}/stages/{line}/tasks"
 DRAFTS = "/api/owners/{owner}/projects/{project}/lines"
 
@@ -103,6 +104,8 @@ GET  {DRAFTS}/{{line}}/document        >          0         y       y         y 
 PUT  {DRAFTS}/{{line}}/draft           >          0         -       -         y         y         y      -
 POST {DRAFTS}/{{line}}/publish         >          0         -       -         y         y         y      -
 GET  {DRAFTS}/{{line}}/versions        >          0         y       y         y         y         y      y
+GET  {DRAFTS}/{{line}}/lint            >          0         y       y         y         y         y      y
+POST {PROJECT}/lint                    >          0         y       y         y         y         y      y
 """
 
 # Sockets: y is accepted, > is refused before accept.

@@ -129,16 +129,17 @@ def test_a_key_is_taken_once(world: World) -> None:
 
 
 def test_a_line_that_refuses_stations_without_rules_says_which(world: World) -> None:
-    found = publishing.check(document(policy={"no_rules": "refuse"}))
-    assert [problem.path for problem in found] == ["stations[0].rules", "stations[1].rules"]
+    found = publishing.check(made(world, document(policy={"no_rules": "refuse"})))
+    assert [finding.path for finding in found.errors] == ["stations[0].rules", "stations[1].rules"]
 
 
 def test_what_cannot_be_run_yet_is_not_published(world: World) -> None:
     join = {"wait_for": ["build"], "aggregation": "all-pass"}
-    found = publishing.check(document(["build", station("ship", join=join)]))
-    assert [problem.path for problem in found] == ["stations[1].join"]
-    found = publishing.check(document([{"key": "talk", "work": {"kind": "chat"}}]))
-    assert [problem.path for problem in found] == ["stations[0].work.kind"]
+    found = publishing.check(made(world, document(["build", station("ship", join=join)])))
+    assert [finding.path for finding in found.errors] == ["stations[1].join"]
+    talk = document([{"key": "talk", "work": {"kind": "chat"}}], key="talk")
+    found = publishing.check(made(world, talk, key="talk"))
+    assert [finding.path for finding in found.errors] == ["stations[0].work.kind"]
 
 
 def test_a_draft_with_a_number_that_cannot_be_stored_is_refused(world: World) -> None:

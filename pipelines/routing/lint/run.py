@@ -21,6 +21,7 @@ from pipelines.routing.lint.checks import (
     unsatisfiable_gate,
 )
 from pipelines.routing.lint.finding import ERROR, SEVERITIES, Finding
+from pipelines.routing.lint.people import People
 from pipelines.routing.lint.subject import Subject
 from pipelines.routing.lint.visits import worst_visits
 from pipelines.routing.model import Line
@@ -45,9 +46,15 @@ CHECKS: tuple[tuple[str, Check], ...] = (
 )
 
 
-def lint(line: Line) -> tuple[Finding, ...]:
-    """All findings, errors first, then in the order of the checks and of the document."""
-    subject = Subject(line)
+def lint(line: Line, people: People | None = None) -> tuple[Finding, ...]:
+    """All findings, errors first, then in the order of the checks and of the document.
+
+    `people`: who there is to decide at gates; without them nothing is said of whether they suffice.
+    """
+    return findings_of(Subject(line, people))
+
+
+def findings_of(subject: Subject) -> tuple[Finding, ...]:
     found = [finding for _, check in CHECKS for finding in check(subject)]
     return tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity)))
 

@@ -6,22 +6,34 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from pipelines.routing.algebra import All, AnyOf, Condition, EdgeTaken, Not
+from pipelines.routing.lint.people import People
+from pipelines.routing.lint.study import Study, study
 from pipelines.routing.lint.ways import Way, ways
 from pipelines.routing.model import Line, Rule, Station
 from pipelines.routing.problems import join
 from pipelines.routing.regions.formulas import TRUE, formula_of
-from pipelines.routing.regions.stations import DEAD, Analysis, Standing
+from pipelines.routing.regions.stations import DEAD, Standing
+
+MAX_LINE = 20_000_000
+"""Units of work for all stations of a line together: some seconds. The first ones come first."""
 
 
 class Subject:
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: Line, people: People | None = None) -> None:
         self.line = line
-        self._analyses: dict[str, Analysis] = {}
+        self.people = people
 
-    def analysis(self, station: Station) -> Analysis:
-        if station.key not in self._analyses:
-            self._analyses[station.key] = Analysis(self.line, station)
-        return self._analyses[station.key]
+    def analysis(self, station: Station) -> Study:
+        return self._studies[station.key]
+
+    @cached_property
+    def _studies(self) -> dict[str, Study]:
+        found: dict[str, Study] = {}
+        left = MAX_LINE
+        for station in self.line.stations:
+            found[station.key] = study(self.line, station, left)
+            left = max(left - found[station.key].cost, 0)
+        return found
 
     def standings(self) -> Iterator[tuple[Station, int, Standing]]:
         for station in self.line.stations:

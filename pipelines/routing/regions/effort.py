@@ -20,7 +20,7 @@ class Exhausted(Unknown):
     """The work that was allowed for all questions together is done."""
 
     def __init__(self) -> None:
-        super().__init__("more work than the bound allows for one station")
+        super().__init__("it would take more work than the bounds allow")
 
 
 @dataclass

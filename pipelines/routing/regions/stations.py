@@ -55,10 +55,10 @@ LIVE, SHADOWED, DEAD, UNKNOWN = "live", "partly shadowed", "dead", "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Shadow:
-    """What an earlier rule takes of a later one, by one situation that is true of both."""
+    """What an earlier rule takes of a later one. `witness`: one situation that is true of both, where it is kept."""
 
     by: str
-    witness: Witness
+    witness: Witness | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from tests.routing.lint.support import example, examples, found, messages
+from tests.routing.lint.support import example, found, messages, the_page_is_right
 from tests.routing.support import ruled
 
 
 def test_it_shows_what_is_left_and_what_the_policy_does_with_it() -> None:
-    bad, good = examples("no-rule-takes")
-    assert found("no-rule-takes", good) == []
-    assert messages("no-rule-takes", bad) == [
-        "No rule of work takes some outcomes that failed: the policy ends the task: failed",
-        "No rule of work takes some outcomes that are blocked: the task waits, blocked",
+    finding = the_page_is_right("no-rule-takes")
+    assert finding.message == (
+        "No rule of work takes some outcomes that failed: the policy ends the task: failed"
+    )
+
+
+def test_that_blocked_ones_wait_is_told_only_where_a_rule_speaks_of_them() -> None:
+    some = {"when": {"all": [{"result": "blocked"}, {"output": {"path": "k", "op": "exists"}}]}}
+    others = {"when": {"result": "any"}}
+    assert messages("no-rule-takes", ruled(some, others)) == [
+        "No rule of a takes some outcomes that are blocked: the task waits, blocked"
     ]
+    for when in ({"not": {"verdict": ["pass", "blocked"]}}, {"eval": {"op": "equals", "value": "blocked"}}):
+        speaking = ruled({"when": {"any": [{"always": True}, when]}, "to": "completed"})
+        assert messages("no-rule-takes", speaking) == []
+    assert messages("no-rule-takes", ruled(others)) == []
 
 
 def test_a_passed_outcome_that_gets_stuck_is_a_warning() -> None:

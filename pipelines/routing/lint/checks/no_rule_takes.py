@@ -3,56 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from pipelines.routing.algebra import All, AnyOf, Condition, EvalTest, Not, ResultIs, VerdictIs
+from pipelines.routing.lint.aftermath import OUTCOMES, is_bad, then
 from pipelines.routing.lint.finding import INFO, WARNING, Finding
 from pipelines.routing.lint.subject import Subject
 from pipelines.routing.model import Station
 from pipelines.routing.regions.stations import STANDINGS, Rest
 
 ID = "no-rule-takes"
-WORDS = {"passed": "that passed", "failed": "that failed", "blocked": "that are blocked"}
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """A station without rules leaves everything to the policy: that is no gap."""
+    """A station without rules leaves everything to the policy: that is no gap. Nor is a blocked outcome that waits
+    for an answer, as the law has it, where no rule speaks of blocked ones."""
     for station in subject.line.stations:
         for standing in STANDINGS if station.rules else ():
             rest = subject.analysis(station).rest(standing)
-            if rest is not None:
+            if rest is not None and (standing != "blocked" or _speaks_of_blocked(station)):
                 yield _finding(subject, station, rest)
+
+
+def _speaks_of_blocked(station: Station) -> bool:
+    return any(rule.fault is None and _names_blocked(rule.when) for rule in station.rules)
+
+
+def _names_blocked(condition: Condition) -> bool:
+    if isinstance(condition, (All, AnyOf)):
+        return any(map(_names_blocked, condition.members))
+    if isinstance(condition, Not):
+        return _names_blocked(condition.inner)
+    if isinstance(condition, ResultIs):
+        return "blocked" in condition.results
+    if isinstance(condition, VerdictIs):
+        return "blocked" in condition.verdicts
+    return isinstance(condition, EvalTest) and condition.value == "blocked"
 
 
 def _finding(subject: Subject, station: Station, rest: Rest) -> Finding:
     decision = rest.witness.decision if rest.witness else None
-    what = WORDS[rest.standing]
+    what = OUTCOMES[rest.standing]
     if decision is None:
         message = f"Unknown whether a rule of {station.key} takes all outcomes {what}: {rest.why}"
     else:
-        message = f"No rule of {station.key} takes some outcomes {what}: {_then(decision)}"
+        message = f"No rule of {station.key} takes some outcomes {what}: {then(decision)}"
     return Finding(
         check=ID,
-        severity=WARNING if decision and rest.standing == "passed" and _is_bad(decision) else INFO,
+        severity=WARNING if decision and rest.standing == "passed" and is_bad(decision) else INFO,
         path=f"{subject.path(station)}.rules",
         message=message,
         hint="" if decision is None else "add a rule without `when` at the end to decide it here",
         station=station.key,
         witness=rest.witness,
     )
-
-
-def _is_bad(decision: dict[str, Any]) -> bool:
-    return decision["decision"] in ("stuck", "escalate") or decision.get("kind") == "failed"
-
-
-def _then(decision: dict[str, Any]) -> str:
-    kind = decision["decision"]
-    if kind == "move":
-        return f"the policy sends the task to {', '.join(decision['to'])}"
-    if kind == "finish":
-        return f"the policy ends the task: {decision['end']}"
-    if kind == "stuck":
-        return f"the task is stuck with {decision['error']}"
-    if kind == "escalate":
-        return "the policy escalates"
-    return f"the task waits, {decision.get('status', 'for an answer')}"

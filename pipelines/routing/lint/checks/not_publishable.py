@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pipelines.routing.lint.finding import ERROR, Finding
 from pipelines.routing.lint.subject import Subject
+from pipelines.routing.problems import Problem
 from pipelines.routing.publishable import publishing_problems
 
 ID = "not-publishable"
@@ -16,4 +17,10 @@ def check(subject: Subject) -> Iterator[Finding]:
     told = set(subject.line.faults)
     for problem in publishing_problems(subject.line):
         if problem not in told:
-            yield Finding(ID, ERROR, problem.path, problem.message, problem.hint)
+            yield finding(problem)
+
+
+def finding(problem: Problem) -> Finding:
+    return Finding(
+        ID, ERROR, problem.path, problem.message, problem.hint, line=problem.line, column=problem.column
+    )

@@ -1,0 +1,147 @@
+"""Lint over HTTP: of a line's draft, of its versions, and of a document that is not stored at all."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from django.http import HttpRequest
+from ninja import Router
+from pydantic import BaseModel
+
+from pipelines import access, publishing
+from pipelines.api.problems import ProblemOut
+from pipelines.errors import Invalid, NotFound
+from pipelines.linting import examined, examined_text
+from pipelines.models import Line
+from pipelines.routing.lint.examination import Examination
+
+router = Router(tags=["lint"])
+PROJECT = "/owners/{owner}/projects/{project}"
+ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
+MAX_TEXT = 2_000_000
+"""Characters, as many as a draft may have on its page."""
+
+
+class WitnessOut(BaseModel):
+    """A situation as `decide` reads it, run through it, and what it decided."""
+
+    situation: dict[str, Any]
+    decision: dict[str, Any]
+
+
+class FindingOut(BaseModel):
+    """`check` is also the name of its page in the help. `rules`: the other rules that it speaks of."""
+
+    check: str
+    severity: Literal["error", "warning", "info"]
+    path: str
+    line: int | None
+    column: int | None
+    station: str | None
+    rule: str | None
+    rules: list[str]
+    message: str
+    hint: str
+    witness: WitnessOut | None
+
+
+class RuleStandingOut(BaseModel):
+    """`killers`: earlier rules that together leave a dead rule nothing; none where its condition is never true.
+    `after_rework`: the rule whose gate has to demand rework before this one is tried. `why`: of `unknown`."""
+
+    rule: str
+    path: str
+    line: int | None
+    column: int | None
+    standing: Literal["live", "partly shadowed", "dead", "unknown"]
+    witness: WitnessOut | None
+    killers: list[str]
+    shadowed_by: list[str]
+    after_rework: str | None
+    why: str
+
+
+class UntakenOut(BaseModel):
+    """Outcomes that no rule takes, and what the policy does with the witness. Without a witness it is not known
+    whether there are any, and `why` says what stood in the way."""
+
+    outcomes: Literal["passed", "failed", "blocked"]
+    witness: WitnessOut | None
+    then: str
+    why: str
+
+
+class StationStandingsOut(BaseModel):
+    station: str
+    path: str
+    line: int | None
+    column: int | None
+    rules: list[RuleStandingOut]
+    untaken: list[UntakenOut]
+
+
+class LintOut(BaseModel):
+    """`line` is null and `readable` false where the document is no line: then there are only findings.
+    `visits`: how often each station that is reached can be entered at most."""
+
+    line: str | None
+    readable: bool
+    counts: dict[str, int]
+    findings: list[FindingOut]
+    visits: dict[str, int]
+    stations: list[StationStandingsOut]
+
+
+@router.get(
+    PROJECT + "/lines/{line}/lint",
+    response={200: LintOut, **ERRORS},
+    summary="What the rules of a line can and cannot do",
+)
+def stored(
+    request: HttpRequest, owner: str, project: str, line: str, version: int | None = None
+) -> dict[str, Any]:
+    """Of the stored draft, or of the version with this number. Line and column are those of the draft's text."""
+    found = access.get_line(request.auth, owner, project, line)  # type: ignore[attr-defined]
+    access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
+    return _of(found, version).to_dict()
+
+
+@router.post(
+    PROJECT + "/lint",
+    response={200: LintOut, **ERRORS},
+    summary="The same of a document in the body, which is not saved",
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/yaml": {"schema": {"type": "string"}},
+                "application/json": {"schema": {"type": "object"}},
+            },
+        }
+    },
+)
+def posted(request: HttpRequest, owner: str, project: str) -> dict[str, Any]:
+    """The body is a line document, YAML or JSON. One that cannot be read is no error: its findings say why."""
+    found = access.get_project(request.auth, owner, project)  # type: ignore[attr-defined]
+    access.require(request.auth, "view", found)  # type: ignore[attr-defined]
+    text = _text(request)
+    return examined_text(text, found).to_dict()
+
+
+def _of(line: Line, version: int | None) -> Examination:
+    if version is None:
+        return publishing.check(line)
+    wanted = line.versions.filter(number=min(max(version, 0), 2**31 - 1)).first()
+    if wanted is None:
+        raise NotFound("This line has no such version.")
+    return examined(wanted.document, line.project)
+
+
+def _text(request: HttpRequest) -> str:
+    try:
+        text = request.body.decode()
+    except UnicodeDecodeError as fault:
+        raise Invalid.at("", f"is not UTF-8 text from byte {fault.start} on") from fault
+    if len(text) > MAX_TEXT:
+        raise Invalid.at("", f"is longer than {MAX_TEXT} characters")
+    return text

@@ -1,0 +1,31 @@
+"""From the text of a line document to everything that lint says of it, with line and column."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from pipelines.formats import native
+from pipelines.routing.line import DocumentError, Line, Problem
+from pipelines.routing.lint.examination import Examination, examine, unreadable
+from pipelines.routing.lint.people import People
+
+
+def linted(text: str | bytes, people: People | None = None) -> Examination:
+    """Of a text that is no line the findings say why. Raises nothing."""
+    line = _read(text)
+    if not isinstance(line, Line):
+        return unreadable(line)
+    return examine(line, people).located(partial(native.locate, text))
+
+
+def _read(text: str | bytes) -> Line | tuple[Problem, ...]:
+    """A line whose faulty rules are kept; or all problems, those of rules among them."""
+    try:
+        return native.read(text, keep_faulty_rules=True, exact=True)
+    except DocumentError as fault:
+        problems = fault.problems
+    try:
+        native.read(text, exact=True)
+    except DocumentError as fault:
+        problems = fault.problems
+    return problems

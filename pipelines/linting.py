@@ -1,0 +1,94 @@
+"""Lint of documents that belong to a project: with its people, with what this version cannot run yet, remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from pipelines.engine import payload
+from pipelines.engine.entitlement import people_of
+from pipelines.errors import Invalid
+from pipelines.formats import native
+from pipelines.handlers import BY_PEOPLE, HANDLERS
+from pipelines.models import Project, Role
+from pipelines.routing import line as routing
+from pipelines.routing.line import DocumentError, Problem
+from pipelines.routing.lint.examination import Examination, examine, unreadable
+from pipelines.routing.lint.people import People
+
+BUILT = frozenset(HANDLERS) | BY_PEOPLE
+REMEMBERED = 32
+"""Documents per process; their stations are remembered one by one besides (`routing/lint/study.py`)."""
+
+
+def examined(document: Mapping[str, Any], project: Project, text: str | bytes = "") -> Examination:
+    """All that lint says of a document, for the people of this project. With `text`, the one that the document was
+    read from, every finding has its line and column. A document that is no line has its problems as findings.
+    Raises Invalid: what no draft may hold."""
+    found = _remembered(_Question(payload.accept(document), people(project), document))
+    return found.located(lambda problems: native.locate(text, problems)) if text else found
+
+
+def examined_text(text: str | bytes, project: Project) -> Examination:
+    """The same of a text, which need be neither YAML nor JSON. Raises nothing."""
+    try:
+        return examined(native.loads(text), project, text)
+    except (DocumentError, Invalid) as fault:
+        return unreadable(fault.problems)
+
+
+def people(project: Project) -> People:
+    """Who there is to decide in a project at this moment."""
+    members = sorted(people_of(project.pk).values(), key=lambda person: person.username)
+    least = Role.values.index(Role.OPERATOR)
+    return People(
+        voters=tuple(person.voter for person in members),
+        operators=frozenset(p.username for p in members if Role.values.index(p.role) >= least),
+    )
+
+
+@dataclass(frozen=True)
+class _Question:
+    digest: str
+    people: People
+    document: Mapping[str, Any] = field(compare=False)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _remembered(asked: _Question) -> Examination:
+    line = _read(asked.document)
+    if not isinstance(line, routing.Line):
+        return unreadable(line)
+    return examine(line, asked.people).adding(unbuilt(line))
+
+
+def _read(document: Mapping[str, Any]) -> routing.Line | tuple[Problem, ...]:
+    """A line whose faulty rules are kept; or all problems, those of rules among them."""
+    try:
+        return routing.read_line(document, keep_faulty_rules=True)
+    except DocumentError as fault:
+        problems = fault.problems
+    try:
+        routing.read_line(document)
+    except DocumentError as fault:
+        problems = fault.problems
+    return problems
+
+
+def unbuilt(line: routing.Line) -> list[Problem]:
+    """What this version of Gateline can read but not yet run is not published, so that nothing pretends to."""
+    joins = [
+        Problem(f"stations[{i}].join", "joins are not run yet", "Remove the join.")
+        for i, station in enumerate(line.stations)
+        if station.join
+    ]
+    kinds = [
+        Problem(
+            f"stations[{i}].work.kind", f"“{station.kind}” is not run yet", f"Use {', '.join(sorted(BUILT))}."
+        )
+        for i, station in enumerate(line.stations)
+        if station.kind not in BUILT
+    ]
+    return joins + kinds
