@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+from pipelines.routing.problems import Malformed
 from pipelines.routing.regions import cells
 from pipelines.routing.regions.cells import Cell
 from pipelines.routing.regions.effort import spend
 from pipelines.routing.regions.frozen import Frozen, freeze, thaw
 from pipelines.routing.regions.outcomes import Impossible, Unknown
-from pipelines.routing.values import MISSING
+from pipelines.routing.values import MISSING, check
 
 Step = str | int
 Place = tuple[Step, ...]
@@ -61,7 +62,18 @@ def document(of: dict[Place, Cell]) -> Any:
     for place, cell in of.items():
         node = tree.at(place)
         node.cell = node.cell.meet(cell)
-    return build(tree)
+    value = build(tree)
+    if value is not MISSING:
+        _storable(value)
+    return value
+
+
+def _storable(value: Any) -> None:
+    """Raises Unknown for a value that no outcome may have: nested too deeply."""
+    try:
+        check(value, "")
+    except Malformed as fault:
+        raise Unknown(f"the output would be {fault.message}") from None
 
 
 def build(tree: Tree) -> Any:
@@ -169,27 +181,60 @@ def _of_length(tree: Tree, length: int, wanted: list[Frozen]) -> Any:
             places[step] = places[step].meet(below)
         elif type(step) is int and not below.admits(MISSING):
             raise Impossible
-    value = _placed(places, wanted, usual)
-    if not tree.cell.lists.literals.holds(freeze(value)):
-        raise Unknown("a list of this length is excluded")
-    return value
+    excluded = [members for _, members in tree.cell.lists.literals.but if len(members) == length]
+    return _placed(places, wanted, usual, excluded)
 
 
-def _placed(places: list[Tree], wanted: list[Frozen], usual: Tree) -> list[Any]:
+def _placed(
+    places: list[Tree], wanted: list[Frozen], usual: Tree, excluded: list[tuple[Frozen, ...]]
+) -> list[Any]:
     """The wanted members at places that admit them, free ones first; the other places filled."""
     spend(5 + len(places))
     if not wanted:
-        return [build(place) for place in places]
+        return _unlike(places, excluded)
     first, doubt = thaw(wanted[0]), None
     for index in sorted(range(len(places)), key=lambda i: places[i] is not usual):
         if places[index].admits(first):
             pinned = Tree(cells.one_of([first])[0])
             try:
-                return _placed(places[:index] + [pinned] + places[index + 1 :], wanted[1:], usual)
+                return _placed(places[:index] + [pinned] + places[index + 1 :], wanted[1:], usual, excluded)
             except Unknown as unknown:
                 doubt = unknown
             except Impossible:
                 continue
+    raise doubt or Impossible
+
+
+def _unlike(places: list[Tree], excluded: list[tuple[Frozen, ...]]) -> list[Any]:
+    """A value for each place, so that the list is none of the excluded ones, which are as long.
+
+    Either the first place holds what no excluded list begins with, or one of their beginnings, and the rest differs
+    from the rest of those.
+    """
+    spend(5 + len(excluded))
+    if not excluded:
+        return [build(place) for place in places]
+    if not places:
+        raise Impossible
+    first, rest = places[0], places[1:]
+    begun = sorted({members[0] for members in excluded}, key=repr)
+    other = Tree(cells.one_of(list(map(thaw, begun)))[1])
+    doubt: Unknown | None = None
+    try:
+        return [build(first.meet(other)), *map(build, rest)]
+    except Unknown as unknown:
+        doubt = unknown
+    except Impossible:
+        pass
+    for begin in begun:
+        try:
+            still = [members[1:] for members in excluded if members[0] == begin]
+            if first.admits(thaw(begin)):
+                return [thaw(begin), *_unlike(rest, still)]
+        except Unknown as unknown:
+            doubt = unknown
+        except Impossible:
+            continue
     raise doubt or Impossible
 
 

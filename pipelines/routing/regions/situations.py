@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.routing.algebra import All, Answered, AnyOf, Condition, Not
+from pipelines.routing.algebra import All, Answered, AnyOf, Condition, Not, holds
 from pipelines.routing.answers import WORDS, Evaluation
 from pipelines.routing.decide import decide
+from pipelines.routing.deciding.case import Case, Route
 from pipelines.routing.decisions import Decision
 from pipelines.routing.model import SIGNAL_RETRIES, Line, Rule, Station
 from pipelines.routing.regions import cells, choices, evals, numbers
@@ -20,6 +21,7 @@ from pipelines.routing.regions.formulas import EVAL, FAILURE_TYPE, STATUS
 from pipelines.routing.regions.guesses import guesses
 from pipelines.routing.regions.outcomes import Impossible, Unknown
 from pipelines.routing.regions.solver import Box
+from pipelines.routing.reported import FORCED, derive, read_outcome
 from pipelines.routing.situation import read_situation
 from pipelines.routing.values import MISSING
 
@@ -39,8 +41,6 @@ _ORDER = (
 )
 DECISION, DECISION_RULE = 60, 8
 """What running `decide` costs, and each rule that it may have to test."""
-
-_DERIVED = {"success": ("pass", "ok"), "failure": ("fail", "error"), "cancelled": ("fail", "cancelled")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def witness(
         places[place] = places[place].meet(cell) if place in places else cell
     output = document(places)
     facts = _facts(line, station, box, gates or {})
-    outcome = _outcome(box)
+    outcome = _outcome(box, station.kind)
     if outcome.get("signals"):
         limit = station.limits.max_retries
         facts["signal_reworks"] = SIGNAL_RETRIES if limit is None else limit
@@ -82,16 +82,16 @@ def _base(line: Line) -> list[tuple[Any, Any]]:
     return [((), cells.OBJECTS)] if line.policy.condition_scope == "merged" else []
 
 
-def _outcome(box: Box) -> dict[str, Any]:
+def _outcome(box: Box, kind_of_work: str) -> dict[str, Any]:
     pair = next(pair for pair in _ORDER if box[STATUS].holds(pair))
     said: dict[str, Any] = {"result": pair[0]}
     if pair == EXHAUSTED:
         said["signals"] = [{"verdict": "rework"}]
-    verdict, usual = _DERIVED.get(pair[0], ("blocked", "blocked"))
-    if pair[1] != verdict and pair != EXHAUSTED:
+    usual = derive(read_outcome(said), kind_of_work)
+    if pair[1] != usual.verdict and pair != EXHAUSTED:
         said["verdict"] = pair[1]
     wanted = box.get(EVAL, evals.ANY)
-    if pair != BLOCKED and not wanted.holds(usual):
+    if pair != BLOCKED and not wanted.holds(usual.eval):
         said["eval"] = wanted.sample()
     kind = box.get(FAILURE_TYPE, choices.ANY)
     if not kind.holds(None):
@@ -190,6 +190,28 @@ def first_walk(
     raise Unknown(
         "no situation was found that `decide` takes so (a path with wildcards or filters, or a gate)"
     )
+
+
+def true_of(line: Line, found: list[dict[str, Any]], rules: tuple[Rule, ...]) -> list[dict[str, Any]]:
+    """Those of the situations of which each rule's condition is true when it is first tested. Raises Unknown."""
+    if not rules:
+        return found
+    kept = [given for given in found if _are_true(line, given, rules)]
+    if not kept:
+        raise Unknown("no situation was found that is true of both (a path with wildcards or filters)")
+    return kept
+
+
+def _are_true(line: Line, given: dict[str, Any], rules: tuple[Rule, ...]) -> bool:
+    spend(DECISION)
+    case = Case(line, read_situation(given))
+    seen = case.recorded
+    if given["outcome"].get("signals"):
+        seen = seen.with_verdict("fail")
+    elif seen.standing == "blocked":
+        seen = FORCED["blocked"]
+    view = case.view(Route(seen))
+    return all(holds(rule.when, view) for rule in rules)
 
 
 def _is_as_claimed(walk: Walk, rules: tuple[Rule, ...], wanted: Rule | None, after: Rule | None) -> bool:

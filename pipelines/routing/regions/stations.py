@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from pipelines.routing.checks import RANK
 from pipelines.routing.model import Gate, Line, Rule, Station
@@ -40,6 +41,7 @@ from pipelines.routing.regions.situations import (
     Walk,
     Witness,
     first_walk,
+    true_of,
     witness,
 )
 from pipelines.routing.regions.solver import Box, solve
@@ -63,7 +65,11 @@ class Shadow:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Of one rule. `witness`: a situation that it takes; `killers`: earlier rules that together leave it nothing."""
+    """Of one rule. `witness`: a situation that it takes; `killers`: earlier rules that together leave it nothing.
+
+    `why`: of an unknown one, what stood in the way; of a live one, of which earlier rule it is not known whether it
+    takes a part of it, and what stood in the way.
+    """
 
     rule: Rule
     status: str
@@ -122,14 +128,30 @@ class Analysis:
             return Standing(rule, UNKNOWN, why=str(unknown))
         except Impossible:
             return self._not_at_first(rule, earlier)
-        try:
-            status = SHADOWED if any(self._overlaps(rule, other) for other in earlier) else LIVE
-        except Exhausted as exhausted:
-            return Standing(rule, UNKNOWN, why=str(exhausted))
-        return Standing(rule, status, walk.to_witness())
+        return self._beside(rule, earlier, walk.to_witness())
 
-    def _overlaps(self, rule: Rule, other: Rule) -> bool:
-        return not self._is_impossible([self._of(rule), self._of(other)])
+    def _beside(self, rule: Rule, earlier: tuple[Rule, ...], shown: Witness) -> Standing:
+        """Of a rule that can be taken: whether earlier ones take a part of it."""
+        doubt = ""
+        for other in earlier:
+            try:
+                self._overlap(rule, other)
+                return Standing(rule, SHADOWED, shown)
+            except Impossible:
+                continue
+            except Exhausted as exhausted:
+                return Standing(rule, UNKNOWN, why=str(exhausted))
+            except Unknown as unknown:
+                doubt = doubt or f"{other.id}: {unknown}"
+        return Standing(rule, LIVE, shown, why=doubt)
+
+    def _overlap(self, rule: Rule, other: Rule) -> dict[str, Any]:
+        """A situation that is true of both. Raises Impossible (proved) or Unknown."""
+        return solve(
+            [self._of(rule), self._of(other), _COUPLED, *_counts([self._of(rule), self._of(other)])],
+            self._given(self.statuses),
+            lambda box: true_of(self.line, witness(self.line, self.station, box), (rule, other))[0],
+        )
 
     def shadows(self, rule: Rule) -> tuple[Shadow, ...]:
         """Earlier rules that take something of it, each with one situation, the rules between them left out."""
@@ -138,7 +160,7 @@ class Analysis:
         for index, other in enumerate(earlier):
             try:
                 formulas = [self._of(rule), self._of(other), *map(self._not, earlier[:index])]
-                found.append(Shadow(other.id, self._search(formulas, other).to_witness()))
+                found.append(Shadow(other.id, self._search(formulas, other, also=(rule,)).to_witness()))
             except Exhausted:
                 break
             except (Impossible, Unknown):
@@ -187,23 +209,30 @@ class Analysis:
         formulas: Sequence[Formula],
         wanted: Rule | None,
         statuses: frozenset[tuple[str, str]] | None = None,
+        also: tuple[Rule, ...] = (),
     ) -> Walk:
-        """A walk of `decide` in which `wanted` is the match. Raises Impossible (proved) or Unknown."""
+        """A walk of `decide` in which `wanted` is the match, true of `also`, too. Raises Impossible or Unknown."""
         among = self.statuses if statuses is None else statuses
         try:
-            return self._walk(formulas, wanted, among - {EXHAUSTED})
+            return self._walk(formulas, wanted, among - {EXHAUSTED}, also)
         except Impossible:
-            return self._walk(formulas, wanted, among & {EXHAUSTED})
+            return self._walk(formulas, wanted, among & {EXHAUSTED}, also)
 
     def _walk(
-        self, formulas: Sequence[Formula], wanted: Rule | None, among: frozenset[tuple[str, str]]
+        self,
+        formulas: Sequence[Formula],
+        wanted: Rule | None,
+        among: frozenset[tuple[str, str]],
+        also: tuple[Rule, ...],
     ) -> Walk:
         if not among:
             raise Impossible
         return solve(
             [*formulas, _COUPLED, *_counts(formulas)],
             self._given(among),
-            lambda box: first_walk(self.line, witness(self.line, self.station, box), wanted),
+            lambda box: first_walk(
+                self.line, true_of(self.line, witness(self.line, self.station, box), also), wanted
+            ),
         )
 
     def _is_impossible(self, formulas: Sequence[Formula]) -> bool:

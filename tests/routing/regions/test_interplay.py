@@ -100,6 +100,34 @@ ROWS: list[tuple[list[dict[str, Any]], str]] = [
         [both(output("$.k[0]", "equals", 2), output("$.k[-1]", "equals", 3), output("$.k[1]", "missing"))],
         DEAD_ITSELF,
     ),
+    ([both(output(K, "type", "array"), output(K, "not_in", [[], ["other"]]))], "live"),
+    (
+        [output(K, "in", [[], [1]]), both(output(K, "type", "array"), output("$.k[0]", "missing"))],
+        "dead (r1)",
+    ),
+    (
+        [both(output("$.k[1]", "missing"), output("$.k[0]", "exists"), output(K, "not_equals", ["other"]))],
+        "live",
+    ),
+    (
+        [
+            both(
+                output("$.k[1]", "missing"), output("$.k[0]", "type", "null"), output(K, "not_equals", [None])
+            )
+        ],
+        DEAD_ITSELF,
+    ),
+    (
+        [
+            both(
+                output("$.k[0]", "type", "boolean"),
+                output("$.k[1]", "type", "boolean"),
+                output("$.k[2]", "missing"),
+                output(K, "not_in", [[True, True], [True, False], [False, True]]),
+            )
+        ],
+        "live",
+    ),
     ([output(K, "equals", {"a": 1, "b": 2}), output(K, "equals", {"b": 2.0, "a": 1})], "dead (r1)"),
     # places within each other
     ([output("$.a.b", "exists"), both(output("$.a", "missing"), output("$.a.b", "exists"))], DEAD_ITSELF),

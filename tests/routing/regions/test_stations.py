@@ -56,3 +56,31 @@ def test_what_is_beyond_the_bound_is_unknown_and_says_so() -> None:
 def test_many_rules_at_one_station_are_analysed() -> None:
     rules = [output("k", "equals", f"v{i}") for i in range(60)]
     assert set(statuses(*rules)) == {"live"}
+
+
+def test_what_is_not_said_follows_from_the_kind_of_work() -> None:
+    """Of a hook that fails the eval is `failed`, elsewhere `error` (semantics §2)."""
+    hook = {"work": {"kind": "hook", "argv": ["./x.sh"]}}
+    for word in ("error", "failed"):
+        when = {"all": [{"result": "failure"}, eval_("equals", word)]}
+        assert statuses(when, station=hook) == ["live"]
+        assert statuses(when) == ["live"]
+
+
+def test_a_place_deeper_than_any_value_may_nest_is_unknown() -> None:
+    standing = analysed(output("$" + ".a" * 150, "exists")).standings[0]
+    assert (standing.status, standing.why) == ("unknown", "the output would be nested deeper than 100")
+
+
+def test_a_part_is_said_to_be_taken_only_where_a_situation_shows_it() -> None:
+    """Two wildcards are two free variables, but nothing is both there and missing."""
+    analysis = analysed(
+        output("$.f[*]", "exists"), output("$.f[*]", "missing"), output("$.f[*]", "equals", 1)
+    )
+    second, third = analysis.standings[1:]
+    assert (second.status, second.why[:3]) == ("live", "r1:")
+    assert analysis.shadows(second.rule) == ()
+    assert (third.status, third.why) == ("unknown", NO_SITUATION)
+
+
+NO_SITUATION = "no situation was found that `decide` takes so (a path with wildcards or filters, or a gate)"

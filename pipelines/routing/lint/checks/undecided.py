@@ -1,24 +1,31 @@
-"""A rule of which it is not known whether it can be taken, and why; never a guess."""
+"""A rule of which it is not known whether it can be taken, or whether earlier ones take a part; never a guess."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from pipelines.routing.lint.finding import INFO, Finding
-from pipelines.routing.lint.subject import Subject
-from pipelines.routing.regions.stations import UNKNOWN
+from pipelines.routing.lint.subject import Subject, is_unconditional
+from pipelines.routing.regions.stations import UNKNOWN, Standing
 
 ID = "undecided"
 
 
 def check(subject: Subject) -> Iterator[Finding]:
+    """Of a rule without a condition, which is meant to take what is left, a part that is taken is no matter."""
     for station, index, standing in subject.standings():
-        if standing.status == UNKNOWN:
+        if standing.status == UNKNOWN or (standing.why and not is_unconditional(standing.rule)):
             yield Finding(
                 check=ID,
                 severity=INFO,
                 path=subject.path(station, index),
-                message=f"Unknown whether rule {standing.rule.id} can be taken: {standing.why}",
+                message=_said(standing),
                 station=station.key,
                 rule=standing.rule.id,
             )
+
+
+def _said(standing: Standing) -> str:
+    if standing.status == UNKNOWN:
+        return f"Unknown whether rule {standing.rule.id} can be taken: {standing.why}"
+    return f"Unknown whether an earlier rule takes a part of rule {standing.rule.id}: {standing.why}"
