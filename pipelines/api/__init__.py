@@ -2,7 +2,7 @@
 
 from ninja import NinjaAPI
 
-from pipelines.api import lines, lint, problems, tasks
+from pipelines.api import lines, lint, problems, scenarios, tasks
 from pipelines.api.auth import Bearer
 
 api = NinjaAPI(
@@ -17,3 +17,4 @@ problems.install(api)
 api.add_router("", tasks.router)
 api.add_router("", lines.router)
 api.add_router("", lint.router)
+api.add_router("", scenarios.router)

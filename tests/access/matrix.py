@@ -104,6 +104,13 @@ GET  {DRAFTS}/{{line}}/document        >          0         y       y         y 
 PUT  {DRAFTS}/{{line}}/draft           >          0         -       -         y         y         y      -
 POST {DRAFTS}/{{line}}/publish         >          0         -       -         y         y         y      -
 GET  {DRAFTS}/{{line}}/versions        >          0         y       y         y         y         y      y
+GET  {DRAFTS}/{{line}}/scenarios       >          0         y       y         y         y         y      y
+GET  {DRAFTS}/{{line}}/scenarios.yaml  >          0         y       y         y         y         y      y
+PUT  {DRAFTS}/{{line}}/scenarios.yaml  >          0         -       -         y         y         y      -
+PUT  {DRAFTS}/{{line}}/scenarios/{{key}}  >       0         -       -         y         y         y      -
+DELETE {DRAFTS}/{{line}}/scenarios/{{key}}  >     0         -       -         y         y         y      -
+POST {DRAFTS}/{{line}}/run-scenarios   >          0         y       y         y         y         y      y
+POST {DRAFTS}/{{line}}/generate-scenarios  >      0         -       -         y         y         y      -
 GET  {DRAFTS}/{{line}}/lint            >          0         y       y         y         y         y      y
 POST {PROJECT}/lint                    >          0         y       y         y         y         y      y
 """

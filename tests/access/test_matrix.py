@@ -18,7 +18,7 @@ from django.utils import timezone
 from pipelines import accounts
 from pipelines.api import api
 from pipelines.live.routing import urlpatterns as socket_routes
-from pipelines.models import Artifact, Blob, Membership, Role
+from pipelines.models import Artifact, Blob, Membership, Role, Scenario
 from tests.access import matrix
 from tests.factories import World, document, station
 from tests.live.conftest import session_of
@@ -61,6 +61,9 @@ class Place:
         self.machine, self.machine_secret = world.machine("read", "submit", "report", "design")
         self.visit = world.visit(waits)
         self.member = Membership.objects.get(user=world.viewer)
+        self.scenario = Scenario.objects.create(
+            line=version.line, key="smoke", name="Smoke", document={"key": "smoke"}, at=timezone.now()
+        )
 
     def arguments(self, name: str) -> dict[str, Any]:
         project, task = self.world.project, self.manual if name == "job-complete" else self.task
@@ -80,6 +83,7 @@ class Place:
             "secret": "no-such-link",
             "page": "design",
             "name": "nothing.eml",
+            "key": self.scenario.key,
             "token": self.machine.pk if "token" in name else self.visit.token_id,
         }
 

@@ -1,0 +1,157 @@
+"""Scenarios over HTTP: the tests of a line (docs/testing.md)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from ninja import Body, Router, Status
+from pydantic import BaseModel, Field, StrictInt
+
+from pipelines import access, scenarios
+from pipelines.api.auth import person_of
+from pipelines.api.problems import ProblemOut
+from pipelines.api.schemas import Strict
+from pipelines.formats import scenarios as texts
+from pipelines.models import Line, Scenario
+from pipelines.routing.simulate.scenario import MAX_SCENARIOS
+
+router = Router(tags=["scenarios"])
+LINE = "/owners/{owner}/projects/{project}/lines/{line}"
+SCENARIOS = LINE + "/scenarios"
+ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
+
+
+class ScenarioOut(BaseModel):
+    """`runs`: the last run against `draft` and against `live`."""
+
+    key: str
+    name: str
+    source: str
+    at: datetime
+    made_by: str | None
+    document: dict[str, Any]
+    runs: dict[str, Any]
+
+    @classmethod
+    def of(cls, row: Scenario) -> ScenarioOut:
+        return cls(
+            key=row.key,
+            name=row.name,
+            source=row.source,
+            at=row.at,
+            made_by=str(row.made_by) if row.made_by else None,
+            document=row.document,
+            runs={mark: {k: v for k, v in run.items() if k != "shown"} for mark, run in row.runs.items()},
+        )
+
+
+class RunIn(Strict):
+    """`against`: `live`, `draft` or the number of a version; absent is live, or the draft where nothing is live.
+    `keys`: which scenarios, absent is all. `traces`: with every step's decision, trace and position."""
+
+    against: Literal["live", "draft"] | StrictInt | None = None
+    keys: list[str] | None = Field(default=None, max_length=MAX_SCENARIOS)
+    traces: bool = False
+
+
+class ReportOut(BaseModel):
+    line: str
+    holds: bool
+    scenarios: list[dict[str, Any]]
+    coverage: dict[str, Any]
+
+
+class GenerateIn(Strict):
+    against: Literal["live", "draft"] | StrictInt | None = None
+
+
+class MissingOut(BaseModel):
+    """A rule without a scenario. `kind`: `never` (proved) or `not found`."""
+
+    rule: str
+    station: str
+    kind: str
+    why: str
+
+
+class GeneratedOut(BaseModel):
+    scenarios: list[ScenarioOut]
+    missing: list[MissingOut]
+
+
+@router.get(SCENARIOS, response={200: list[ScenarioOut], **ERRORS}, summary="List scenarios")
+def index(request: HttpRequest, owner: str, project: str, line: str) -> list[ScenarioOut]:
+    found = _line(request, owner, project, line)
+    return [ScenarioOut.of(row) for row in found.scenarios.select_related("made_by").order_by("key")]
+
+
+@router.get(SCENARIOS + ".yaml", response={200: None, **ERRORS}, summary="Scenarios as one YAML list")
+def export(request: HttpRequest, owner: str, project: str, line: str) -> HttpResponse:
+    """The file that `manage.py run_scenarios --scenarios` reads."""
+    found = _line(request, owner, project, line)
+    text = texts.dumps(scenarios.read(row.document) for row in found.scenarios.order_by("key"))
+    return HttpResponse(text, content_type="application/yaml; charset=utf-8")
+
+
+@router.put(SCENARIOS + ".yaml", response={200: list[ScenarioOut], **ERRORS}, summary="Put several scenarios")
+def put_several(request: HttpRequest, owner: str, project: str, line: str) -> list[ScenarioOut]:
+    """The body is a YAML or JSON list. Each takes the place of the one with its key; the others stay."""
+    found = _line(request, owner, project, line, "design")
+    scripts = texts.loads(request.body)
+    rows = scenarios.put_all(found, scripts, person_of(request.auth), timezone.now())  # type: ignore[attr-defined]
+    return [ScenarioOut.of(row) for row in rows]
+
+
+@router.put(SCENARIOS + "/{key}", response={200: ScenarioOut, **ERRORS}, summary="Put a scenario")
+def put(
+    request: HttpRequest, owner: str, project: str, line: str, key: str, payload: Body[dict[str, Any]]
+) -> ScenarioOut:
+    """In the place of the one with this key, if there is one."""
+    found = _line(request, owner, project, line, "design")
+    user = person_of(request.auth)  # type: ignore[attr-defined]
+    return ScenarioOut.of(scenarios.put(found, {"key": key, **payload}, user, timezone.now(), key=key))
+
+
+@router.delete(SCENARIOS + "/{key}", response={204: None, **ERRORS}, summary="Delete a scenario")
+def delete(request: HttpRequest, owner: str, project: str, line: str, key: str) -> Status[None]:
+    found = _line(request, owner, project, line, "design")
+    scenarios.delete(found, key, person_of(request.auth))  # type: ignore[attr-defined]
+    return Status(204, None)
+
+
+@router.post(LINE + "/run-scenarios", response={200: ReportOut, **ERRORS}, summary="Run scenarios")
+def run(request: HttpRequest, owner: str, project: str, line: str, payload: RunIn) -> ReportOut:
+    """Walks the line; no task is touched. What became of each is kept for the draft and the live version."""
+    found = _line(request, owner, project, line)
+    told = scenarios.run(found, _against(payload.against), payload.keys, now=timezone.now())
+    return ReportOut(**told.to_dict(traces=payload.traces))
+
+
+@router.post(
+    LINE + "/generate-scenarios",
+    response={200: GeneratedOut, **ERRORS},
+    summary="Generate one scenario per rule",
+)
+def generate(request: HttpRequest, owner: str, project: str, line: str, payload: GenerateIn) -> GeneratedOut:
+    """In the place of those that were generated before. `missing` names the rules that have none, and why."""
+    found = _line(request, owner, project, line, "design")
+    user = person_of(request.auth)  # type: ignore[attr-defined]
+    rows, missing = scenarios.generate(found, user, timezone.now(), _against(payload.against))
+    return GeneratedOut(
+        scenarios=[ScenarioOut.of(row) for row in rows],
+        missing=[MissingOut(**each.to_dict()) for each in missing],
+    )
+
+
+def _against(given: str | int | None) -> str | int:
+    return "" if given is None else given
+
+
+def _line(request: HttpRequest, owner: str, project: str, line: str, action: str = "view") -> Line:
+    who = request.auth  # type: ignore[attr-defined]
+    found = access.get_line(who, owner, project, line)
+    access.require(who, action, found.project)
+    return found

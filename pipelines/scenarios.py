@@ -1,0 +1,246 @@
+"""The scenarios that are kept with a line: put, delete, run, generate. They are its tests, and part of no version."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from pipelines import access, versions
+from pipelines.engine import payload
+from pipelines.errors import Conflict, Invalid, NotFound, Refused
+from pipelines.models import Line, Scenario, User
+from pipelines.routing.line import DocumentError, Problem, read_line
+from pipelines.routing.line import Line as Parsed
+from pipelines.routing.problems import Malformed
+from pipelines.routing.simulate.coverage import Coverage, Shown, shown_by
+from pipelines.routing.simulate.generate import Missing
+from pipelines.routing.simulate.generate import generate as generated_for
+from pipelines.routing.simulate.report import Report, report
+from pipelines.routing.simulate.run import Result
+from pipelines.routing.simulate.scenario import MAX_SCENARIOS, read_scenario
+from pipelines.routing.simulate.scenario import Scenario as Script
+
+DRAFT, LIVE = "draft", "live"
+MAX_STEPS_AT_ONCE = 100_000
+"""Of all scenarios that one request runs: some ten seconds. The command line has no such bound."""
+SHOWN_FAILURES = 5
+
+
+class DraftUnreadable(Conflict):
+    """The draft cannot be read as a line; nothing can be run against it. `problems` says why."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        super().__init__()
+        self.problems = tuple(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What scenarios are run against. `mark`: draft, live, or "" for another version; `number`: of the draft or of
+    the version."""
+
+    mark: str
+    number: int
+    parsed: Parsed
+
+    @property
+    def name(self) -> str:
+        return f"draft {self.number}" if self.mark == DRAFT else f"v{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """`current`: of the draft or version that there is now. `shown`: what it covers."""
+
+    number: int
+    holds: bool
+    failures: tuple[str, ...]
+    at: str
+    shown: Shown
+    current: bool
+
+
+def subject_of(line: Line, against: str | int = "") -> Subject:
+    """`against`: draft, live, or the number of a version; "" is live, or the draft of a line without a version.
+
+    Raises NotFound, DraftUnreadable."""
+    if against == DRAFT or (against == "" and line.live is None):
+        try:
+            return Subject(DRAFT, line.draft_number, read_line(line.draft, keep_faulty_rules=True))
+        except DocumentError as fault:
+            raise DraftUnreadable(fault.problems) from fault
+    if against in (LIVE, ""):
+        version = line.live
+    else:
+        version = line.versions.filter(number=_number(against)).first()
+    if version is None:
+        raise NotFound("This line has no such version.")
+    return Subject(LIVE if version.pk == line.live_id else "", version.number, versions.parsed(version))
+
+
+def _number(against: str | int) -> int:
+    text = str(against)
+    if not (text.isascii() and text.isdigit() and len(text) < 9):
+        raise Invalid.at("against", "has to be draft, live, or the number of a version")
+    return int(text)
+
+
+# Writing
+
+
+def put(
+    line: Line,
+    document: Any,
+    user: User,
+    now: datetime,
+    *,
+    key: str = "",
+    source: str = Scenario.Source.WRITTEN,
+) -> Scenario:
+    """Store one scenario, in the place of the one with its key. `key`: the one that the document must have.
+
+    Raises Forbidden, Invalid (with the place in the document), Conflict (too many)."""
+    access.require(user, "design", line.project)
+    script = read(document)
+    if key and script.key != key:
+        raise Invalid.at("key", f"is not “{key}”", "Scenarios are known by their key.")
+    return put_all(line, [script], user, now, source=source)[0]
+
+
+def read(document: Any) -> Script:
+    """Raises Invalid with the place of the first fault."""
+    try:
+        script = read_scenario(document)
+    except Malformed as fault:
+        raise Invalid.at(fault.path, fault.message) from fault
+    payload.accept(script.to_dict())
+    return script
+
+
+def put_all(
+    line: Line,
+    scripts: Iterable[Script],
+    user: User,
+    now: datetime,
+    *,
+    source: str = Scenario.Source.WRITTEN,
+) -> list[Scenario]:
+    """Store several: each in the place of the one with its key. What they showed before is forgotten.
+
+    Raises Forbidden, Conflict."""
+    access.require(user, "design", line.project)
+    rows = [
+        Scenario(
+            line=line,
+            key=script.key,
+            name=script.name,
+            document=script.to_dict(),
+            source=source,
+            made_by=user,
+            at=now,
+        )
+        for script in scripts
+    ]
+    fields = ["name", "document", "source", "made_by", "at", "runs"]
+    with transaction.atomic():
+        Scenario.objects.bulk_create(
+            rows, update_conflicts=True, update_fields=fields, unique_fields=["line", "key"]
+        )
+        if line.scenarios.count() > MAX_SCENARIOS:
+            raise Conflict(f"A line keeps at most {MAX_SCENARIOS} scenarios.")
+    return rows
+
+
+def delete(line: Line, key: str, user: User) -> None:
+    """Raises Forbidden, NotFound."""
+    access.require(user, "design", line.project)
+    deleted, _ = line.scenarios.filter(key=key).delete()
+    if not deleted:
+        raise NotFound("This line has no such scenario.")
+
+
+def generate(
+    line: Line, user: User, now: datetime, against: str | int = ""
+) -> tuple[list[Scenario], tuple[Missing, ...]]:
+    """One scenario per rule that can be taken, in the place of those generated before; and why some rules have none.
+
+    Raises Forbidden, NotFound, DraftUnreadable."""
+    access.require(user, "design", line.project)
+    subject = subject_of(line, against)
+    kept = line.scenarios.exclude(source=Scenario.Source.GENERATED)
+    found = generated_for(subject.parsed, taken_keys=kept.values_list("key", flat=True))
+    with transaction.atomic():
+        line.scenarios.filter(source=Scenario.Source.GENERATED).delete()
+        rows = put_all(line, found.scenarios, user, now, source=Scenario.Source.GENERATED)
+    return rows, found.missing
+
+
+# Running
+
+
+def run(
+    line: Line,
+    against: str | int = "",
+    keys: Collection[str] | None = None,
+    *,
+    now: datetime,
+    bounded: bool = True,
+) -> Report:
+    """Run the stored scenarios (those with these keys), and keep what became of them where it was the draft or the
+    live version. Raises NotFound (a version, a key), DraftUnreadable, Refused (more than one request may run)."""
+    subject = subject_of(line, against)
+    rows = list(line.scenarios.order_by("key") if keys is None else line.scenarios.filter(key__in=keys))
+    for key in set(keys or ()) - {row.key for row in rows}:
+        raise NotFound(f"This line has no scenario “{key}”.")
+    scripts = [read_scenario(row.document) for row in rows]
+    if bounded and sum(len(script.steps) for script in scripts) > MAX_STEPS_AT_ONCE:
+        raise Refused("These are too many steps for one request; use `manage.py run_scenarios`.")
+    told = report(subject.parsed, scripts, f"{line.key} {subject.name}")
+    if subject.mark:
+        _keep(rows, told.results, subject, now)
+    return told
+
+
+def _keep(rows: list[Scenario], results: Iterable[Result], subject: Subject, now: datetime) -> None:
+    for row, result in zip(rows, results, strict=True):
+        row.runs = {**row.runs, subject.mark: _kept(result, subject, now)}
+    Scenario.objects.bulk_update(rows, ["runs"], batch_size=500)
+
+
+def _kept(result: Result, subject: Subject, now: datetime) -> dict[str, Any]:
+    return {
+        "number": subject.number,
+        "holds": result.holds,
+        "failures": [str(failure)[:1000] for failure in result.failures[:SHOWN_FAILURES]],
+        "at": now.isoformat(),
+        "shown": shown_by(result).to_dict(),
+    }
+
+
+def last_run(scenario: Scenario, mark: str, number: int | None) -> LastRun | None:
+    """Against the draft or the live version, whose `number` is now this; None if there was none."""
+    kept: Mapping[str, Any] | None = scenario.runs.get(mark)
+    if kept is None:
+        return None
+    return LastRun(
+        number=kept["number"],
+        holds=kept["holds"],
+        failures=tuple(kept["failures"]),
+        at=kept["at"],
+        shown=Shown.of_dict(kept["shown"]),
+        current=kept["number"] == number,
+    )
+
+
+def coverage(line: Line, subject: Subject) -> Coverage:
+    """What the last runs against this draft or version show together."""
+    shown = Shown()
+    for scenario in line.scenarios.all():
+        found = last_run(scenario, subject.mark, subject.number)
+        if found and found.current:
+            shown = shown | found.shown
+    return Coverage.of(subject.parsed, shown)
