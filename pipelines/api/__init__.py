@@ -2,7 +2,7 @@
 
 from ninja import NinjaAPI
 
-from pipelines.api import lines, lint, problems, scenarios, tasks
+from pipelines.api import backtest, lines, lint, problems, scenarios, tasks
 from pipelines.api.auth import Bearer
 
 api = NinjaAPI(
@@ -16,5 +16,6 @@ api = NinjaAPI(
 problems.install(api)
 api.add_router("", tasks.router)
 api.add_router("", lines.router)
+api.add_router("", backtest.router)
 api.add_router("", lint.router)
 api.add_router("", scenarios.router)

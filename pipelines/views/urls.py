@@ -8,6 +8,7 @@ from pipelines.views import (
     account,
     actions,
     artifacts,
+    backtest,
     board,
     design,
     edit,
@@ -71,6 +72,8 @@ urlpatterns = [
     path(f"{LINE}live/", board.board, name="line-live"),
     path(f"{LINE}tasks/", tasks.of_line, name="line-tasks"),
     path(f"{LINE}versions/", lines.versions, name="line-versions"),
+    path(f"{LINE}versions/backtest/", backtest.backtest, name="line-backtest"),
+    path(f"{LINE}versions/backtest/stream/", backtest.stream, name="line-backtest-stream"),
     path(f"{LINE}versions/<int:number>/", lines.version, name="line-version"),
     path(f"{LINE}new/", start.start, name="task-new"),
     # Tasks

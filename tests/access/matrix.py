@@ -67,6 +67,8 @@ GET  line-export             >          0         y       y         y         y 
 GET  line-live               >          0         y       y         y         y         y      >
 GET  line-tasks              >          0         y       y         y         y         y      >
 GET  line-versions           >          0         y       y         y         y         y      >
+GET  line-backtest           >          0         y       y         y         y         y      >
+GET  line-backtest-stream    >          0         y       y         y         y         y      >
 GET  line-version            >          0         y       y         y         y         y      >
 GET  task-new                >          0         -       y         y         y         y      >
 POST task-new                >          0         -       y         y         y         y      >
@@ -111,6 +113,8 @@ PUT  {DRAFTS}/{{line}}/scenarios/{{key}}  >       0         -       -         y 
 DELETE {DRAFTS}/{{line}}/scenarios/{{key}}  >     0         -       -         y         y         y      -
 POST {DRAFTS}/{{line}}/run-scenarios   >          0         y       y         y         y         y      y
 POST {DRAFTS}/{{line}}/generate-scenarios  >      0         -       -         y         y         y      -
+GET  {DRAFTS}/{{line}}/backtest        >          0         y       y         y         y         y      y
+POST {DRAFTS}/{{line}}/backtest        >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/lint            >          0         y       y         y         y         y      y
 POST {PROJECT}/lint                    >          0         y       y         y         y         y      y
 """

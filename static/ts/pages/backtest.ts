@@ -1,0 +1,255 @@
+// The page of back-tests: reads the lines of JSON as the server sends them, shows how far it is, then what came out.
+import { announce } from "../dom";
+
+interface Effect {
+  kind: string;
+  to: string[];
+  detail: string;
+  rule: string | null;
+}
+
+interface Cell {
+  verdict: string;
+  station: string;
+  then: Effect;
+  now: Effect | null;
+  newly_asked: string[];
+  newly_skipped: string[];
+  message: string;
+  count: number;
+  samples: { task: string }[];
+}
+
+interface Progress {
+  type: "progress";
+  done: number;
+  total: number;
+  counts: Record<string, number>;
+}
+
+interface Result {
+  type: "result";
+  decisions: Record<string, number>;
+  tasks: Record<string, number>;
+  after_divergence: number;
+  cells: Cell[];
+  more_cells: number;
+  limited: boolean;
+}
+
+interface Problem {
+  type?: "problem";
+  detail: string;
+}
+
+type Told = Progress | Result | (Problem & { type: "problem" });
+
+/** The server cannot go on, or was not reached; `message` is for the reader. */
+class Failed extends Error {}
+
+const numbers = new Intl.NumberFormat(document.documentElement.lang || "en");
+
+function start(form: HTMLFormElement, shown: HTMLElement): void {
+  const words = JSON.parse(form.dataset.words ?? "{}") as Record<string, string>;
+  const stop = form.querySelector<HTMLButtonElement>("[data-stop]");
+  let running: AbortController | undefined;
+  let done = 0;
+
+  const say = (name: string, ...inserted: (string | number)[]): string =>
+    inserted.reduce<string>(
+      (text, each) => text.replace("%s", typeof each === "number" ? numbers.format(each) : each),
+      words[name] ?? name,
+    );
+
+  const find = <T extends HTMLElement>(selector: string): T => shown.querySelector<T>(selector) as T;
+
+  function state(text: string): void {
+    find("[data-state]").textContent = text;
+  }
+
+  function counts(decisions: Record<string, number>, tasks?: Record<string, number>): void {
+    for (const row of shown.querySelectorAll<HTMLElement>("[data-verdict]")) {
+      const verdict = row.dataset.verdict ?? "";
+      const [first, second] = [row.querySelector("[data-decisions]"), row.querySelector("[data-tasks]")];
+      if (first) first.textContent = numbers.format(decisions[verdict] ?? 0);
+      if (second) second.textContent = tasks ? numbers.format(tasks[verdict] ?? 0) : "–";
+    }
+  }
+
+  function bar(value: number, max: number): void {
+    const progress = find<HTMLProgressElement>("progress");
+    progress.max = Math.max(max, 1);
+    progress.value = max ? value : 1;
+  }
+
+  function clear(): void {
+    done = 0;
+    shown.hidden = false;
+    find("[data-problem]").hidden = true;
+    find("[data-cells]").hidden = true;
+    find("[data-notes]").replaceChildren();
+    bar(0, 1);
+    counts({});
+    state("");
+  }
+
+  function fail(message: string): void {
+    find("[data-problem-text]").textContent = message;
+    find("[data-problem]").hidden = false;
+    announce(message);
+  }
+
+  function progressed(told: Progress): void {
+    done = told.done;
+    bar(told.done, told.total);
+    counts(told.counts);
+    state(say("progress", told.done, told.total));
+  }
+
+  function finished(told: Result): void {
+    const total = told.decisions.total ?? 0;
+    bar(1, 1);
+    counts(told.decisions, told.tasks);
+    state(total ? say("finished", total, told.tasks.total ?? 0) : say("nothing"));
+    announce(find("[data-state]").textContent ?? "");
+    const notes = [
+      told.limited ? say("limited") : "",
+      told.after_divergence ? say("after", told.after_divergence) : "",
+      told.more_cells ? say("more", told.more_cells) : "",
+    ];
+    find("[data-notes]").replaceChildren(...notes.filter(Boolean).map(paragraph));
+    find("[data-cells]").hidden = !told.cells.length;
+    find("[data-cells] tbody").replaceChildren(...told.cells.map(row));
+  }
+
+  function paragraph(text: string): HTMLElement {
+    const found = document.createElement("p");
+    found.className = "muted small";
+    found.textContent = text;
+    return found;
+  }
+
+  function row(cell: Cell): HTMLElement {
+    const made = document.createElement("tr");
+    const pill = shown.querySelector(`[data-verdict="${cell.verdict}"] .pill`)?.cloneNode(true);
+    const number = column(numbers.format(cell.count));
+    number.className = "numbers";
+    made.append(
+      pill ? column(pill) : column(cell.verdict),
+      column(cell.station),
+      effect(cell.then),
+      effect(cell.now, cell.message),
+      number,
+      samples(cell),
+    );
+    return made;
+  }
+
+  function column(...inside: (string | Node)[]): HTMLElement {
+    const made = document.createElement("td");
+    made.append(...inside);
+    return made;
+  }
+
+  function effect(found: Effect | null, message = ""): HTMLElement {
+    const made = column(found ? where(found) : say("unknown"));
+    for (const text of [found?.rule ? say("rule", found.rule) : "", message]) {
+      if (text) made.append(paragraph(text));
+    }
+    return made;
+  }
+
+  function where(found: Effect): string {
+    if (found.kind === "review") return say("review", found.to.join(", "));
+    if (found.kind === "stuck") return say("stuck", found.detail);
+    return found.to.length && found.kind !== "held" ? `→ ${found.to.join(" + ")}` : say(found.kind);
+  }
+
+  function samples(cell: Cell): HTMLElement {
+    const made = column();
+    for (const sample of cell.samples) {
+      const link = document.createElement("a");
+      link.href = (form.dataset.task ?? "").replace("WI-0-0", encodeURIComponent(sample.task));
+      link.textContent = sample.task;
+      made.append(made.childNodes.length ? ", " : "", link);
+    }
+    return made;
+  }
+
+  function told(line: Told): boolean {
+    if (line.type === "problem") throw new Failed(line.detail);
+    if (line.type === "progress") progressed(line);
+    if (line.type === "result") finished(line);
+    return line.type === "result";
+  }
+
+  async function run(): Promise<void> {
+    running?.abort();
+    const mine = new AbortController();
+    running = mine;
+    clear();
+    if (stop) stop.hidden = false;
+    try {
+      await read(address(form), mine.signal, told, say("offline"));
+    } catch (fault) {
+      if (mine.signal.aborted) {
+        if (running === mine) state(say("stopped", done));
+      } else {
+        fail(fault instanceof Failed ? fault.message : say("offline"));
+      }
+    }
+    if (running === mine) {
+      running = undefined;
+      if (stop) stop.hidden = true;
+    }
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const chosen = new URLSearchParams(new FormData(form) as unknown as Record<string, string>);
+    history.replaceState(null, "", `?${chosen.toString()}`);
+    void run();
+  });
+  stop?.addEventListener("click", () => {
+    running?.abort();
+    form.querySelector<HTMLButtonElement>("[type=submit]")?.focus();
+  });
+  window.addEventListener("pagehide", () => running?.abort());
+  if (form.dataset.starts !== undefined) void run();
+}
+
+function address(form: HTMLFormElement): string {
+  const chosen = new URLSearchParams(new FormData(form) as unknown as Record<string, string>);
+  return `${form.dataset.backtest ?? ""}?${chosen.toString()}`;
+}
+
+/** Hands each line to `told`, until it answers that this was the last. */
+async function read(
+  url: string,
+  signal: AbortSignal,
+  told: (line: Told) => boolean,
+  broken: string,
+): Promise<void> {
+  const answer = await fetch(url, { signal, headers: { Accept: "application/x-ndjson" } });
+  if (!answer.headers.get("Content-Type")?.startsWith("application/x-ndjson") || !answer.body) {
+    throw new Failed(await detail(answer, broken));
+  }
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) throw new Failed(broken);
+    const lines = (rest + value).split("\n");
+    rest = lines.pop() ?? "";
+    if (lines.filter(Boolean).some((line) => told(JSON.parse(line) as Told))) return;
+  }
+}
+
+async function detail(answer: Response, otherwise: string): Promise<string> {
+  if (!answer.headers.get("Content-Type")?.startsWith("application/problem+json")) return otherwise;
+  return ((await answer.json()) as Problem).detail;
+}
+
+const form = document.querySelector<HTMLFormElement>("form[data-backtest]");
+const result = document.querySelector<HTMLElement>("[data-backtest-result]");
+if (form && result) start(form, result);
