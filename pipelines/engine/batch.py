@@ -1,14 +1,15 @@
 """The tasks that one transaction moves: locked, changed in memory, written by few statements (house §2).
 
 Lock order: a number counter, then task rows in id order, then child rows. `now` is the database's clock after the
-lock. Everything that `flush` writes is one statement per table, for one task as for fifty."""
+lock, but always later than what these tasks saw last. Everything that `flush` writes is one statement per table, for
+one task as for fifty."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
@@ -21,6 +22,7 @@ from pipelines.engine.values import Actor
 from pipelines.models import ENDED, Decision, Event, GateVisit, Job, Task, Token
 from pipelines.routing.statuses import status_of
 
+TICK = timedelta(microseconds=1)
 # What a move may change. The large ones are written only when they did change.
 TASK = (
     "status",
@@ -85,7 +87,9 @@ class Batch:
             tasks.select_related("project__owner").order_by("pk").select_for_update(no_key=True, of=("self",))
         )
         self.tasks = {task.pk: task for task in locked}
-        self.now, self._job_ids = self._clock(len(wanted) + 1)
+        clock, self._job_ids = self._clock(len(wanted) + 1)
+        # A clock that was set back must not turn a task's history around.
+        self.now = max([clock, *(task.changed_at + TICK for task in self.tasks.values())])
         self.tokens: dict[int, Token] = {}
         self.jobs: dict[int, Job] = {}
         if self.tasks:
