@@ -115,6 +115,58 @@ def test_json_text_keeps_every_digit() -> None:
         assert Decimal(jsontext.dumps(jsontext.loads(text))) == Decimal(text)
 
 
+WRITTEN = [
+    (
+        {"a": Decimal("1e400"), "b": [1, Decimal("0.10"), {}], "é": "\u2028"},
+        '{"a": 1E+400, "b": [1, 0.10, {}], "\\u00e9": "\\u2028"}',
+    ),
+    ([Decimal("2.5"), [None, True], "x"], '[2.5, [null, true], "x"]'),
+    ((Decimal("2.5"), 1), "[2.5, 1]"),
+    ({"a": 1, "b": [1, 2]}, '{"a": 1, "b": [1, 2]}'),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), WRITTEN)
+def test_json_text_is_written_on_one_line_in_ascii(value: Any, text: str) -> None:
+    assert jsontext.dumps(value) == text
+
+
+@pytest.mark.parametrize("value", [float("nan"), [float("inf")], {"a": Decimal(1), "b": float("nan")}])
+def test_what_json_does_not_know_is_not_written(value: Any) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        jsontext.dumps(value)
+
+
+NOT_JSON = [
+    ("NaN", "NaN is not JSON", None),
+    ('{"a":1,"b":{"c":1,"d":2,"c":3}}', 'the key "c" stands twice in one object', None),
+    ("1e99999999999999999999", "the exponent of 1e99999999999999999999 is out of range", None),
+    ('{\n "a": }', "line 2, column 7: Expecting value", (2, 7)),
+    ("[" * 10**6, "nested too deeply", None),
+]
+
+
+@pytest.mark.parametrize(("text", "told", "place"), NOT_JSON)
+def test_text_that_is_not_json_says_why_and_where(
+    text: str, told: str, place: tuple[int, int] | None
+) -> None:
+    with pytest.raises(jsontext.JsonTextError) as caught:
+        jsontext.loads(text)
+    assert str(caught.value) == told
+    assert (caught.value.line, caught.value.column) == (place or (None, None))
+    assert told.endswith(caught.value.message)
+
+
+def test_a_number_becomes_a_float_only_where_that_says_the_same() -> None:
+    kinds = {
+        text: type(jsontext.loads(text)) for text in ("1", "-7", "0.1", "1e400", "0.1000000000000000000001")
+    }
+    assert list(kinds.values()) == [int, int, float, Decimal, Decimal]
+    assert type(jsontext.number("9" * jsontext.MAX_INT_DIGITS)) is int
+    assert type(jsontext.number("9" * (jsontext.MAX_INT_DIGITS + 1))) is Decimal
+    assert (jsontext.is_double(Decimal("0.1")), jsontext.is_double(Decimal("1e400"))) == (True, False)
+
+
 @pytest.mark.parametrize(
     "text", ["NaN", "[Infinity]", '{"a":1,"a":2}', "", "01", "1e99999999999999999999", "[" * 10**6]
 )

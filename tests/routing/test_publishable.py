@@ -18,6 +18,10 @@ def paths(of: Any) -> list[str]:
     return [problem.path for problem in publishing_problems(of)]
 
 
+def told(of: Any) -> list[str]:
+    return [str(problem) for problem in publishing_problems(of)]
+
+
 def test_a_line_without_problems_has_none() -> None:
     assert (
         paths(ruled({"when": {"result": "success"}}, station={"work": {"kind": "command", "argv": ["x"]}}))
@@ -27,8 +31,11 @@ def test_a_line_without_problems_has_none() -> None:
 
 @pytest.mark.parametrize("when", [HOOK, {"not": HOOK}, {"all": [{"always": True}, {"any": [HOOK]}]}])
 def test_agentic_and_hook_need_their_flag(when: Any) -> None:
-    assert paths(ruled({"when": when})) == ["stations[0].rules[0].when"]
-    assert paths(ruled({"when": when}, flags={"agentic_conditions": True})) == []
+    assert told(ruled({"when": when})) == [
+        "stations[0].rules[0].when: agentic and hook conditions are switched off in this line "
+        "(set flags: {agentic_conditions: true})"
+    ]
+    assert told(ruled({"when": when}, flags={"agentic_conditions": True})) == []
 
 
 def test_faulty_rules_are_not_published() -> None:
@@ -36,11 +43,17 @@ def test_faulty_rules_are_not_published() -> None:
 
 
 def test_no_rules_refuse_wants_rules_at_every_station() -> None:
-    assert paths(ruled({}, policy={"no_rules": "refuse"})) == ["stations[1].rules", "stations[2].rules"]
+    assert told(ruled({}, policy={"no_rules": "refuse"})) == [
+        f"stations[{index}].rules: {key} has no rules, and the policy no_rules: refuse wants some "
+        "(add a rule, or choose another policy)"
+        for index, key in ((1, "b"), (2, "c"))
+    ]
 
 
 def test_a_command_needs_a_program() -> None:
-    assert paths(line({"work": {"kind": "command"}})) == ["stations[0].work.argv"]
+    assert told(line({"work": {"kind": "command"}})) == [
+        "stations[0].work.argv: is missing (a command needs a program, like [ruff, check])"
+    ]
 
 
 def test_templates_of_the_work_have_to_be_templates() -> None:
@@ -50,16 +63,27 @@ def test_templates_of_the_work_have_to_be_templates() -> None:
         "prompt": "{{.}}",
         "env": {"A": "{{}}"},
     }
-    assert paths(line({"work": work})) == [
-        "stations[0].work.prompt",
-        "stations[0].work.argv[2]",
-        "stations[0].work.env.A",
+    known = "there are {{task.…}}, {{input.…}}, {{context.…}}, {{variables.…}} and {{.…}}"
+    assert told(line({"work": work})) == [
+        f"stations[0].work.prompt: line 1: {{{{.}}}} is no look-up; {known}",
+        f"stations[0].work.argv[2]: line 1: {{{{oops}}}} is no look-up; {known}",
+        f"stations[0].work.env.A: line 1: {{{{}}}} is no look-up; {known}",
+    ]
+    assert paths(line({"work": {**work, "argv": ["x"], "prompt": "", "env": {}, "cwd": "{{oops}}"}})) == [
+        "stations[0].work.cwd"
+    ]
+    assert paths(line({}, {"work": {"kind": "manual", "instructions": "{{oops}}"}})) == [
+        "stations[1].work.instructions"
     ]
 
 
 def test_numbers_that_stores_would_round_are_not_published() -> None:
     when = {"output": {"path": "k", "op": "gt", "value": Decimal("1e400")}}
-    assert paths(ruled({"when": when})) == ["stations[0].rules[0].when.output.value"]
+    assert told(ruled({"when": when})) == [
+        "stations[0].rules[0].when.output.value: more digits than a number keeps here "
+        "(write it as a text, in quotes)"
+    ]
+    assert paths(line({}, extra={"odd key": [1, 0.5, {"x": Decimal("1e400")}]})) == ['extra["odd key"][2].x']
 
 
 WORDS = [
@@ -77,6 +101,21 @@ WORDS = [
         "the number of `$.a[*]` is 0",
     ),
     ({"output": {"path": "$.a[*]", "op": "lt", "value": 5, "of": "every"}}, "every `$.a[*]` < 5"),
+    (
+        {"output": {"path": "$.a[*]", "op": "exists", "of": "count"}},
+        "the number of `$.a[*]` is there",
+    ),
+    (
+        {"output": {"path": "$.a[*]", "op": "missing", "of": "count"}},
+        "the number of `$.a[*]` is missing",
+    ),
+    ({"output": {"path": "$.a[*]", "op": "missing", "of": "every"}}, "`$.a[*]` is missing"),
+    ({"output": {"path": "$.a[*]", "op": "exists", "of": "every"}}, "`$.a[*]` is there"),
+    ({"output": {"path": "k", "op": "not_in", "value": ["a", None]}}, '`k` is none of ["a", null]'),
+    ({"output": {"path": "k", "op": "equals", "value": "x" * 58}}, '`k` is "' + "x" * 58 + '"'),
+    ({"output": {"path": "k", "op": "equals", "value": "x" * 59}}, '`k` is "' + "x" * 59 + "…"),
+    ({"all": []}, "always"),
+    ({"any": []}, "never"),
     ({"edge": {"from": "a", "to": "b", "at_least": 2}}, "a → b was taken 2 times or more"),
     (
         {"all": [{"result": "success"}, {"any": [{"verdict": "pass"}, {"verdict": "fail"}]}]},

@@ -48,7 +48,7 @@ def test_something_undefined_is_an_error_that_names_it(name: str) -> None:
     with pytest.raises(UndefinedVariable) as caught:
         render(f"x {{{{{name}}}}}", SCOPE)
     assert caught.value.name == name
-    assert name in str(caught.value)
+    assert str(caught.value) == f"{{{{{name}}}}} is not defined"
 
 
 NO_LOOKUPS = [
@@ -75,6 +75,24 @@ def test_braces_that_hold_no_look_up_are_an_error(text: str) -> None:
         names(text)
 
 
+def test_an_error_says_the_line_what_stands_there_and_what_could() -> None:
+    with pytest.raises(TemplateError) as caught:
+        names("{{task.title}}\n\n{{" + "x" * 80 + "}}")
+    assert str(caught.value) == (
+        "line 3: {{" + "x" * 58 + " is no look-up; "
+        "there are {{task.…}}, {{input.…}}, {{context.…}}, {{variables.…}} and {{.…}}"
+    )
+    with pytest.raises(TemplateError) as caught:
+        names('{{"open}}')
+    assert str(caught.value).startswith('{{"open}}: line 1, column 1: Unterminated string')
+
+
+def test_a_scope_may_lack_families() -> None:
+    assert render("{{.x}}", {"task": {"x": 1}, "input": None}) == "1"  # type: ignore[dict-item]
+    with pytest.raises(UndefinedVariable):
+        render("{{input.x}}", {"task": {"x": 1}})
+
+
 def test_values_are_not_rendered_again() -> None:
     assert render("{{.x}}", {"variables": {"x": "{{task.title}}"}}) == "{{task.title}}"
 
@@ -86,3 +104,6 @@ def test_the_names_of_a_template_are_known_before_it_is_rendered() -> None:
 def test_a_rendered_text_is_bounded() -> None:
     with pytest.raises(TemplateError, match="longer"):
         render("{{.x}}" * 5, {"variables": {"x": "y" * (MAX_RENDERED // 4)}})
+    assert len(render("{{.x}}" * 4, {"variables": {"x": "y" * (MAX_RENDERED // 4)}})) == MAX_RENDERED
+    with pytest.raises(TemplateError, match=f"the rendered text is longer than {MAX_RENDERED} characters"):
+        render("z{{.x}}" * 4, {"variables": {"x": "y" * (MAX_RENDERED // 4)}})
