@@ -5,6 +5,7 @@ from __future__ import annotations
 from pipelines.engine.byhand import answer, cancel, complete, hold, release, retry
 from pipelines.engine.claims import lose, requeue, start
 from pipelines.engine.migrate import MigrateResult, Migrating, migrate
+from pipelines.engine.putback import PuttingBack, put_back
 from pipelines.engine.report import report
 from pipelines.engine.submit import submit
 from pipelines.engine.values import ENGINE, Actor, Report, ReportResult, VoteResult
@@ -15,6 +16,7 @@ __all__ = [
     "Actor",
     "MigrateResult",
     "Migrating",
+    "PuttingBack",
     "Report",
     "ReportResult",
     "VoteResult",
@@ -24,6 +26,7 @@ __all__ = [
     "hold",
     "lose",
     "migrate",
+    "put_back",
     "release",
     "report",
     "requeue",

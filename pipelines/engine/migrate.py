@@ -97,11 +97,19 @@ class Moving:
     entries: dict[int, MigrationEntry]
     jobs: dict[int, Job] = field(default_factory=dict)
     done: list[MigrationEntry] = field(default_factory=list)
+    seen: set[int] = field(default_factory=set)
 
     def write(self) -> None:
         rows.update(list(self.jobs.values()), JOB)
         rows.update(self.done, ("result", "detail", "tokens", "before", "seq", "at"))
         self.batch.flush()
+
+    def twice(self, task_id: int) -> bool:
+        """Whether the task was met before: what a second migration stands on would have to be read again."""
+        if task_id in self.seen:
+            return True
+        self.seen.add(task_id)
+        return False
 
     def enter(
         self, entry_id: int | None, task: Task | None, result: MigrateResult, **more: Any
@@ -159,6 +167,8 @@ def _one(this: Moving, member: Migrating) -> MigrateResult:
 def _refusal(this: Moving, task: Task | None, member: Migrating) -> str:
     if task is None:
         return "There is no such task."
+    if this.twice(task.pk):
+        return "This task is named twice."
     if task.status in ENDED:
         return "This task has ended."
     to = this.known.get(member.to_version_id)
@@ -358,7 +368,9 @@ def pin(this: Moving, token: Token, job: Job, to: LineVersion) -> bool:
     return token.status != before
 
 
-def carry(this: Moving, task: Task, token: Token, job: Job, station: str, origin: str) -> None:
+def carry(
+    this: Moving, task: Task, token: Token, job: Job, station: str, origin: str, why: str = WHY
+) -> None:
     """The job that nobody has begun is closed, and one at another station opened: an entry, but bound by no budget."""
     batch, source, held = this.batch, token.station, token.status == Status.HELD
     finish_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(this.actor))
@@ -375,7 +387,7 @@ def carry(this: Moving, task: Task, token: Token, job: Job, station: str, origin
         token=token,
         source=source,
         target=station,
-        trigger=WHY,
+        trigger=why,
         tokens=[token_state(token)],
         job=job_ref(opened),
         closed=job_ref(job),

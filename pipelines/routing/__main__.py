@@ -4,6 +4,7 @@ decide LINE   one JSON situation per line on standard input, one decision per li
 check LINE    everything that keeps the document from being published, each problem with its place
 lint LINE     what its rules can and cannot do, proved (docs/lint); with --json for machines; - is standard input
 diff OLD NEW  which outcomes go elsewhere, with a sample of each, or the proof that none does; with --json
+simulate LINE SCENARIOS  walk it through scripted outcomes, and say what they cover (docs/testing.md); with --json
 schema        the JSON Schema of the document
 """
 
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from pipelines.formats import native
+from pipelines.formats import scenarios as scenario_texts
 from pipelines.formats.linted import linted
 from pipelines.routing import jsontext
 from pipelines.routing.decide import decide
@@ -26,6 +28,7 @@ from pipelines.routing.line import DocumentError, Line, Problem
 from pipelines.routing.lint.report import report
 from pipelines.routing.outcome import Malformed, read_situation
 from pipelines.routing.publishable import publishing_problems
+from pipelines.routing.simulate.report import report as report_scenarios
 
 MAX_LINE = 64 * 1024 * 1024
 """Bytes of one situation; a longer line is malformed."""
@@ -34,7 +37,8 @@ REFUSED = 2
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """0: all went well. 1: malformed input, problems of a check, errors of lint, or a difference. 2: refused."""
+    """0: all went well. 1: malformed input, problems of a check, errors of lint, a difference, or a scenario that does
+    not hold. 2: refused."""
     options = _parser().parse_args(arguments)
     try:
         return COMMANDS[options.command](options)
@@ -63,6 +67,13 @@ def _parser() -> argparse.ArgumentParser:
     diff.add_argument("old", metavar="OLD", help="the line document as it was, YAML or JSON")
     diff.add_argument("new", metavar="NEW", help="as it is now")
     diff.add_argument("--json", action="store_true", help="the difference as JSON")
+    simulate = commands.add_parser("simulate", help="walk the line through scenarios")
+    simulate.add_argument("line", metavar="LINE", help="the line document, YAML or JSON")
+    simulate.add_argument("scenarios", metavar="SCENARIOS", help="a list of scenarios, YAML or JSON")
+    simulate.add_argument("--json", action="store_true", help="the report as JSON, with every trace")
+    simulate.add_argument(
+        "--min-coverage", metavar="PERCENT", type=float, default=0, help="of all rules, how many are taken"
+    )
     commands.add_parser("schema", help="print the JSON Schema of the line document")
     return parser
 
@@ -90,12 +101,22 @@ def _lint(options: argparse.Namespace) -> int:
 
 def _diff(options: argparse.Namespace) -> int:
     """1 also where something is unknown: only a proof is no difference."""
-    lines = []
-    for options.line in (options.old, options.new):
-        lines.append(_read(Path(options.line)))
-    found = difference(*lines)
+    options.line = options.old
+    old = _read(Path(options.old))
+    options.line = options.new
+    found = difference(old, _read(Path(options.new)))
     print(report_difference(found, as_json=options.json))
     return 0 if found.verdict == NONE else 1
+
+
+def _simulate(options: argparse.Namespace) -> int:
+    line, name = _read(Path(options.line)), options.line
+    options.line = options.scenarios
+    told = report_scenarios(line, scenario_texts.loads(source(options.scenarios)), name)
+    print(told.to_json() if options.json else told.to_text())
+    problems = told.problems(options.min_coverage)
+    print("; ".join(problems), file=sys.stderr, end="\n" if problems else "")
+    return 1 if problems else 0
 
 
 def _schema(options: argparse.Namespace) -> int:
@@ -103,7 +124,14 @@ def _schema(options: argparse.Namespace) -> int:
     return 0
 
 
-COMMANDS = {"decide": _decide, "check": _check, "lint": _lint, "diff": _diff, "schema": _schema}
+COMMANDS = {
+    "decide": _decide,
+    "check": _check,
+    "lint": _lint,
+    "diff": _diff,
+    "simulate": _simulate,
+    "schema": _schema,
+}
 
 
 def source(name: str) -> bytes:

@@ -14,7 +14,7 @@ from pipelines.routing.reported import read_outcome
 from pipelines.routing.situation import read_facts
 from pipelines.routing.statuses import ENDS, LIVING
 
-MAX_STEPS = 10_000
+MAX_STEPS = 1_000
 MAX_SCENARIOS = 5_000
 KNOWN = ("key", "name", "inputs", "task", "steps", "expect")
 EXPECTED = ("path", "rules", "end", "status")

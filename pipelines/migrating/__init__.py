@@ -1,0 +1,10 @@
+"""Running tasks and another version of their line: what it would do to them, and doing it as one audited, reversible
+operation (docs/versions.md). What happens to a task happens in `engine`; here are rights, the confirmed impact and the
+record."""
+
+from __future__ import annotations
+
+from pipelines.migrating.impact import Impact, TaskImpact, impact_of
+from pipelines.migrating.operation import StaleImpact, carry_on, migrate, undo
+
+__all__ = ["Impact", "StaleImpact", "TaskImpact", "carry_on", "impact_of", "migrate", "undo"]

@@ -1,0 +1,204 @@
+"""The impact of a version on every running task of its line: read only, and exactly what migrating then does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import QuerySet
+
+from pipelines import versions
+from pipelines.engine import payload
+from pipelines.engine.ground import Ground, Planned
+from pipelines.errors import Conflict, Invalid
+from pipelines.models import ENDED, Line, LineVersion, Task, Token, VersionStation
+from pipelines.queries import impacts
+from pipelines.routing.impact import EFFECTS, Effect
+from pipelines.routing.line import DocumentError, Problem, digest, read_line
+from pipelines.routing.line import Line as Parsed
+
+CHUNK = 200
+
+
+@dataclass(frozen=True)
+class TaskImpact:
+    """Of one running task. `positions`: (token, effect, the version that judges it, in words), in order."""
+
+    task: Task
+    planned: Planned
+    positions: tuple[tuple[Token, Effect, str], ...]
+
+    @property
+    def effect(self) -> str:
+        """The worst of its positions."""
+        return min((effect.effect for effect in self.planned.effects), key=EFFECTS.index)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "task": self.task.name,
+            "title": self.task.title,
+            "version": self.task.pinned.number,
+            "status": self.task.status,
+            "effect": self.effect,
+            "positions": [_shown(*each) for each in self.positions],
+        }
+
+
+def _shown(token: Token, effect: Effect, words: str) -> dict[str, Any]:
+    decision = effect.decision.to_dict() if effect.decision else None
+    if decision:
+        del decision["trace"]
+    before = {"station": token.station, "status": str(token.status)}
+    return {**effect.to_dict(), "before": before, "words": words, "decision": decision}
+
+
+@dataclass(frozen=True)
+class Impact:
+    """`to`: None for the draft. `digest` names everything that is shown: it is what a confirm confirms."""
+
+    line: Line
+    to: LineVersion | None
+    parsed: Parsed
+    mapping: Mapping[str, str]
+    tasks: tuple[TaskImpact, ...]
+    digest: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def needs(self) -> dict[str, int]:
+        """Stations that have to be mapped: {key: how many tasks stand there}."""
+        return dict(Counter(key for each in self.tasks for key in each.planned.needs))
+
+    @property
+    def next_gone(self) -> dict[str, int]:
+        """Stations to which jobs at work may lead and that are gone: {key: how many tasks}."""
+        return dict(
+            Counter(
+                key
+                for each in self.tasks
+                for key in dict.fromkeys(key for effect in each.planned.effects for key in effect.next_gone)
+            )
+        )
+
+    @property
+    def versions(self) -> list[int]:
+        """Numbers of the versions that the tasks are on."""
+        return sorted({each.task.pinned.number for each in self.tasks})
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "line": self.line.key,
+            "to": self.to.number if self.to else "draft",
+            "from": self.versions,
+            "mapping": dict(self.mapping),
+            "digest": self.digest,
+            "counts": dict(self.counts),
+            "needs_mapping": self.needs,
+            "may_need_mapping": self.next_gone,
+            "tasks": [each.to_dict() for each in self.tasks],
+        }
+
+
+def impact_of(
+    line: Line,
+    to: LineVersion | None,
+    mapping: Mapping[str, str] | None = None,
+    tasks: Sequence[int] | None = None,
+) -> Impact:
+    """What migrating to `to` (None: the draft, as it would be published) does to every running task of the line that is
+    not there yet, or to those with these numbers. Raises Invalid (path `mapping.…`, `tasks`), Conflict (a draft that
+    cannot be read)."""
+    parsed, mapping = _parsed(line, to), dict(mapping or {})
+    check_mapping(line, parsed, mapping)
+    target = to or LineVersion(line=line, number=0)
+    found = tuple(
+        each
+        for chunk in _chunks(_running(line, tasks))
+        for each in _of_chunk(chunk, target, parsed, mapping)
+        if not each.planned.nothing
+    )
+    counts = Counter(each.effect for each in found)
+    named = payload.digest(
+        {
+            "to": digest(parsed.to_document()),
+            "number": target.number,
+            "mapping": mapping,
+            "tasks": [[each.task.pk, each.task.pinned_id, each.planned.to_list()] for each in found],
+        }
+    )
+    return Impact(line, to, parsed, mapping, found, named, {effect: counts[effect] for effect in EFFECTS})
+
+
+def _parsed(line: Line, to: LineVersion | None) -> Parsed:
+    if to is not None:
+        return versions.parsed(to)
+    try:
+        return read_line(line.draft)
+    except DocumentError as fault:
+        raise Conflict(f"The draft cannot be read: {fault}") from fault
+
+
+def check_mapping(line: Line, parsed: Parsed, mapping: Mapping[Any, Any]) -> None:
+    """Raises Invalid with every problem, each at its key."""
+    known = set(VersionStation.objects.filter(version__line=line).values_list("key", flat=True))
+    problems = []
+    for old, new in mapping.items():
+        if old not in known:
+            hint = "Use the key of a station of one of this line's versions."
+            problems.append(Problem(f"mapping.{old}", "no version of this line has this station", hint))
+        if new in parsed.ends_by_key and new not in parsed.stations_by_key:
+            hint = "Map it to a station; to end a task, cancel it."
+            problems.append(Problem(f"mapping.{old}", f"“{new}” is an end, not a station", hint))
+        elif new not in parsed.stations_by_key:
+            hint = f"Use one of {', '.join(each.key for each in parsed.stations)}."
+            problems.append(Problem(f"mapping.{old}", f"the new version has no station “{new}”", hint))
+    if problems:
+        raise Invalid(problems)
+
+
+def _running(line: Line, numbers: Sequence[int] | None) -> QuerySet[Task]:
+    tasks = Task.objects.filter(line=line, ended_at=None).select_related("project", "pinned").order_by("pk")
+    if numbers is None:
+        return tasks
+    wanted = set(numbers)
+    found = set(tasks.filter(number__in=wanted).values_list("number", flat=True))
+    if wanted - found:
+        missing = ", ".join(map(str, sorted(wanted - found)))
+        raise Invalid.at("tasks", f"not running tasks of this line: {missing}")
+    return tasks.filter(number__in=wanted)
+
+
+def _chunks(tasks: QuerySet[Task]) -> Iterator[list[Task]]:
+    chunk: list[Task] = []
+    for task in tasks.defer("pinned__document").iterator(chunk_size=CHUNK):
+        chunk.append(task)
+        if len(chunk) == CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _of_chunk(
+    tasks: list[Task], to: LineVersion, parsed: Parsed, mapping: Mapping[str, str]
+) -> Iterable[TaskImpact]:
+    tokens = Token.objects.filter(task__in=tasks).exclude(status__in=ENDED)
+    ground = Ground(tasks, tokens)
+    for task in tasks:
+        planned = ground.plan(task, to, mapping, parsed)
+        by_token = {effect.token: effect for effect in planned.effects}
+        yield TaskImpact(
+            task,
+            planned,
+            tuple(
+                (token, by_token[token.pk], _words(ground, token, by_token[token.pk], to, parsed))
+                for token in ground.of(task)
+            ),
+        )
+
+
+def _words(ground: Ground, token: Token, effect: Effect, to: LineVersion, parsed: Parsed) -> str:
+    judge = versions.by_id(ground.judge_of(token))
+    return impacts.sentence(effect, token, judge, parsed, to.number or 0)

@@ -1,0 +1,190 @@
+"""Migrating and undoing, as operations: who may, what was confirmed, what became of each task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from django.db import connection, transaction
+
+from pipelines import access, engine, versions
+from pipelines.engine import MigrateResult, payload
+from pipelines.errors import Conflict, Forbidden, Invalid
+from pipelines.handlers import EXECUTING
+from pipelines.migrating.impact import Impact, impact_of
+from pipelines.models import Line, LineVersion, Migration, MigrationEntry, User
+from pipelines.routing.line import Problem
+
+REASON = 2_000
+Result = MigrationEntry.Result
+
+
+class StaleImpact(Conflict):
+    """The running tasks changed after this impact was shown; look at it again."""
+
+
+def migrate(
+    line: Line,
+    *,
+    user: User,
+    to: LineVersion,
+    digest: str,
+    reason: str,
+    mapping: Mapping[str, str] | None = None,
+    tasks: Sequence[int] | None = None,
+) -> Migration:
+    """Migrate every running task of the line, or those with these numbers, as the impact with this digest said.
+
+    Nothing moves unless all of it can: raises Forbidden (designer; `execute` where stations run code that the tasks'
+    versions do not), Invalid (paths `to`, `reason`, `mapping.<station>`, `tasks`), StaleImpact, Conflict (another
+    migration of this line is under way)."""
+    access.require(user, "publish", line.project)
+    _check_reason(reason)
+    with transaction.atomic():
+        _locked(line)
+        found = impact_of(line, to, mapping, tasks)
+        if found.digest != digest:
+            raise StaleImpact
+        _check(found, user)
+        made = _record(found, user, reason)
+    return carry_on(made)
+
+
+def carry_on(migration: Migration) -> Migration:
+    """Do what is left of a migration or an undo: after a crash, too. Idempotent."""
+    left = list(migration.entries.filter(result=Result.PLANNED).order_by("pk"))
+    actor = engine.Actor.person(migration.by) if migration.by else engine.ENGINE
+    if migration.undoes_id:
+        undone = dict(migration.undoes.entries.values_list("task_id", "pk")) if migration.undoes else {}
+        backs = [engine.PuttingBack(each.task_id, undone[each.task_id], each.pk) for each in left]
+        results = engine.put_back(backs, actor)
+    else:
+        members = [
+            engine.Migrating(each.task_id, each.to_id, migration.mapping, each.expected, each.pk)
+            for each in left
+        ]
+        results = engine.migrate(members, actor)
+    _write_errors(left, results)
+    migration.finished_at = _now()
+    migration.save(update_fields=["finished_at"])
+    return migration
+
+
+def undo(migration: Migration, *, user: User, reason: str) -> Migration:
+    """Put every task back that has not moved since; the record says which could not. Raises Forbidden, Invalid (path
+    `reason`), Conflict (undone already, an undo itself, not finished)."""
+    line = migration.line
+    access.require(user, "publish", line.project)
+    _check_reason(reason)
+    with transaction.atomic():
+        _locked(line)
+        _check_undo(migration)
+        entries = list(
+            migration.entries.filter(result=Result.MIGRATED).select_related("was", "to").order_by("pk")
+        )
+        for was in {entry.was for entry in entries}:
+            _may_execute(user, line, was, {entry.to for entry in entries})
+        made = Migration.objects.create(
+            line=line, undoes=migration, reason=reason.strip(), digest=migration.digest, by=user, at=_now()
+        )
+        MigrationEntry.objects.bulk_create(
+            MigrationEntry(migration=made, task_id=each.task_id, was=each.to, to=each.was) for each in entries
+        )
+    return carry_on(made)
+
+
+def _check_undo(migration: Migration) -> None:
+    before = Migration.objects.filter(undoes=migration).select_related("by").first()
+    if before:
+        raise Conflict("This migration was undone already.", by=str(before.by or ""), at=before.at)
+    if migration.undoes_id:
+        raise Conflict("An undo is not undone; migrate the tasks again.")
+
+
+def _check_reason(reason: str) -> None:
+    payload.text(reason, "reason", REASON)
+    if not reason.strip():
+        raise Invalid.at("reason", "is missing or blank", "Say why; it is kept with the migration.")
+
+
+def _locked(line: Line) -> None:
+    """Publishing locks the line, too. Raises Conflict where a migration is under way, or was cut short."""
+    Line.objects.select_for_update(of=("self",)).get(pk=line.pk)
+    running = Migration.objects.filter(line=line, finished_at=None).select_related("by").first()
+    if running:
+        raise Conflict(
+            f"Another migration of this line is not finished: {running.pk}. If it was cut short, continue it.",
+            by=str(running.by or ""),
+            at=running.at,
+        )
+
+
+def _check(found: Impact, user: User) -> None:
+    to = found.to
+    if to is None or to.line_id != found.line.pk:
+        raise Invalid.at("to", "is not a published version of this line", "Publish the draft first.")
+    if found.needs:
+        raise Invalid(
+            Problem(
+                f"mapping.{key}",
+                f"the station is gone in version {to.number}; {n} {'task stands' if n == 1 else 'tasks stand'} there",
+                "Say at which station they go on.",
+            )
+            for key, n in found.needs.items()
+        )
+    if not found.tasks:
+        raise Conflict(f"No running task is left to migrate to version {to.number}.")
+    _may_execute(user, found.line, to, {each.task.pinned for each in found.tasks})
+
+
+def _may_execute(user: User, line: Line, to: LineVersion, froms: set[LineVersion]) -> None:
+    """Stations that run other code than before need the permission `execute`, as publishing them does (house §5)."""
+    before = [versions.parsed(version).stations_by_key for version in froms]
+    fresh = [
+        station.key
+        for station in versions.parsed(to).stations
+        if station.kind in EXECUTING
+        and any(station.key not in known or known[station.key].work != station.work for known in before)
+    ]
+    if fresh and not access.can(user, "execute", line.project):
+        raise Forbidden(
+            f"Stations that run code ({', '.join(fresh)}) need the permission “execute”, which you do not have."
+        )
+
+
+def _record(found: Impact, user: User, reason: str) -> Migration:
+    made = Migration.objects.create(
+        line=found.line,
+        to=found.to,
+        mapping=dict(found.mapping),
+        reason=reason.strip(),
+        digest=found.digest,
+        by=user,
+        at=_now(),
+    )
+    MigrationEntry.objects.bulk_create(
+        MigrationEntry(
+            migration=made,
+            task=each.task,
+            was=each.task.pinned,
+            to=made.to,
+            expected=each.planned.to_list(),
+        )
+        for each in found.tasks
+    )
+    return made
+
+
+def _write_errors(entries: Sequence[MigrationEntry], results: Sequence[MigrateResult]) -> None:
+    """The engine writes what it did with the doing; what met an error it could not."""
+    for entry, result in zip(entries, results, strict=True):
+        if result.status == "error":
+            entry.result, entry.detail, entry.at = Result.REFUSED, result.detail, _now()
+            entry.save(update_fields=["result", "detail", "at"])
+
+
+def _now() -> datetime:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        found: datetime = cursor.fetchone()[0]
+        return found

@@ -1,0 +1,77 @@
+"""What a migration does to a position, in one sentence (docs/versions.md, Impact)."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from pipelines.models import Token
+from pipelines.queries.why import sentence as decided
+from pipelines.queries.words import gate_name, station_name
+from pipelines.routing.impact import AGAIN, MOVES, STAYS, Effect
+from pipelines.routing.line import Line
+
+LABELS = {
+    "stuck": lambda: _("Would get stuck"),
+    "approve_again": lambda: _("Must be approved again"),
+    "moves": lambda: _("Moves"),
+    "stays": lambda: _("Stays"),
+}
+
+
+def label(effect: str) -> str:
+    return LABELS[effect]()
+
+
+def sentence(effect: Effect, token: Token, judge: Line, line: Line, number: int) -> str:
+    """`judge`: the version that judges it until now; `line`: the new one, with its number, 0 for a draft."""
+    words = {
+        "station": station_name(judge, token.station),
+        "new": station_name(line, effect.station),
+        "version": f"v{number}" if number else _("the draft"),
+        "gates": ", ".join(gate_name(line, key) for key in effect.gates),
+    }
+    match effect.how:
+        case "refuse":
+            return _("%(station)s is gone in %(version)s: map it to another station.") % words
+        case "keep":
+            return _kept(effect, token, judge, words)
+        case "pin":
+            return _("Its job at %(station)s has not begun; it starts under %(version)s.") % words
+        case "carry":
+            return _("Its job at %(station)s has not begun; it starts at %(new)s instead.") % words
+        case "again":
+            return _again(effect, line, words)
+        case "ended":
+            return _("Ends with the whole task: another branch aborts it.")
+        case "there":
+            return _("Is on %(version)s already.") % words
+    return _("Waits at %(new)s as before; what comes next follows %(version)s.") % words
+
+
+def _kept(effect: Effect, token: Token, judge: Line, words: dict[str, str]) -> str:
+    if token.status == "running":
+        said = _(
+            "Its work at %(station)s is judged by the version it began under; its next job follows %(version)s."
+        )
+    else:
+        said = _("A person's word is not overruled: it follows %(version)s from its next move on.")
+    if not effect.next_gone:
+        return said % words
+    gone = ", ".join(station_name(judge, key) for key in effect.next_gone)
+    warning = _("If that leads to %(gone)s, which is gone, it gets stuck; a mapping helps.") % {"gone": gone}
+    return f"{said % words} {warning}"
+
+
+def _again(effect: Effect, line: Line, words: dict[str, str]) -> str:
+    why = decided(line, effect.station, effect.decision.to_dict()) if effect.decision else ""
+    if effect.effect == MOVES:
+        return why
+    if effect.effect == AGAIN:
+        return _("%(why)s It must be approved there anew: earlier votes do not count.") % {"why": why}
+    if effect.effect == STAYS and effect.gates:
+        return _("%(gates)s is asked again: the same question, in a new visit.") % words
+    if effect.effect == STAYS:
+        return _("Decided again, it waits as before. %(why)s") % {"why": why}
+    if effect.status == "held" and effect.gates:
+        return _("It is held: people rejected just this at %(gates)s.") % words
+    return _("It would be %(status)s. %(why)s") % {"status": effect.status, "why": why}
