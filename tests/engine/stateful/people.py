@@ -1,0 +1,44 @@
+"""Who acts: people of one project in every standing towards its gates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipelines.models import User
+from pipelines.routing.approval import Voter
+from tests.engine.stateful.sight import Row, Subject
+from tests.factories import World, make_member, make_project
+
+ALL_ROLES = frozenset({"viewer", "operator", "designer", "reviewer"})
+
+
+class Cast:
+    """`requester` and `producer` could review, were they not barred; `leads` is a group with one member."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.requester, self.producer = (
+            make_member(world.project, "reviewer", "requester"),
+            make_member(world.project, "reviewer", "producer"),
+        )
+        self.lead, *self.reviewers = world.reviewers(4)
+        world.group("leads", self.lead)
+        self.outsider = make_member(make_project(f"{world.project.key}-elsewhere"), "admin")
+        self.unasked = world.viewer
+        everybody = [self.requester, self.producer, self.lead, *self.reviewers]
+        self._by_id = {user.pk: user for user in everybody}
+
+    @property
+    def voters(self) -> list[Voter]:
+        """Who is entitled at every gate of the lines used here."""
+        lead = Voter(self.lead.username, ALL_ROLES, frozenset({"leads"}))
+        return [lead, *(Voter(user.username, ALL_ROLES, frozenset()) for user in self.reviewers)]
+
+    def by_id(self, user_id: int) -> User:
+        return self._by_id[user_id]
+
+    def next_voter(self, subject: Subject, visit: Row) -> User:
+        """The first who is entitled and has not voted here."""
+        voted = {vote["user_id"] for vote in subject.votes(visit)}
+        entitled: Sequence[User] = (self.lead, *self.reviewers)
+        return next(user for user in entitled if user.pk not in voted)

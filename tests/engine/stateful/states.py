@@ -1,0 +1,82 @@
+"""The states of a token that make a difference to what may be done: its status, and what of it matters."""
+
+from __future__ import annotations
+
+from pipelines.engine.gates import policy_of
+from pipelines.routing.approval import Vote, tally
+from tests.engine.stateful.people import Cast
+from tests.engine.stateful.sight import ENDED, Row, Subject
+
+STATES = {
+    "queued": "its job waits for a worker",
+    "running": "a worker has its job, under a lease that is in force",
+    "overdue": "the lease has run out and nobody has swept it yet",
+    "overdue_last": "the same, at the last attempt that the job has",
+    "by_hand": "a person has its job",
+    "evaluating": "a machine answers a condition",
+    "review_more": "people are asked, and one approval alone does not settle it",
+    "review_last": "people are asked, and the next approval settles it",
+    "review_worn": "people are asked, and it was sent back as often as the gate allows",
+    "held_by_person": "a person holds its queued job",
+    "held": "an escalation holds it",
+    "held_rejection": "it is held because what was rejected comes again unchanged",
+    "blocked_question": "a person is asked a question",
+    "blocked_evaluation": "a person is asked for the answer to a condition",
+    "stuck": "it could not be decided where it goes",
+    "forked": "it waits for its branches",
+    "ended_branch": "it has ended, other branches of its task have not",
+    "completed": "its task is over, it completed",
+    "failed": "its task is over, it failed",
+    "cancelled": "its task is over, it was cancelled",
+}
+MAX_ATTEMPTS = 3
+
+
+def state_of(subject: Subject, cast: Cast) -> str:
+    """Read off the rows, without a look at how it came about."""
+    token, status = subject.token, subject.token["status"]
+    if token["forked"]:
+        return "forked"
+    if status in ENDED:
+        return status if subject.over else "ended_branch"
+    if status == "running":
+        return _running(subject)
+    if status == "awaiting_review":
+        return _review(subject, cast)
+    if status == "held":
+        return (
+            "held_by_person"
+            if subject.open_job
+            else "held_rejection"
+            if "rejection" in token["wait"]
+            else "held"
+        )
+    if status == "blocked":
+        return "blocked_evaluation" if "evaluation" in token["wait"] else "blocked_question"
+    return str(status)
+
+
+def _running(subject: Subject) -> str:
+    job = subject.open_job
+    assert job is not None
+    if job["kind"] == "manual":
+        return "by_hand"
+    if not job["expired"]:
+        return "running"
+    return "overdue_last" if job["attempt"] >= MAX_ATTEMPTS else "overdue"
+
+
+def _review(subject: Subject, cast: Cast) -> str:
+    visit, *others = subject.open_visits
+    policy = policy_of(subject.line_of(visit), visit["gate"])
+    if subject.task["rounds"].get(visit["gate"], 0) >= policy.max_rounds:
+        return "review_worn"
+    return "review_more" if others or not settles(subject, visit, cast) else "review_last"
+
+
+def settles(subject: Subject, visit: Row, cast: Cast) -> bool:
+    """Whether the approval of the next person decides this gate visit."""
+    voted = [cast.by_id(vote["user_id"]) for vote in subject.votes(visit)]
+    words = [Vote(person.username, "approve") for person in [*voted, cast.next_voter(subject, visit)]]
+    who = policy_of(subject.line_of(visit), visit["gate"]).who
+    return tally(who, words, cast.voters).word is not None

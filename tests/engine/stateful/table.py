@@ -1,0 +1,237 @@
+"""State × command: what is said to happen, for every pair. Rendered for readers as docs/commands.md.
+
+moves       it has the effect that it asks for; `to`: the states in which the token may be then
+refused     nothing moves; `answer` says what whoever asked is told
+impossible  there is nothing to ask it of; `why`"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from tests.engine.stateful.states import STATES
+
+Verdict = Literal["moves", "refused", "impossible"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    verdict: Verdict
+    answer: str = ""
+    to: frozenset[str] = frozenset()
+    why: str = ""
+
+
+def moves(answer: str, *to: str) -> Entry:
+    return Entry("moves", answer, frozenset(to))
+
+
+def refused(answer: str, why: str = "") -> Entry:
+    return Entry("refused", answer, why=why)
+
+
+def impossible(why: str) -> Entry:
+    return Entry("impossible", why=why)
+
+
+Row = Mapping[str, Entry]
+NOBODY_EVALUATES = impossible(
+    "no machine evaluates yet: a condition that asks one waits for a person, blocked (blocked_evaluation)"
+)
+LEASED = ("running", "overdue", "overdue_last")
+REVIEW = ("review_more", "review_last", "review_worn")
+OVER = ("completed", "failed", "cancelled")
+# Where an outcome, or a person's word about one, may lead.
+DECIDED = (
+    "queued",
+    "by_hand",
+    *REVIEW,
+    "held",
+    "held_rejection",
+    "blocked_question",
+    "blocked_evaluation",
+    "stuck",
+    "forked",
+    "ended_branch",
+    *OVER,
+)
+RUNS_AGAIN = ("queued", "by_hand")
+
+
+def row(default: Entry, special: Mapping[str | tuple[str, ...], Entry] | None = None) -> Row:
+    """The default in every state, but for the special ones; nothing happens in one that nothing reaches."""
+    entries = dict.fromkeys(STATES, default) | {"evaluating": NOBODY_EVALUATES}
+    for states, entry in (special or {}).items():
+        entries |= dict.fromkeys([states] if isinstance(states, str) else states, entry)
+    return entries
+
+
+NO_LEASE = impossible("no worker has a lease here")
+NO_JOB = impossible("no job is open here")
+NOT_BY_HAND = impossible("no person has a job here")
+NO_REVIEW = impossible("nobody is asked for a review here")
+CHANGED = refused(
+    "Conflict", "it is not what the page showed, or not in a state in which this means anything"
+)
+
+
+def at_review(entry: Entry) -> Row:
+    return row(NO_REVIEW, {REVIEW: entry})
+
+
+def stays(answer: str) -> Row:
+    """It has its effect, and leaves this token as it is."""
+    return {**{state: moves(answer, state) for state in STATES}, "evaluating": NOBODY_EVALUATES}
+
+
+WORKERS: dict[str, Row] = {
+    "start": row(refused("nothing to do"), {"queued": moves("started", "running")}),
+    "start_unfit": row(refused("nothing to do")),
+    "report": row(NO_LEASE, {LEASED: moves("accepted", *DECIDED)}),
+    "report_and_go_on": row(NO_LEASE, {LEASED: moves("accepted", *DECIDED, "running")}),
+    "report_batch": row(NO_LEASE, {LEASED: moves("accepted, repeated, conflict", *DECIDED)}),
+    "report_repeat": row(refused("repeated", "the first answer again")),
+    "report_other": row(refused("conflict", "kept as evidence")),
+    "report_late": row(refused("ignored", "kept as evidence")),
+    "report_wrong_lease": row(refused("ignored", "kept as evidence")),
+    "report_unleased": row(
+        NO_JOB, {(*LEASED, "queued", "by_hand", "held_by_person"): refused("ignored", "kept as evidence")}
+    ),
+    "report_unreadable": row(refused("invalid", "with the place that is wrong")),
+    "report_nowhere": row(refused("not_found")),
+    "lose_early": row(
+        NO_LEASE,
+        {
+            "running": refused("kept", "the lease is in force"),
+            ("overdue", "overdue_last"): impossible("the lease has run out: see sweep"),
+        },
+    ),
+    "lose_late": row(refused("kept", "it was lost once already")),
+    "requeue": row(NO_LEASE, {LEASED: moves("requeued", "queued")}),
+    "requeue_late": row(refused("kept", "it was taken away already")),
+}
+
+HANDS: dict[str, Row] = {
+    "complete": row(NOT_BY_HAND, {"by_hand": moves("accepted", *DECIDED)}),
+    "complete_stale": row(NOT_BY_HAND, {"by_hand": refused("Conflict", "it is not what the page showed")}),
+    "complete_unfilled": row(NOT_BY_HAND, {"by_hand": refused("Invalid", "with the field that is missing")}),
+    "complete_repeat": row(refused("repeated", "the first answer again")),
+    "complete_other": row(refused("Conflict", "kept as evidence")),
+    "complete_anothers": row(refused("NotFound", "no job for people")),
+    "answer": row(
+        CHANGED,
+        {
+            "blocked_question": moves("done", *RUNS_AGAIN),
+            "blocked_evaluation": moves("done", *DECIDED),
+        },
+    ),
+    "answer_wrong": row(
+        CHANGED, {("blocked_question", "blocked_evaluation"): refused("Invalid", "says what is asked")}
+    ),
+    "answer_stale": row(CHANGED),
+    "retry": row(
+        CHANGED,
+        {
+            ("stuck", "held", "held_rejection", "blocked_question", "blocked_evaluation"): moves(
+                "done", *RUNS_AGAIN
+            ),
+            "held_by_person": refused("Conflict", "it is only held: see release"),
+        },
+    ),
+    "retry_stale": row(CHANGED),
+    "hold": row(CHANGED, {"queued": moves("done", "held_by_person")}),
+    "hold_stale": row(CHANGED),
+    "release": row(
+        CHANGED,
+        {
+            "held_by_person": moves("done", "queued"),
+            ("held", "held_rejection"): refused("Conflict", "no person holds it: see retry"),
+        },
+    ),
+    "release_stale": row(CHANGED),
+    "cancel": row(
+        moves("done", "cancelled"),
+        {
+            "ended_branch": moves("done", *OVER),
+            OVER: refused("Conflict", "it has ended"),
+        },
+    ),
+}
+
+FORBIDDEN, STALE = refused("Forbidden"), refused("Conflict", "it is not what is under review")
+REVIEWS: dict[str, Row] = {
+    "approve": row(
+        NO_REVIEW,
+        {
+            "review_more": moves("open | decided", *REVIEW),
+            "review_last": moves("decided", *DECIDED),
+            "review_worn": moves("open | decided", *DECIDED),
+        },
+    ),
+    "send_back": row(
+        NO_REVIEW,
+        {
+            ("review_more", "review_last"): moves(
+                "decided", *RUNS_AGAIN, "stuck", "held", "ended_branch", *OVER
+            ),
+            "review_worn": refused("Conflict", "no round is left"),
+        },
+    ),
+    "reject": at_review(moves("decided", *DECIDED)),
+    "rework": at_review(moves("decided", *DECIDED)),
+    "abort": at_review(moves("decided", "failed")),
+    "approve_old_version": at_review(STALE),
+    "approve_other_evidence": at_review(STALE),
+    "approve_twice": at_review(refused("Conflict", "one vote each")),
+    "approve_requester": at_review(FORBIDDEN),
+    "approve_producer": at_review(FORBIDDEN),
+    "approve_unasked": at_review(FORBIDDEN),
+    "approve_stranger": at_review(refused("NotFound")),
+    "unoffered": at_review(refused("Invalid", "with the words that are offered")),
+    "reject_mute": at_review(refused("Invalid", "a reason is needed")),
+    "approve_closed": row(refused("Conflict", "with the name of who was first")),
+}
+
+NOTHING_DUE = refused("done", "nothing of it is due")
+WORLD: dict[str, Row] = {
+    "renew": row(refused("done", "it has no lease"), {LEASED: moves("done", "running")}),
+    "sweep": row(
+        NOTHING_DUE,
+        {
+            "overdue": moves("done", "queued"),
+            "overdue_last": moves("done", *DECIDED),
+        },
+    ),
+    "jump": row(NOTHING_DUE, {"running": moves("done", "overdue", "overdue_last")}),
+    "jump_back": row(NOTHING_DUE, {("overdue", "overdue_last"): moves("done", "running")}),
+    "publish": stays("done"),
+}
+
+BARE: dict[str, Row] = {**WORKERS, **HANDS, **REVIEWS, **WORLD}
+
+
+def movers(state: str, among: Iterable[str] = BARE) -> list[str]:
+    """The commands that move a token out of this state, in the order of the table."""
+    return [key for key in among if key in BARE and BARE[key][state].verdict == "moves"]
+
+
+def cut_short() -> Row:
+    """A death before the commit: as if nobody had asked."""
+    return row(refused("cut", "nothing of it is to be seen"))
+
+
+def cut_after() -> Row:
+    """A death after the commit: what was asked is done, and whoever asked does not know it."""
+    to = {state: frozenset().union(*(BARE[key][state].to for key in movers(state))) for state in STATES}
+    nothing = impossible("nothing moves here any more")
+    return {
+        **{state: Entry("moves", "cut", to[state]) for state in STATES},
+        **dict.fromkeys(OVER, nothing),
+        "evaluating": NOBODY_EVALUATES,
+    }
+
+
+TABLE: dict[str, Row] = {**BARE, "cut_before_commit": cut_short(), "cut_after_commit": cut_after()}
+PAIRS = [(state, command) for command, entries in TABLE.items() for state in entries]
+POSSIBLE = [pair for pair in PAIRS if TABLE[pair[1]][pair[0]].verdict != "impossible"]

@@ -1,0 +1,146 @@
+"""Doing commands, each held against the table, the invariants, and everything that it must not touch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines import invariants
+from tests.engine.stateful.commands import COMMANDS, Act, Command
+from tests.engine.stateful.scene import Scene
+from tests.engine.stateful.sight import Sight, Subject
+from tests.engine.stateful.states import state_of
+from tests.engine.stateful.table import OVER, TABLE, Entry
+
+Pair = tuple[str, str]
+REACHED: Counter[Pair] = Counter()
+
+
+@dataclass
+class Walk:
+    """The model beside the engine: in which state each token is said to be. `model` {token id: state}."""
+
+    scene: Scene
+    model: dict[int, str] = field(default_factory=dict)
+    sight: Sight = field(default_factory=lambda: Sight({"tokens": []}))
+    # Off on a way that was walked and checked before.
+    watched: bool = True
+
+    def submit(self, key: str) -> int:
+        token_id = self.scene.submit(key)
+        self._settle(self.scene.look())
+        assert self.model[token_id] in ("queued", "by_hand")
+        self._invariants(self.scene.task_ids[-1:])
+        return token_id
+
+    def do(self, key: str, token_id: int, **chosen: Any) -> str:
+        """Do this command to this token, and check; the state in which it is then."""
+        command, before = COMMANDS[key], self.sight
+        act = command.act(self.scene, before.subjects[token_id])
+        entry = TABLE[key][self.model[token_id]]
+        assert act is not None, f"{key} finds nothing to do in {self.model[token_id]}"
+        assert entry.verdict != "impossible", f"{key} is possible in {self.model[token_id]}: {entry.why}"
+        answer = self._acted(act, chosen)
+        after = self.scene.look()
+        self.scene.remember(before, after)
+        self._said(key, token_id, entry, answer)
+        if command.wide:
+            for each in before.subjects:
+                self._check_one(key, before.subjects[each], after.subjects[each])
+        else:
+            self._check_narrow(command, entry, token_id, before, after)
+        self._settle(after)
+        self._invariants(
+            [task_id for task_id in self.scene.task_ids if _of(before, task_id) != _of(after, task_id)]
+        )
+        return self.model[token_id]
+
+    def begin_again(self) -> None:
+        """With no tasks."""
+        self.scene.close()
+        self._settle(self.scene.look())
+
+    def possible(self, key: str, token_id: int) -> bool:
+        """Whether there is anything to do the command to; never where the table says that it is impossible."""
+        found = COMMANDS[key].act(self.scene, self.sight.subjects[token_id]) is not None
+        state = self.model[token_id]
+        assert not (found and TABLE[key][state].verdict == "impossible"), f"{key} is possible in {state}"
+        return found
+
+    # How it is checked
+
+    def _acted(self, act: Act, chosen: dict[str, Any]) -> str:
+        self.scene.chosen = chosen
+        try:
+            return act()
+        finally:
+            self.scene.chosen = {}
+
+    def _said(self, key: str, token_id: int, entry: Entry, answer: str) -> None:
+        state = self.model[token_id]
+        assert answer in entry.answer.split(" | "), (
+            f"{key} in {state} was answered {answer}, not {entry.answer}"
+        )
+
+    def _check_narrow(
+        self, command: Command, entry: Entry, token_id: int, before: Sight, after: Sight
+    ) -> None:
+        state, now = self.model[token_id], self._state(after, token_id)
+        REACHED[state, command.key] += 1
+        where = f"{command.key} in {state}"
+        assert after.moved_from(before) == (entry.verdict == "moves"), f"{where} is not {entry.verdict}"
+        assert now in (entry.to or {state}), f"{where} led to {now}"
+        if entry.answer == "cut" and entry.verdict == "refused":
+            assert after == before, f"{where} left something behind"
+        for other in set(before.subjects) - {token_id}:
+            self._check_bystander(where, before.subjects[other], after.subjects[other])
+        born = [each for each in after.subjects if each not in before.subjects]
+        assert all(after.subjects[each].token["parent_id"] == token_id for each in born)
+        assert bool(born) == (now == "forked" != state), f"{where} made {len(born)} branches"
+
+    def _check_one(self, key: str, before: Subject, after: Subject) -> None:
+        """One of the tokens to which a wide command was done."""
+        state, now = self.model[before.id], state_of(after, self.scene.cast)
+        entry = TABLE[key][state]
+        REACHED[state, key] += 1
+        if _follows(state, now):
+            return
+        assert (after.still != before.still) == (entry.verdict == "moves"), (
+            f"{key} in {state}: {entry.verdict}?"
+        )
+        assert now in (entry.to or {state}), f"{key} in {state} led to {now}"
+
+    def _check_bystander(self, where: str, before: Subject, after: Subject) -> None:
+        """Nothing happens to others, but that all of a task ends together, and a fork with its last branch."""
+        state, now = self.model[before.id], state_of(after, self.scene.cast)
+        if state == now:
+            assert before.still == after.still, f"{where} changed another token, which is {now}"
+        else:
+            assert now in OVER or _follows(state, now), f"{where} led another token from {state} to {now}"
+
+    def _state(self, sight: Sight, token_id: int) -> str:
+        return state_of(sight.subjects[token_id], self.scene.cast)
+
+    def _settle(self, after: Sight) -> None:
+        """Nothing moves between two commands."""
+        self.sight = after
+        self.model = {each: self._state(after, each) for each in after.subjects}
+
+    def _invariants(self, task_ids: list[int]) -> None:
+        """Of the tasks of which anything changed: what holds about rows goes on to hold while they stay."""
+        violations = invariants.check(task_ids) if task_ids and self.watched else []
+        assert not violations, "\n".join(map(str, violations))
+
+
+def _of(sight: Sight, task_id: int) -> list[Any]:
+    """All of a task."""
+    task = next((task for task in sight.rows["tasks"] if task["id"] == task_id), None)
+    return [task, *(each.still for each in sight.subjects.values() if each.token["task_id"] == task_id)]
+
+
+def _follows(state: str, now: str) -> bool:
+    """A fork ends with its last branch, and a branch is over when its task is."""
+    return (state, now) != (now, state) and (
+        (state == "forked" and now in ("ended_branch", *OVER)) or (state == "ended_branch" and now in OVER)
+    )
