@@ -36,7 +36,7 @@ def guesses(document: Any, free: list[tuple[OutputTest, bool]]) -> Iterator[Any]
 
 
 def _shapes(test: OutputTest) -> list[Any]:
-    return [shape for leaf in _leaves(test) for shape in _around(test.path.text, leaf)]
+    return [shape for leaf in _leaves(test) for shape in around(test.path.text, leaf)]
 
 
 def _leaves(test: OutputTest) -> list[Any]:
@@ -48,7 +48,7 @@ def _leaves(test: OutputTest) -> list[Any]:
     return [value, "other", 1] if value is not None else ["other", 1, None]
 
 
-def _around(path: str, leaf: Any) -> Iterator[Any]:
+def around(path: str, leaf: Any) -> Iterator[Any]:
     """The leaf wrapped in what the path walks through, from its end; lists of one member for wildcards."""
     shapes = [leaf]
     for segment in reversed(jsonpath.parse(path).segments):
