@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from pipelines.routing.approval import Voter
+from pipelines.routing.lint.people import People
+from pipelines.routing.lint.run import lint
 from tests.routing.lint.support import found, the_page_is_right
 from tests.routing.support import line
 
@@ -18,3 +25,176 @@ def test_one_person_cannot_fill_two_places() -> None:
 def test_a_check_of_a_field_that_does_not_exist_always_fails() -> None:
     checks = {"all": [{"field": "exit_cod", "operator": "equals", "value": 0}]}
     assert len(found("unsatisfiable-gate", line({}, gates=[{"key": "g", "checks": checks}]))) == 1
+
+
+# Checks that contradict each other
+
+
+def check(field: str, operator: str, value: Any = None, action: str = "abort", **more: Any) -> dict[str, Any]:
+    return {"field": field, "operator": operator, "value": value, "action": action, **more}
+
+
+def told(*checks: dict[str, Any], mode: str = "auto", kind: str = "all") -> list[tuple[str, str]]:
+    of = line({}, gates=[{"key": "g", "mode": mode, "checks": {kind: list(checks)}}])
+    return [(finding.severity, finding.message) for finding in found("unsatisfiable-gate", of)]
+
+
+@pytest.mark.parametrize(
+    "checks",
+    [
+        [("exit_code", "equals", 0), ("exit_code", "greater_than", 3)],
+        [("output.score", "less_than", 1), ("output.score", "greater_than_or_equal", 1)],
+        [("output.a", "equals", "x"), ("output.a", "exists"), ("output.a", "not_equals", "x")],
+        [("result", "equals", "done")],
+        [("verdict", "in", ["pass", "fail"]), ("verdict", "equals", "blocked")],
+        [("eval", "equals", 5), ("eval", "equals", "six")],
+        [("eval", "greater_than", 5), ("eval", "contains", "x")],
+        [("output.s", "matches", "^a"), ("output.s", "matches", "^b")],
+        [("cost_usd", "less_than", 1), ("usage.cost_usd", "greater_than", 1)],
+        [("gates.g", "equals", "approved")],
+        [("exit_code", "in", [])],
+    ],
+)
+def test_checks_that_cannot_hold_together_are_an_error(checks: list[tuple[Any, ...]]) -> None:
+    [(severity, message)] = told(*(check(*each) for each in checks))
+    assert severity == "error"
+    assert "so it always ends the task" in message
+
+
+@pytest.mark.parametrize(
+    "checks",
+    [
+        [("exit_code", "equals", 0), ("exit_code", "less_than", 3)],
+        [("output.a", "not_equals", "x"), ("output.a", "not_equals", "y")],
+        [("result", "equals", "success"), ("verdict", "equals", "fail")],
+        [("eval", "equals", 5), ("eval", "equals", "5.0")],
+        [("eval", "equals", 5), ("eval", "matches", "^5")],
+        [("output.a.b", "equals", 1), ("output.a", "exists")],
+        [("output.a.b", "equals", 1), ("output.a", "equals", "the key may be a.b")],
+        [("output.s", "matches", "a"), ("output.s", "contains", "b")],
+        [("output.l", "contains", 1), ("output.l", "contains", 2)],
+        [("task.title", "exists"), ("context.k", "equals", None)],
+        [("signal", "equals", "proceed"), ("blockers", "equals", 0)],
+    ],
+)
+def test_of_checks_that_can_hold_together_nothing_is_said(checks: list[tuple[Any, ...]]) -> None:
+    assert told(*(check(*each) for each in checks)) == []
+
+
+def test_only_the_checks_that_are_needed_for_it_are_named() -> None:
+    beside = check("blockers", "equals", 0)
+    [(_, message)] = told(beside, check("exit_code", "equals", 0), check("exit_code", "equals", 1))
+    assert message == (
+        "Gate g: exit_code equals 0 and exit_code equals 1 cannot hold together, so it always ends the task"
+    )
+
+
+def test_one_of_any_is_enough_and_a_warning_belongs_to_no_group() -> None:
+    zero, one = check("exit_code", "equals", 0), check("exit_code", "equals", 1)
+    assert told(zero, one, kind="any") == []
+    assert told(zero, {**one, "severity": "warn"}) == []
+    assert told({"any": [zero, one]}, check("exit_code", "equals", 2)) != []
+
+
+def test_the_worst_action_that_is_certain_counts() -> None:
+    zero, one = check("exit_code", "equals", 0), check("exit_code", "equals", 1, "rework")
+    [(severity, message)] = told(zero, one)
+    assert (severity, "always sends the work back" in message) == ("error", True)
+    assert told(zero, {**one, "action": "proceed"}) == []
+
+
+def test_a_hold_that_is_certain_is_a_warning_where_the_gate_is_to_pass_by_itself() -> None:
+    held = [check("exit_code", "equals", n, "hold") for n in (0, 1)]
+    [(severity, message)] = told(*held)
+    assert (severity, "a person is asked every time" in message) == ("warning", True)
+    assert told(*held, mode="checks_then_manual") == []
+    assert told(*held, mode="manual") == []
+
+
+# People
+
+
+def person(name: str, role: str = "reviewer", *groups: str) -> Voter:
+    order = ["viewer", "operator", "designer", "reviewer", "admin"]
+    return Voter(name, frozenset(order[: order.index(role) + 1]), frozenset(groups))
+
+
+def lacks(
+    who: list[dict[str, Any]], *voters: Voter, kind: str = "noop", **more: Any
+) -> list[tuple[str, str]]:
+    approval = {"who": who, **more.pop("approval", {})}
+    gate = {"key": "g", "approval": approval, **more}
+    rules = [{"id": "r", "to": "completed", "gates": ["g"]}]
+    of = line({"work": {"kind": kind}, "rules": rules}, gates=[gate])
+    operators = frozenset(voter.person for voter in voters if "operator" in voter.roles)
+    told = lint(of, People(voters, operators))
+    return [(f.severity, f.message) for f in told if f.check == "unsatisfiable-gate"]
+
+
+BOTH = {"requester_may": True, "producer_may": True}
+
+
+def test_without_people_nothing_is_said_of_them() -> None:
+    gate = {"key": "g", "approval": {"who": [{"group": "nobody"}]}}
+    of = line({"rules": [{"id": "r", "to": "completed", "gates": ["g"]}]}, gates=[gate])
+    assert found("unsatisfiable-gate", of) == []
+
+
+@pytest.mark.parametrize(
+    ("who", "said"),
+    [
+        ({"group": "security"}, "it wants 1 in the group security, and the project has nobody"),
+        ({"role": "reviewer", "count": 3}, "it wants 3 with the role reviewer, and the project has 2"),
+        ({"role": "chief"}, "it wants 1 with the role chief, and the project has nobody"),
+        ({"user": "eve"}, "eve is not a member of the project"),
+    ],
+)
+def test_who_is_not_there_cannot_decide(who: dict[str, Any], said: str) -> None:
+    people = (person("ada"), person("bob", "admin"), person("cy", "operator"))
+    assert lacks([who], *people, approval=BOTH) == [("error", f"Gate g: {said}")]
+
+
+def test_one_person_fills_one_place_and_which_is_found_exactly() -> None:
+    who = [{"role": "reviewer"}, {"group": "security"}]
+    both, reviewer = person("ada", "reviewer", "security"), person("bob")
+    assert lacks(who, both, reviewer, approval=BOTH) == []
+    assert lacks(who, reviewer, both, approval=BOTH) == []
+    [(severity, message)] = lacks(who, both, approval=BOTH)
+    assert (severity, "2 different people" in message) == ("error", True)
+
+
+def test_the_requester_and_the_producer_may_be_the_last_who_could_decide() -> None:
+    ada, bob = person("ada"), person("bob")
+    who = [{"role": "reviewer"}]
+    assert lacks(who, ada) == [
+        (
+            "warning",
+            "Gate g: if ada requests the task, then nobody is left, or too few, to decide",
+        )
+    ]
+    assert lacks(who, ada, approval={"requester_may": True}) == []
+    assert lacks(who, ada, bob) == []
+    [(_, message)] = lacks(who, ada, bob, kind="manual")
+    assert "if ada and bob request the task and do the work" in message
+    assert lacks(who, ada, bob, kind="manual", approval={"producer_may": True}) == []
+    assert lacks(who, ada, bob, person("cy"), kind="manual") == []
+
+
+def test_who_may_not_start_a_task_is_never_its_requester() -> None:
+    eve = Voter("eve", frozenset(["viewer"]), frozenset(["security"]))
+    assert lacks([{"group": "security"}], eve) == []
+
+
+def test_a_gate_that_asks_nobody_or_is_not_used_needs_nobody() -> None:
+    who = [{"group": "security"}]
+    assert lacks(who, mode="skip") == []
+    assert lacks(who, requires_approval=False) == []
+    assert lacks(who, mode="auto", checks={"all": [check("exit_code", "equals", 0)]}) != []
+    unused = line({}, gates=[{"key": "g", "approval": {"who": who}}])
+    assert [f for f in lint(unused, People()) if f.check == "unsatisfiable-gate"] == []
+
+
+def test_a_large_project_is_counted_quickly() -> None:
+    people = [person(f"p{n}", "reviewer", f"g{n % 7}") for n in range(2_000)]
+    who = [{"group": f"g{n}", "count": 100} for n in range(7)] + [{"role": "reviewer", "count": 100}]
+    assert lacks(who, *people, kind="manual") == []
