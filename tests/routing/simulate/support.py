@@ -1,0 +1,24 @@
+"""Two verbs: `walked` takes a line through steps; `taken_by` names the rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines.routing.line import Line
+from pipelines.routing.simulate.run import Result, run
+from pipelines.routing.simulate.scenario import read_scenario
+
+OK: dict[str, Any] = {"outcome": {"result": "success"}}
+FAILED: dict[str, Any] = {"outcome": {"result": "failure"}}
+
+
+def said(*steps: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"key": "one", "steps": list(steps), **more}
+
+
+def walked(line: Line, *steps: dict[str, Any], **more: Any) -> Result:
+    return run(line, read_scenario(said(*steps, **more)))
+
+
+def messages(result: Result) -> list[str]:
+    return [str(failure) for failure in result.failures]

@@ -1,0 +1,267 @@
+"""A walk goes where `decide` says, and counts as the engine counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.routing.simulate.support import FAILED, OK, messages, walked
+from tests.routing.support import line, ruled
+
+REVIEWED = {
+    "gates": [
+        {"key": "review", "name": "Review", "offers": ["approve", "send_back", "reject", "rework", "abort"]}
+    ]
+}
+APPROVE: dict[str, Any] = {"gates": {"review": "approve"}}
+
+
+def gated(**more: Any) -> Any:
+    return ruled({"when": {"result": "success"}, "gates": ["review"]}, **{**REVIEWED, **more})
+
+
+def test_it_walks_from_the_start_to_an_end() -> None:
+    result = walked(
+        line({}, {}), OK, OK, expect={"path": ["a", "b"], "end": "completed", "status": "completed"}
+    )
+    assert result.holds
+    assert [step.decision.kind for step in result.steps[1:] if step.decision] == ["move", "finish"]
+
+
+def test_every_step_has_its_trace_and_the_position_after_it() -> None:
+    result = walked(ruled({"when": {"result": "failure"}, "to": "c"}), FAILED)
+    told = result.to_dict()["steps"][1]
+    assert told["decision"]["trace"][0]["rule"] == "r1"
+    assert told["positions"] == [{"station": "c", "status": "queued", "origin": "a"}]
+
+
+def test_it_counts_visits_edges_and_rules() -> None:
+    again = {"when": {"result": "failure"}, "to": "a", "max_retries": 5}
+    walk = walked(ruled(again, {}), FAILED, FAILED, OK).walk
+    assert walk is not None
+    assert (walk.visits, walk.edges, walk.rules) == (
+        {"a": 3, "b": 1},
+        {"a->a": 2, "a->b": 1},
+        {"r1": 2, "r2": 1},
+    )
+
+
+def test_a_condition_on_an_edge_sees_what_was_counted() -> None:
+    third = {"when": {"edge": {"from": "a", "to": "a", "at_least": 2}}, "to": "c"}
+    result = walked(ruled(third, {"to": "a", "max_retries": 9}), OK, OK, OK)
+    assert result.path == ("a", "a", "a", "c")
+
+
+def test_a_spent_budget_takes_no_rule() -> None:
+    result = walked(ruled({"to": "a", "max_retries": 1, "on_exhausted": {"to": "b"}}), OK, OK)
+    assert result.path == ("a", "a", "b")
+    assert result.taken == ("r1",)
+
+
+def test_an_opened_gate_waits_for_its_words() -> None:
+    result = walked(gated(), OK, OK)
+    assert messages(result) == ["step 2: a is awaiting_review at review: an outcome cannot come now"]
+    assert walked(gated(), OK, APPROVE).taken == ("r1",)
+
+
+def test_two_gates_wait_for_both_approvals() -> None:
+    both = ruled(
+        {"gates": ["one", "two"]}, gates=[{"key": "one", "name": "One"}, {"key": "two", "name": "Two"}]
+    )
+    first, second = ({"gates": {key: "approve"}} for key in ("one", "two"))
+    half = walked(both, OK, first, expect={"status": "awaiting_review"})
+    assert half.holds
+    assert half.steps[-1].decision is None
+    assert walked(both, OK, first, second).path == ("a", "b")
+    assert walked(both, OK, {"gates": {"one": "approve", "two": "approve"}}).path == ("a", "b")
+
+
+def test_a_gate_that_is_not_open_takes_no_word() -> None:
+    assert (
+        "gate other is not open here, but review"
+        in messages(walked(gated(), OK, {"gates": {"other": "approve"}}))[0]
+    )
+
+
+def test_a_word_that_is_not_offered_is_refused() -> None:
+    plain = ruled({"gates": ["review"]}, gates=[{"key": "review", "name": "Review"}])
+    assert "does not offer abort" in messages(walked(plain, OK, {"gates": {"review": "abort"}}))[0]
+
+
+def test_sending_back_counts_rounds_until_none_is_left() -> None:
+    back = {"gates": {"review": {"decision": "send_back", "reason": "shorter"}}}
+    twice = walked(gated(), OK, back, OK, back)
+    assert twice.walk is not None
+    assert twice.walk.rounds == {"review": 2}
+    assert twice.walk.positions[0].feedback == "shorter"
+    # Three rounds are allowed; the fourth is refused.
+    assert "sent back 3 times already" in messages(walked(gated(), *[OK, back] * 4))[0]
+
+
+def test_a_rejection_is_not_asked_again_while_nothing_changed() -> None:
+    reject = {"gates": {"review": {"decision": "reject", "reason": "no"}}}
+    of = gated(policy={"on_reject": "rework"})
+    assert walked(of, OK, reject, OK, expect={"status": "held"}).holds
+    changed = {"outcome": {"result": "success", "output": {"n": 2}}}
+    assert walked(of, OK, reject, changed, expect={"status": "awaiting_review"}).holds
+
+
+def test_rework_by_a_person_takes_the_failure_route() -> None:
+    of = gated(
+        station={
+            "rules": [
+                {"id": "on", "when": {"result": "success"}, "to": "b", "gates": ["review"]},
+                {"id": "off", "when": {"result": "failure"}, "to": "c"},
+            ]
+        }
+    )
+    result = walked(of, OK, {"gates": {"review": {"decision": "rework", "reason": "again"}}})
+    assert (result.path, result.taken) == (("a", "c"), ("off",))
+
+
+def test_what_a_gate_led_to_takes_no_rule() -> None:
+    result = walked(gated(), OK, {"gates": {"review": "abort"}}, expect={"end": "failed", "rules": []})
+    assert result.holds
+
+
+def test_a_blocked_station_runs_again_with_the_answer() -> None:
+    asks = {
+        "outcome": {"result": "blocked", "signals": [{"verdict": "hold", "meta": {"question": "Which?"}}]}
+    }
+    result = walked(line({}, {}), asks, {"answer": "This one."}, OK)
+    assert result.path == ("a", "a", "b")
+    assert result.steps[2].walk.positions[0].feedback == "This one."
+
+
+def test_an_evaluation_waits_for_its_answer() -> None:
+    question = {"agentic": {"question": "Good?"}}
+    asking = ruled({"when": {**question, "answer": "yes"}}, {"to": "c"}, flags={"agentic_conditions": True})
+    assert walked(asking, OK, expect={"status": "blocked"}).holds
+    assert walked(asking, OK, {"answers": [{**question, "answer": "yes"}]}).path == ("a", "b")
+    assert walked(asking, OK, {"answers": [{**question, "answer": "no"}]}).path == ("a", "c")
+    assert walked(asking, {**OK, "answers": [{**question, "answer": "no"}]}).path == ("a", "c")
+    assert "say `answers`" in messages(walked(asking, OK, {"answer": "yes"}))[0]
+
+
+def test_rework_signals_are_counted_in_a_row() -> None:
+    rework = {"outcome": {"result": "success", "signals": [{"verdict": "rework"}]}}
+    result = walked(line({"limits": {"max_retries": 2}}, {}), rework, rework)
+    assert result.walk is not None
+    assert result.walk.positions[0].signal_reworks == 2
+    assert walked(line({"limits": {"max_retries": 2}}, {}), *[rework] * 3, expect={"status": "failed"}).holds
+
+
+def test_at_origin_leads_back_where_it_came_from() -> None:
+    of = line(
+        {"rules": [{"id": "aside", "to": "c"}]},
+        {},
+        {"rules": [{"id": "back", "to": "@origin"}]},
+    )
+    assert walked(of, OK, OK).path == ("a", "c", "a")
+
+
+def test_the_context_is_merged_and_outputs_of_failures_are_not() -> None:
+    of = line({}, {"rules": [{"id": "loop", "when": {"result": "failure"}, "to": "b"}]}, {})
+    result = walked(
+        of,
+        {"outcome": {"result": "success", "output": {"x": 1, "y": 1}}},
+        {"outcome": {"result": "failure", "output": {"x": 2}}},
+        {"outcome": {"result": "success", "output": {"y": 3}}},
+    )
+    assert result.walk is not None
+    assert result.walk.context == {"x": 1, "y": 3}
+
+
+def test_rules_set_variables() -> None:
+    result = walked(
+        ruled({"compose": [{"var": "n", "path": "$.n"}]}),
+        {"outcome": {"result": "success", "output": {"n": 7}}},
+    )
+    assert result.walk is not None
+    assert result.walk.variables == {"n": 7}
+
+
+def test_inputs_are_filled_and_unknown_ones_refused() -> None:
+    of = line({}, inputs=[{"key": "goal", "default": "g"}, {"key": "other"}])
+    walk = walked(of, inputs={"other": "o"}).walk
+    assert walk is not None
+    assert walk.inputs == {"goal": "g", "other": "o"}
+    assert messages(walked(of, inputs={"gaol": "x"})) == ["inputs.gaol: is not an input of this line"]
+
+
+def test_after_the_end_every_step_is_refused_by_its_number() -> None:
+    assert messages(walked(line({}), OK, OK, OK)) == ["step 2: the walk is over: it ended at completed"]
+
+
+def test_a_stuck_task_can_be_retried_by_hand() -> None:
+    of = ruled({"when": {"result": "failure"}}, policy={"no_match": "stuck"})
+    assert walked(of, OK, {"retry": True}, FAILED).path == ("a", "a", "b")
+    assert "has not reported yet" in messages(walked(of, {"retry": True}))[0]
+
+
+class TestForks:
+    FORK = ({"rules": [{"id": "fork", "to": ["b", "c"]}]}, {"rules": [{"id": "b-on", "to": "d"}]}, {}, {})
+
+    def test_the_first_branch_is_walked_unless_a_step_names_another(self) -> None:
+        result = walked(line(*self.FORK), OK, {"at": "c", **OK}, OK)
+        assert [step.station for step in result.steps[1:]] == ["a", "c", "b"]
+        assert result.path == ("a", "b", "c", "d", "d")
+
+    def test_a_step_at_a_station_where_nothing_stands_is_refused(self) -> None:
+        assert messages(walked(line(*self.FORK), OK, {"at": "a", **OK})) == [
+            "step 2: no token stands at a, but at b, c"
+        ]
+
+    def test_the_task_ends_as_its_worst_branch(self) -> None:
+        stations = list(self.FORK)
+        stations[1] = {"rules": [{"id": "b-on", "when": {"result": "success"}, "to": "d"}]}
+        result = walked(line(*stations), OK, FAILED, OK, OK, expect={"end": "failed", "status": "failed"})
+        assert result.holds, messages(result)
+        assert result.path == ("a", "b", "c", "d")
+
+    def test_abort_ends_every_branch(self) -> None:
+        abort = {"outcome": {"result": "success", "signals": [{"verdict": "abort"}]}}
+        result = walked(line(*self.FORK), OK, abort)
+        assert result.walk is not None
+        assert [each.status for each in result.walk.positions] == ["failed", "failed"]
+
+    def test_a_join_is_said_not_to_be_run(self) -> None:
+        stations = list(self.FORK)
+        stations[3] = {"join": {"wait_for": ["b", "c"]}}
+        assert "joins are not run yet" in messages(walked(line(*stations), OK, OK))[0]
+
+
+class TestExpectations:
+    def test_a_path_that_went_elsewhere_names_step_expected_got_and_why(self) -> None:
+        result = walked(
+            ruled({"when": {"result": "failure"}, "to": "c"}, {}), FAILED, expect={"path": ["a", "b"]}
+        )
+        failure = result.failures[0]
+        assert (failure.step, failure.expected, failure.got) == (1, ["a", "b"], ["a", "c"])
+        assert str(failure) == "step 1: station 2: expected b, got c (rules: r1 true; goes to c (by rule))"
+
+    @pytest.mark.parametrize(
+        ("expect", "message"),
+        [
+            ({"path": ["a", "b", "c"]}, "station 3: expected c, got nothing more"),
+            ({"path": ["a"]}, "station 2: expected nothing more, got b"),
+            ({"rules": []}, "rule 1: expected nothing more, got r1"),
+            ({"end": "completed"}, "end: expected completed, got none"),
+            ({"status": "stuck"}, "status: expected stuck, got queued"),
+        ],
+    )
+    def test_each_expectation_is_told_plainly(self, expect: dict[str, Any], message: str) -> None:
+        assert message in messages(walked(ruled({}), OK, expect=expect))[0]
+
+    def test_no_expectation_holds(self) -> None:
+        assert walked(ruled({}), OK).holds
+
+    def test_all_that_does_not_hold_is_told(self) -> None:
+        expect = {"path": [], "rules": [], "end": "completed", "status": "failed"}
+        assert [each.what for each in walked(ruled({}), OK, expect=expect).failures] == [
+            "path",
+            "rules",
+            "end",
+            "status",
+        ]
