@@ -10,6 +10,7 @@ from pipelines.demo import example
 from pipelines.formats import native
 from pipelines.routing.decide import decide
 from pipelines.routing.line import Line, read_line
+from pipelines.routing.lint.run import lint
 from pipelines.routing.situation import read_situation
 
 FOUND = {"high": 1, "accepted": False, "triage": "none"}
@@ -70,6 +71,25 @@ def test_a_repository_that_cannot_be_had_is_not_tried_again(check: Line, why: st
 def test_an_acceptance_goes_back_to_the_station_that_found_it(check: Line, origin: str) -> None:
     outcome = {"result": "success", "output": {"triage": "accept"}}
     assert decision(check, "triage", outcome, origin=origin)["to"] == [origin]
+
+
+def test_a_triage_without_a_decision_asks_again(check: Line) -> None:
+    for output in ({}, {"triage": "perhaps"}):
+        found = decision(check, "triage", {"result": "success", "output": output})
+        assert (found["decision"], found["status"], found["rule"]) == ("wait", "blocked", "triage-unclear")
+
+
+@pytest.mark.parametrize(("word", "rule"), [("fixed", "triage-fixed"), ("accept", "triage-accept")])
+def test_triage_goes_round_ten_times_and_not_more(check: Line, word: str, rule: str) -> None:
+    outcome = {"result": "success", "output": {"triage": word}}
+    assert decision(check, "triage", outcome, origin="lint", rules={rule: 9})["decision"] == "move"
+    last = decision(check, "triage", outcome, origin="lint", rules={rule: 10})
+    assert (last["decision"], last["error"]) == ("stuck", "RetryLimitExceeded")
+
+
+@pytest.mark.parametrize("key", ["repository-check", "agent-line"])
+def test_lint_has_nothing_against_the_demo(key: str) -> None:
+    assert [str(finding) for finding in lint(line(key)) if finding.severity != "info"] == []
 
 
 def test_a_dropped_task_is_cancelled(check: Line) -> None:
