@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TypeVar
 
 from pipelines.routing.checks import Result
@@ -33,13 +34,13 @@ Finding = Iterator[Unrecorded]
 def unrecorded(old: Line, new: Line, situation: Situation, walked: Walk, again: Again) -> Unrecorded | None:
     """The first fact that is missing, if one is. `old`: the version that was recorded; `walked`: the walk under
     `new`; `again` walks under it on another situation."""
-    found = (
-        *_origin(new, situation, walked.last),
-        *_words(old, new, situation, walked),
-        *_fields(old, situation, walked),
-        *_counters(old, new, situation, walked, again),
+    found = chain(
+        _origin(new, situation, walked.last),
+        _words(old, new, situation, walked),
+        _fields(old, situation, walked),
+        _counters(old, new, situation, walked, again),
     )
-    return found[0] if found else None
+    return next(found, None)
 
 
 def _origin(new: Line, situation: Situation, last: Decision) -> Finding:
@@ -76,16 +77,19 @@ def _policy(gate: Gate) -> object:
 
 
 def _fields(old: Line, situation: Situation, walked: Walk) -> Finding:
-    known = {
-        "input": {*situation.facts.inputs, *(field.key for field in old.inputs)},
-        "variables": {*situation.facts.variables, *_composed(old)},
-        "gates": {*old.gates_by_key, *walked.assumed, JUMP},
-    }
     for result in _seen(walked, Result):
-        family, _, name = result.check.field.partition(".")
-        if result.saw is MISSING and name not in known.get(family, {name}):
+        if result.saw is MISSING and not _could_be_there(result.check.field, old, situation, walked):
             message = f"A check reads {result.check.field}, which the version of that time did not have."
             yield Unrecorded("field_not_recorded", message)
+
+
+def _could_be_there(field: str, old: Line, situation: Situation, walked: Walk) -> bool:
+    family, _, name = field.partition(".")
+    if family == "input":
+        return name in situation.facts.inputs or any(name == each.key for each in old.inputs)
+    if family == "variables":
+        return name in situation.facts.variables or name in _composed(old)
+    return family != "gates" or name in old.gates_by_key or name in walked.assumed or name == JUMP
 
 
 def _composed(line: Line) -> Iterator[str]:
@@ -116,25 +120,26 @@ Counter = tuple[str, str, int]
 def _edges(old: Line, new: Line, situation: Situation, walked: Walk) -> Iterator[Counter]:
     """Edges that conditions read, to or from a station that the recorded version did not have."""
     counted = situation.facts.edges
-    gone = sum(count for edge, count in counted.items() if set(edge.split("->")) - set(new.stations_by_key))
     read = dict.fromkeys(seen.path for seen in _seen(walked, Seen) if seen.operand == "edge" and seen.path)
-    for edge in read:
-        strange = set(edge.split("->")) - set(old.stations_by_key) - set(old.ends_by_key)
-        if gone and strange and edge not in counted:
-            yield "edges", edge, gone
+    strange = [edge for edge in read if edge not in counted and not _knows(old, edge)]
+    gone = sum(count for edge, count in counted.items() if not _knows(new, edge)) if strange else 0
+    yield from (("edges", edge, gone) for edge in strange if gone)
+
+
+def _knows(line: Line, edge: str) -> bool:
+    return all(end in line.stations_by_key or end in line.ends_by_key for end in edge.split("->"))
 
 
 def _rules(old: Line, new: Line, situation: Situation, walked: Walk) -> Iterator[Counter]:
     """Rules that the recorded version did not have, where the counter of one of its rules at this station is left
     over; only the budgets of the rule that was taken are read."""
     counted = situation.facts.rules
-    here = old.stations_by_key.get(situation.station)
-    left = {rule.id for rule in here.rules} - set(new.rules_by_id) if here else set()
+    named = dict.fromkeys(rule for step in walked.steps if (rule := getattr(step, "rule", None)))
+    strange = [rule for rule in named if rule not in counted and rule not in old.rules_by_id]
+    here = old.stations_by_key.get(situation.station) if strange else None
+    left = [rule.id for rule in here.rules if rule.id not in new.rules_by_id] if here else []
     gone = sum(counted.get(rule, 0) for rule in left)
-    named = dict.fromkeys(getattr(step, "rule", None) for step in walked.steps)
-    for rule in named:
-        if gone and rule and rule not in old.rules_by_id and rule not in counted:
-            yield "rules", rule, gone
+    yield from (("rules", rule, gone) for rule in strange if gone)
 
 
 def _matters(situation: Situation, walked: Walk, counter: Counter, again: Again) -> bool:

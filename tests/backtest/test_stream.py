@@ -1,0 +1,116 @@
+"""The stream of a real web process: lines arrive while the rest is being decided, and nothing goes on for nobody."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.db import connection
+
+from pipelines.backtest import stream
+from tests.backtest.many import copy
+from tests.backtest.test_run import line
+from tests.factories import World
+from tests.fixtures.site import Site
+
+# Copied tasks have no tokens and no events: the invariants do not hold of them.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.broken]
+PATIENCE = 60
+COPIES = 7_500
+
+
+class Streams:
+    """Back-tests of one line, asked of the web process over sockets of their own."""
+
+    def __init__(self, site: Site, path: str, secret: str) -> None:
+        self.host, self.path = urlsplit(site.url).netloc, path
+        self.headers = {"Authorization": f"Bearer {secret}"}
+        self.opened: list[http.client.HTTPConnection] = []
+
+    def open(self) -> http.client.HTTPResponse:
+        asked = http.client.HTTPConnection(self.host, timeout=PATIENCE)
+        self.opened.append(asked)
+        asked.request("GET", self.path, headers=self.headers)
+        return asked.getresponse()
+
+    def close(self) -> None:
+        for asked in self.opened:
+            asked.close()
+            if asked.sock:
+                asked.sock.close()
+        self.opened.clear()
+
+
+def told(answer: http.client.HTTPResponse) -> dict[str, Any]:
+    return dict(json.loads(answer.readline()))
+
+
+@pytest.fixture
+def streams(world: World, site: Site) -> Iterator[Streams]:
+    """Over some ten thousand recorded decisions, so that it takes a while."""
+    version = world.line(line())
+    task = world.start(version)
+    world.report(task)
+    world.report(task)
+    assert copy(version.line, COPIES) == 2 * (COPIES + 1)
+    project = world.project
+    path = f"/api/owners/{project.owner.key}/projects/{project.key}/lines/line/backtest"
+    found = Streams(site, path, world.token_of(world.viewer)[1])
+    yield found
+    found.close()
+    until(lambda: told(found.open())["type"] == "progress")
+    found.close()
+    # Truncating the tables waits for whoever still reads them.
+    until(lambda: reads() == 0)
+
+
+def until(found: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not found():
+        assert time.monotonic() < deadline, "it did not come about"
+        time.sleep(0.05)
+
+
+def reads() -> int:
+    """Statements over decisions that the web process has under way."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            " AND state <> 'idle' AND query ILIKE '%%pipelines_decision%%'"
+        )
+        return int(cursor.fetchone()[0])
+
+
+def test_lines_arrive_while_the_rest_is_being_decided(streams: Streams) -> None:
+    began = time.monotonic()
+    answer = streams.open()
+    assert answer.getheader("Content-Type") == "application/x-ndjson"
+    first, at_first = told(answer), time.monotonic() - began
+    rest = [json.loads(each) for each in answer]
+    whole = time.monotonic() - began
+    assert (first["type"], first["done"], first["total"]) == ("progress", 0, 2 * (COPIES + 1))
+    assert rest[-1]["type"] == "result"
+    assert rest[-1]["decisions"]["same"] == 2 * (COPIES + 1)
+    # Collected first, it would all have come at the end.
+    assert at_first < whole / 2
+    assert len({each["done"] for each in rest if each["type"] == "progress"}) > 10
+
+
+def test_a_client_that_goes_away_frees_its_place(streams: Streams) -> None:
+    for _ in range(stream.AT_ONCE):
+        answer = streams.open()
+        assert [told(answer)["type"] for _ in range(2)] == ["progress", "progress"]
+    assert told(streams.open())["status"] == 429
+    began = time.monotonic()
+    streams.close()
+    until(lambda: told(streams.open())["type"] == "progress")
+    freed = time.monotonic() - began
+    began = time.monotonic()
+    *_, last = [json.loads(each) for each in streams.open()]
+    assert last["type"] == "result"
+    assert freed < time.monotonic() - began, "the place came free only when the whole was decided"
