@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ORDER = ("moves", "live")
+ORDER = ("moves", "backtest", "live")
 
 
 def main() -> int:
