@@ -6,7 +6,7 @@
     python -m tests.mutation --only 'pipelines.routing.deciding.*'
 
 Works in a temporary copy. Prints the share of each module, what survived with file, line and change, and last the
-share of all; the exit code is 1 below nine in ten.
+share of all; the exit code is 1 below nine in ten, 2 if it could not be tried.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.mutation.equivalent import EQUIVALENT
 from tests.mutation.report import CAUGHT, Result, text
 from tests.mutation.sample import Seed, commit, draw
 from tests.mutation.survivors import survivor
-from tests.mutation.workshop import ROOT, Workshop
+from tests.mutation.workshop import ROOT, Unusable, Workshop
 
 ENOUGH = 0.9
 SAMPLE = 600
@@ -29,6 +29,14 @@ SAMPLE = 600
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
+    try:
+        return _try(options)
+    except Unusable as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+def _try(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="gateline-mutation-") as home:
         workshop = Workshop(Path(home), options.processes)
         mutants = [name for name in workshop.mutants() if fnmatchcase(name, options.only)]

@@ -5,6 +5,7 @@ The copy holds what those tests need and no more: they know neither Django nor a
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -18,12 +19,25 @@ COPIED = {
     "pipelines/__init__.py": "",
     "pipelines/routing": "",
     "pipelines/formats": "",
+    "pipelines/demo": "",
     "tests/__init__.py": "",
     "tests/routing": "",
     "tests/mutation/quick_first.py": "quick_first.py",
     "docs": "",
 }
 """What is copied, and where to, if that is another place."""
+
+OPTIONS = (
+    "--noconftest",
+    "-pno:cacheprovider",
+    "-phypothesispytest",
+    "--hypothesis-seed=0",
+    "-pquick_first",
+    # It takes longer than all that a mutant needs.
+    "--deselect=tests/routing/simulate/test_generate.py::test_every_live_rule_of_fifty_stations_is_covered",
+    # mutmut itself imports sockets.
+    "--deselect=tests/routing/test_decision_tool.py::test_routing_and_formats_need_no_django_and_no_clock",
+)
 
 SETTINGS = """\
 [tool.mutmut]
@@ -36,11 +50,7 @@ process_isolation = "forkserver"
 timeout_multiplier = 2.0
 timeout_constant = 20.0
 pytest_add_cli_args_test_selection = ["tests/routing"]
-pytest_add_cli_args = [
-  "--noconftest", "-pno:cacheprovider", "-phypothesispytest", "--hypothesis-seed=0", "-pquick_first",
-  # mutmut itself imports sockets.
-  "--deselect=tests/routing/test_decision_tool.py::test_routing_and_formats_need_no_django_and_no_clock",
-]
+pytest_add_cli_args = [{options}]
 
 [tool.pytest.ini_options]
 addopts = ["--strict-markers", "-m", "not soak"]
@@ -64,9 +74,10 @@ class Workshop:
                 shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copy(source, target)
-        (home / "pyproject.toml").write_text(SETTINGS)
+        (home / "pyproject.toml").write_text(SETTINGS.format(options=json.dumps(OPTIONS)[1:-1]))
 
     def mutants(self) -> list[str]:
+        self._run_unmutated()
         self.try_out([ONE_SMALL_MODULE])
         return sorted(self.verdicts())
 
@@ -83,15 +94,28 @@ class Workshop:
         """A unified diff of the function, its lines counted from the function's first."""
         return self._mutmut("show", mutant)
 
+    def _run_unmutated(self) -> None:
+        """mutmut would say only that they fail, not which."""
+        done = self._run(sys.executable, "-m", "pytest", "-q", "-x", "tests/routing", *OPTIONS)
+        if done.returncode:
+            raise Unusable(f"The tests fail without any mutation; repair them first.\n{done.stdout[-4000:]}")
+
     def _mutmut(self, *words: str) -> str:
-        command = [str(Path(sys.executable).with_name("mutmut")), *words]
+        done = self._run(str(Path(sys.executable).with_name("mutmut")), *words)
+        if done.returncode:
+            raise Unusable(f"mutmut {words[0]} failed:\n{_lasting(done.stdout)}\n{done.stderr[-4000:]}")
+        return done.stdout
+
+    def _run(self, *command: str) -> subprocess.CompletedProcess[str]:
         environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-        done = subprocess.run(
+        return subprocess.run(
             command, cwd=self.home, env=environment, capture_output=True, text=True, check=False
         )
-        if done.returncode:
-            raise Unusable(f"mutmut {words[0]} failed:\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}")
-        return done.stdout
+
+
+def _lasting(text: str) -> str:
+    """Without the lines that a spinner wrote over."""
+    return "\n".join(line for line in text.splitlines() if line[:1] not in "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[-4000:]
 
 
 class Unusable(Exception):
