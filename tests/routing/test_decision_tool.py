@@ -1,17 +1,21 @@
-"""`python -m pipelines.routing decide LINE` as a process, from outside."""
+"""`python -m pipelines.routing decide LINE` from outside: what goes in, what comes out, and the exit code."""
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from pipelines.routing import jsontext
+from pipelines.routing.__main__ import main
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,9 +35,28 @@ stations:
 """
 
 
-def run(line: Path, text: bytes) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "pipelines.routing", "decide", str(line)]
-    return subprocess.run(command, input=text, capture_output=True, cwd=ROOT, timeout=60, check=False)
+@dataclass
+class Done:
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+
+
+def tool(*arguments: str, text: bytes = b"") -> Done:
+    """The tool in this process, with standard input, output and errors of its own."""
+    out, err = io.BytesIO(), io.BytesIO()
+    with (
+        io.TextIOWrapper(io.BytesIO(text)) as given,
+        io.TextIOWrapper(out, "utf-8", write_through=True) as said,
+        io.TextIOWrapper(err, "utf-8", write_through=True) as complained,
+        patch.multiple(sys, stdin=given, stdout=said, stderr=complained),
+    ):
+        code = main(list(arguments))
+        return Done(code, out.getvalue(), err.getvalue())
+
+
+def run(line: Path, text: bytes) -> Done:
+    return tool("decide", str(line), text=text)
 
 
 @pytest.fixture
@@ -159,34 +182,43 @@ def test_a_document_that_is_refused_says_where_and_why(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_an_error_and_no_trace_of_the_program(tmp_path: Path) -> None:
-    done = run(tmp_path / "none.yaml", b"")
+    command = [sys.executable, "-m", "pipelines.routing", "decide", str(tmp_path / "none.yaml")]
+    done = subprocess.run(command, capture_output=True, cwd=ROOT, timeout=60, check=False)
     assert done.returncode == 2
+    assert other("decide", str(tmp_path / "none.yaml")) == (
+        2,
+        "",
+        f"{tmp_path / 'none.yaml'}: No such file or directory\n",
+    )
     assert b"No such file" in done.stderr
     assert b"Traceback" not in done.stderr
 
 
-def other(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pipelines.routing", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
+def other(*arguments: str) -> tuple[int, str, str]:
+    done = tool(*arguments)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 def test_check_says_everything_that_keeps_a_line_from_being_published(tmp_path: Path) -> None:
     path = tmp_path / "line.yaml"
     path.write_text(LINE)
-    refused = other("check", str(path))
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert "line 10, column 22: stations[0].rules[1].when: no known form" in refused.stderr
+    code, said, complaint = other("check", str(path))
+    assert (code, said) == (2, "")
+    assert complaint.startswith(
+        f"{path}: refused\n  line 10, column 22: stations[0].rules[1].when: no known form"
+    )
     path.write_text("key: x\nstations:\n  - {key: a, work: {kind: command}}\n")
-    unready = other("check", str(path))
-    assert (unready.returncode, unready.stderr) == (1, "")
-    assert unready.stdout.startswith("line 3, column 14: stations[0].work.argv: is missing")
+    code, said, complaint = other("check", str(path))
+    assert (code, complaint) == (1, "")
+    assert said == (
+        "line 3, column 14: stations[0].work.argv: is missing (a command needs a program, like [ruff, check])\n"
+    )
     path.write_text("key: x\nstations:\n  - {key: a, work: {kind: noop}}\n")
-    ready = other("check", str(path))
-    assert (ready.returncode, ready.stdout, ready.stderr) == (0, "", "")
+    assert other("check", str(path)) == (0, "", "")
 
 
 def test_schema_prints_the_schema_of_the_document() -> None:
-    assert json.loads(other("schema").stdout)["title"] == "Gateline line document"
+    assert json.loads(other("schema")[1])["title"] == "Gateline line document"
 
 
 def test_it_answers_while_its_input_is_still_open(line: Path) -> None:
