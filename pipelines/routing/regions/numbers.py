@@ -101,9 +101,9 @@ def _candidates(interval: Interval) -> Iterator[Number]:
     low, high = interval.low, interval.high
     yield from (0, 1, -1)
     if low is not None:
-        yield low
+        yield from (low, low + 1) if type(low) is int else (low,)
     if high is not None:
-        yield high
+        yield from (high, high - 1) if type(high) is int else (high,)
     if any(_is_huge(end) for end in (low, high)):
         return
     if low is not None:
