@@ -146,7 +146,7 @@ def _scenario(
     """With what its run shows as its expectation; None unless it takes the rule."""
     if steps is None:
         return None
-    result = run(line, Scenario(_key(rule, keys), name[:200], _without_idle_answers(line, steps)))
+    result = run(line, Scenario(_key(rule, keys), name[:200], steps))
     if not result.holds or rule not in result.taken or result.walk is None:
         return None
     end = result.walk.end if result.walk.over else None
@@ -161,19 +161,3 @@ def _key(rule: str, keys: Collection[str]) -> str:
     while key in keys:
         key, number = f"{f'takes-{plain}'[:58]}-{number}", number + 1
     return key
-
-
-def _without_idle_answers(line: Line, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """A witness answers every evaluation of its station; only those that are asked stay."""
-    wanted = _went(line, steps)
-    for index, step in enumerate(steps):
-        for answer in step.answers if step.kind == "outcome" else ():
-            kept = tuple(each for each in steps[index].answers if each is not answer)
-            fewer = (*steps[:index], replace(steps[index], answers=kept), *steps[index + 1 :])
-            steps = fewer if _went(line, fewer) == wanted else steps
-    return steps
-
-
-def _went(line: Line, steps: tuple[Step, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    result = run(line, Scenario("trial", "trial", steps))
-    return result.taken, result.path

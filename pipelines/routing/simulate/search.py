@@ -8,10 +8,13 @@ and then all that is counted and merged.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pipelines.routing import jsontext
+from pipelines.routing.answers import WORDS, key_of
+from pipelines.routing.decisions import Ask
 from pipelines.routing.model import Line
 from pipelines.routing.simulate.candidates import Candidate, Candidates
 from pipelines.routing.simulate.scenario import Step
@@ -85,9 +88,28 @@ class Search:
                 # With one token there is nothing to choose.
                 step = candidate.step if index == 0 else replace(candidate.step, at=position.station)
                 try:
-                    yield replace(candidate, step=step), take(self.line, walk, step)
+                    step, taken = self._taken(walk, step)
                 except StepRefused:
                     continue
+                yield replace(candidate, step=step), taken
+
+    def _taken(self, walk: Walk, step: Step) -> tuple[Step, Taken]:
+        """A witness answers every evaluation of its station; the step keeps those that are asked."""
+        answers = {_evaluation(each): each for each in step.answers} if step.kind == "outcome" else {}
+        asked = replace(step, answers=()) if answers else step
+        while True:
+            taken = take(self.line, walk, asked)
+            if not isinstance(taken.decision, Ask):
+                return asked, taken
+            answer = answers.pop(_evaluation(taken.decision.evaluation), None)
+            if answer is None:
+                return asked, taken
+            asked = replace(asked, answers=(*asked.answers, answer))
+
+
+def _evaluation(said: Mapping[str, Any]) -> str:
+    kind = next(kind for kind in WORDS if kind in said)
+    return key_of(kind, said[kind])
 
 
 # What counts as the same place

@@ -1,0 +1,199 @@
+"""The walk of a scenario and the real engine agree, step by step: positions, counters, context, feedback, gates."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from pipelines import engine
+from pipelines.errors import Conflict
+from pipelines.models import ENDED, GateVisit, Job, Task, Token
+from pipelines.routing.line import Line, read_line
+from pipelines.routing.simulate.scenario import Scenario, Step
+from pipelines.routing.simulate.walk import Position, StepRefused, Walk, begin, take
+from tests.factories import World, document, station
+
+pytestmark = [pytest.mark.django_db, pytest.mark.moves]
+
+AGAIN = {"when": {"result": "failure"}, "max_retries": 2}
+QUESTION = {"agentic": {"question": "Good enough?"}, "answer": "yes"}
+OFFERS = ["approve", "send_back", "reject", "rework", "abort"]
+LINES: dict[str, dict[str, Any]] = {
+    "loops": document(
+        stations=[
+            station("a", {"id": "again", "to": "a", **AGAIN}, {"id": "on", "to": "b", "when": {"result": "success"}}),
+            station(
+                "b",
+                {"id": "third", "when": {"edge": {"from": "b", "to": "a", "at_least": 2}}, "to": "c"},
+                {"id": "keep", "when": {"output": {"path": "$.n", "op": "exists"}}, "to": "@origin",
+                 "compose": [{"var": "n", "path": "$.n"}]},
+                {"id": "back", "to": "a"},
+            ),
+            station("c"),
+        ],
+    ),
+    "gates": document(
+        stations=[
+            station("a", {"id": "on", "to": "b", "gates": ["one", "two"]}, {"id": "fix", "to": "c"}, gate="own"),
+            station("b", {"id": "ask", "when": QUESTION, "to": "completed", "gates": ["one"], "feedback": True},
+                    {"id": "no", "to": "a", "feedback": True}),
+            station("c", {"id": "stay", "when": {"result": "blocked"}, "to": "@blocked"}, {"id": "up", "to": "a"}),
+        ],
+        gates=[
+            {"key": "one", "name": "One", "offers": OFFERS},
+            {"key": "two", "name": "Two", "offers": OFFERS, "on_reject": "route:c"},
+            {"key": "own", "name": "Own", "mode": "checks_then_manual", "offers": OFFERS, "checks": {"all": [
+                {"field": "run.attempt", "operator": "less_than", "value": 2, "action": "rework"}]}},
+        ],
+        policy={"on_reject": "rework"},
+        flags={"agentic_conditions": True},
+    ),
+    "forks": document(
+        stations=[
+            station("a", {"id": "fork", "to": ["b", "c"]}),
+            station("b", {"id": "out", "when": {"result": "success"}, "to": "shipped", "gates": ["one"]}),
+            station("c", {"id": "again", "to": "c", **AGAIN}, {"id": "nest", "to": ["d", "e"]}),
+            station("d"),
+            station("e", {"id": "off", "to": "failed"}),
+        ],
+        gates=[{"key": "one", "name": "One", "offers": OFFERS}],
+        ends=[{"key": "shipped", "kind": "completed"}],
+    ),
+}  # fmt: skip
+OUTCOMES: list[dict[str, Any]] = [
+    {"result": "success"},
+    {"result": "failure"},
+    {"result": "success", "output": {"n": 1, "m": [1]}},
+    {"result": "failure", "output": {"n": 2}},
+    {"result": "blocked"},
+    {"result": "success", "signals": [{"verdict": "rework"}]},
+    {"result": "success", "signals": [{"verdict": "proceed"}]},
+    {"result": "success", "signals": [{"verdict": "hold", "meta": {"question": "Which?"}}]},
+    {"result": "success", "signals": [{"verdict": "hold", "reason": "already_complete", "meta": {"targetState": "c"}}]},
+    {"result": "success", "blockers": ["x"]},
+    {"result": "success", "signals": [{"verdict": "abort"}]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", LINES)
+def test_a_random_walk_goes_as_the_engine_goes(world: World, name: str, seed: int) -> None:
+    rng = random.Random(f"{name} {seed}")
+    version = world.line(LINES[name])
+    line = read_line(LINES[name])
+    task = world.start(version)
+    walk = begin(line, Scenario("walk", "walk"))
+    compare(task, walk)
+    for _ in range(25):
+        if walk.over:
+            break
+        living = [each for each in walk.positions if not each.over]
+        # A step takes the first of several tokens that stand at one station.
+        first = {each.station: each for each in reversed(living)}
+        step = rng.choice(steps_at(rng, rng.choice(list(first.values()))))
+        after = walked(line, walk, step)
+        token = next(each for each in leaves(task) if each.station == step.at and each.status not in ENDED)
+        if after is None:
+            with pytest.raises(Conflict):
+                do(world, token, step)
+        else:
+            do(world, token, step)
+        walk = after or walk
+        compare(task, walk)
+
+
+def walked(line: Line, walk: Walk, step: Step) -> Walk | None:
+    """None where the step is refused."""
+    try:
+        return take(line, walk, step).walk
+    except StepRefused:
+        return None
+
+
+def steps_at(rng: random.Random, position: Position) -> list[Step]:
+    """What may be tried at a position; not all of it is allowed."""
+    at = position.station
+    if position.status == "queued":
+        return [Step("outcome", at, outcome=outcome) for outcome in OUTCOMES]
+    if position.status == "awaiting_review":
+        keys = [key for key in position.wait["gates"] if key not in position.asked.words]  # type: ignore[union-attr]
+        offers = ["approve", "send_back", "reject"] if keys == ["@jump"] else OFFERS
+        against = [{"decision": word, "reason": rng.choice(["why", "because"])} for word in offers[1:]]
+        words = [*[{"decision": "approve"}] * 3, *against]
+        return [Step("gates", at, gates={rng.choice(keys): word}) for word in words]
+    if position.wait.get("evaluation"):
+        asked = position.wait["evaluation"]
+        return [
+            Step("answers", at, answers=({**asked, "answer": word, "text": "so"},)) for word in ("yes", "no")
+        ]
+    return [Step("retry", at), *([Step("answer", at, answer="this")] if position.status == "blocked" else [])]
+
+
+def do(world: World, token: Token, step: Step) -> None:
+    """The same step in the engine."""
+    shown = {"user": world.operator, "token_version": token.version}
+    if step.kind == "outcome":
+        job = Job.objects.exclude(state=Job.State.DONE).get(token=token)
+        started = engine.start(job.pk, world.claim())
+        assert started is not None
+        assert engine.report([world.report_of(started, step.outcome)])[0].status == "accepted"
+    elif step.kind == "gates":
+        (gate, word), *_ = step.gates.items()
+        visit = GateVisit.objects.get(token=token, state=GateVisit.State.OPEN, gate=gate)
+        world.vote(token.task, word["decision"], reason=word.get("reason", ""), visit=visit)
+    elif step.kind == "answers":
+        engine.answer(token.pk, fact=step.answers[0]["answer"], text=step.answers[0]["text"], **shown)
+    elif step.kind == "answer":
+        engine.answer(token.pk, text=step.answer, **shown)
+    else:
+        engine.retry(token.pk, **shown)
+
+
+def leaves(task: Task) -> list[Token]:
+    """The positions, ended ones too, in the order of the branches."""
+    under: dict[int | None, list[Token]] = {}
+    for token in Token.objects.filter(task=task).select_related("task").order_by("pk"):
+        under.setdefault(token.parent_id, []).append(token)
+
+    def below(token: Token) -> list[Token]:
+        children = under.get(token.pk, [])
+        return [leaf for child in children for leaf in below(child)] if children else [token]
+
+    return [leaf for root in under[None] for leaf in below(root)]
+
+
+def compare(task: Task, walk: Walk) -> None:
+    task.refresh_from_db()
+    counted = (task.visits, task.edges, task.rules, task.rounds, task.context, task.variables)
+    assert counted == (walk.visits, walk.edges, walk.rules, walk.rounds, walk.context, walk.variables)
+    assert (task.status, task.end) == (walk.status, walk.end)
+    assert [of_token(each) for each in leaves(task)] == [of_position(each) for each in walk.positions]
+
+
+def of_token(token: Token) -> dict[str, Any]:
+    last = Job.objects.filter(token=token).latest("pk")
+    names = ("station", "status", "error", "end")
+    wait = {key: token.wait.get(key) for key in ("gates", "to", "rule", "question", "evaluation")}
+    return {
+        **{name: getattr(token, name) for name in names},
+        "origin": token.origin or None,
+        "feedback": last.feedback,
+        "wait": {key: value for key, value in wait.items() if value},
+        **({} if token.status in ENDED else {"reworks": token.signal_reworks}),
+    }
+
+
+def of_position(position: Position) -> dict[str, Any]:
+    names = ("station", "status", "error", "end", "origin", "feedback")
+    wait = {
+        key: value
+        for key, value in position.wait.items()
+        if key in ("gates", "to", "rule", "question", "evaluation")
+    }
+    return {
+        **{name: getattr(position, name) for name in names},
+        "wait": wait,
+        **({} if position.over else {"reworks": position.signal_reworks}),
+    }
