@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.line import Line
-from tests.routing.support import OK, decided, goes, line, ruled
+from tests.routing.support import OK, decided, goes, line, ruled, traced
 
 CIRCLE, CAP, LIMIT = "stuck CircularWorkflow", "stuck VisitLimitExceeded", "stuck RetryLimitExceeded"
 
@@ -408,3 +408,67 @@ def test_a_later_entry_sees_the_variables_of_earlier_ones() -> None:
     entries = [{"var": "v", "path": "x"}, {"var": "v", "path": "y", "strategy": "override"}]
     outcome = {**OK, "output": {"x": {"a": 1}, "y": {"b": 2}}}
     assert decided(ruled({"compose": entries}), outcome)["variables"] == {"v": {"a": 1, "b": 2}}
+
+
+CHAT = {"messages": [{"role": "user", "content": "hi"}], "model": "m"}
+MERGED = [
+    ("override", {"a": 1}, {"a": 0, "b": 2}, {"a": 1, "b": 2}),
+    ("override", 5, {"b": 2}, {"b": 2}),
+    ("override", {"a": 1}, 5, {"a": 1}),
+    ("override", 5, 7, 5),
+    (
+        "merge_chat_histories",
+        {"messages": ["new"], "model": "m", "x": 1},
+        CHAT,
+        {"messages": [{"role": "user", "content": "hi"}, "new"], "model": "m", "x": 1},
+    ),
+    ("merge_chat_histories", {"messages": [], "model": "n"}, CHAT, {"messages": CHAT["messages"]}),
+    ("merge_chat_histories", {"messages": []}, CHAT, {"messages": CHAT["messages"]}),
+    ("merge_chat_histories", {"messages": [1]}, {"messages": [2]}, {"messages": [2, 1]}),
+    (
+        "append_string_to_chat_history",
+        "bye",
+        CHAT,
+        {"messages": [*CHAT["messages"], {"role": "assistant", "content": "bye"}], "model": "m"},
+    ),
+    (
+        "append_string_to_chat_history",
+        CHAT,
+        "bye",
+        {"messages": [*CHAT["messages"], {"role": "assistant", "content": "bye"}], "model": "m"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("strategy", "found", "existing", "merged"), MERGED)
+def test_compose_merges_with_what_is_there(strategy: str, found: Any, existing: Any, merged: Any) -> None:
+    of = ruled({"compose": [{"var": "v", "path": "k", "strategy": strategy}]})
+    answer = decided(of, {**OK, "output": {"k": found}}, variables={"v": existing})
+    assert answer["variables"] == {"v": merged}
+
+
+HISTORIES = "both have to be chat histories: objects with a list of messages"
+TEXT_AND_HISTORY = "one has to be a text, the other a chat history: an object with a list of messages"
+UNMERGED = [
+    ("merge_chat_histories", {"messages": []}, "text", HISTORIES),
+    ("merge_chat_histories", {"messages": "text"}, CHAT, HISTORIES),
+    ("append_string_to_chat_history", "text", "text", TEXT_AND_HISTORY),
+    ("append_string_to_chat_history", 5, CHAT, TEXT_AND_HISTORY),
+    ("append_string_to_chat_history", "text", {"messages": {}}, TEXT_AND_HISTORY),
+]
+
+
+@pytest.mark.parametrize(("strategy", "found", "existing", "why"), UNMERGED)
+def test_compose_fails_where_that_cannot_be_merged(
+    strategy: str, found: Any, existing: Any, why: str
+) -> None:
+    of = ruled({"compose": [{"var": "v", "path": "k", "strategy": strategy}]})
+    answer = traced(of, {**OK, "output": {"k": found}}, variables={"v": existing})
+    assert answer["error"] == "compose_failed"
+    assert f"compose: {why}" in [entry["why"] for entry in answer["trace"]]
+
+
+def test_a_later_entry_of_compose_sees_what_an_earlier_one_stored() -> None:
+    entries = [{"var": "v", "path": "a"}, {"var": "v", "path": "b", "strategy": "override"}]
+    answer = decided(ruled({"compose": entries}), {**OK, "output": {"a": {"x": 1, "y": 1}, "b": {"y": 2}}})
+    assert answer["variables"] == {"v": {"x": 1, "y": 2}}
