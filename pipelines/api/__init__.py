@@ -2,7 +2,7 @@
 
 from ninja import NinjaAPI
 
-from pipelines.api import backtest, lines, lint, problems, scenarios, tasks
+from pipelines.api import analytics, backtest, difference, lines, lint, problems, scenarios, tasks
 from pipelines.api.auth import Bearer
 
 api = NinjaAPI(
@@ -16,6 +16,8 @@ api = NinjaAPI(
 problems.install(api)
 api.add_router("", tasks.router)
 api.add_router("", lines.router)
+api.add_router("", difference.router)
+api.add_router("", analytics.router)
 api.add_router("", backtest.router)
 api.add_router("", lint.router)
 api.add_router("", scenarios.router)

@@ -7,10 +7,12 @@ from django.urls import path
 from pipelines.views import (
     account,
     actions,
+    analytics,
     artifacts,
     backtest,
     board,
     design,
+    difference,
     edit,
     home,
     lines,
@@ -74,6 +76,8 @@ urlpatterns = [
     path(f"{LINE}versions/", lines.versions, name="line-versions"),
     path(f"{LINE}versions/backtest/", backtest.backtest, name="line-backtest"),
     path(f"{LINE}versions/backtest/stream/", backtest.stream, name="line-backtest-stream"),
+    path(f"{LINE}versions/difference/", difference.difference, name="line-difference"),
+    path(f"{LINE}numbers/", analytics.numbers, name="line-numbers"),
     path(f"{LINE}versions/<int:number>/", lines.version, name="line-version"),
     path(f"{LINE}new/", start.start, name="task-new"),
     # Tasks

@@ -69,6 +69,8 @@ GET  line-tasks              >          0         y       y         y         y 
 GET  line-versions           >          0         y       y         y         y         y      >
 GET  line-backtest           >          0         y       y         y         y         y      >
 GET  line-backtest-stream    >          0         y       y         y         y         y      >
+GET  line-difference         >          0         y       y         y         y         y      >
+GET  line-numbers            >          0         y       y         y         y         y      >
 GET  line-version            >          0         y       y         y         y         y      >
 GET  task-new                >          0         -       y         y         y         y      >
 POST task-new                >          0         -       y         y         y         y      >
@@ -106,6 +108,8 @@ GET  {DRAFTS}/{{line}}/document        >          0         y       y         y 
 PUT  {DRAFTS}/{{line}}/draft           >          0         -       -         y         y         y      -
 POST {DRAFTS}/{{line}}/publish         >          0         -       -         y         y         y      -
 GET  {DRAFTS}/{{line}}/versions        >          0         y       y         y         y         y      y
+GET  {DRAFTS}/{{line}}/difference      >          0         y       y         y         y         y      y
+GET  {DRAFTS}/{{line}}/analytics       >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/scenarios       >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/scenarios.yaml  >          0         y       y         y         y         y      y
 PUT  {DRAFTS}/{{line}}/scenarios.yaml  >          0         -       -         y         y         y      -

@@ -13,6 +13,8 @@ from pipelines.routing.difference.station import changes
 from pipelines.routing.difference.structure import Structural, structure
 from pipelines.routing.model import Line
 
+WORK = 30_000_000
+"""Units of `regions.effort` for all stations together, each about a microsecond."""
 NONE, SOME, UNKNOWN = "none", "some", "unknown"
 
 
@@ -51,7 +53,10 @@ class Difference:
 
 def difference(old: Line, new: Line) -> Difference:
     """From `old` to `new`; stations, gates and ends are matched by key."""
-    pair = Pair(old, new)
-    found = [change for key in shared(pair) for change in changes(pair, key)]
+    pair, found, left = Pair(old, new), list[Change](), WORK
+    for key in shared(pair):
+        more, cost = changes(pair, key, left)
+        found += more
+        left -= cost
     known = tuple(change for change in found if change.is_known)
     return Difference(pair, known, tuple(c for c in found if not c.is_known), structure(pair))

@@ -32,13 +32,15 @@ Claim = Callable[[Line, Walk], bool]
 """Whether a walk of `decide` in this version is the one that is claimed of the region."""
 
 
-def changes(pair: Pair, key: str) -> tuple[Change, ...]:
-    """In the order of the rules of the new version. Bounded: beyond the bound it says unknown."""
+def changes(pair: Pair, key: str, units: int = WORK) -> tuple[tuple[Change, ...], int]:
+    """In the order of the rules of the new version, and what it cost. Bounded: beyond `units` it says unknown."""
     sides = Sides(pair, pair.old.station(key), pair.new.station(key))
     if signature(pair, pair.old, sides.old) == signature(pair, pair.new, sides.new):
-        return ()
-    with at_most(WORK):
-        return (*_regions(sides), *_second_walks(sides), *stops.changes(sides))
+        return (), 0
+    allowed = min(units, WORK)
+    with at_most(allowed) as meter:
+        found = (*_regions(sides), *_second_walks(sides), *stops.changes(sides))
+    return found, allowed - max(meter.left, 0)
 
 
 def signature(pair: Pair, line: Line, station: Station) -> tuple[Any, ...]:

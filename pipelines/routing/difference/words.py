@@ -29,9 +29,24 @@ def of_sample(pair: Pair, sample: Sample) -> str:
     station = _station(pair.new, given["station"])
     shown = brief(given["outcome"])
     when = _circumstances(pair, given.get("facts", {}))
-    past = _went(pair.old, given["station"], sample.old, PAST)
-    now = _went(pair.new, given["station"], sample.new, NOW)
+    past, now = went(pair, sample)
     return f"Outcomes of {station} such as {shown}{when} {past}; now they {now}."
+
+
+def went(pair: Pair, sample: Sample) -> tuple[str, str]:
+    """What the old version did with the sample, and what the new one does."""
+    station = sample.situation["station"]
+    return _went(pair.old, station, sample.old, PAST), _went(pair.new, station, sample.new, NOW)
+
+
+def place_of(pair: Pair, key: str) -> str:
+    """The name of a station, gate or end of either version; "" for the line itself."""
+    for line in (pair.new, pair.old):
+        if key in line.stations_by_key:
+            return _station(line, key)
+        if key in line.gates_by_key:
+            return _gate(line, key)
+    return key
 
 
 def brief(value: Any) -> str:

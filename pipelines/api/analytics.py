@@ -1,0 +1,109 @@
+"""The numbers of a line over HTTP: rules tested and taken, times, gates, policy."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Router
+from pydantic import BaseModel
+
+from pipelines import access
+from pipelines.api.problems import ProblemOut
+from pipelines.errors import NotFound
+from pipelines.queries import analytics as query
+
+router = Router(tags=["lines"])
+PATH = "/owners/{owner}/projects/{project}/lines/{line}/analytics"
+ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
+
+
+class SpreadOut(BaseModel):
+    """Seconds of `count` times."""
+
+    count: int
+    median: float
+    p90: float
+
+
+class NeverOut(BaseModel):
+    """`can`: true with a `witness` that takes the rule, false with the `killers` that leave it nothing (none: its
+    condition is never true), null with `why` it is not known."""
+
+    tasks: int
+    can: bool | None
+    witness: dict[str, Any] | None
+    killers: list[str]
+    why: str
+
+
+class RuleOut(BaseModel):
+    """`number` is null for a rule that only other versions have."""
+
+    id: str
+    number: int | None
+    label: str
+    to: list[str]
+    tested: int
+    taken: int
+    share: float
+    last_taken: datetime | None
+    never: NeverOut | None
+
+
+class AppliedOut(BaseModel):
+    knob: str
+    outcomes: int
+
+
+class StationOut(BaseModel):
+    key: str
+    name: str
+    outcomes: int
+    rules: list[RuleOut]
+    waiting: SpreadOut | None
+    working: SpreadOut | None
+    gates: SpreadOut | None
+    policy: list[AppliedOut]
+
+
+class GateOut(BaseModel):
+    key: str
+    name: str
+    visits: int
+    open: int
+    words: dict[str, int]
+    deciding: SpreadOut | None
+
+
+class NumbersOut(BaseModel):
+    """`version` is null over all versions."""
+
+    version: int | None
+    tasks: int
+    decisions: int
+    stations: list[StationOut]
+    gates: list[GateOut]
+    policy: list[AppliedOut]
+
+
+@router.get(PATH, response={200: NumbersOut, **ERRORS}, summary="What the recorded decisions say of a line")
+def analytics(
+    request: HttpRequest, owner: str, project: str, line: str, version: int | None = None
+) -> dict[str, Any]:
+    """Of one version, or of all. The rules listed are those of that version, else of the live one."""
+    found = access.get_line(request.auth, owner, project, line)  # type: ignore[attr-defined]
+    access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
+    numbers = query.of_line(found, version)
+    if numbers is None:
+        raise NotFound("This line has no such version.")
+    return _plain(numbers)
+
+
+def _plain(numbers: query.Numbers) -> dict[str, Any]:
+    shown = asdict(numbers)
+    for part in (shown, *shown["stations"]):
+        part["policy"] = [{"knob": knob, "outcomes": count} for knob, count in part["policy"]]
+    return shown
