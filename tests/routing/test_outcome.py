@@ -218,6 +218,16 @@ def test_a_situation_says_back_what_it_was_read_from() -> None:
     assert list(read_situation(situation).to_dict()["facts"]["preconditions"]) == ["z", "a"]
 
 
+def test_a_fact_that_is_empty_and_not_absent_is_kept_where_that_differs() -> None:
+    facts = {"visited": [], "origin": ""}
+    situation = {
+        "station": "a",
+        "outcome": {"exit_code": 0},
+        "facts": {**facts, "visits": {}, "signal_reworks": 0},
+    }
+    assert read_situation(situation).to_dict()["facts"] == facts
+
+
 @pytest.mark.parametrize("fact", FACTS)
 def test_each_fact_is_kept_alone_and_no_default_is_written(fact: str) -> None:
     situation = {"station": "a", "outcome": {"exit_code": 0}, "facts": {fact: FACTS[fact]}}
