@@ -20,6 +20,8 @@ MAX_PRODUCT = 4_000
 
 MAX_LISTED = 4_000_000
 """Characters of all beginnings of the texts of one list."""
+MAX_REMEMBERED = 20_000
+"""Of the states that a pattern's search goes through, per pattern: a megabyte or so."""
 
 _PLEASANT = "xabcdefghijklmnopqrstuvwyz0123456789 -_.,:ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -122,10 +124,15 @@ MATCHED = "matched"
 
 
 class Searching:
-    """`matches`: the states of an NFA that a search may be in; MATCHED once it has found something."""
+    """`matches`: the states of an NFA that a search may be in; MATCHED once it has found something.
+
+    What follows on what is worked out once: the same few steps are asked for in one product after the other.
+    """
 
     def __init__(self, nfa: Nfa) -> None:
         self.nfa = nfa
+        self._after: dict[tuple[Any, str], Hashable] = {}
+        self._remembered = 0
 
     def begin(self) -> Hashable:
         return self._settled(frozenset([self.nfa.start]), first=True)
@@ -133,6 +140,20 @@ class Searching:
     def step(self, state: Any, character: str) -> Hashable:
         if state == MATCHED:
             return state
+        known = self._after.get((state, character))
+        if known is None:
+            known = self._step(state, character)
+            self._remember(state, character, known)
+        return known
+
+    def _remember(self, state: Any, character: str, after: Hashable) -> None:
+        self._remembered += 4 + len(state[0])
+        if self._remembered > MAX_REMEMBERED:
+            self._after.clear()
+            self._remembered = 0
+        self._after[state, character] = after
+
+    def _step(self, state: Any, character: str) -> Hashable:
         code = ord(character)
         moved = {
             target
@@ -175,7 +196,7 @@ def _borders_of(text: str) -> set[int]:
     return {border for character in text for border in (ord(character), ord(character) + 1)}
 
 
-@lru_cache(maxsize=2_000)
+@lru_cache(maxsize=300)
 def searching(pattern: str) -> Searching:
     """Raises Unknown outside the subset of RE2."""
     return Searching(compiled(pattern))

@@ -80,6 +80,9 @@ class Texts:
             yield from sorted(self.only, key=lambda text: (len(text), text))
         elif not self.tests:
             yield from islice((text for text in _plain() if text not in self.but), most)
+        elif most == 1:
+            found = _first(self.but, self.tests)
+            yield from () if found is None else (found,)
         else:
             yield from islice(_words(self.but, self.tests), most)
 
@@ -106,9 +109,15 @@ def _words(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> Iter
 
 
 @lru_cache(maxsize=20_000)
+def _first(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> str | None:
+    """None: there is none. Raises Unknown."""
+    return next(_words(but, tests), None)
+
+
+@lru_cache(maxsize=20_000)
 def _is_empty(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> bool:
     try:
-        return next(_words(but, tests), None) is None
+        return _first(but, tests) is None
     except Exhausted:
         raise  # not to be remembered: the next one may ask with more to spend
     except Unknown:
