@@ -16,7 +16,8 @@ def copy(line: Line, times: int) -> int:
     """How many decisions there are then. Copies have no tokens, jobs and events of their own: for reading only."""
     with connection.cursor() as cursor:
         cursor.execute(
-            _insert(Task, {"id": None, "number": f"t.number + k * {STEP}::bigint"}, TASKS), [line.pk, STEP, times]
+            _insert(Task, {"id": None, "number": f"t.number + k * {STEP}::bigint"}, TASKS),
+            [line.pk, STEP, times],
         )
         fields = {"id": "gen_random_uuid()", "task_id": "c.id"}
         cursor.execute(_insert(Decision, fields, DECISIONS), [line.pk, STEP])

@@ -162,11 +162,12 @@ function start(form: HTMLFormElement, shown: HTMLElement): void {
   function where(found: Effect): string {
     if (found.kind === "review") return say("review", found.to.join(", "));
     if (found.kind === "stuck") return say("stuck", found.detail);
-    return found.to.length && found.kind !== "held" ? `→ ${found.to.join(" + ")}` : say(found.kind);
+    return found.to.length && found.kind !== "held" ? `→\u00a0${found.to.join(" + ")}` : say(found.kind);
   }
 
   function samples(cell: Cell): HTMLElement {
     const made = column();
+    made.className = "backtest-samples";
     for (const sample of cell.samples) {
       const link = document.createElement("a");
       link.href = (form.dataset.task ?? "").replace("WI-0-0", encodeURIComponent(sample.task));

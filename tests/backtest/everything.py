@@ -1,0 +1,18 @@
+"""A property of every decision that any test has made the engine take: under its own version it comes out the same."""
+
+from __future__ import annotations
+
+from pipelines import versions
+from pipelines.models import Decision
+from pipelines.routing.redecide.verdict import Verdict, redecide
+
+
+def not_the_same() -> list[str]:
+    """Recorded decisions that a back-test against the version that took them would call anything else than same."""
+    found = []
+    for decision in Decision.objects.order_by("task", "at"):
+        line = versions.by_id(decision.pinned_id)
+        again = redecide(line, decision.situation, decision.answer, line)
+        if again.verdict != Verdict.SAME:
+            found.append(f"{decision.station}, {decision.cause}: {again}")
+    return found
