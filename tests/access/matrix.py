@@ -66,6 +66,11 @@ POST line-publish            >          0         -       -         y         y 
 GET  line-export             >          0         y       y         y         y         y      >
 GET  line-live               >          0         y       y         y         y         y      >
 GET  line-tasks              >          0         y       y         y         y         y      >
+GET  line-tests              >          0         y       y         y         y         y      >
+POST line-tests-run          >          0         y       y         y         y         y      >
+POST line-tests-generate     >          0         -       -         y         y         y      >
+POST line-tests-delete       >          0         -       -         y         y         y      >
+GET  line-tests-export       >          0         y       y         y         y         y      >
 GET  line-versions           >          0         y       y         y         y         y      >
 GET  line-backtest           >          0         y       y         y         y         y      >
 GET  line-backtest-stream    >          0         y       y         y         y         y      >

@@ -1,0 +1,212 @@
+"""The tests of a line: its scenarios with their last runs, and what they cover (docs/testing.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from pipelines import scenarios
+from pipelines.errors import Invalid, Refused
+from pipelines.formats import scenarios as texts
+from pipelines.models import Line, Project, Scenario
+from pipelines.routing.line import Problem
+from pipelines.routing.simulate.coverage import Coverage
+from pipelines.routing.simulate.generate import Missing
+from pipelines.scenarios import DRAFT, LIVE, DraftUnreadable, LastRun, Subject
+from pipelines.views import lines
+from pipelines.views.page import SignedIn, in_project, show
+from pipelines.views.project import tab_trail
+
+SHOWN = 500
+"""Scenarios on the page; the file has them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunWords:
+    """A cell: of which draft or version the last run was, and how it went."""
+
+    run: LastRun
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    scenario: Scenario
+    live: RunWords | None
+    draft: RunWords | None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    """`state`: taken, tested or never."""
+
+    id: str
+    label: str
+    station: str
+    state: str
+
+
+@in_project("view")
+@require_safe
+def tests(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    """`?against=live` or `draft`: of which one the coverage is shown."""
+    return _page(request, lines.get(request, project, line), request.GET.get("against", ""))
+
+
+@in_project("view")
+@require_POST
+def run(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    found, against = lines.get(request, project, line), _against(request)
+    try:
+        told = scenarios.run(found, against, now=timezone.now())
+    except (DraftUnreadable, Refused) as refused:
+        return _page(request, found, against, refused=refused)
+    failed = told.failed
+    said = ngettext(
+        "%(failed)d of %(all)d test failed", "%(failed)d of %(all)d tests failed", len(told.results)
+    )
+    if failed:
+        messages.warning(request, said % {"failed": failed, "all": len(told.results)})
+    else:
+        messages.success(request, _("All tests hold"))
+    return _back(found, against)
+
+
+@in_project("design")
+@require_POST
+def generate(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    """In the place of those generated before; they are run at once. Answers the page when rules are left out."""
+    found, against = lines.get(request, project, line), _against(request)
+    try:
+        rows, missing = scenarios.generate(found, request.user, timezone.now(), against)
+        scenarios.run(found, against, [row.key for row in rows], now=timezone.now())
+    except (DraftUnreadable, Refused) as refused:
+        return _page(request, found, against, refused=refused)
+    said = ngettext("%d test generated", "%d tests generated", len(rows)) % len(rows)
+    if missing:
+        return _page(request, found, against, missing=missing, said=said)
+    messages.success(request, said)
+    return _back(found, against)
+
+
+@in_project("design")
+@require_POST
+def delete(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    found = lines.get(request, project, line)
+    key = request.POST.get("key", "")
+    if not key:
+        return _page(request, found, refused=Invalid.at("key", _("Say which test.")))
+    scenarios.delete(found, key, request.user)
+    messages.success(request, _("Test deleted"))
+    return _back(found, _against(request))
+
+
+@in_project("view")
+@require_safe
+def export(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    """The file that `manage.py run_scenarios --scenarios` reads."""
+    found = lines.get(request, project, line)
+    rows = found.scenarios.order_by("key").values_list("document", flat=True)
+    response = HttpResponse(
+        texts.dumps(scenarios.read(document) for document in rows),
+        content_type="application/yaml; charset=utf-8",
+    )
+    response["Content-Disposition"] = f'attachment; filename="{found.key}-scenarios.yaml"'
+    return response
+
+
+def _against(request: SignedIn) -> str:
+    given = request.POST.get("against", "")
+    return given if given in (DRAFT, LIVE) else ""
+
+
+def _back(line: Line, against: str) -> HttpResponse:
+    address = reverse("line-tests", args=[line.project.owner.key, line.project.key, line.key])
+    return redirect(address + (f"?{urlencode({'against': against})}" if against else ""))
+
+
+def _page(
+    request: SignedIn,
+    line: Line,
+    against: str = "",
+    *,
+    refused: Refused | None = None,
+    missing: Sequence[Missing] = (),
+    said: str = "",
+) -> HttpResponse:
+    subject, problems = _subject(line, against)
+    rows = line.scenarios.select_related("made_by").order_by("key")
+    live = line.live.number if line.live else None
+    return show(
+        request,
+        "pages/line_tests.html",
+        project=line.project,
+        section="lines",
+        trail=tab_trail(line.project, line.name),
+        status=422 if refused else 200,
+        line=line,
+        rows=[Row(row, _run(row, LIVE, live), _run(row, DRAFT, line.draft_number)) for row in rows[:SHOWN]],
+        total=rows.count(),
+        subject=subject,
+        marks=_marks(line),
+        problems=problems,
+        refused="" if isinstance(refused, DraftUnreadable) else refused,
+        coverage=_coverage(line, subject),
+        missing=missing,
+        said=said,
+    )
+
+
+def _subject(line: Line, against: str) -> tuple[Subject | None, list[Problem]]:
+    """What the coverage is of; nothing where the draft cannot be read."""
+    wanted = LIVE if against == LIVE and line.live else DRAFT if against == DRAFT else ""
+    try:
+        return scenarios.subject_of(line, wanted), []
+    except DraftUnreadable as fault:
+        return None, list(fault.problems)
+
+
+def _marks(line: Line) -> list[tuple[str, str]]:
+    """What scenarios can be run against: mark and words."""
+    live = [(LIVE, _("live, v%(number)s") % {"number": line.live.number})] if line.live else []
+    return [*live, (DRAFT, _("draft %(number)s") % {"number": line.draft_number})]
+
+
+def _run(row: Scenario, mark: str, number: int | None) -> RunWords | None:
+    found = scenarios.last_run(row, mark, number)
+    return RunWords(found, datetime.fromisoformat(found.at)) if found else None
+
+
+def _coverage(line: Line, subject: Subject | None) -> dict[str, object] | None:
+    if subject is None:
+        return None
+    coverage = scenarios.coverage(line, subject)
+    told = coverage.to_dict()
+    stations = subject.parsed.stations_by_key
+    return {
+        "rules": [_rule(each, coverage, subject) for each in coverage.rules],
+        "taken": len(told["rules"]["taken"]),
+        "all": told["rules"]["all"],
+        "percent": told["percent"],
+        "never_visited": [stations[key].name for key in told["stations"]["never_visited"]],
+        "never_opened": [subject.parsed.gate(key).name for key in told["gates"]["never_opened"]],
+        "policy": told["policy"],
+    }
+
+
+def _rule(rule: str, coverage: Coverage, subject: Subject) -> RuleRow:
+    station, found = subject.parsed.rules_by_id[rule]
+    shown = coverage.shown
+    state = "taken" if rule in shown.taken else "tested" if rule in shown.tested else "never"
+    return RuleRow(rule, found.label, station.name, state)
