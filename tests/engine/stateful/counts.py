@@ -14,9 +14,10 @@ def report(steps: int, reached: Mapping[Pair, int]) -> str:
     """One line per command: how often it moved and was refused, and how often in the state where that was rarest."""
     rows = [_row(command, reached) for command in TABLE]
     missing = [f"{command} in {state}" for state, command in POSSIBLE if not reached.get((state, command))]
+    said = f"{len(POSSIBLE) - len(missing)} of {len(POSSIBLE)} pairs reached"
     return "\n".join(
         [
-            f"{steps} steps, {sum(reached.values())} pairs done, {len(POSSIBLE) - len(missing)} of {len(POSSIBLE)} reached",
+            f"{steps} steps, {sum(reached.values())} times a token met a command, {said}",
             "",
             "| command | states | moved | refused | rarest |",
             "|---|---|---|---|---|",

@@ -13,21 +13,28 @@ DIE = "SELECT pg_terminate_backend(pg_backend_pid())"
 
 
 @contextmanager
-def before_commit(statements: int) -> Iterator[None]:
-    """The server ends this connection after so many statements, or, if the transaction has fewer, when it is about to
-    be committed. Nothing of it may be seen afterwards."""
-    done = 0
+def before_commit(statements: int, commits: int = 1) -> Iterator[None]:
+    """The server ends this connection after so many statements, or else when a transaction is about to be committed:
+    the first, second, … one. Nothing of that one may be seen afterwards. It dies once; whoever goes on gets another."""
+    database: Any = connection
+    really, done, died = database._commit, 0, False
 
     def counted(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        nonlocal done
+        nonlocal done, died
         answer = execute(sql, params, many, context)
         done += 1
-        if done == statements:
+        if done == statements and not died:
+            died = True
             _die()
         return answer
 
-    def commit() -> None:
-        _die()
+    def commit() -> Any:
+        nonlocal commits, died
+        commits -= 1
+        if died or commits > 0:
+            return really()
+        died = True
+        return _die()
 
     with connection.execute_wrapper(counted), mock.patch.object(connection, "_commit", commit):
         yield

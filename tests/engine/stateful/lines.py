@@ -4,9 +4,11 @@ Each is a function of a number: version 1, 2, 3 … of it, every one another doc
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
+from pipelines.routing.line import Line
 from tests.factories import document, station
 
 Document = dict[str, Any]
@@ -30,7 +32,7 @@ def gate(key: str, *who: Document, **more: Any) -> Document:
 
 def changed(stations: list[Document], gates: list[Document], number: int) -> None:
     """What makes version 2, 3 … another one: a rule before all others of one station, another number of approvals, a
-    station more at the end."""
+    station more at the end; `renamed` does the rest."""
     for n in range(2, number + 1):
         target = stations[n % len(stations)]
         if n % 3 == 0:
@@ -188,6 +190,21 @@ def stages(number: int) -> Document:
     return document(stations, "stages", gates=gates, preset="aeef")
 
 
+def renamed(given: Document, number: int) -> Document:
+    """Every fourth version has another name for a station: whoever migrates to it, or back, says which."""
+    before, after = '"ship"', f'"ship-{number}"' if number % 4 == 0 else '"ship"'
+    said: Document = json.loads(json.dumps(given).replace(before, after))
+    return said
+
+
+def mapping(was: Line, to: Line) -> dict[str, str]:
+    """Where the stations of one version are in another: under the same first word, else at the start."""
+    names = {key.partition("-")[0]: key for key in reversed(to.stations_by_key)}
+    gone = [key for key in was.stations_by_key if key not in to.stations_by_key]
+    return {key: names.get(key.partition("-")[0], to.start) for key in gone}
+
+
 LINES: dict[str, Callable[[int], Document]] = {
-    each.__name__: each for each in (crossroads, assembly, factory, flux, chain, stages)
+    each.__name__: lambda number, each=each: renamed(each(number), number)  # type: ignore[misc]
+    for each in (crossroads, assembly, factory, flux, chain, stages)
 }

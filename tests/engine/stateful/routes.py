@@ -18,6 +18,8 @@ def _past(walk: Walk, token: int) -> None:
     """From a queued job of a worker, over a manual station and a gate, to the next queued job."""
     for key in ("start", "jump", "sweep", "start"):
         walk.do(key, token)
+    if walk.migrates:
+        walk.do("migrate", token)
     walk.do("report", token, outcome=said("on"))
     walk.do("complete", token, outcome=said("on"))
     walk.do("approve", token)

@@ -12,7 +12,7 @@ from django.db import connection
 
 from pipelines import engine
 from pipelines.leases import Claim
-from pipelines.models import LineVersion
+from pipelines.models import LineVersion, Migration
 from tests.engine.stateful import clock
 from tests.engine.stateful.lines import LINES
 from tests.engine.stateful.people import Cast
@@ -40,6 +40,7 @@ class Scene:
     live: dict[str, LineVersion] = field(default_factory=dict)
     lost: dict[int, engine.Report] = field(default_factory=dict)
     chosen: dict[str, Any] = field(default_factory=dict)
+    migrated: dict[int, Migration] = field(default_factory=dict)
     earliest: timedelta = timedelta()
     latest: timedelta = timedelta()
 

@@ -208,12 +208,42 @@ WORLD: dict[str, Row] = {
     "publish": stays("done"),
 }
 
-BARE: dict[str, Row] = {**WORKERS, **HANDS, **REVIEWS, **WORLD}
+# Where another version leaves a token: one that works or that a person said no about stays until its next move, a
+# question is asked again, and where it was stuck is decided again.
+MIGRATED: dict[str, tuple[str, ...]] = {
+    "queued": RUNS_AGAIN,
+    **{state: (state,) for state in (*LEASED, "by_hand", "held_by_person", "held_rejection")},
+    **dict.fromkeys((*REVIEW, "held", "blocked_question", "blocked_evaluation", "stuck"), DECIDED),
+    "forked": ("forked", "ended_branch", *OVER),
+    "ended_branch": ("ended_branch", *OVER),
+}
+TOO_LATE = refused("Invalid", "its task is not running")
 
 
-def movers(state: str, among: Iterable[str] = BARE) -> list[str]:
+def migrated(answer: str) -> Row:
+    """With the whole task: an abort ends every branch."""
+    return row(TOO_LATE, {state: moves(answer, *to, *OVER) for state, to in MIGRATED.items()})
+
+
+MIGRATIONS: dict[str, Row] = {
+    "migrate": migrated("migrated"),
+    "migrate_unseen": row(refused("Conflict", "the running tasks changed since"), {OVER: TOO_LATE}),
+    "migrate_cut": migrated("migrated"),
+    "migrate_and_undo": {
+        **migrated("restored | refused"),
+        **{state: moves("restored | refused", *DECIDED) for state in REVIEW},
+    },
+    "undo_late": row(refused("refused | Conflict", "it has moved since, or was undone before")),
+}
+
+BARE: dict[str, Row] = {**WORKERS, **HANDS, **REVIEWS, **WORLD, **MIGRATIONS}
+# One transaction each, about one token.
+ALONE = {**WORKERS, **HANDS, **REVIEWS}
+
+
+def movers(state: str, among: Iterable[str] = ALONE) -> list[str]:
     """The commands that move a token out of this state, in the order of the table."""
-    return [key for key in among if key in BARE and BARE[key][state].verdict == "moves"]
+    return [key for key in among if key in ALONE and ALONE[key][state].verdict == "moves"]
 
 
 def cut_short() -> Row:

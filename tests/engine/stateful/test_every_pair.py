@@ -45,7 +45,7 @@ def test_every_command_does_what_the_table_says(walk: Walk, state: str) -> None:
 def again(walk: Walk, state: str) -> int:
     """Another task in this state, by the same way."""
     walk.begin_again()
-    walk.watched = False
+    walk.watched = walk.migrates = False
     token = ROUTES[state](walk)
     walk.watched = True
     return token

@@ -26,6 +26,9 @@ class Walk:
     sight: Sight = field(default_factory=lambda: Sight({"tokens": []}))
     # Off on a way that was walked and checked before.
     watched: bool = True
+    # Whether tasks are migrated once on their way to a state.
+    migrates: bool = True
+    steps: int = 0
 
     def submit(self, key: str) -> int:
         token_id = self.scene.submit(key)
@@ -48,6 +51,8 @@ class Walk:
         if command.wide:
             for each in before.subjects:
                 self._check_one(key, before.subjects[each], after.subjects[each])
+        elif command.whole:
+            self._check_whole(key, before.subjects[token_id].task["id"], before, after)
         else:
             self._check_narrow(command, entry, token_id, before, after)
         self._settle(after)
@@ -99,17 +104,24 @@ class Walk:
         assert all(after.subjects[each].token["parent_id"] == token_id for each in born)
         assert bool(born) == (now == "forked" != state), f"{where} made {len(born)} branches"
 
-    def _check_one(self, key: str, before: Subject, after: Subject) -> None:
+    def _check_one(self, key: str, before: Subject, after: Subject, *, whole: bool = False) -> None:
         """One of the tokens to which a wide command was done."""
         state, now = self.model[before.id], state_of(after, self.scene.cast)
         entry = TABLE[key][state]
         REACHED[state, key] += 1
         if _follows(state, now):
             return
-        assert (after.still != before.still) == (entry.verdict == "moves"), (
-            f"{key} in {state}: {entry.verdict}?"
-        )
+        moved = after.task["seq"] != before.task["seq"] if whole else after.still != before.still
+        assert moved == (entry.verdict == "moves"), f"{key} in {state}: {entry.verdict}?"
         assert now in (entry.to or {state}), f"{key} in {state} led to {now}"
+
+    def _check_whole(self, key: str, task_id: int, before: Sight, after: Sight) -> None:
+        """Every token of a task moves with it, and no other does."""
+        for each in before.subjects.values():
+            if each.token["task_id"] == task_id:
+                self._check_one(key, each, after.subjects[each.id], whole=True)
+            else:
+                self._check_bystander(key, each, after.subjects[each.id])
 
     def _check_bystander(self, where: str, before: Subject, after: Subject) -> None:
         """Nothing happens to others, but that all of a task ends together, and a fork with its last branch."""

@@ -18,12 +18,14 @@ Act = Callable[[], str]
 @dataclass(frozen=True)
 class Command:
     """`on` says what to do at this token, or None when there is nothing to do it to. `wide`: it is done to every
-    token at once. `alone`: it is one transaction of the engine about this token, which may be cut in the middle."""
+    token at once; `whole`: to every token of the task. `alone`: it is one transaction of the engine about this token,
+    which may be cut in the middle."""
 
     key: str
     says: str
     on: Callable[[Scene, Subject], Act | None]
     wide: bool = False
+    whole: bool = False
     alone: bool = True
 
     def act(self, scene: Scene, subject: Subject) -> Act | None:
