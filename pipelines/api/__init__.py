@@ -2,7 +2,7 @@
 
 from ninja import NinjaAPI
 
-from pipelines.api import analytics, backtest, difference, lines, lint, problems, scenarios, tasks
+from pipelines.api import analytics, backtest, difference, lines, lint, migrations, problems, scenarios, tasks
 from pipelines.api.auth import Bearer
 
 api = NinjaAPI(
@@ -21,3 +21,4 @@ api.add_router("", analytics.router)
 api.add_router("", backtest.router)
 api.add_router("", lint.router)
 api.add_router("", scenarios.router)
+api.add_router("", migrations.router)

@@ -48,7 +48,7 @@ class Ground:
         self.tokens = sorted(positions, key=lambda token: token.pk)
         self.decisions = self._decisions()
         self.open, self.jobs = self._jobs(dict(jobs or {}))
-        self.voted = self._voted()
+        self.voted, self.approved = self._votes()
         self._rejecting = self._with_rejections()
         self._counted = self._counted_by_waiting()
 
@@ -66,15 +66,16 @@ class Ground:
         found = {job.pk: known.get(job.pk, job) for job in rows} | known
         return {job.token_id: job for job in found.values() if job.state != Job.State.DONE}, found
 
-    def _voted(self) -> set[int]:
-        waiting = [token.pk for token in self.tokens if token.status == Status.AWAITING_REVIEW]
-        votes = Vote.objects.filter(visit__token__in=waiting, visit__state=GateVisit.State.OPEN)
-        decided = GateVisit.objects.filter(
-            token__in=waiting,
-            state=GateVisit.State.DECIDED,
-            asked_by__in=[token.wait["decision"] for token in self.tokens if token.pk in waiting],
-        )
-        return {*votes.values_list("visit__token_id", flat=True), *decided.values_list("token_id", flat=True)}
+    def _votes(self) -> tuple[set[int], dict[int, dict[str, dict[str, str]]]]:
+        """Tokens at whose open gates somebody voted; and of each that waits, {gate: word} of those that were asked
+        together with the open ones and are decided."""
+        asked = [token.wait["decision"] for token in self.tokens if token.status == Status.AWAITING_REVIEW]
+        visits = GateVisit.objects.filter(asked_by__in=asked)
+        votes = Vote.objects.filter(visit__in=visits.filter(state=GateVisit.State.OPEN))
+        said: dict[int, dict[str, dict[str, str]]] = {}
+        for token, gate, word in visits.filter(state="decided").values_list("token_id", "gate", "word"):
+            said.setdefault(token, {})[gate] = {"decision": word}
+        return set(votes.values_list("visit__token_id", flat=True)), said
 
     def _with_rejections(self) -> set[int]:
         rejected = GateVisit.objects.filter(task__in=self.tasks, word=Word.REJECT)
@@ -126,6 +127,7 @@ class Ground:
             error=token.error,
             against=_against(token, decision),
             voted=token.pk in self.voted,
+            approved=tuple(self.approved.get(token.pk, ())),
         )
 
     # Planning

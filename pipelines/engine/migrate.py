@@ -25,6 +25,7 @@ from pipelines.engine.turn import Turn, counts, settle
 from pipelines.engine.values import Actor
 from pipelines.models import ENDED, Job, LineVersion, MigrationEntry, Status, Task, Token
 from pipelines.routing import impact
+from pipelines.routing.consequences import told
 from pipelines.routing.impact import Effect
 
 LARGEST_BATCH = 50
@@ -254,7 +255,7 @@ class Step:
         self.read = impact.composed(former, self.mapping)
 
     def before(self) -> dict[str, Any]:
-        return snapshot(self.token, self.job)
+        return snapshot(self.token, self.job, self.this.ground.approved.get(self.token.pk, {}))
 
     def after(self, before: dict[str, Any]) -> dict[str, Any]:
         job = self.this.batch.open_job(self.token)
@@ -320,7 +321,9 @@ class Step:
         """A question that a person's word led to is asked again by the version that asked it: no migration overrules
         a person."""
         if self.token.status == Status.AWAITING_REVIEW and self.decision:
-            self._settle(self.decision.pinned_id, self.decision.situation)
+            words = self.this.ground.approved.get(self.token.pk, {})
+            facts = told(self.decision.situation["facts"], {}, words)
+            self._settle(self.decision.pinned_id, {**self.decision.situation, "facts": facts})
 
     def _decide_again(self) -> None:
         assert self.decision is not None
@@ -340,8 +343,8 @@ class Step:
         effects.apply(turn, settle(turn, situation))
 
 
-def snapshot(token: Token, job: Job | None) -> dict[str, Any]:
-    """Of a position, for putting it back."""
+def snapshot(token: Token, job: Job | None, approved: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a position, for putting it back. `approved`: words at gates that were asked together with the open ones."""
     return {
         "station": token.station,
         "status": str(token.status),
@@ -350,6 +353,7 @@ def snapshot(token: Token, job: Job | None) -> dict[str, Any]:
         "wait": token.wait,
         "error": token.error,
         "job": job.pk if job else None,
+        "approved": approved,
         "mapping": job.mapping if job else {},
     }
 

@@ -28,6 +28,7 @@ from pipelines.engine.state import merge_counts, token_state
 from pipelines.engine.turn import Turn, settle
 from pipelines.engine.values import Actor
 from pipelines.models import ENDED, Decision, Event, Job, LineVersion, MigrationEntry, Task, Token
+from pipelines.routing.consequences import told
 
 WHY = "undo"
 # What may have happened since without the task having moved.
@@ -217,7 +218,8 @@ class Back:
         self.token.entered_at = batch.now
         cause = f"undo:{self.token.pk}.{self.token.version}"
         turn = Turn(batch, self.task, self.token, job, actor, cause, WHY, under=decision.pinned_id)
-        effects.apply(turn, settle(turn, decision.situation))
+        facts = told(decision.situation["facts"], {}, self.before["approved"])
+        effects.apply(turn, settle(turn, {**decision.situation, "facts": facts}))
 
 
 __all__ = ["PuttingBack", "put_back"]

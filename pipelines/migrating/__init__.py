@@ -5,6 +5,23 @@ record."""
 from __future__ import annotations
 
 from pipelines.migrating.impact import Impact, TaskImpact, impact_of
-from pipelines.migrating.operation import StaleImpact, carry_on, migrate, undo
+from pipelines.migrating.operation import (
+    StaleImpact,
+    carry_on,
+    counts_of,
+    migrate,
+    migrations_of,
+    undo,
+)
 
-__all__ = ["Impact", "StaleImpact", "TaskImpact", "carry_on", "impact_of", "migrate", "undo"]
+__all__ = [
+    "Impact",
+    "StaleImpact",
+    "TaskImpact",
+    "carry_on",
+    "counts_of",
+    "impact_of",
+    "migrate",
+    "migrations_of",
+    "undo",
+]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from pipelines import access, engine, versions
 from pipelines.engine import MigrateResult, payload
@@ -52,6 +54,8 @@ def migrate(
 
 def carry_on(migration: Migration) -> Migration:
     """Do what is left of a migration or an undo: after a crash, too. Idempotent."""
+    if migration.finished_at:
+        return migration
     left = list(migration.entries.filter(result=Result.PLANNED).order_by("pk"))
     actor = engine.Actor.person(migration.by) if migration.by else engine.ENGINE
     if migration.undoes_id:
@@ -91,6 +95,17 @@ def undo(migration: Migration, *, user: User, reason: str) -> Migration:
             MigrationEntry(migration=made, task_id=each.task_id, was=each.to, to=each.was) for each in entries
         )
     return carry_on(made)
+
+
+def migrations_of(line: Line) -> QuerySet[Migration]:
+    """Newest first."""
+    rows = Migration.objects.filter(line=line).select_related("to", "by", "undone_by")
+    return rows.defer("to__document").order_by("-at", "-pk")
+
+
+def counts_of(migration: Migration) -> dict[str, int]:
+    """{result: tasks}"""
+    return dict(Counter(migration.entries.values_list("result", flat=True)))
 
 
 def _check_undo(migration: Migration) -> None:

@@ -37,7 +37,8 @@ class Position:
 
     `mapping`: where the judge's stations are since an earlier migration. `there`: the judge is the new version already.
     `situation` and `answer`: of the decision by which it rests, with the counts of this moment; None without one.
-    `against`: it rests because of a person's word other than approve. `voted`: somebody voted at its open gate."""
+    `against`: it rests because of a person's word other than approve. `voted`: somebody voted at a gate that is open;
+    `approved`: gates that were asked together with the open ones and have their approval."""
 
     token: int
     station: str
@@ -51,6 +52,7 @@ class Position:
     error: str = ""
     against: bool = False
     voted: bool = False
+    approved: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,8 @@ def _kept(position: Position, line: Line, mapping: Mapping[str, str]) -> Effect:
     targets = next_stations(position.judge, position.station)
     gone = tuple(key for key in targets if landed(line, mapping, key) is None)
     effect = AGAIN if position.voted else STAYS
-    gates = tuple((position.answer or {}).get("gates") or ()) if position.status == "awaiting_review" else ()
+    asked = tuple((position.answer or {}).get("gates") or ()) if position.status == "awaiting_review" else ()
+    gates = tuple(key for key in asked if key not in position.approved)
     return Effect(
         position.token,
         effect,
@@ -209,7 +212,8 @@ def _same_question(position: Position, answer: Wait, line: Line, mapping: Mappin
     asked = position.answer or {}
     before = [landed(line, mapping, key) or key for key in asked.get("to") or ()]
     same = (list(asked.get("gates") or ()), before) == (list(answer.gates), list(answer.to))
-    return same and position.status == "awaiting_review" and not position.voted
+    lost = position.voted or position.approved
+    return same and position.status == "awaiting_review" and not lost
 
 
 def _again(position: Position, effect: str, place: str, status: str, answer: Decision, **more: Any) -> Effect:

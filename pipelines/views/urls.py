@@ -15,6 +15,7 @@ from pipelines.views import (
     difference,
     edit,
     home,
+    impact,
     lines,
     palette,
     preferences,
@@ -84,6 +85,10 @@ urlpatterns = [
     path(f"{LINE}versions/backtest/stream/", backtest.stream, name="line-backtest-stream"),
     path(f"{LINE}versions/difference/", difference.difference, name="line-difference"),
     path(f"{LINE}numbers/", analytics.numbers, name="line-numbers"),
+    path(f"{LINE}versions/impact/", impact.impact, name="line-impact"),
+    path(f"{LINE}versions/impact/migrate/", impact.migrate, name="line-migrate"),
+    path(f"{LINE}migrations/<uuid:migration>/undo/", impact.undo, name="migration-undo"),
+    path(f"{LINE}migrations/<uuid:migration>/continue/", impact.carry_on, name="migration-continue"),
     path(f"{LINE}versions/<int:number>/", lines.version, name="line-version"),
     path(f"{LINE}new/", start.start, name="task-new"),
     # Tasks

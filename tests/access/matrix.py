@@ -76,6 +76,10 @@ GET  line-backtest           >          0         y       y         y         y 
 GET  line-backtest-stream    >          0         y       y         y         y         y      >
 GET  line-difference         >          0         y       y         y         y         y      >
 GET  line-numbers            >          0         y       y         y         y         y      >
+GET  line-impact             >          0         y       y         y         y         y      >
+POST line-migrate            >          0         -       -         y         y         y      >
+POST migration-undo          >          0         -       -         y         y         y      >
+POST migration-continue      >          0         -       -         y         y         y      >
 GET  line-version            >          0         y       y         y         y         y      >
 GET  task-new                >          0         -       y         y         y         y      >
 POST task-new                >          0         -       y         y         y         y      >
@@ -126,6 +130,12 @@ GET  {DRAFTS}/{{line}}/backtest        >          0         y       y         y 
 POST {DRAFTS}/{{line}}/backtest        >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/lint            >          0         y       y         y         y         y      y
 POST {PROJECT}/lint                    >          0         y       y         y         y         y      y
+GET  {DRAFTS}/{{line}}/impact          >          0         y       y         y         y         y      y
+GET  {DRAFTS}/{{line}}/migrations      >          0         y       y         y         y         y      y
+POST {DRAFTS}/{{line}}/migrations      >          0         -       -         y         y         y      -
+GET  {DRAFTS}/{{line}}/migrations/{{migration}}    >          0         y       y         y         y         y      y
+POST {DRAFTS}/{{line}}/migrations/{{migration}}/undo    >     0         -       -         y         y         y      -
+POST {DRAFTS}/{{line}}/migrations/{{migration}}/continue    >     0     -       -         y         y         y      -
 """
 
 # Sockets: y is accepted, > is refused before accept.

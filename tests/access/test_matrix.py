@@ -18,7 +18,7 @@ from django.utils import timezone
 from pipelines import accounts
 from pipelines.api import api
 from pipelines.live.routing import urlpatterns as socket_routes
-from pipelines.models import Artifact, Blob, Membership, Role, Scenario
+from pipelines.models import Artifact, Blob, Membership, Migration, Role, Scenario
 from tests.access import matrix
 from tests.factories import World, document, station
 from tests.live.conftest import session_of
@@ -30,6 +30,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "/cancel": {"reason": "r"},
     "/gates/{gate}": {"action": "nonsense"},
     "/publish": {"draft": 0},
+    "/migrations": {"to": 1, "digest": "none", "reason": "r"},
+    "/undo": {"reason": ""},
 }
 PASSWORD = "correct horse battery"
 
@@ -65,6 +67,10 @@ class Place:
             line=version.line, key="smoke", name="Smoke", document={"key": "smoke"}, at=timezone.now()
         )
 
+        self.migration = Migration.objects.create(
+            line=version.line, to=version, reason="r", at=timezone.now(), finished_at=timezone.now()
+        )
+
     def arguments(self, name: str) -> dict[str, Any]:
         project, task = self.world.project, self.manual if name == "job-complete" else self.task
         return {
@@ -84,6 +90,7 @@ class Place:
             "page": "design",
             "name": "nothing.eml",
             "key": self.scenario.key,
+            "migration": self.migration.pk,
             "token": self.machine.pk if "token" in name else self.visit.token_id,
         }
 

@@ -63,6 +63,7 @@ def test_an_open_gate_visit_is_closed_and_asked_again(world: World) -> None:
     task = world.start(gated(world))
     world.report(task)
     old = world.visit(task)
+    first, second = world.reviewers(2)
     new = gated(world, gate={"approval": {"who": [{"role": "reviewer", "count": 2}]}})
     assert migrate(world, task, new).status == "migrated"
     old.refresh_from_db()
@@ -70,7 +71,6 @@ def test_an_open_gate_visit_is_closed_and_asked_again(world: World) -> None:
     assert (old.state, visit.asked_by.pinned_id, world.at(task)) == ("closed", new.pk, ["build"])
     with pytest.raises(Conflict):
         world.vote(task, visit=old)
-    first, second = world.reviewers(2)
     assert not world.vote(task, by=first).moved
     assert world.vote(task, by=second).moved
     assert world.at(task) == ["ship"]
@@ -78,9 +78,9 @@ def test_an_open_gate_visit_is_closed_and_asked_again(world: World) -> None:
 
 def test_votes_on_the_closed_visit_do_not_count_on_the_new_one(world: World) -> None:
     two = {"approval": {"who": [{"role": "reviewer", "count": 2}]}}
+    first, second = world.reviewers(2)
     task = world.start(gated(world, gate=two))
     world.report(task)
-    first, second = world.reviewers(2)
     world.vote(task, by=first)
     result = migrate(world, task, gated(world, gate={**two, "description": "Look twice."}))
     assert result.plan is not None

@@ -1,0 +1,273 @@
+"""Impact and migration of running tasks over HTTP (docs/versions.md)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from django.http import HttpRequest
+from ninja import Query, Router, Status
+from pydantic import BaseModel
+
+from pipelines import access, migrating
+from pipelines.api.auth import person_of
+from pipelines.api.problems import ProblemOut
+from pipelines.api.schemas import Strict
+from pipelines.errors import Invalid, NotFound
+from pipelines.models import Line, LineVersion, Migration
+
+router = Router(tags=["migrations"])
+LINE = "/owners/{owner}/projects/{project}/lines/{line}"
+MIGRATIONS = LINE + "/migrations"
+ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
+EffectName = Literal["stuck", "approve_again", "moves", "stays"]
+
+
+class PositionOut(BaseModel):
+    """One living position of a task. `before` and `station`, `status`: where it stands and where it then would; `to`:
+    where it goes on to; `needs`: the station that a mapping has to name; `next_gone`: stations that its work may lead
+    to and that are gone; `decision`: what is decided again, if anything is."""
+
+    token: int
+    effect: EffectName
+    how: str
+    before: dict[str, str]
+    station: str
+    status: str
+    to: list[str]
+    gates: list[str]
+    error: str
+    needs: str
+    next_gone: list[str]
+    words: str
+    decision: dict[str, Any] | None
+
+
+class TaskImpactOut(BaseModel):
+    task: str
+    title: str
+    version: int
+    status: str
+    effect: EffectName
+    positions: list[PositionOut]
+
+
+class ImpactOut(BaseModel):
+    """`digest` is what a migration has to confirm."""
+
+    line: str
+    to: int | Literal["draft"]
+    from_: list[int]
+    mapping: dict[str, str]
+    digest: str
+    counts: dict[str, int]
+    needs_mapping: dict[str, int]
+    may_need_mapping: dict[str, int]
+    tasks: list[TaskImpactOut]
+
+    @classmethod
+    def of(cls, found: migrating.Impact) -> ImpactOut:
+        said = found.to_dict()
+        return cls(from_=said.pop("from"), **said)
+
+
+class MigrateIn(Strict):
+    """`digest`: of the impact that was looked at. `tasks`: only these (`WI-…`); without it every running one."""
+
+    to: int
+    digest: str
+    reason: str
+    mapping: dict[str, str] = {}
+    tasks: list[str] | None = None
+
+
+class UndoIn(Strict):
+    reason: str
+
+
+class EntryOut(BaseModel):
+    """What became of one task: migrated, restored, already, changed, refused, or planned while it is not done yet."""
+
+    task: str
+    result: str
+    detail: str
+    version_before: int
+    version_after: int
+    positions: list[dict[str, Any]]
+    at: datetime | None
+
+
+class MigrationOut(BaseModel):
+    """`to` is None for an undo, which names what it `undoes`."""
+
+    id: UUID
+    to: int | None
+    mapping: dict[str, str]
+    reason: str
+    digest: str
+    by: str | None
+    at: datetime
+    finished_at: datetime | None
+    undoes: UUID | None
+    undone_by: UUID | None
+    counts: dict[str, int]
+    tasks: list[EntryOut] | None = None
+
+    @classmethod
+    def of(cls, made: Migration, *, tasks: bool = True) -> MigrationOut:
+        undone = Migration.objects.filter(undoes=made).values_list("pk", flat=True).first()
+        return cls(
+            id=made.pk,
+            to=made.to.number if made.to else None,
+            mapping=made.mapping,
+            reason=made.reason,
+            digest=made.digest,
+            by=str(made.by) if made.by else None,
+            at=made.at,
+            finished_at=made.finished_at,
+            undoes=made.undoes_id,
+            undone_by=undone,
+            counts=migrating.counts_of(made),
+            tasks=_entries(made) if tasks else None,
+        )
+
+
+def _entries(made: Migration) -> list[EntryOut]:
+    rows = made.entries.select_related("task__project", "was", "to").order_by("pk")
+    return [
+        EntryOut(
+            task=each.task.name,
+            result=each.result,
+            detail=each.detail,
+            version_before=each.was.number,
+            version_after=each.to.number,
+            positions=each.tokens,
+            at=each.at,
+        )
+        for each in rows.defer("was__document", "to__document")
+    ]
+
+
+@router.get(
+    LINE + "/impact", response={200: ImpactOut, **ERRORS}, summary="What a version does to running tasks"
+)
+def impact(
+    request: HttpRequest,
+    owner: str,
+    project: str,
+    line: str,
+    to: str = "",
+    map: list[str] = Query([]),  # noqa: A002, B008 - the name in the address; ninja reads it so
+    task: list[str] = Query([]),  # noqa: B008
+) -> ImpactOut:
+    """`to`: the number of a version, or `draft`. `map=old:new`, as often as needed, tries a mapping; `task=WI-…` looks
+    at these only."""
+    found = _line(request, owner, project, line, "view")
+    mapping = dict(_pair(n, each) for n, each in enumerate(map))
+    return ImpactOut.of(
+        migrating.impact_of(found, _target(found, to), mapping, _numbers(found, task or None))
+    )
+
+
+@router.post(MIGRATIONS, response={201: MigrationOut, **ERRORS}, summary="Migrate running tasks")
+def migrate(
+    request: HttpRequest, owner: str, project: str, line: str, payload: MigrateIn
+) -> Status[MigrationOut]:
+    """Nothing moves unless all that was confirmed still is so (409) and every station that is gone is mapped (400)."""
+    found = _line(request, owner, project, line, "publish")
+    made = migrating.migrate(
+        found,
+        user=person_of(request.auth),  # type: ignore[attr-defined]
+        to=_version(found, payload.to),
+        digest=payload.digest,
+        reason=payload.reason,
+        mapping=payload.mapping,
+        tasks=_numbers(found, payload.tasks),
+    )
+    return Status(201, MigrationOut.of(made))
+
+
+@router.get(MIGRATIONS, response={200: list[MigrationOut], **ERRORS}, summary="List migrations, newest first")
+def index(request: HttpRequest, owner: str, project: str, line: str) -> list[MigrationOut]:
+    """The newest 100, without their tasks."""
+    found = _line(request, owner, project, line, "view")
+    return [MigrationOut.of(each, tasks=False) for each in migrating.migrations_of(found)[:100]]
+
+
+@router.get(
+    MIGRATIONS + "/{migration}", response={200: MigrationOut, **ERRORS}, summary="Look at a migration"
+)
+def show(request: HttpRequest, owner: str, project: str, line: str, migration: UUID) -> MigrationOut:
+    return MigrationOut.of(_migration(_line(request, owner, project, line, "view"), migration))
+
+
+@router.post(
+    MIGRATIONS + "/{migration}/undo", response={201: MigrationOut, **ERRORS}, summary="Undo a migration"
+)
+def undo(
+    request: HttpRequest, owner: str, project: str, line: str, migration: UUID, payload: UndoIn
+) -> Status[MigrationOut]:
+    """Puts back every task that has not moved since; the answer says which could not, and why."""
+    found = _migration(_line(request, owner, project, line, "publish"), migration)
+    made = migrating.undo(found, user=person_of(request.auth), reason=payload.reason)  # type: ignore[attr-defined]
+    return Status(201, MigrationOut.of(made))
+
+
+@router.post(
+    MIGRATIONS + "/{migration}/continue",
+    response={200: MigrationOut, **ERRORS},
+    summary="Finish a migration that was cut short",
+)
+def carry_on(request: HttpRequest, owner: str, project: str, line: str, migration: UUID) -> MigrationOut:
+    """Idempotent: what is done stays done."""
+    found = _migration(_line(request, owner, project, line, "publish"), migration)
+    person_of(request.auth)  # type: ignore[attr-defined]
+    return MigrationOut.of(migrating.carry_on(found))
+
+
+def _line(request: HttpRequest, owner: str, project: str, line: str, action: str) -> Line:
+    who = request.auth  # type: ignore[attr-defined]
+    found = access.get_line(who, owner, project, line)
+    access.require(who, action, found.project)
+    return found
+
+
+def _target(line: Line, to: str) -> LineVersion | None:
+    if to == "draft":
+        return None
+    if not (to.isascii() and to.isdigit() and len(to) < 10):
+        raise Invalid.at("to", "has to be the number of a version, or “draft”")
+    return _version(line, int(to))
+
+
+def _version(line: Line, number: int) -> LineVersion:
+    found = line.versions.filter(number=number).first() if 0 < number < 2**31 else None
+    if found is None:
+        raise NotFound("This line has no such version.")
+    return found
+
+
+def _migration(line: Line, migration: UUID) -> Migration:
+    found = migrating.migrations_of(line).filter(pk=migration).first()
+    if found is None:
+        raise NotFound("This line has no such migration.")
+    found.line = line
+    return found
+
+
+def _pair(place: int, text: str) -> tuple[str, str]:
+    old, colon, new = text.partition(":")
+    if not (old and colon and new):
+        raise Invalid.at(f"map[{place}]", "has to be old:new", "For example map=build:compile.")
+    return old, new
+
+
+def _numbers(line: Line, names: list[str] | None) -> list[int] | None:
+    if names is None:
+        return None
+    found = [access.number_of(line.project, name) for name in names]
+    for place, number in enumerate(found):
+        if number is None:
+            raise Invalid.at(f"tasks[{place}]", f"is not the number of a task, like WI-{line.project.key}-42")
+    return [number for number in found if number is not None]

@@ -1,0 +1,190 @@
+"""Migrating and undoing as operations: who may, what was confirmed, what is written down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, transaction
+
+from pipelines import engine, migrating
+from pipelines.errors import Conflict, Forbidden, Invalid
+from pipelines.models import LineVersion, Migration, Task, User
+from tests.factories import World, make_member, station
+
+pytestmark = pytest.mark.django_db
+
+GATE = {"key": "review", "name": "Review", "mode": "manual"}
+
+
+def gated(world: World, *gates: str) -> LineVersion:
+    rule = {"id": "on", "to": "ship", "gates": list(gates)}
+    used = [GATE] if gates else []
+    return world.line(stations=[station("build", rule), "ship"], gates=used)
+
+
+def confirmed(world: World, to: LineVersion, *, user: User | None = None, **more: Any) -> Migration:
+    found = migrating.impact_of(to.line, to, more.get("mapping"), more.get("tasks"))
+    said = {"digest": found.digest, "reason": "The new one is better.", **more}
+    return migrating.migrate(to.line, user=user or world.designer, to=to, **said)
+
+
+def test_undo_brings_back_the_version_the_position_and_the_question(world: World) -> None:
+    old = gated(world, "review")
+    task = world.start(old)
+    world.report(task, {"result": "success", "output": {"n": 1}})
+    made = confirmed(world, gated(world))
+    assert world.at(task) == ["ship"]
+    undone = migrating.undo(made, user=world.designer, reason="Not yet.")
+    task.refresh_from_db()
+    assert (task.pinned_id, world.at(task), task.status) == (old.pk, ["build"], "awaiting_review")
+    assert (task.context, task.rules, task.edges) == ({}, {"on": 0}, {"build->ship": 0})
+    assert [entry.result for entry in undone.entries.all()] == ["restored"]
+    world.vote(task)
+    assert world.at(task) == ["ship"]
+
+
+def test_undo_says_which_tasks_have_moved_since(world: World) -> None:
+    old = world.line(stations=["build", "ship"])
+    moved, rests, ended = (world.start(old) for _ in range(3))
+    made = confirmed(world, world.line(stations=["build", "test", "ship"]))
+    world.report(moved)
+    engine.cancel(ended.pk, actor=engine.ENGINE)
+    undone = migrating.undo(made, user=world.designer, reason="Back.")
+    results = {entry.task_id: (entry.result, entry.detail) for entry in undone.entries.all()}
+    assert results == {
+        moved.pk: ("refused", "This task has moved since."),
+        rests.pk: ("restored", ""),
+        ended.pk: ("refused", "This task has ended; terminal is final."),
+    }
+    with pytest.raises(Conflict, match="undone already"):
+        migrating.undo(made, user=world.designer, reason="Again.")
+    with pytest.raises(Conflict, match="not undone"):
+        migrating.undo(undone, user=world.designer, reason="Again.")
+
+
+def test_a_task_that_was_mapped_goes_back_unless_work_has_begun(world: World) -> None:
+    old = world.line(stations=["build", "ship"])
+    rests, works = world.start(old), world.start(old)
+    made = confirmed(world, world.line(stations=["make", "ship"]), mapping={"build": "make"})
+    world.started(works)
+    undone = migrating.undo(made, user=world.designer, reason="Back.")
+    details = {entry.task_id: entry.detail for entry in undone.entries.all()}
+    assert details == {rests.pk: "", works.pk: "Work at make has begun."}
+    assert (world.at(rests), world.at(works)) == (["build"], ["make"])
+
+
+def test_a_stale_confirm_is_refused(world: World) -> None:
+    task = world.start(world.line(stations=["build", "ship"]))
+    new = world.line(stations=["build", "test", "ship"])
+    digest = migrating.impact_of(new.line, new).digest
+    world.report(task)
+    with pytest.raises(migrating.StaleImpact):
+        migrating.migrate(new.line, user=world.designer, to=new, digest=digest, reason="Now.")
+    assert not Migration.objects.exists()
+
+
+def test_nothing_moves_while_a_mapping_is_missing(world: World) -> None:
+    old = world.line(stations=["build", "test", "ship"])
+    task, other = world.start(old), world.start(old)
+    world.report(other)
+    new = world.line(stations=["test", "ship"])
+    with pytest.raises(Invalid) as refused:
+        confirmed(world, new)
+    assert [problem.path for problem in refused.value.problems] == ["mapping.build"]
+    assert {Task.objects.get(pk=pk).pinned_id for pk in (task.pk, other.pk)} == {old.pk}
+
+
+@pytest.mark.parametrize(
+    ("mapping", "path"),
+    [
+        ({"nowhere": "test"}, "mapping.nowhere"),
+        ({"build": "nowhere"}, "mapping.build"),
+        ({"build": "completed"}, "mapping.build"),
+    ],
+)
+def test_a_mapping_that_does_not_fit_is_refused_with_its_place(
+    world: World, mapping: dict[str, str], path: str
+) -> None:
+    world.start(world.line(stations=["build", "test"]))
+    new = world.line(stations=["test"])
+    with pytest.raises(Invalid) as refused:
+        migrating.impact_of(new.line, new, mapping)
+    assert refused.value.path == path
+
+
+def test_it_needs_the_role_and_for_other_code_the_permission(world: World) -> None:
+    world.start(world.line(stations=["build", "ship"]))
+    runs = {"argv": ["true"]}
+    new = world.line(stations=[station("build", kind="command", work=runs), "ship"])
+    with pytest.raises(Forbidden):
+        confirmed(world, new, user=world.operator)
+    with pytest.raises(Forbidden, match="execute"):
+        confirmed(world, new, user=world.designer)
+    may = make_member(world.project, "designer", "builder", execute=True)
+    assert confirmed(world, new, user=may).finished_at
+
+
+def test_it_needs_a_reason(world: World) -> None:
+    world.start(world.line(stations=["build", "ship"]))
+    with pytest.raises(Invalid) as refused:
+        confirmed(world, world.line(stations=["build"]), reason=" ")
+    assert refused.value.path == "reason"
+
+
+def test_only_the_named_tasks_go(world: World) -> None:
+    old = world.line(stations=["build", "ship"])
+    goes, stays = world.start(old), world.start(old)
+    new = world.line(stations=["build", "test", "ship"])
+    confirmed(world, new, tasks=[goes.number])
+    assert (Task.objects.get(pk=goes.pk).pinned_id, Task.objects.get(pk=stays.pk).pinned_id) == (
+        new.pk,
+        old.pk,
+    )
+
+
+def test_one_that_was_cut_short_is_continued(world: World) -> None:
+    old = world.line(stations=["build", "ship"])
+    task = world.start(old)
+    new = world.line(stations=["build", "test", "ship"])
+    made = confirmed(world, new)
+    Migration.objects.filter(pk=made.pk).update(finished_at=None)
+    again = Migration.objects.get(pk=made.pk)
+    with pytest.raises(Conflict, match="not finished"):
+        confirmed(world, old, tasks=[task.number])
+    assert migrating.carry_on(again).finished_at
+    assert task.events.filter(kind="task.migrated").count() == 1
+
+
+def test_the_impact_of_a_draft_is_shown_and_cannot_be_done(world: World) -> None:
+    version = world.line(stations=["build", "ship"])
+    world.start(version)
+    found = migrating.impact_of(version.line, None)
+    assert found.to_dict()["to"] == "draft"
+    assert [each["effect"] for each in found.to_dict()["tasks"]] == ["stays"]
+
+
+def test_the_record_stays_as_it_was_written(world: World) -> None:
+    world.start(world.line(stations=["build", "ship"]))
+    made = confirmed(world, world.line(stations=["build"]))
+    for change in (lambda: made.entries.update(result="refused"), made.delete):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            change()
+
+
+def test_from_the_command_line(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    task = world.start(world.line(stations=["build", "ship"]))
+    new = world.line(stations=["make", "ship"])
+    whose = {"user": world.admin.username, "project": str(world.project)}
+    call_command("impact", "line", to=str(new.number), **whose)
+    assert "--map build=…" in capsys.readouterr().out
+    more = {"to": str(new.number), "reason": "Better.", "yes": True, **whose}
+    with pytest.raises(CommandError, match=r"mapping\.build"):
+        call_command("migrate_tasks", "line", **more)
+    call_command("migrate_tasks", "line", map=["build=make"], **more)
+    assert "1 migrated" in capsys.readouterr().out
+    made = Migration.objects.get()
+    call_command("migrate_tasks", "line", undo=str(made.pk), reason="Back.", **whose)
+    assert "1 restored" in capsys.readouterr().out
+    assert world.at(task) == ["build"]

@@ -1,0 +1,90 @@
+"""Versions › Impact: look, map, migrate, undo."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from pipelines.models import Migration, Task
+from tests.factories import World
+
+pytestmark = pytest.mark.django_db
+
+
+def page(world: World) -> str:
+    return reverse("line-impact", args=[world.project.owner.key, world.project.key, "line"])
+
+
+def signed_in(user: Any) -> Client:
+    user.set_password("correct horse battery")
+    user.save()
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def renamed(world: World) -> Task:
+    task = world.start(world.line(stations=["build", "ship"]))
+    world.line(stations=["make", "ship"])
+    return task
+
+
+def text(response: Any) -> str:
+    return re.sub(r"\s+", " ", response.content.decode())
+
+
+def test_a_designer_maps_migrates_and_undoes(world: World) -> None:
+    task, client = renamed(world), signed_in(world.designer)
+    first = text(client.get(page(world)))
+    assert "Would get stuck" in first
+    assert 'name="map:build"' in first
+    assert "migrate-form" not in first, "nothing can be migrated before the station is mapped"
+    seen = text(client.get(page(world), {"to": "2", "map:build": "make"}))
+    digest = re.search(r'name="digest" value="([0-9a-f]{64})"', seen)
+    assert digest
+    said = {"to": "2", "map:build": "make", "digest": digest[1], "reason": "Renamed."}
+    done = client.post(page(world) + "migrate/", said, follow=True)
+    assert "1 migrated" in text(done)
+    assert world.at(task) == ["make"]
+    made = Migration.objects.get()
+    undo = reverse("migration-undo", args=[world.project.owner.key, world.project.key, "line", made.pk])
+    assert client.post(undo, {"reason": " "}).status_code == 422
+    assert "1 put back" in text(client.post(undo, {"reason": "Back."}, follow=True))
+    assert world.at(task) == ["build"]
+
+
+def test_a_stale_page_is_told_so_and_shows_what_is_true_now(world: World) -> None:
+    task, client = renamed(world), signed_in(world.designer)
+    said = {"to": "2", "map:build": "make", "digest": "0" * 64, "reason": "Renamed."}
+    answer = client.post(page(world) + "migrate/", said)
+    assert answer.status_code == 409
+    assert "changed after this impact was shown" in text(answer)
+    assert 'value="Renamed."' in text(answer), "what was typed is kept"
+    assert world.at(task) == ["build"]
+
+
+def test_a_mapping_that_does_not_fit_is_said(world: World) -> None:
+    renamed(world)
+    answer = signed_in(world.designer).get(page(world), {"to": "2", "map:build": "completed"})
+    assert answer.status_code == 422
+    assert "is an end" in text(answer)
+
+
+def test_a_viewer_sees_the_impact_and_no_button(world: World) -> None:
+    world.start(world.line(stations=["build", "ship"]))
+    world.line(stations=["build", "test", "ship"])
+    shown = text(signed_in(world.viewer).get(page(world), {"to": "2"}))
+    assert "Stays" in shown
+    assert "migrate-form" not in shown
+
+
+def test_a_line_that_was_never_published_shows_its_draft(world: World) -> None:
+    version = world.line(stations=["build"])
+    client = signed_in(world.designer)
+    assert "No running task would change" in text(client.get(page(world), {"to": "draft"}))
+    assert client.get(page(world), {"to": "99"}).status_code == 404
+    assert version.number == 1
