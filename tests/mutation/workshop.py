@@ -35,6 +35,8 @@ OPTIONS = (
     "-pquick_first",
     # It takes longer than all that a mutant needs.
     "--deselect=tests/routing/simulate/test_generate.py::test_every_live_rule_of_fifty_stations_is_covered",
+    # It measures time, of which a mutant beside others has less.
+    "--deselect=tests/routing/test_bounds.py",
     # mutmut itself imports sockets.
     "--deselect=tests/routing/test_decision_tool.py::test_routing_and_formats_need_no_django_and_no_clock",
 )
