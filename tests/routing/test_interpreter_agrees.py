@@ -5,21 +5,25 @@ A difference is one side's mistake or a sentence with two readings; either way i
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
 from collections import Counter
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipelines.routing.decide import decide
-from pipelines.routing.line import read_line
+from pipelines.routing.line import Line, read_line
 from pipelines.routing.outcome import read_situation
+from tests.routing import interpreter
 from tests.routing.interpreter import decide as second_reading
 from tests.routing.interpreter.generator import case, line_with
 from tests.routing.interpreter.table import CASES
+from tests.routing.interpreter.walks import walk
 
 Json = dict[str, Any]
 
@@ -36,8 +40,13 @@ def plain(decision: Json) -> Json:
 
 def first_reading(document: Json, situation: Json) -> Json:
     """What the product decides."""
-    line = read_line(document, keep_faulty_rules=True)
+    line = _line(json.dumps(document))
     return plain(decide(line, read_situation(situation)).to_dict())
+
+
+@lru_cache(maxsize=2)
+def _line(document: str) -> Line:
+    return read_line(json.loads(document), keep_faulty_rules=True)
 
 
 def differences(seeds: range) -> list[str]:
@@ -78,6 +87,58 @@ def test_both_readings_decide_alike(block: int) -> None:
 @pytest.mark.soak
 def test_both_readings_decide_ten_thousand_cases_alike() -> None:
     assert differences(range(10_000)) == []
+
+
+def both_say(document: Json, situation: Json) -> Json:
+    """The decision of both. Raises AssertionError where they differ."""
+    first, second = first_reading(document, situation), plain(second_reading(document, situation))
+    assert first == second, situation
+    return first
+
+
+def walked(seeds: range) -> Counter[str]:
+    """Whole ways along lines, decided by both at every step; how many decisions of each kind there were."""
+    counted: Counter[str] = Counter()
+
+    def decided(document: Json, situation: Json) -> Json:
+        decision = both_say(document, situation)
+        counted["with counts that grew"] += max(situation["facts"]["visits"].values()) > 1
+        counted[decision["decision"]] += 1
+        return decision
+
+    for seed in seeds:
+        steps = walk(seed, decided)
+        counted["ways of ten decisions or more"] += steps >= 10
+    return counted
+
+
+def test_both_readings_go_the_same_ways() -> None:
+    counted = walked(range(500))
+
+    assert counted.keys() >= DECISIONS
+    assert min(counted[kind] for kind in DECISIONS) >= 5
+    assert counted["with counts that grew"] >= 500
+    assert counted["ways of ten decisions or more"] >= 30
+
+
+@pytest.mark.soak
+def test_both_readings_go_ten_thousand_ways_alike(capsys: pytest.CaptureFixture[str]) -> None:
+    counted = walked(range(10_000))
+
+    with capsys.disabled():
+        print("\n" + ", ".join(f"{count:,} {what}" for what, count in sorted(counted.items())))
+
+
+def test_the_second_reading_knows_nothing_of_the_product() -> None:
+    """Not of `routing`, nor of anything else but itself and libraries: RE2, and the parser of JSONPath."""
+    libraries = {*sys.stdlib_module_names, "re2", "jsonpath_rfc9535"}
+    for path in Path(interpreter.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            roots = {name.split(".")[0] for name in names}
+            assert roots <= libraries, (path, roots)
 
 
 def test_the_drawn_cases_reach_every_kind_of_decision_often() -> None:
