@@ -94,7 +94,7 @@ def _then(line: Line, visit: GateVisit, word: str, answer: dict[str, Any]) -> st
     policy = gate_of(line, visit.gate).approval
     if word == Word.SEND_BACK:
         return _("%(station)s runs again with your reason (send-back %(n)s of %(most)s)") % {
-            "station": names(line, [visit.job.station]),
+            "station": names(line, [visit.asked_by.station]),
             "n": visit.round,
             "most": policy.max_rounds,
         }

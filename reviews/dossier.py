@@ -102,7 +102,7 @@ def dossier(visit: GateVisit, user: User) -> Dossier:
         visit=visit,
         line=line,
         gate=gate_of(line, visit.gate),
-        station=line.station(visit.job.station).name,
+        station=line.station(visit.asked_by.station).name,
         standing=standing,
         options=options(visit) if visit.state == GateVisit.State.OPEN else (),
         rounds=list(earlier.exclude(pk=visit.pk).select_related("decided_by").order_by("-decided_at")),

@@ -18,13 +18,27 @@ def exported(task: Task) -> Iterator[dict[str, Any]]:
     """Every event of the task, oldest first. Times are UTC, durations seconds since the event before."""
     before: datetime | None = None
     words = _words(task)
+    pinned = _first_version(task)
     for event in task.events.order_by("seq").iterator(chunk_size=500):
-        yield _one(task, event, before, words)
+        # The version of that moment names who works where.
+        pinned = event.data.get("pinned", pinned)
+        yield _one(task, event, before, words, _agent(pinned, event.source), _agent(pinned, event.target))
         before = event.at
 
 
-def _one(task: Task, event: Event, before: datetime | None, words: dict[str, GateVisit]) -> dict[str, Any]:
-    source, target = _agent(task, event.source), _agent(task, event.target)
+def _first_version(task: Task) -> int:
+    migrated = task.events.filter(kind="task.migrated").order_by("seq").first()
+    return int(migrated.data["was"]) if migrated else task.pinned_id
+
+
+def _one(
+    task: Task,
+    event: Event,
+    before: datetime | None,
+    words: dict[str, GateVisit],
+    source: str | None,
+    target: str | None,
+) -> dict[str, Any]:
     moved = event.kind in TRANSITIONS and event.source and event.source != event.target
     return {
         "event_id": f"EVT-{event.pk}",
@@ -52,9 +66,9 @@ def handoff_id(source: str, target: str, at: datetime) -> str:
     return f"HO-{_plain(source)}-{_plain(target)}-{_utc(at):%Y%m%dT%H%M%S}"
 
 
-def _agent(task: Task, place: str) -> str | None:
+def _agent(version: int, place: str) -> str | None:
     """Who works at a station: the agent that it names, else the station itself; an end has nobody."""
-    station = versions.by_id(task.pinned_id).stations_by_key.get(place)
+    station = versions.by_id(version).stations_by_key.get(place)
     return str(station.work.get("agent") or station.key) if station else None
 
 

@@ -98,6 +98,7 @@ BY = {
     "gate": lambda: _("By a gate"),
     "fallback": lambda: _("By the fallback"),
     "hand": lambda: _("By hand"),
+    "migration": lambda: _("By the migration of the task"),
 }
 
 
@@ -136,6 +137,13 @@ def _remark(line: Line, event: Event, who: people.Who) -> Item | None:
             return _dot(event, _("%(station)s: stuck") % {"station": station}, "danger")
         case "token.waits":
             return _wait_dot(event, station, wait)
+        case "task.migrated":
+            text = (
+                _("Migration undone: %(was)s → %(now)s")
+                if "undoes" in data
+                else _("Migrated: %(was)s → %(now)s")
+            )
+            return _dot(event, text % {"was": event.source, "now": event.target})
         case "job.lost":
             attempt = data.get("attempt") or (data.get("job") or {}).get("attempt") or ""
             text = _("The worker of %(station)s was lost; attempt %(attempt)s")

@@ -109,6 +109,10 @@ STUCK = {
         lambda: _("A rule of %(station)s leads back to where the task came from, but it came from nowhere."),
         lambda: _("Retry by hand from another station."),
     ),
+    "StationGone": (
+        lambda: _("%(station)s leads to a station that the version of this task does not have any more."),
+        lambda: _("Migrate the task with a mapping for that station, or retry the station."),
+    ),
     "compose_failed": (
         lambda: _("A variable could not be composed from the output of %(station)s."),
         lambda: _("Look at the output, then retry the station."),

@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
+from django.test import Client
+from django.urls import reverse
 
 from pipelines import engine, migrating
+from pipelines.engine.export import exported
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import LineVersion, Migration, Task, User
 from tests.factories import World, make_member, station
@@ -188,3 +191,36 @@ def test_from_the_command_line(world: World, capsys: pytest.CaptureFixture[str])
     call_command("migrate_tasks", "line", undo=str(made.pk), reason="Back.", **whose)
     assert "1 restored" in capsys.readouterr().out
     assert world.at(task) == ["build"]
+
+
+def test_the_export_names_who_worked_under_the_version_of_that_time(world: World) -> None:
+    task = world.start(world.line(stations=["build", "ship"]))
+    world.report(task)
+    confirmed(world, world.line(stations=["deliver"]), mapping={"ship": "deliver"})
+    said = list(exported(task))
+    assert {"source": "build", "target": "ship"} in [each["agent"] for each in said]
+    (migrated,) = [each for each in said if each["kind"] == "task.migrated"]
+    assert migrated["transition"] == {"from_state": "v1", "to_state": "v2", "trigger": "migrate"}
+
+
+def test_the_pages_of_a_migrated_task_still_open(world: World) -> None:
+    task = world.start(gated(world, "review"))
+    world.report(task)
+    rule = {"id": "on", "to": "ship", "gates": ["review"]}
+    confirmed(
+        world, world.line(stations=[station("make", rule), "ship"], gates=[GATE]), mapping={"build": "make"}
+    )
+    client = Client()
+    visit, where = world.visit(task), [world.project.owner.key, world.project.key]
+    world.reviewer.set_password("correct horse battery")
+    world.reviewer.save()
+    client.force_login(world.reviewer)
+    for name, arguments in (
+        ("gate-visit", [visit.pk]),
+        ("task", [*where, task.name]),
+        ("line-live", [*where, "line"]),
+        ("inbox", []),
+    ):
+        assert client.get(reverse(name, args=arguments)).status_code == 200, name
+    shown = client.get(reverse("task", args=[*where, task.name])).content.decode()
+    assert "Migrated: v1 → v2" in shown
