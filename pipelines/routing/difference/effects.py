@@ -1,14 +1,14 @@
 """What follows once a rule has matched, or none has: all that routes, and nothing else.
 
 Two effects that are equal decide equally in every situation of their region; labels, names, positions and the ids
-of rules are no part of them. A knob of the line that both versions do not share is left to `structure`, so that
-one changed knob is one change and not one for every rule.
+of rules are no part of them. The knob `revisit` is left to `structure` where both follow it, so that one changed
+knob is one change and not one for every rule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from pipelines.routing.canonical import canonical
@@ -23,35 +23,38 @@ NO_MATCH = "NoValidTransition"
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """`to`: targets, or what happens instead of a move. `revisit`: what keeps the move from coming back."""
+    """`to`: targets, or what happens instead of a move. `revisit`: what keeps the move from coming back, and whether
+    that is the line's knob."""
 
     to: frozenset[Key]
     gates: tuple[Key, ...] = ()
     compose: Key = ()
     feedback: Key = ()
     budgets: Key = ()
-    revisit: str = "allow"
+    revisit: tuple[str, bool] = ("allow", False)
     error: str | None = None
 
     def differs_in(self, other: Effect) -> tuple[str, ...]:
-        """Names of what is not the same."""
-        return tuple(f.name for f in fields(self) if getattr(self, f.name) != getattr(other, f.name))
+        """Names of what is not the same; a knob that both follow is a matter of `structure`."""
+        found = [f.name for f in fields(self) if getattr(self, f.name) != getattr(other, f.name)]
+        by_knob = self.revisit[1] and other.revisit[1]
+        equal = by_knob or self.revisit[0] == other.revisit[0]
+        return tuple(name for name in found if name != "revisit" or not equal)
+
+    def as_written(self) -> Effect:
+        """Without what the knob says: equal to another's where `differs_in` names nothing, and quicker."""
+        return replace(self, revisit=("", True)) if self.revisit[1] else self
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The two versions, and which knobs they share."""
+    """The two versions."""
 
     old: Line
     new: Line
 
-    def revisit_of(self, line: Line) -> str:
-        """The knob, or that it is the line's where the two differ."""
-        same = self.old.policy.revisit == self.new.policy.revisit
-        return line.policy.revisit if same else "as the line says"
 
-
-def of_rule(pair: Pair, line: Line, station: Station, rule: Rule) -> Effect:
+def of_rule(line: Line, station: Station, rule: Rule) -> Effect:
     gates = tuple(key for each in rule.gates if (key := of_gate(line, line.gate(each))))
     to_stations = [key for key in rule.to if key in line.stations_by_key or key == ORIGIN]
     return Effect(
@@ -60,7 +63,7 @@ def of_rule(pair: Pair, line: Line, station: Station, rule: Rule) -> Effect:
         compose=_compose(line, rule),
         feedback=_feedback(rule),
         budgets=_budgets(line, station, rule, bool(to_stations)),
-        revisit=_revisit(pair, line, rule) if to_stations else "allow",
+        revisit=_revisit(line, rule) if to_stations else ("allow", False),
     )
 
 
@@ -99,10 +102,10 @@ def _budgets(line: Line, station: Station, rule: Rule, to_stations: bool) -> Key
     return (*bounds, how or line.policy.on_exhausted)
 
 
-def _revisit(pair: Pair, line: Line, rule: Rule) -> str:
+def _revisit(line: Line, rule: Rule) -> tuple[str, bool]:
     if rule.allow_revisit is None:
-        return pair.revisit_of(line)
-    return "allow" if rule.allow_revisit else "forbid"
+        return line.policy.revisit, True
+    return ("allow" if rule.allow_revisit else "forbid"), False
 
 
 # Gates

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pipelines.routing.algebra import OutputTest
 from pipelines.routing.canonical import canonical
 from pipelines.routing.difference import effects
-from pipelines.routing.difference.effects import Effect, Pair
+from pipelines.routing.difference.effects import Effect
 from pipelines.routing.model import Line, Rule, Station
 from pipelines.routing.paths import compile_path
 from pipelines.routing.regions import numbers
@@ -59,9 +59,7 @@ def readable(rules: Iterable[Rule]) -> tuple[Rule, ...]:
     return tuple(found)
 
 
-def cells(
-    pair: Pair, line: Line, station: Station, left_out: Rule | None = None, told: str = ""
-) -> list[Cell]:
+def cells(line: Line, station: Station, left_out: Rule | None = None, told: str = "") -> list[Cell]:
     """All of them, the rules in order.
 
     `left_out`: the rule whose gate demanded rework. `told`: the only gate that can have: a rule that asks the same
@@ -75,7 +73,7 @@ def cells(
     for rule in read:
         own = (text_of(rule), True)
         if (own[0], False) not in before:
-            effect = effects.of_rule(pair, line, station, rule)
+            effect = effects.of_rule(line, station, rule)
             if told and [gate[0] for gate in effect.gates] == [told]:
                 effect = effects.LOOP
             found.append(Cell(effect, {**before, own: formula_of(rule.when)}, rule))

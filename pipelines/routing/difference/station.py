@@ -35,7 +35,7 @@ Claim = Callable[[Line, Walk], bool]
 def changes(pair: Pair, key: str, units: int = WORK) -> tuple[tuple[Change, ...], int]:
     """In the order of the rules of the new version, and what it cost. Bounded: beyond `units` it says unknown."""
     sides = Sides(pair, pair.old.station(key), pair.new.station(key))
-    if signature(pair, pair.old, sides.old) == signature(pair, pair.new, sides.new):
+    if signature(pair.old, sides.old) == signature(pair.new, sides.new):
         return (), 0
     allowed = min(units, WORK)
     with at_most(allowed) as meter:
@@ -43,17 +43,17 @@ def changes(pair: Pair, key: str, units: int = WORK) -> tuple[tuple[Change, ...]
     return found, allowed - max(meter.left, 0)
 
 
-def signature(pair: Pair, line: Line, station: Station) -> tuple[Any, ...]:
+def signature(line: Line, station: Station) -> tuple[Any, ...]:
     """Equal where nothing can differ: conditions as written, and effects, in order; then the policy."""
     rules = readable(station.rules)
-    whole = [(text_of(rule), effects.of_rule(pair, line, station, rule)) for rule in rules]
+    whole = [(text_of(rule), effects.of_rule(line, station, rule).as_written()) for rule in rules]
     rest = [effects.of_policy(line, station, standing) for standing in STANDINGS]
     return (*whole, len(rules) < len(station.rules), *rest, line.policy.failure_rules)
 
 
 def _regions(sides: Sides) -> Iterator[Change]:
-    before = cells(sides.pair, sides.pair.old, sides.old)
-    now = cells(sides.pair, sides.pair.new, sides.new)
+    before = cells(sides.pair.old, sides.old)
+    now = cells(sides.pair.new, sides.new)
     for old, new in _differing(before, now):
 
         def claim(line: Line, walk: Walk, old: Cell = old, new: Cell = new) -> bool:
@@ -66,7 +66,7 @@ def _second_walks(sides: Sides) -> Iterator[Change]:
     first = {
         (line is sides.pair.new, cell.rule.id): cell
         for line, station in ((sides.pair.old, sides.old), (sides.pair.new, sides.new))
-        for cell in cells(sides.pair, line, station)
+        for cell in cells(line, station)
         if cell.rule
     }
     for after in pairs_demanding(sides, readable(sides.old.rules), readable(sides.new.rules)):
@@ -78,8 +78,8 @@ def _second_walks(sides: Sides) -> Iterator[Change]:
 def _after_rework(sides: Sides, after: Both, first_old: Cell, first_new: Cell) -> Iterator[Change]:
     taken = [at_first(formula) for formula in (first_old.holds | first_new.holds).values()]
     told = only_gate(sides, after)
-    before = cells(sides.pair, sides.pair.old, sides.old, after[0], told)
-    now = cells(sides.pair, sides.pair.new, sides.new, after[1], told)
+    before = cells(sides.pair.old, sides.old, after[0], told)
+    now = cells(sides.pair.new, sides.new, after[1], told)
     for old, new in _differing(before, now):
 
         def claim(line: Line, walk: Walk, old: Cell = old, new: Cell = new) -> bool:
@@ -92,7 +92,9 @@ def _after_rework(sides: Sides, after: Both, first_old: Cell, first_new: Cell) -
 
 def _differing(before: list[Cell], now: list[Cell]) -> Iterator[tuple[Cell, Cell]]:
     for new in now:
-        yield from ((old, new) for old in before if old.effect != new.effect and not old.excludes(new))
+        yield from (
+            (old, new) for old in before if old.effect.differs_in(new.effect) and not old.excludes(new)
+        )
 
 
 def _found(

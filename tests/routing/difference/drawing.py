@@ -38,6 +38,7 @@ outputs = st.one_of(
         st.lists(st.sampled_from(VALUES), max_size=3),
     ),
 )
+ASKED = {"agentic": {"question": "Is it done?"}}
 EVAL_OPS = ("equals", "not_equals", "contains", "not_contains", "starts_with", "ends_with")
 evals = st.one_of(
     st.builds(lambda o, v: {"op": o, "value": v}, st.sampled_from(EVAL_OPS), st.sampled_from(WORDS)),
@@ -51,6 +52,7 @@ atoms = st.one_of(
     st.sampled_from(["success", "failure", "cancelled", "blocked", "any"]).map(lambda r: {"result": r}),
     st.sampled_from(["pass", "fail", "blocked", "any"]).map(lambda v: {"verdict": v}),
     st.sampled_from(["t", ["t", "u"]]).map(lambda t: {"failure_type": t}),
+    st.sampled_from(["yes", "no"]).map(lambda word: {**ASKED, "answer": word}),
     st.sampled_from([1, 2]).map(lambda n: {"edge": {"from": "a", "to": "b", "at_least": n}}),
 )
 conditions = st.recursive(
@@ -95,10 +97,12 @@ def situations(count: int, seed: int) -> Any:
         itertools.cycle((None, "t", "u", None, "v")),
         itertools.cycle((0, 1, 2)),
         itertools.cycle(("approve", "rework")),
+        itertools.cycle(("yes", None, "no", "yes", "no")),
         strict=False,
     )
-    for outcome, value, eval_, failure, edge, word in itertools.islice(turns, count):
+    for outcome, value, eval_, failure, edge, word, answer in itertools.islice(turns, count):
         extra = {"eval": eval_, "failure_type": failure}
         extra |= {} if value is ... else {"output": value}
         facts = {"edges": {"a->b": edge}, "signal_reworks": 3, "gates": {"g": {"decision": word}}}
+        facts |= {} if answer is None else {"answers": [{**ASKED, "answer": answer, "text": "so"}]}
         yield {**outcome, **extra}, facts

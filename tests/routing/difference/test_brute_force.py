@@ -32,6 +32,7 @@ EFFECTS = st.sampled_from(
         {"to": ["b", "c"]},
         {"max_retries": 1},
         {"gates": []},
+        {"feedback": True},
         {"gates": ["g"]},
         {"compose": [{"var": "x", "path": "$.k"}]},
     ]
