@@ -40,6 +40,7 @@ class Walk:
     def do(self, key: str, token_id: int, **chosen: Any) -> str:
         """Do this command to this token, and check; the state in which it is then."""
         command, before = COMMANDS[key], self.sight
+        self.steps += 1
         act = command.act(self.scene, before.subjects[token_id])
         entry = TABLE[key][self.model[token_id]]
         assert act is not None, f"{key} finds nothing to do in {self.model[token_id]}"
