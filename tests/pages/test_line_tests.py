@@ -76,10 +76,10 @@ def test_a_run_of_an_older_draft_is_shown_as_such(world: World, line: Line, sign
     client = signed_in(world.designer)
     client.post(at(world, "line-tests-run", line.key), {"against": "draft"})
     address = at(world, "line-tests", line.key) + "?against=draft"
-    assert ", of 1" not in text(client.get(address))
+    assert "· of 1" not in text(client.get(address))
     line.refresh_from_db()
     publishing.save_draft(line, {**LINE, "name": "Other"}, world.admin, line.draft_number)
-    assert ", of 1" in text(client.get(address))
+    assert "· of 1" in text(client.get(address))
 
 
 def test_a_draft_that_cannot_be_read_is_said_and_nothing_is_run(

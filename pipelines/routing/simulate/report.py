@@ -51,9 +51,7 @@ class Report:
 
     def _sums(self) -> list[str]:
         coverage = self.coverage.to_dict()
-        counts = (
-            f"{len(self.results)} scenarios: {len(self.results) - self.failed} hold, {self.failed} failed."
-        )
+        counts = f"{len(self.results) - self.failed} of {len(self.results)} scenarios hold."
         rules = _sum("Rules taken", coverage["rules"], "taken", "never_taken", "never taken")
         return [
             counts,
