@@ -1,0 +1,130 @@
+/** A line document as a draft holds it: it may be unfinished or wrong, so every reader here takes what it finds.
+ * What it means is decided on the server; the browser only draws it and changes its text. */
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+export interface Rule {
+  id: string;
+  label?: string;
+  when?: Json;
+  to?: string | string[];
+  gates?: string[];
+  [key: string]: Json | undefined;
+}
+
+export interface Station {
+  key: string;
+  name?: string;
+  work?: { kind?: string; [key: string]: Json | undefined };
+  gate?: string;
+  join?: { wait_for?: string[]; aggregation?: string };
+  rules?: Rule[];
+}
+
+export interface Gate {
+  key: string;
+  name?: string;
+  mode?: string;
+}
+
+export interface End {
+  key: string;
+  kind?: string;
+  label?: string;
+}
+
+/** Where things stand on the canvas: kept with the line, read by nobody else (`extra` of the line document). */
+export type Positions = Record<string, [number, number]>;
+
+export interface LineDocument {
+  start?: string;
+  stations: Station[];
+  gates?: Gate[];
+  ends?: End[];
+  extra?: { editor?: { positions?: Positions }; [key: string]: unknown };
+  [key: string]: unknown;
+}
+
+export const ALWAYS_ENDS: readonly End[] = [
+  { key: "completed", kind: "completed" },
+  { key: "failed", kind: "failed" },
+  { key: "cancelled", kind: "cancelled" },
+];
+export const ORIGIN = "@origin";
+export const BLOCKED = "@blocked";
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Whether a draft can be drawn: its stations are a list of objects with keys, and so are their rules. */
+export function canBeDrawn(value: unknown): value is LineDocument {
+  if (!isObject(value) || !Array.isArray(value.stations)) return false;
+  const named = (each: unknown, key: string): boolean => isObject(each) && typeof each[key] === "string";
+  const lists = [value.gates ?? [], value.ends ?? []];
+  return (
+    lists.every((list) => Array.isArray(list) && list.every((each) => named(each, "key"))) &&
+    value.stations.every(
+      (station) =>
+        named(station, "key") &&
+        (station.rules === undefined ||
+          (Array.isArray(station.rules) && station.rules.every((rule: unknown) => named(rule, "id")))),
+    )
+  );
+}
+
+export function targetsOf(rule: Rule): string[] {
+  if (typeof rule.to === "string") return [rule.to];
+  return Array.isArray(rule.to) ? rule.to.filter((each) => typeof each === "string") : [];
+}
+
+export const rulesOf = (station: Station): Rule[] => station.rules ?? [];
+export const nameOf = (station: Station): string => station.name || station.key;
+export const kindOf = (station: Station): string => station.work?.kind ?? "other";
+export const stationOf = (line: LineDocument, key: string): Station | undefined =>
+  line.stations.find((station) => station.key === key);
+export const startOf = (line: LineDocument): string | undefined => line.start ?? line.stations[0]?.key;
+
+export function endOf(line: LineDocument, key: string): End | undefined {
+  return line.ends?.find((end) => end.key === key) ?? ALWAYS_ENDS.find((end) => end.key === key);
+}
+
+export function ruleOf(line: LineDocument, id: string): { station: Station; rule: Rule; index: number } | undefined {
+  for (const station of line.stations) {
+    const index = rulesOf(station).findIndex((rule) => rule.id === id);
+    const rule = rulesOf(station)[index];
+    if (rule) return { station, rule, index };
+  }
+  return undefined;
+}
+
+export function positionsOf(line: LineDocument): Positions {
+  const kept = line.extra?.editor?.positions;
+  return isObject(kept) ? (kept as Positions) : {};
+}
+
+/** A key that nothing has yet: `name`, `name-2`, …  Stations and ends share one name space. */
+export function freeKey(line: LineDocument, wanted: string): string {
+  const taken = new Set([...line.stations, ...(line.ends ?? []), ...ALWAYS_ENDS].map((each) => each.key));
+  return free(slug(wanted), taken);
+}
+
+export function freeRuleId(line: LineDocument, wanted: string): string {
+  return free(slug(wanted), new Set(line.stations.flatMap((station) => rulesOf(station).map((rule) => rule.id))));
+}
+
+function free(wanted: string, taken: Set<string>): string {
+  if (!taken.has(wanted)) return wanted;
+  let number = 2;
+  while (taken.has(`${wanted}-${number}`)) number += 1;
+  return `${wanted}-${number}`;
+}
+
+function slug(text: string): string {
+  const found = text
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[^a-z0-9_.-]+/g, "-")
+    .replace(/^[^a-z0-9]+|-+$/g, "")
+    .slice(0, 56);
+  return found || "item";
+}

@@ -1,0 +1,34 @@
+import "./vendor.css";
+
+import { ReactFlowProvider } from "@xyflow/react";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+
+import { App } from "./App";
+import { canBeDrawn } from "./document";
+import { useSprite } from "./Icon";
+import { Editor, type Given } from "./store";
+import { translate, type Words } from "./words";
+
+interface Page extends Given {
+  words: Partial<Words>;
+  icons: string;
+  kinds: string[];
+  mayEdit: boolean;
+}
+
+const place = document.getElementById("editor");
+const given = JSON.parse(document.getElementById("editor-data")?.textContent ?? "null") as Page | null;
+
+if (place && given && canBeDrawn(given.document)) {
+  translate(given.words);
+  useSprite(given.icons);
+  const editor = new Editor(given);
+  createRoot(place).render(
+    <StrictMode>
+      <ReactFlowProvider>
+        <App editor={editor} kinds={given.kinds} mayEdit={given.mayEdit} />
+      </ReactFlowProvider>
+    </StrictMode>,
+  );
+}

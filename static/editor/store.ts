@@ -1,0 +1,124 @@
+/** The state of one open editor: document with its history, what is chosen, what the server said. */
+import { useSyncExternalStore } from "react";
+
+import { announce } from "../ts/dom";
+import type { Command } from "./commands";
+import type { LineDocument } from "./document";
+import { type Findings, NOTHING } from "./findings";
+import { begin, type History, redo, run, undo } from "./history";
+import { Saver, type Saving } from "./saving";
+import { say } from "./words";
+
+export interface Selection {
+  /** Keys of the stations and ends. */
+  keys: readonly string[];
+  /** Id of a rule. */
+  rule?: string;
+}
+
+export interface State {
+  history: History;
+  selection: Selection;
+  saving: Saving;
+  findings: Findings;
+}
+
+export interface Given {
+  document: LineDocument;
+  number: number;
+  saveUrl: string;
+  csrf: string;
+  findings: Findings;
+}
+
+export class Editor {
+  #state: State;
+  readonly #heard = new Set<() => void>();
+  readonly #saver: Saver;
+
+  constructor(given: Given) {
+    this.#saver = new Saver({
+      url: given.saveUrl,
+      csrf: given.csrf,
+      number: given.number,
+      onState: (saving) => this.#set({ saving }),
+      onFindings: (findings) => this.#set({ findings }),
+    });
+    this.#state = {
+      history: begin(given.document),
+      selection: { keys: [] },
+      saving: { state: "saved", at: Date.now() },
+      findings: given.findings ?? NOTHING,
+    };
+    const kept = this.#saver.restored();
+    if (kept) {
+      this.#run({ label: say("restored"), apply: () => kept });
+    }
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  get line(): LineDocument {
+    return this.#state.history.line;
+  }
+
+  subscribe = (heard: () => void): (() => void) => {
+    this.#heard.add(heard);
+    return () => this.#heard.delete(heard);
+  };
+
+  run(command: Command): void {
+    this.#run(command);
+  }
+
+  #run(command: Command): void {
+    this.#became(run(this.#state.history, command), command.label);
+  }
+
+  undo(): void {
+    this.#became(undo(this.#state.history), say("undid", this.#state.history.done.at(-1)?.label ?? ""));
+  }
+
+  redo(): void {
+    this.#became(redo(this.#state.history), say("redid", this.#state.history.undone.at(-1)?.label ?? ""));
+  }
+
+  select(selection: Selection): void {
+    this.#set({ selection });
+  }
+
+  retry(): void {
+    this.#saver.retry();
+  }
+
+  /** After a conflict: this document over the stored one, or the stored one here. Both are decided by a person. */
+  keepMine(): void {
+    if (this.#state.saving.state === "conflict") this.#saver.overwrite(this.line, this.#state.saving.number);
+  }
+
+  takeStored(): void {
+    const { saving } = this.#state;
+    if (saving.state !== "conflict") return;
+    const next = run(this.#state.history, { label: say("tookStored"), apply: () => saving.stored });
+    this.#set({ history: next });
+    this.#saver.overwrite(saving.stored, saving.number);
+  }
+
+  #became(history: History, label: string): void {
+    if (history === this.#state.history) return;
+    this.#set({ history });
+    announce(label);
+    this.#saver.save(history.line);
+  }
+
+  #set(changed: Partial<State>): void {
+    this.#state = { ...this.#state, ...changed };
+    for (const heard of this.#heard) heard();
+  }
+}
+
+export function useEditor(editor: Editor): State {
+  return useSyncExternalStore(editor.subscribe, () => editor.state);
+}
