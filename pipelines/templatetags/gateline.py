@@ -91,7 +91,7 @@ def _static_json(*parts: str) -> dict[str, Any]:
         return {}
 
 
-def _asset(source: str) -> str:
+def asset(source: str) -> str:
     """The address of one built file by its source, "" where nothing is built."""
     entry = _static_json("dist", "manifest.json").get(source)
     return static(f"dist/{entry['file']}") if entry else ""
@@ -101,7 +101,7 @@ def _asset(source: str) -> str:
 def vite(context: Context, entry: str) -> SafeString:
     """Style sheets and the module of one entry: `{% vite "shell" %}`, with the page's CSP nonce."""
     manifest = _static_json("dist", "manifest.json")
-    chunk = manifest.get(f"static/ts/{entry}.ts")
+    chunk = manifest.get(f"static/ts/{entry}.ts") or manifest.get(f"static/{entry}/main.tsx")
     if chunk is None:
         return mark_safe("")
     nonce = str(getattr(context.get("request"), "csp_nonce", "") or "")
@@ -128,7 +128,7 @@ def front_end_built() -> bool:
 
 @register.simple_tag
 def favicon() -> str:
-    return _asset("static/favicon.svg")
+    return asset("static/favicon.svg")
 
 
 @register.simple_tag
@@ -140,7 +140,7 @@ def icon(name: str, size: int = 16, label: str = "", css: str = "") -> SafeStrin
     said = format_html('role="img" aria-label="{}"', label) if label else mark_safe('aria-hidden="true"')
     return format_html(
         '<svg class="{}" viewBox="0 0 24 24" width="{}" height="{}" {}><use href="{}#{}"></use></svg>',
-        css_class, size, size, said, _asset("static/icons.json"), name,
+        css_class, size, size, said, asset("static/icons.json"), name,
     )  # fmt: skip
 
 

@@ -62,6 +62,8 @@ POST lines-new               >          0         -       -         y         y 
 GET  line                    >          0         y       y         y         y         y      >
 GET  line-edit               >          0         -       -         y         y         y      >
 POST line-edit               >          0         -       -         y         y         y      >
+GET  line-draw               >          0         y       y         y         y         y      >
+POST line-draw-save          >          0         -       -         y         y         y      >
 POST line-publish            >          0         -       -         y         y         y      >
 GET  line-export             >          0         y       y         y         y         y      >
 GET  line-live               >          0         y       y         y         y         y      >

@@ -1,0 +1,160 @@
+"""Drawing a line on the canvas in a real browser: by keyboard, by mouse, undone, saved, and kept while the server is
+away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from pipelines.models import Line, User
+from pipelines.publishing import create_line
+from tests.factories import World
+from tests.fixtures.site import Site
+from tests.pages.conftest import at
+
+DOCUMENT = {
+    "gateline": 1,
+    "key": "drawn",
+    "name": "Drawn",
+    "stations": [
+        {
+            "key": "build",
+            "name": "Build",
+            "work": {"kind": "noop"},
+            "rules": [
+                {"id": "all", "to": "completed"},
+                {"id": "broken", "label": "Broken", "when": {"result": "failure"}, "to": "failed"},
+            ],
+        }
+    ],
+}
+
+
+@pytest.fixture
+def line(world: World) -> Line:
+    return create_line(world.project, "drawn", "Drawn", DOCUMENT, world.admin)
+
+
+Enter = Callable[[User], Page]
+
+
+@pytest.fixture
+def enter(page: Page, site: Site, world: World, line: Line, sign_in: Callable[[Page, User], None]) -> Enter:
+    """The canvas of the line, opened by this person."""
+
+    def opened(user: User) -> Page:
+        user.set_password("a password")
+        user.save(update_fields=["password"])
+        sign_in(page, user)
+        page.goto(at(world, "line-draw", "drawn"))
+        expect(page.locator(".ed-station")).to_have_count(1)
+        return page
+
+    return opened
+
+
+@pytest.fixture
+def canvas(enter: Enter, world: World) -> Page:
+    return enter(world.admin)
+
+
+def saved(page: Page) -> None:
+    expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved", timeout=20_000)
+
+
+def draft(line: Line) -> dict:
+    line.refresh_from_db()
+    return line.draft
+
+
+def test_a_station_is_added_and_connected_by_keyboard_alone_and_saves_itself(
+    canvas: Page, line: Line
+) -> None:
+    canvas.locator("#ed-search").fill("manual")
+    canvas.keyboard.press("Enter")
+    expect(canvas.locator(".ed-station")).to_have_count(2)
+    canvas.locator('.react-flow__node[data-id="manual"]').focus()
+    canvas.keyboard.press("l")
+    dialog = canvas.get_by_role("dialog", name="Connect Manual to")
+    dialog.get_by_role("searchbox").fill("build")
+    canvas.keyboard.press("Enter")
+    saved(canvas)
+    added = draft(line)["stations"][1]
+    assert added["key"] == "manual"
+    assert [rule["to"] for rule in added["rules"]] == ["build"]
+
+
+def test_undo_and_redo_give_back_the_very_same_document(canvas: Page, line: Line) -> None:
+    before = draft(line)
+    canvas.locator('.react-flow__node[data-id="build"]').click()
+    canvas.locator('.react-flow__node[data-id="build"]').press("Delete")
+    expect(canvas.locator(".ed-station")).to_have_count(0)
+    saved(canvas)
+    assert draft(line)["stations"] == []
+    canvas.keyboard.press("Control+z")
+    saved(canvas)
+    assert draft(line) == before
+    canvas.keyboard.press("Control+Shift+z")
+    saved(canvas)
+    assert draft(line)["stations"] == []
+
+
+def test_a_dead_rule_says_so_and_is_alive_after_it_was_moved_up(canvas: Page, line: Line) -> None:
+    canvas.locator('.react-flow__node[data-id="build"]').click()
+    row = canvas.locator(".ed-rule").nth(1)
+    expect(row).to_contain_text("Never reached")
+    row.get_by_role("button", name="Move above 1").click()
+    saved(canvas)
+    assert [rule["id"] for rule in draft(line)["stations"][0]["rules"]] == ["broken", "all"]
+    expect(canvas.locator(".ed-rule").first).to_contain_text("Live")
+    expect(canvas.get_by_text("Never reached")).to_have_count(0)
+
+
+def test_a_station_that_is_dragged_stays_where_it_was_let_go(canvas: Page, line: Line) -> None:
+    box = canvas.locator('.react-flow__node[data-id="build"]').bounding_box()
+    assert box
+    canvas.mouse.move(box["x"] + 40, box["y"] + 10)
+    canvas.mouse.down()
+    canvas.mouse.move(box["x"] + 140, box["y"] + 90, steps=5)
+    canvas.mouse.up()
+    saved(canvas)
+    x, y = draft(line)["extra"]["editor"]["positions"]["build"]
+    canvas.reload()
+    expect(canvas.locator(".ed-station")).to_have_count(1)
+    assert draft(line)["extra"]["editor"]["positions"] == {"build": [x, y]}
+
+
+def test_what_was_changed_while_the_server_was_away_is_saved_when_it_is_back(
+    canvas: Page, line: Line
+) -> None:
+    canvas.context.set_offline(True)
+    canvas.locator("#ed-search").fill("manual")
+    canvas.keyboard.press("Enter")
+    expect(canvas.get_by_role("alert")).to_contain_text("The server cannot be reached")
+    canvas.context.set_offline(False)
+    saved(canvas)
+    assert [station["key"] for station in draft(line)["stations"]] == ["build", "manual"]
+
+
+def test_a_draft_that_somebody_else_saved_is_not_overwritten_unseen(
+    canvas: Page, line: Line, world: World
+) -> None:
+    theirs = {**DOCUMENT, "description": "Theirs."}
+    Line.objects.filter(pk=line.pk).update(draft=theirs, draft_number=2)
+    canvas.locator("#ed-search").fill("manual")
+    canvas.keyboard.press("Enter")
+    expect(canvas.get_by_role("alert")).to_contain_text("saved draft 2 meanwhile")
+    assert draft(line) == theirs
+    canvas.get_by_role("button", name="Keep mine").click()
+    saved(canvas)
+    assert [station["key"] for station in draft(line)["stations"]] == ["build", "manual"]
+
+
+def test_a_viewer_sees_the_line_and_can_change_nothing(enter: Enter, world: World) -> None:
+    page = enter(world.viewer)
+    expect(page.locator(".ed-palette")).to_have_count(0)
+    page.locator('.react-flow__node[data-id="build"]').click()
+    expect(page.get_by_role("complementary", name="Settings of Build")).to_be_visible()
+    expect(page.get_by_role("button", name="Delete station")).to_have_count(0)

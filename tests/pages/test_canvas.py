@@ -1,0 +1,105 @@
+"""What the canvas sends and is answered, whatever it sends."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+
+from pipelines.models import Line
+from pipelines.publishing import create_line
+from tests.factories import World, document, station
+from tests.pages.conftest import As, at, text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def line(world: World) -> Line:
+    return create_line(world.project, "drawn", "Drawn", document(key="drawn"), world.designer)
+
+
+def sent(world: World, signed_in: As, body: Any) -> HttpResponse:
+    client = signed_in(world.designer)
+    said = body if isinstance(body, (str, bytes)) else json.dumps(body)
+    return client.post(at(world, "line-draw-save", "drawn"), said, content_type="application/json")
+
+
+def test_a_saved_draft_is_answered_with_what_lint_finds(world: World, signed_in: As, line: Line) -> None:
+    rules = [{"id": "all", "to": "completed"}, {"id": "never", "to": "failed"}]
+    changed = document(key="drawn", stations=[station("build", rules=rules)])
+    answer = sent(world, signed_in, {"based_on": 1, "document": changed})
+    said = answer.json()
+    assert said["number"] == 2
+    assert said["findings"]["rules"]["all"]["status"] == "live"
+    assert said["findings"]["rules"]["never"]["status"] == "dead"
+    assert "1" in said["findings"]["rules"]["never"]["why"]
+    assert ("dead-rule", "build") in {(f["check"], f["station"]) for f in said["findings"]["findings"]}
+    line.refresh_from_db()
+    assert line.draft == changed
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {},
+        {"stations": []},
+        {"stations": [{"key": "a", "rules": [{"id": "x", "when": 3}]}]},
+        {"stations": {"a": 1}},
+        {"gateline": 1, "key": "drawn", "stations": [{"key": "a", "work": {"kind": "unheard of"}}]},
+    ],
+)
+def test_an_unfinished_draft_is_kept_and_its_problems_are_told(
+    world: World, signed_in: As, line: Line, broken: dict[str, Any]
+) -> None:
+    answer = sent(world, signed_in, {"based_on": 1, "document": broken})
+    assert answer.status_code == 200
+    assert any(f["severity"] == "error" for f in answer.json()["findings"]["findings"])
+    line.refresh_from_db()
+    assert line.draft == broken
+    page = signed_in(world.designer).get(at(world, "line-draw", "drawn"))
+    assert page.status_code == 200
+
+
+def test_a_draft_that_cannot_be_drawn_leads_to_its_code(world: World, signed_in: As, line: Line) -> None:
+    Line.objects.update(draft={"stations": "none"})
+    page = text(signed_in(world.designer).get(at(world, "line-draw", "drawn")))
+    assert "This draft cannot be drawn" in page
+    assert at(world, "line-edit", "drawn") in page
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\xff\xfe",
+        "[]",
+        "null",
+        '{"based_on": 1}',
+        '{"based_on": -1, "document": {}}',
+        '{"based_on": 99999999999999999999, "document": {}}',
+        '{"based_on": 1, "document": []}',
+        '{"based_on": 1, "document": {"name": "a\\u0000b"}}',
+        '{"based_on": 1, "document": {"name": "\\ud800"}}',
+        '{"based_on": 1, "document": {"a": ' + "[" * 200 + "]" * 200 + "}}",
+        '{"based_on": 1, "document": {"a": NaN}}',
+    ],
+)
+def test_what_cannot_be_a_draft_is_refused_and_changes_nothing(
+    world: World, signed_in: As, line: Line, body: str | bytes
+) -> None:
+    answer = sent(world, signed_in, body)
+    assert answer.status_code == 400
+    assert answer.json()["detail"]
+    line.refresh_from_db()
+    assert line.draft_number == 1
+
+
+def test_who_is_late_gets_the_draft_that_is_stored(world: World, signed_in: As, line: Line) -> None:
+    Line.objects.update(draft_number=3)
+    answer = sent(world, signed_in, {"based_on": 1, "document": document(key="drawn", name="Mine")})
+    assert answer.status_code == 409
+    assert answer.json()["number"] == 3
+    assert answer.json()["document"] == line.draft
