@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from pipelines import access, publishing
 from pipelines.errors import Invalid
+from pipelines.linting import BUILT
 from pipelines.models import Line, Project
 from pipelines.templatetags.gateline import asset
 from pipelines.views import lines
@@ -23,7 +24,7 @@ from pipelines.views.editor_words import words
 from pipelines.views.page import SignedIn, in_project, show
 from pipelines.views.project import tab_trail
 
-KINDS = tuple(sorted(publishing.BUILT))
+KINDS = tuple(sorted(BUILT))
 
 
 class Draft(BaseModel):
@@ -74,7 +75,7 @@ def save(request: SignedIn, project: Project, line: str) -> HttpResponse:
         return JsonResponse(said, status=409)
     except Invalid as fault:
         return JsonResponse({"detail": str(fault)}, status=400)
-    return JsonResponse({"number": saved.draft_number, "findings": findings_of(saved.draft)})
+    return JsonResponse({"number": saved.draft_number, "findings": findings_of(saved.draft, project)})
 
 
 def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
@@ -84,7 +85,7 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
         "number": line.draft_number,
         "saveUrl": reverse("line-draw-save", args=at),
         "csrf": get_token(request),
-        "findings": findings_of(line.draft) if _drawable(line.draft) else None,
+        "findings": findings_of(line.draft, project) if _drawable(line.draft) else None,
         "kinds": KINDS,
         "mayEdit": access.can(request.user, "design", project),
         "words": words(),

@@ -1,52 +1,37 @@
-"""What lint says of a draft, as the canvas shows it: per finding, per rule, per station."""
+"""What lint says of a draft, in the words and the shape in which the canvas shows it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
 
+from pipelines.linting import examined
+from pipelines.models import Project
 from pipelines.queries.conditions import describe
 from pipelines.routing import jsontext
-from pipelines.routing.line import DocumentError, Line, Problem, Station, read_line
+from pipelines.routing.line import Rule, Station
 from pipelines.routing.lint.finding import Finding
-from pipelines.routing.lint.run import lint, visits
-from pipelines.routing.lint.subject import Subject
-from pipelines.routing.regions.stations import DEAD, SHADOWED, UNKNOWN, Standing
+from pipelines.routing.lint.standings import RuleStanding, StationStandings
+from pipelines.routing.regions.stations import DEAD, SHADOWED, UNKNOWN
 from pipelines.views.overview import otherwise
 
 MAX_EXAMPLE = 160
 
 
-def findings_of(draft: Any) -> dict[str, Any]:
-    """Of a draft that may be anything that JSON can hold."""
-    try:
-        line = read_line(draft, keep_faulty_rules=True)
-    except DocumentError as fault:
-        found = [_problem(each) for each in fault.problems]
-        return {"findings": found, "rules": {}, "otherwise": {}, "visits": {}}
-    subject = Subject(line)
+def findings_of(draft: Mapping[str, Any], project: Project) -> dict[str, Any]:
+    """Of a draft, which may be no line yet. Raises Invalid: what no draft may hold."""
+    found = examined(draft, project)
+    stations = found.line.stations if found.line else ()
+    drawn = list(zip(stations, found.stations, strict=False))
     return {
-        "findings": [_finding(each) for each in lint(line)],
-        "rules": {
-            standing.rule.id: _rule(subject, station, standing)
-            for station, _at, standing in subject.standings()
-        },
-        "otherwise": {station.key: otherwise(line, station) for station in line.stations},
-        "visits": visits(line),
-    }
-
-
-def _problem(problem: Problem) -> dict[str, Any]:
-    """Of a document that cannot be read as a line: an error like any other, without a station to go to."""
-    return {
-        "check": "not-readable",
-        "severity": "error",
-        "path": problem.path,
-        "message": f"{problem.path}: {problem.message}" if problem.path else problem.message,
-        "hint": problem.hint,
-        "station": None,
-        "rule": None,
+        "findings": [_finding(each) for each in found.findings],
+        "rules": {rule["id"]: rule for station, standings in drawn for rule in _rules(station, standings)},
+        "otherwise": {station.key: otherwise(found.line, station) for station in stations}
+        if found.line
+        else {},
+        "visits": dict(found.visits),
     }
 
 
@@ -55,38 +40,41 @@ def _finding(finding: Finding) -> dict[str, Any]:
     return {key: said[key] for key in ("check", "severity", "path", "message", "hint", "station", "rule")}
 
 
-def _rule(subject: Subject, station: Station, standing: Standing) -> dict[str, Any]:
-    rule = standing.rule
+def _rules(station: Station, standings: StationStandings) -> list[dict[str, Any]]:
+    pairs = zip(station.rules, standings.rules, strict=True)
+    return [_rule(station, rule, standing) for rule, standing in pairs]
+
+
+def _rule(station: Station, rule: Rule, standing: RuleStanding) -> dict[str, Any]:
     return {
-        "status": standing.status,
-        "words": describe(rule.when) if not rule.fault else str(rule.fault),
-        "why": _why(subject, station, standing),
-        "example": _example(subject.line, station, standing),
+        "id": rule.id,
+        "status": standing.standing,
+        "words": str(rule.fault) if rule.fault else describe(rule.when),
+        "why": _why(station, standing),
+        "example": _example(standing),
     }
 
 
-def _why(subject: Subject, station: Station, standing: Standing) -> str:
-    if standing.status == UNKNOWN:
+def _why(station: Station, standing: RuleStanding) -> str:
+    if standing.standing == UNKNOWN:
         return standing.why
-    if standing.never:
+    if standing.standing == DEAD and not standing.killers:
         return _("Never true: nothing that reaches this station fits.")
-    if standing.status == DEAD:
-        return _("Never reached: earlier rules (%(rules)s) already take everything.") % {
-            "rules": _numbers(station, standing.killers)
+    if standing.standing == DEAD:
+        numbers = _numbers(station, standing.killers)
+        return _("Never reached: earlier rules (%(rules)s) already take everything.") % {"rules": numbers}
+    if standing.standing == SHADOWED and standing.shadowed_by:
+        return _("Earlier rules (%(rules)s) take a part of it.") % {
+            "rules": _numbers(station, standing.shadowed_by)
         }
-    if standing.status == SHADOWED:
-        by = tuple(shadow.by for shadow in subject.analysis(station).shadows(standing.rule))
-        return (
-            _("Earlier rules (%(rules)s) take a part of it.") % {"rules": _numbers(station, by)} if by else ""
-        )
     return ""
 
 
-def _numbers(station: Station, ids: tuple[str, ...]) -> str:
+def _numbers(station: Station, ids: Sequence[str]) -> str:
     return ", ".join(str(number) for number, rule in enumerate(station.rules, start=1) if rule.id in ids)
 
 
-def _example(line: Line, station: Station, standing: Standing) -> str:
+def _example(standing: RuleStanding) -> str:
     """An outcome that the rule takes; of a dead rule there is none."""
     if standing.witness is None:
         return ""
