@@ -1,0 +1,172 @@
+"""Two edits of one line document put together: what is disjoint is merged, what is not is shown side by side.
+
+Members of lists are known by their identity (stations, gates, ends, inputs by `key`, rules by `id`), never by their
+place. The order of rules decides which wins, so two people who order or add rules at the same place do conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pipelines.routing.problems import join
+
+IDENTITY: Final = {"stations": "key", "gates": "key", "ends": "key", "inputs": "key", "rules": "id"}
+ORDER = "(order)"
+"""The last step of a conflict's path when both changed the order of a list in different ways."""
+
+
+class Gone:
+    """What is not there: never part of a document."""
+
+    def __repr__(self) -> str:
+        return "GONE"
+
+
+GONE: Final = Gone()
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """Both changed the same place: `base` before, `mine` and `theirs` after; None where it is not there."""
+
+    path: str
+    base: Any
+    mine: Any
+    theirs: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """`document`: with everything that is disjoint; where there are clashes it holds theirs."""
+
+    document: dict[str, Any]
+    clashes: tuple[Clash, ...] = field(default=())
+
+
+def merge(base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Merged:
+    """Of three documents: `base` is what both started from. Raises nothing: any JSON will do."""
+    clashes: list[Clash] = []
+    document = _merged("", "", base, mine, theirs, clashes)
+    return Merged(dict(document), tuple(clashes))
+
+
+def _merged(path: str, step: str, base: Any, mine: Any, theirs: Any, clashes: list[Clash]) -> Any:
+    if _same(mine, theirs) or _same(base, mine):
+        return theirs
+    if _same(base, theirs):
+        return mine
+    if isinstance(mine, Mapping) and isinstance(theirs, Mapping) and isinstance(base, Mapping):
+        return _object(path, base, mine, theirs, clashes)
+    identity = IDENTITY.get(step)
+    before, here, there = (_by_identity(each, identity) for each in (base, mine, theirs))
+    if before is not None and here is not None and there is not None:
+        return _list(path, step, before, here, there, clashes)
+    clashes.append(Clash(path, _shown(base), _shown(mine), _shown(theirs)))
+    return theirs
+
+
+def _shown(value: Any) -> Any:
+    return None if value is GONE else value
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Strict by type, as JSON is: true is not 1."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return type(one) is type(other) and one == other
+
+
+def _object(
+    path: str,
+    base: Mapping[str, Any],
+    mine: Mapping[str, Any],
+    theirs: Mapping[str, Any],
+    clashes: list[Clash],
+) -> dict[str, Any]:
+    found = {}
+    for key in dict.fromkeys([*theirs, *mine]):
+        before, here, there = (each.get(key, GONE) for each in (base, mine, theirs))
+        value = _merged(join(path, key), key, before, here, there, clashes)
+        if value is not GONE:
+            found[key] = value
+    return found
+
+
+def _by_identity(members: Any, identity: str | None) -> dict[str, Any] | None:
+    """None: no list of objects with different identities, which can only be taken as a whole."""
+    if identity is None:
+        return None
+    if members is GONE:
+        return {}
+    if not isinstance(members, list) or not all(isinstance(each, Mapping) for each in members):
+        return None
+    keys = [each.get(identity) for each in members]
+    if not all(isinstance(key, str) for key in keys) or len(set(keys)) < len(keys):
+        return None
+    return dict(zip(keys, members, strict=True))
+
+
+def _list(
+    path: str,
+    step: str,
+    base: dict[str, Any],
+    mine: dict[str, Any],
+    theirs: dict[str, Any],
+    clashes: list[Clash],
+) -> list[Any]:
+    order = _order(list(base), list(mine), list(theirs), strict=step == "rules")
+    if order is None:
+        clashes.append(Clash(join(path, ORDER), list(base), list(mine), list(theirs)))
+        order = [*theirs, *(key for key in mine if key not in theirs)]
+    found = []
+    for key in order:
+        before, here, there = (each.get(key, GONE) for each in (base, mine, theirs))
+        value = _merged(f"{path}[{key}]", "", before, here, there, clashes)
+        if value is not GONE:
+            found.append(value)
+    return found
+
+
+def _order(base: list[str], mine: list[str], theirs: list[str], *, strict: bool) -> list[str] | None:
+    """All keys of both, in an order that keeps both; None where there is none."""
+    common = set(mine) & set(theirs)
+    if _kept(mine, common) != _kept(theirs, common):
+        moved_by_me = _kept(mine, common) != _kept(base, common)
+        moved_by_them = _kept(theirs, common) != _kept(base, common)
+        if moved_by_me and moved_by_them:
+            return None
+        first, second = (mine, theirs) if moved_by_me else (theirs, mine)
+    else:
+        first, second = theirs, mine
+    if strict and set(_added(first, base, common)) & set(_added(second, base, common)):
+        return None
+    return _inserted(first, second)
+
+
+def _kept(keys: Sequence[str], among: set[str]) -> list[str]:
+    return [key for key in keys if key in among]
+
+
+def _added(keys: Sequence[str], base: Sequence[str], common: set[str]) -> Iterator[str | None]:
+    """Behind which of what both have this side alone added something."""
+    before = None
+    for key in keys:
+        if key in common:
+            before = key
+        elif key not in base:
+            yield before
+
+
+def _inserted(first: list[str], second: list[str]) -> list[str]:
+    """`first`, with what only `second` has behind what it stands behind there."""
+    found = list(first)
+    for index, key in enumerate(second):
+        if key in found:
+            continue
+        before = next((each for each in reversed(second[:index]) if each in found), None)
+        found.insert(found.index(before) + 1 if before is not None else 0, key)
+    return found
