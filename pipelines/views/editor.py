@@ -5,6 +5,7 @@ The browser draws; whatever is decided about the draft is decided here, by `lint
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from django.http import HttpResponse, JsonResponse
@@ -13,8 +14,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 from pydantic import BaseModel, Field, ValidationError
 
-from pipelines import access, publishing
-from pipelines.errors import Invalid
+from pipelines import access, drafting
+from pipelines.errors import Conflict, Invalid
 from pipelines.linting import BUILT
 from pipelines.models import Line, Project
 from pipelines.templatetags.gateline import asset
@@ -28,10 +29,13 @@ KINDS = tuple(sorted(BUILT))
 
 
 class Draft(BaseModel):
-    """What the canvas sends: the whole document, and the number of the draft that it was made from."""
+    """What the canvas sends: the whole document, and the draft that it was made from, with its number. `prefer`: whose
+    word counts where somebody else changed the same place meanwhile."""
 
     based_on: int = Field(ge=0, le=2**31 - 1)
+    base: dict[str, Any]
     document: dict[str, Any]
+    prefer: drafting.Prefer | None = None
 
 
 @in_project("view")
@@ -57,25 +61,33 @@ def draw(request: SignedIn, project: Project, line: str) -> HttpResponse:
 @in_project("design")
 @require_POST
 def save(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    """200 with the new number and the findings · 400 what cannot be a draft · 409 with the draft that is stored."""
+    """200 with the new number, the findings and, where it was merged with another's edit, the document that is stored
+    now · 400 what cannot be a draft · 409 with the places that both changed."""
     found = lines.get(request, project, line)
     try:
         sent = Draft.model_validate_json(request.body)
-        saved = publishing.save_draft(found, sent.document, request.user, sent.based_on)
+        saved = drafting.save(
+            found, sent.document, request.user, based_on=sent.based_on, base=sent.base, prefer=sent.prefer
+        )
     except ValidationError as fault:
         return JsonResponse({"detail": _first(fault)}, status=400)
-    except publishing.DraftConflict as conflict:
-        stored = lines.get(request, project, line)
-        said = {
-            "detail": conflict.detail,
-            "number": conflict.number,
-            "by": conflict.by,
-            "document": stored.draft,
-        }
-        return JsonResponse(said, status=409)
+    except drafting.DraftClash as clash:
+        return JsonResponse(_clash(clash), status=409)
+    except Conflict as conflict:
+        return JsonResponse({"detail": conflict.detail, "by": conflict.by, "clashes": []}, status=409)
     except Invalid as fault:
         return JsonResponse({"detail": str(fault)}, status=400)
-    return JsonResponse({"number": saved.draft_number, "findings": findings_of(saved.draft, project)})
+    answer = {"number": saved.draft_number, "findings": findings_of(saved.draft, project)}
+    return JsonResponse(answer if saved.draft == sent.document else {**answer, "document": saved.draft})
+
+
+def _clash(clash: drafting.DraftClash) -> dict[str, Any]:
+    return {
+        "detail": clash.detail,
+        "by": clash.by,
+        "number": clash.line.draft_number,
+        "clashes": [asdict(each) for each in clash.clashes],
+    }
 
 
 def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:

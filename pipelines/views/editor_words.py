@@ -25,7 +25,6 @@ WORDS = {
     "startsAt": _("The line starts at %s"),
     "pasted": _("Pasted %s"),
     "restored": _("Restored what was not saved"),
-    "tookStored": _("Took the stored draft"),
     "undid": _("Undone: %s"),
     "redid": _("Done again: %s"),
     "undo": _("Undo"),
@@ -96,8 +95,17 @@ WORDS = {
     ),
     "saveRefused": _("This draft cannot be stored: %s"),
     "retry": _("Try again"),
-    "conflict": _("%s saved draft %s meanwhile."),
-    "takeStored": _("Take theirs"),
+    "merged": _("Merged with what somebody else saved meanwhile"),
+    "conflictTitle": _("Changed by two people"),
+    "conflict": _(
+        "%s changed the same places meanwhile. Nothing is stored until you choose; everything else of both is kept."
+    ),
+    "somebody": _("Somebody"),
+    "takeTheirs": _("Take theirs"),
     "keepMine": _("Keep mine"),
+    "place": _("Place"),
+    "theirs": _("Theirs"),
+    "mine": _("Yours"),
+    "notThere": _("not there"),
     "empty": _("Drag a station here, or press Enter on one in the palette."),
 }

@@ -1,8 +1,9 @@
 import { useReactFlow, useViewport } from "@xyflow/react";
 
 import * as commands from "./commands";
+import type { Json } from "./document";
 import { Icon } from "./Icon";
-import type { Saving } from "./saving";
+import type { Clash, Saving } from "./saving";
 import { type Editor, useEditor } from "./store";
 import { say } from "./words";
 
@@ -107,19 +108,48 @@ export function SaveTrouble({ editor }: { editor: Editor }) {
       </div>
     );
   }
-  if (saving.state === "conflict") {
-    return (
-      <div className="banner banner-attention" role="alert">
+  if (saving.state === "conflict") return <Conflict editor={editor} by={saving.by} clashes={saving.clashes} />;
+  return null;
+}
+
+/** The places that two people changed at once, side by side. Everything else of both is kept whatever is chosen. */
+function Conflict({ editor, by, clashes }: { editor: Editor; by: string; clashes: Clash[] }) {
+  return (
+    <section className="ed-conflict" role="alert" aria-label={say("conflictTitle")}>
+      <header className="row">
         <Icon name="actor-people" />
-        <p className="grow">{say("conflict", saving.by || "…", String(saving.number))}</p>
-        <button type="button" className="button button-small" onClick={() => editor.takeStored()}>
-          {say("takeStored")}
+        <p className="grow">{say("conflict", by || say("somebody"))}</p>
+        <button type="button" className="button button-small" onClick={() => editor.settle("theirs")}>
+          {say("takeTheirs")}
         </button>
-        <button type="button" className="button button-small" onClick={() => editor.keepMine()}>
+        <button type="button" className="button button-small" onClick={() => editor.settle("mine")}>
           {say("keepMine")}
         </button>
-      </div>
-    );
-  }
-  return null;
+      </header>
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">{say("place")}</th>
+            <th scope="col">{say("theirs")}</th>
+            <th scope="col">{say("mine")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {clashes.map((clash) => (
+            <tr key={clash.path}>
+              <td>
+                <code>{clash.path}</code>
+              </td>
+              <td>{shown(clash.theirs)}</td>
+              <td>{shown(clash.mine)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function shown(value: Json) {
+  return value === null ? <span className="muted">{say("notThere")}</span> : <code>{JSON.stringify(value)}</code>;
 }

@@ -1,6 +1,6 @@
 /** Keeps the draft on the server: a change is saved a moment after the last one, a copy lies in the browser until the
  * server has it, and a server that is away is tried again. Answers come with what lint finds. */
-import type { LineDocument } from "./document";
+import type { Json, LineDocument } from "./document";
 import type { Findings } from "./findings";
 
 const PAUSE = 500;
@@ -12,10 +12,19 @@ export type Saving =
   | { state: "saving" }
   | { state: "failed"; why: string }
   | { state: "refused"; why: string }
-  | { state: "conflict"; number: number; by: string; stored: LineDocument };
+  | { state: "conflict"; by: string; clashes: Clash[] };
 
-export interface Kept {
+/** A place that both changed; null where it is not there. */
+export interface Clash {
+  path: string;
+  base: Json;
+  mine: Json;
+  theirs: Json;
+}
+
+interface Kept {
   number: number;
+  base: LineDocument;
   line: LineDocument;
 }
 
@@ -23,12 +32,18 @@ export interface Wanted {
   url: string;
   csrf: string;
   number: number;
+  document: LineDocument;
   onState(saving: Saving): void;
+  /** The server merged the change with somebody else's: this is stored now. */
+  onMerged(line: LineDocument): void;
   onFindings(findings: Findings): void;
 }
 
 export class Saver {
+  /** The stored draft that the page started from, and its number: what a change is merged by, if need be. */
   #number: number;
+  #base: LineDocument;
+  #prefer: "mine" | "theirs" | undefined;
   #pending: LineDocument | undefined;
   #timer = 0;
   #busy = false;
@@ -36,23 +51,19 @@ export class Saver {
 
   constructor(private readonly wanted: Wanted) {
     this.#number = wanted.number;
+    this.#base = wanted.document;
     window.addEventListener("online", () => this.#soon(0));
     window.addEventListener("beforeunload", (event) => {
       if (this.#pending) event.preventDefault();
     });
   }
 
-  get number(): number {
-    return this.#number;
-  }
-
-  /** What was typed here and never reached the server, when it was based on the draft that the server still has. */
+  /** What was changed here and never reached the server. */
   restored(): LineDocument | undefined {
     const kept = this.#read();
-    if (!kept || kept.number !== this.#number) {
-      this.#forget();
-      return undefined;
-    }
+    if (!kept) return undefined;
+    this.#number = kept.number;
+    this.#base = kept.base;
     return kept.line;
   }
 
@@ -63,10 +74,10 @@ export class Saver {
     this.#soon(PAUSE);
   }
 
-  /** Saves over the stored draft `number`: what a person decided after they saw both. */
-  overwrite(line: LineDocument, number: number): void {
-    this.#number = number;
-    this.save(line);
+  /** After a clash: whose word counts where both changed the same place. What is disjoint is kept of both. */
+  settle(prefer: "mine" | "theirs"): void {
+    this.#prefer = prefer;
+    this.#soon(0);
   }
 
   retry(): void {
@@ -88,7 +99,7 @@ export class Saver {
       const answer = await fetch(this.wanted.url, {
         method: "POST",
         headers: { "Content-Type": "application/json", "X-CSRFToken": this.wanted.csrf },
-        body: JSON.stringify({ based_on: this.#number, document: line }),
+        body: JSON.stringify({ based_on: this.#number, base: this.#base, document: line, prefer: this.#prefer }),
       });
       await this.#answered(line, answer);
     } catch {
@@ -103,21 +114,31 @@ export class Saver {
     if (answer.status >= 500 || answer.redirected) return this.#failed(String(answer.status));
     const said = await answer.json();
     if (answer.status === 409) {
-      this.wanted.onState({ state: "conflict", number: said.number, by: said.by, stored: said.document });
+      this.wanted.onState({ state: "conflict", by: said.by, clashes: said.clashes });
     } else if (!answer.ok) {
       this.wanted.onState({ state: "refused", why: said.detail ?? String(answer.status) });
     } else {
-      this.#number = said.number;
-      this.#failures = 0;
-      if (this.#pending === line) {
-        this.#pending = undefined;
-        this.#forget();
-        this.wanted.onState({ state: "saved", at: Date.now() });
-      } else {
-        this.#keep(this.#pending ?? line);
-      }
-      this.wanted.onFindings(said.findings);
+      this.#stored(line, said);
     }
+  }
+
+  #stored(line: LineDocument, said: { number: number; document?: LineDocument; findings: Findings }): void {
+    this.#failures = 0;
+    this.#prefer = undefined;
+    const changedSince = this.#pending !== line;
+    // What was merged is not what the newer change was made from: that one is merged by the old base again.
+    if (said.document && changedSince) return;
+    this.#number = said.number;
+    this.#base = said.document ?? line;
+    if (changedSince) {
+      this.#keep(this.#pending ?? line);
+    } else {
+      this.#pending = undefined;
+      this.#forget();
+      if (said.document) this.wanted.onMerged(said.document);
+      this.wanted.onState({ state: "saved", at: Date.now() });
+    }
+    this.wanted.onFindings(said.findings);
   }
 
   #failed(why: string): void {
@@ -132,7 +153,7 @@ export class Saver {
 
   #keep(line: LineDocument): void {
     try {
-      localStorage.setItem(this.#place, JSON.stringify({ number: this.#number, line } satisfies Kept));
+      localStorage.setItem(this.#place, JSON.stringify({ number: this.#number, base: this.#base, line } satisfies Kept));
     } catch {
       // A browser without room: the change is still in the page, and is sent in a moment.
     }

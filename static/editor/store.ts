@@ -41,6 +41,8 @@ export class Editor {
       url: given.saveUrl,
       csrf: given.csrf,
       number: given.number,
+      document: given.document,
+      onMerged: (line) => this.#merged(line),
       onState: (saving) => this.#set({ saving }),
       onFindings: (findings) => this.#set({ findings }),
     });
@@ -93,17 +95,14 @@ export class Editor {
     this.#saver.retry();
   }
 
-  /** After a conflict: this document over the stored one, or the stored one here. Both are decided by a person. */
-  keepMine(): void {
-    if (this.#state.saving.state === "conflict") this.#saver.overwrite(this.line, this.#state.saving.number);
+  settle(prefer: "mine" | "theirs"): void {
+    this.#saver.settle(prefer);
   }
 
-  takeStored(): void {
-    const { saving } = this.#state;
-    if (saving.state !== "conflict") return;
-    const next = run(this.#state.history, { label: say("tookStored"), apply: () => saving.stored });
-    this.#set({ history: next });
-    this.#saver.overwrite(saving.stored, saving.number);
+  #merged(line: LineDocument): void {
+    const label = say("merged");
+    this.#set({ history: run(this.#state.history, { label, apply: () => line }) });
+    announce(label);
   }
 
   #became(history: History, label: string): void {

@@ -138,18 +138,39 @@ def test_what_was_changed_while_the_server_was_away_is_saved_when_it_is_back(
     assert [station["key"] for station in draft(line)["stations"]] == ["build", "manual"]
 
 
-def test_a_draft_that_somebody_else_saved_is_not_overwritten_unseen(
-    canvas: Page, line: Line, world: World
-) -> None:
-    theirs = {**DOCUMENT, "description": "Theirs."}
-    Line.objects.filter(pk=line.pk).update(draft=theirs, draft_number=2)
+def somebody_saves(line: Line, **changed: object) -> None:
+    stored = Line.objects.get(pk=line.pk)
+    stored.draft = {**stored.draft, **changed}
+    stored.draft_number += 1
+    stored.save()
+
+
+def test_what_two_people_change_in_different_places_is_merged(canvas: Page, line: Line) -> None:
+    somebody_saves(line, description="Theirs.")
     canvas.locator("#ed-search").fill("manual")
     canvas.keyboard.press("Enter")
-    expect(canvas.get_by_role("alert")).to_contain_text("saved draft 2 meanwhile")
-    assert draft(line) == theirs
-    canvas.get_by_role("button", name="Keep mine").click()
     saved(canvas)
-    assert [station["key"] for station in draft(line)["stations"]] == ["build", "manual"]
+    merged = draft(line)
+    assert merged["description"] == "Theirs."
+    assert [station["key"] for station in merged["stations"]] == ["build", "manual"]
+
+
+def test_where_two_people_change_the_same_place_both_are_shown_and_one_is_chosen(
+    canvas: Page, line: Line
+) -> None:
+    theirs = [{**DOCUMENT["stations"][0], "name": "Compile"}]
+    somebody_saves(line, stations=theirs, description="Theirs.")
+    canvas.locator('.react-flow__node[data-id="build"]').click()
+    canvas.locator("#ed-name").fill("Make")
+    canvas.keyboard.press("Enter")
+    clash = canvas.get_by_role("alert", name="Changed by two people")
+    expect(clash).to_contain_text("Compile")
+    expect(clash).to_contain_text("Make")
+    assert draft(line)["stations"] == theirs
+    clash.get_by_role("button", name="Keep mine").click()
+    saved(canvas)
+    assert draft(line)["stations"][0]["name"] == "Make"
+    assert draft(line)["description"] == "Theirs."
 
 
 def test_a_viewer_sees_the_line_and_can_change_nothing(enter: Enter, world: World) -> None:

@@ -23,6 +23,8 @@ def line(world: World) -> Line:
 
 def sent(world: World, signed_in: As, body: Any) -> HttpResponse:
     client = signed_in(world.designer)
+    if isinstance(body, dict):
+        body = {"base": document(key="drawn"), **body}
     said = body if isinstance(body, (str, bytes)) else json.dumps(body)
     return client.post(at(world, "line-draw-save", "drawn"), said, content_type="application/json")
 
@@ -78,13 +80,13 @@ def test_a_draft_that_cannot_be_drawn_leads_to_its_code(world: World, signed_in:
         "[]",
         "null",
         '{"based_on": 1}',
-        '{"based_on": -1, "document": {}}',
-        '{"based_on": 99999999999999999999, "document": {}}',
-        '{"based_on": 1, "document": []}',
-        '{"based_on": 1, "document": {"name": "a\\u0000b"}}',
-        '{"based_on": 1, "document": {"name": "\\ud800"}}',
-        '{"based_on": 1, "document": {"a": ' + "[" * 200 + "]" * 200 + "}}",
-        '{"based_on": 1, "document": {"a": NaN}}',
+        '{"based_on": -1, "base": {}, "document": {}}',
+        '{"based_on": 99999999999999999999, "base": {}, "document": {}}',
+        '{"based_on": 1, "base": {}, "document": []}',
+        '{"based_on": 1, "base": {}, "document": {"name": "a\\u0000b"}}',
+        '{"based_on": 1, "base": {}, "document": {"name": "\\ud800"}}',
+        '{"based_on": 1, "base": {}, "document": {"a": ' + "[" * 200 + "]" * 200 + "}}",
+        '{"based_on": 1, "base": {}, "document": {"a": NaN}}',
     ],
 )
 def test_what_cannot_be_a_draft_is_refused_and_changes_nothing(
@@ -97,9 +99,17 @@ def test_what_cannot_be_a_draft_is_refused_and_changes_nothing(
     assert line.draft_number == 1
 
 
-def test_who_is_late_gets_the_draft_that_is_stored(world: World, signed_in: As, line: Line) -> None:
-    Line.objects.update(draft_number=3)
-    answer = sent(world, signed_in, {"based_on": 1, "document": document(key="drawn", name="Mine")})
+def test_who_is_late_is_told_the_places_that_both_changed(world: World, signed_in: As, line: Line) -> None:
+    theirs = document(key="drawn", name="Theirs")
+    Line.objects.update(draft_number=3, draft=theirs)
+    mine = {"based_on": 1, "document": document(key="drawn", name="Mine")}
+    answer = sent(world, signed_in, mine)
     assert answer.status_code == 409
-    assert answer.json()["number"] == 3
-    assert answer.json()["document"] == line.draft
+    assert [(each["path"], each["theirs"], each["mine"]) for each in answer.json()["clashes"]] == [
+        ("name", "Theirs", "Mine")
+    ]
+    line.refresh_from_db()
+    assert line.draft == theirs
+    assert sent(world, signed_in, {**mine, "prefer": "mine"}).json()["number"] == 4
+    line.refresh_from_db()
+    assert line.draft["name"] == "Mine"
