@@ -137,7 +137,8 @@ def _study(line: Line, key: str, units: int) -> Study:
         standings = analysis.standings
         constants = {rule.id: analysis.constant(rule) for rule in analysis.readable}
         rests = {standing: analysis.rest(standing) for standing in STANDINGS}
-        shadowing = {each.rule.id: _shadows(line, analysis, each) for each in standings}
+        targets = {rule.id: set(rule.to) for rule in analysis.readable}
+        shadowing = {each.rule.id: _shadows(analysis, each, targets) for each in standings}
     return Study(
         readable=analysis.readable,
         standings=standings,
@@ -148,7 +149,7 @@ def _study(line: Line, key: str, units: int) -> Study:
     )
 
 
-def _shadows(line: Line, analysis: Analysis, standing: Standing) -> tuple[Shadow, ...]:
+def _shadows(analysis: Analysis, standing: Standing, targets: dict[str, set[str]]) -> tuple[Shadow, ...]:
     """Of rules that can be taken. Situations are kept only of the first and where a gate could be gone round."""
     rule = standing.rule
     if rule.fault is not None or standing.status == DEAD:
@@ -156,10 +157,7 @@ def _shadows(line: Line, analysis: Analysis, standing: Standing) -> tuple[Shadow
     if standing.status != SHADOWED and not rule.gates:
         return ()
     found = analysis.shadows(rule)
-    rules = {each.id: each for each in analysis.readable}
     return tuple(
-        shadow
-        if index == 0 or (rule.gates and set(rule.to) & set(rules[shadow.by].to))
-        else Shadow(shadow.by)
+        shadow if index == 0 or (rule.gates and targets[shadow.by] & targets[rule.id]) else Shadow(shadow.by)
         for index, shadow in enumerate(found)
     )

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from pipelines.routing.algebra import All, AnyOf, Condition, EdgeTaken, Not
+from pipelines.routing.algebra import All, Always, AnyOf, Condition, EdgeTaken, Not
 from pipelines.routing.lint.people import People
 from pipelines.routing.lint.study import Study, study
 from pipelines.routing.lint.ways import Way, ways
 from pipelines.routing.model import Line, Rule, Station
 from pipelines.routing.problems import join
-from pipelines.routing.regions.formulas import TRUE, formula_of
 from pipelines.routing.regions.stations import DEAD, Standing
 
 MAX_LINE = 20_000_000
@@ -90,7 +89,14 @@ def spread(begin: set[str], pairs: list[tuple[str, str]]) -> frozenset[str]:
 
 
 def is_unconditional(rule: Rule) -> bool:
-    return rule.fault is None and formula_of(rule.when) == TRUE
+    return rule.fault is None and _is_always(rule.when)
+
+
+def _is_always(condition: Condition) -> bool:
+    """By its form alone; a condition that happens to be true of everything is told by constant-condition."""
+    if isinstance(condition, All):
+        return all(map(_is_always, condition.members))
+    return isinstance(condition, Always)
 
 
 def edges_in(condition: Condition) -> Iterator[EdgeTaken]:

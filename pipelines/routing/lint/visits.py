@@ -5,9 +5,12 @@ Bounds of entries by rules and policy; a person's words, jumps and moves by hand
 
 from __future__ import annotations
 
-from pipelines.routing.lint.subject import Subject, spread
+from pipelines.routing.lint.subject import Subject
 from pipelines.routing.lint.ways import Way
 from pipelines.routing.model import Line
+
+PATIENCE = 150
+"""Rounds of counting in a cycle; the usual cap of 100 visits is reached before."""
 
 
 def bound(line: Line, way: Way) -> int | None:
@@ -37,57 +40,104 @@ def _entries(line: Line, way: Way) -> int | None:
 
 def unbounded_cycles(subject: Subject) -> list[tuple[str, ...]]:
     """Groups of stations that can be gone round without a budget, each in the order of the line."""
-    free = [(w.source, w.target) for w in _moves(subject) if bound(subject.line, w) is None]
-    ahead = {source for source, _ in free}
-    found: list[tuple[str, ...]] = []
-    grouped: set[str] = set()
-    for station in subject.line.stations:
-        key = station.key
-        if key in ahead and key not in grouped:
-            group = _round(key, free, subject.line)
-            grouped |= set(group)
-            found += [group] if group else []
-    return found
-
-
-def _round(key: str, free: list[tuple[str, str]], line: Line) -> tuple[str, ...]:
-    """The stations that lie with this one on a cycle; none if it is on none."""
-    first = {target for source, target in free if source == key}
-    forth = spread(first, free)
-    if key not in forth:
-        return ()
-    back = spread({key}, [(target, source) for source, target in free])
-    return tuple(each.key for each in line.stations if each.key in forth & back)
+    line = subject.line
+    after: dict[str, set[str]] = {}
+    for way in _moves(subject):
+        if bound(line, way) is None:
+            after.setdefault(way.source, set()).add(way.target)
+    groups = [g for g in components(after) if len(g) > 1 or g[0] in after.get(g[0], ())]
+    return sorted((tuple(sorted(g, key=line.position)) for g in groups), key=lambda g: line.position(g[0]))
 
 
 def _moves(subject: Subject) -> list[Way]:
-    return [w for w in subject.ways if w.by != "gate" and w.source in subject.reached]
+    """Between stations, by rules and policy."""
+    return [
+        way
+        for way in subject.ways
+        if way.by != "gate" and way.source in subject.reached and way.target in subject.line.stations_by_key
+    ]
 
 
 def worst_visits(subject: Subject) -> dict[str, int]:
     """An upper bound of the entries of each station that is reached; the cap where nothing else binds."""
     line = subject.line
-    into: dict[str, list[Way]] = {}
-    out: dict[str, list[str]] = {}
+    into: dict[str, list[tuple[str, int | None]]] = {}
+    after: dict[str, set[str]] = {}
     for way in _moves(subject):
-        if way.target in line.stations_by_key:
-            into.setdefault(way.target, []).append(way)
-            out.setdefault(way.source, []).append(way.target)
+        into.setdefault(way.target, []).append((way.source, bound(line, way)))
+        after.setdefault(way.source, set()).add(way.target)
     most = {station.key: 0 for station in line.stations if station.key in subject.reached}
-    todo = [key for key in most if key == line.start]
-    while todo:
-        key = todo.pop()
-        entered = _entered(line, key, into.get(key, []), most)
-        if entered > most[key]:
-            most[key] = entered
-            todo.extend(out.get(key, ()))
+    after |= {key: set() for key in most if key not in after}
+    for group in reversed(components(after)):
+        _raise(line, sorted(group, key=line.position), into, most)
     return most
 
 
-def _entered(line: Line, key: str, ways: list[Way], most: dict[str, int]) -> int:
+def _raise(
+    line: Line, group: list[str], into: dict[str, list[tuple[str, int | None]]], most: dict[str, int]
+) -> None:
+    """Until nothing changes within the group, which lies after all that leads into it. What goes on growing after
+    PATIENCE rounds is as much as its own limits allow: still an upper bound."""
+    rounds = 0
+    changing = True
+    while changing:
+        changing, rounds = False, rounds + 1
+        for key in group:
+            limit = _limit(line, key)
+            entered = min(_entered(line, key, into.get(key, []), most), limit)
+            if entered > most[key]:
+                most[key] = entered if rounds <= PATIENCE else limit
+                changing = True
+
+
+def _limit(line: Line, key: str) -> int:
+    own = line.station(key).limits.max_visits
+    return line.policy.visit_cap if own is None else min(own, line.policy.visit_cap)
+
+
+def _entered(line: Line, key: str, ways: list[tuple[str, int | None]], most: dict[str, int]) -> int:
     total = int(key == line.start)
-    for way in ways:
-        own = bound(line, way)
-        total += most[way.source] if own is None else min(own, most[way.source])
-    limit = line.station(key).limits.max_visits
-    return min(total, line.policy.visit_cap, line.policy.visit_cap if limit is None else limit)
+    return total + sum(most[source] if own is None else min(own, most[source]) for source, own in ways)
+
+
+def components(after: dict[str, set[str]]) -> list[list[str]]:
+    """Strongly connected groups, those that others lead to first (Tarjan, without recursion)."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    open_: list[str] = []
+    inside: set[str] = set()
+    found: list[list[str]] = []
+    for root in after:
+        if root in order:
+            continue
+        todo = [(root, iter(after[root]))]
+        order[root] = low[root] = len(order)
+        open_.append(root)
+        inside.add(root)
+        while todo:
+            key, ahead = todo[-1]
+            for target in ahead:
+                if target not in order:
+                    order[target] = low[target] = len(order)
+                    open_.append(target)
+                    inside.add(target)
+                    todo.append((target, iter(after.get(target, ()))))
+                    break
+                if target in inside:
+                    low[key] = min(low[key], order[target])
+            else:
+                todo.pop()
+                if todo:
+                    low[todo[-1][0]] = min(low[todo[-1][0]], low[key])
+                if low[key] == order[key]:
+                    found.append(_closed(open_, inside, key))
+    return found
+
+
+def _closed(open_: list[str], inside: set[str], key: str) -> list[str]:
+    group = []
+    while True:
+        group.append(open_.pop())
+        inside.discard(group[-1])
+        if group[-1] == key:
+            return group

@@ -9,6 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.routing.model import BLOCKED, ORIGIN, Gate, Line, Rule, Station
+from pipelines.routing.regions.stations import demands_rework
+
+ANYWHERE = "@anywhere"
+"""Stands between a gate whose reviewer chooses where a rejection leads, and all stations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,7 @@ def ways(line: Line, dead: frozenset[str], unmatched: frozenset[tuple[str, str]]
         if station.gate is not None:
             yield from _of_gate(line, station, line.gate(station.gate))
         yield from _of_policy(line, station, unmatched)
+    yield from (Way(ANYWHERE, station.key, "gate") for station in line.stations)
 
 
 def _origins(line: Line, dead: frozenset[str]) -> dict[str, list[str]]:
@@ -52,7 +57,8 @@ def _of_rule(line: Line, station: Station, rule: Rule, origins: dict[str, list[s
         yield Way(station.key, rule.exhausted_to, "exhausted")
     for key in rule.gates:
         yield from _of_gate(line, station, line.gate(key))
-    if rule.compose:
+    # After a demanded rework the other rules may leave the outcome to the policy, as after a compose that fails.
+    if rule.compose or any(demands_rework(line.gate(key)) for key in rule.gates):
         yield from _of_failure(line, station)
 
 
@@ -64,7 +70,7 @@ def _of_gate(line: Line, station: Station, gate: Gate) -> Iterator[Way]:
         if knob.startswith("route:"):
             yield Way(station.key, knob.removeprefix("route:"), "gate")
         elif knob == "reviewer_chooses":
-            yield from (Way(station.key, each.key, "gate") for each in line.stations)
+            yield Way(station.key, ANYWHERE, "gate")
         elif knob == "fail":
             yield Way(station.key, "failed", "gate")
     if "abort" in gate.offers:

@@ -18,6 +18,8 @@ from pipelines.routing.regions.regex import END, MAX_CHARACTER, START, Nfa, comp
 MAX_PRODUCT = 4_000
 """States of one product; beyond it the answer is unknown."""
 
+STEP_OF_SEARCH = 8
+"""What one step of a pattern costs, where one of a text costs 1."""
 MAX_LISTED = 4_000_000
 """Characters of all beginnings of the texts of one list."""
 MAX_REMEMBERED = 20_000
@@ -218,6 +220,13 @@ def _pleasant(low: int, high: int) -> str:
     return next((c for c in _PLEASANT if low <= ord(c) <= high), chr(low))
 
 
+def _cost(automaton: Automaton) -> int:
+    """Of one step, in the units of `effort`; the failure links of a long text may be many."""
+    if isinstance(automaton, Searching):
+        return STEP_OF_SEARCH
+    return 1 + len(automaton.text) // 100 if isinstance(automaton, Containing) else 1
+
+
 def words(parts: list[tuple[Automaton, bool]]) -> Iterator[str]:
     """Texts that each automaton accepts where its sign is true and refuses where it is false, shortest first.
 
@@ -225,12 +234,13 @@ def words(parts: list[tuple[Automaton, bool]]) -> Iterator[str]:
     """
     automata = [automaton for automaton, _ in parts]
     letters = alphabet(automata)
+    each = sum(map(_cost, automata))
     first = tuple(automaton.begin() for automaton in automata)
     seen = {first}
     queue = deque([(first, "")])
     while queue:
         states, text = queue.popleft()
-        spend(len(letters) * len(automata))
+        spend(len(letters) * each)
         if all(a.accepts(s) == sign for (a, sign), s in zip(parts, states, strict=True)):
             yield text
         for letter in letters:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pipelines.routing.regions import choices, numbers, texts
 from pipelines.routing.regions.choices import Choice
+from pipelines.routing.regions.effort import spend
 from pipelines.routing.regions.frozen import Frozen, freeze
 from pipelines.routing.regions.numbers import Numbers
 from pipelines.routing.regions.texts import Texts
@@ -128,6 +129,7 @@ def nothing() -> Pair:
 
 def one_of(values: list[Any]) -> Pair:
     """Equal to one of them."""
+    spend(2 * len(values))
     by_kind: dict[str, list[Any]] = {}
     for value in values:
         by_kind.setdefault(kind(value), []).append(value)

@@ -189,7 +189,7 @@ def _placed(
     places: list[Tree], wanted: list[Frozen], usual: Tree, excluded: list[tuple[Frozen, ...]]
 ) -> list[Any]:
     """The wanted members at places that admit them, free ones first; the other places filled."""
-    spend(5 + len(places))
+    spend(30 + len(places))
     if not wanted:
         return _unlike(places, excluded)
     first, doubt = thaw(wanted[0]), None

@@ -39,8 +39,8 @@ _ORDER = (
     BLOCKED,
     EXHAUSTED,
 )
-DECISION, DECISION_RULE = 60, 8
-"""What running `decide` costs, and each rule that it may have to test."""
+DECISION, DECISION_RULE, ANSWER = 100, 20, 20
+"""What running `decide` costs, each rule that it may have to test, and each answer that it reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def first_walk(
     """
     rules = line.station(found[0]["station"]).rules if found else ()
     for given in found:
-        spend(DECISION + DECISION_RULE * len(rules))
+        spend(DECISION_RULE * len(rules) + _reading(given))
         for of in (line, *_without_station_gate(line, given["station"])):
             walk = walked(of, given)
             if _is_as_claimed(walk, line.station(given["station"]).rules, wanted, after):
@@ -202,8 +202,12 @@ def true_of(line: Line, found: list[dict[str, Any]], rules: tuple[Rule, ...]) ->
     return kept
 
 
+def _reading(given: dict[str, Any]) -> int:
+    return DECISION + ANSWER * len(given.get("facts", {}).get("answers", ()))
+
+
 def _are_true(line: Line, given: dict[str, Any], rules: tuple[Rule, ...]) -> bool:
-    spend(DECISION)
+    spend(_reading(given))
     case = Case(line, read_situation(given))
     seen = case.recorded
     if given["outcome"].get("signals"):
@@ -214,10 +218,15 @@ def _are_true(line: Line, given: dict[str, Any], rules: tuple[Rule, ...]) -> boo
     return all(holds(rule.when, view) for rule in rules)
 
 
+def position(rules: tuple[Rule, ...], wanted: Rule) -> int:
+    """By id: rules are long to compare."""
+    return next(index for index, rule in enumerate(rules) if rule.id == wanted.id)
+
+
 def _is_as_claimed(walk: Walk, rules: tuple[Rule, ...], wanted: Rule | None, after: Rule | None) -> bool:
     if wanted is None:
         return walk.none_of(rules)
-    before = rules[: rules.index(after or wanted)]
+    before = rules[: position(rules, after or wanted)]
     first = walk.none_of(before) and len(walk.tested) > len(before)
     if not first or walk.tested[len(before)] != ((after or wanted).id, True):
         return False

@@ -21,7 +21,7 @@ Box = dict[Variable, Domain]
 MAX_BRANCHES = 1_500
 MAX_CHOICES = 200
 """Choices one inside the other; they are levels of recursion."""
-COST = 3
+COST = 5
 """Of putting one formula into a box, in the units of `effort`."""
 
 
@@ -129,6 +129,7 @@ def _held(formula: Formula, box: Box) -> bool | None:
             return False if formula.yes.is_empty else None
         met = before.meet(formula.yes)
         return True if met == before else False if met.is_empty else None
+    spend(COST * len(formula.members))
     held = [_held(member, box) for member in formula.members]
     if isinstance(formula, Both):
         return False if False in held else True if all(held) else None

@@ -20,7 +20,7 @@ from pipelines.routing.checks import RANK
 from pipelines.routing.model import Gate, Line, Rule, Station
 from pipelines.routing.regions import numbers
 from pipelines.routing.regions.choices import Choice
-from pipelines.routing.regions.effort import Exhausted
+from pipelines.routing.regions.effort import Exhausted, spend
 from pipelines.routing.regions.evals import Evals
 from pipelines.routing.regions.formulas import (
     EVAL,
@@ -41,6 +41,7 @@ from pipelines.routing.regions.situations import (
     Walk,
     Witness,
     first_walk,
+    position,
     true_of,
     witness,
 )
@@ -123,6 +124,7 @@ class Analysis:
     def _standing(self, index: int) -> Standing:
         rule, earlier = self.readable[index], self.readable[:index]
         try:
+            spend(1 + index)
             walk = self._search([self._of(rule), *map(self._not, earlier)], rule)
         except Unknown as unknown:
             return Standing(rule, UNKNOWN, why=str(unknown))
@@ -156,9 +158,10 @@ class Analysis:
     def shadows(self, rule: Rule) -> tuple[Shadow, ...]:
         """Earlier rules that take something of it, each with one situation, the rules between them left out."""
         found = []
-        earlier = self.readable[: self.station.rules.index(rule)]
+        earlier = self.readable[: position(self.station.rules, rule)]
         for index, other in enumerate(earlier):
             try:
+                spend(1 + index)
                 formulas = [self._of(rule), self._of(other), *map(self._not, earlier[:index])]
                 found.append(Shadow(other.id, self._search(formulas, other, also=(rule,)).to_witness()))
             except Exhausted:
@@ -193,6 +196,7 @@ class Analysis:
 
     def _of(self, rule: Rule) -> Formula:
         if rule.id not in self._formulas:
+            spend(10)
             self._formulas[rule.id] = formula_of(rule.when)
         return self._formulas[rule.id]
 
@@ -271,7 +275,7 @@ class Analysis:
 
     def _after_rework(self, rule: Rule, earlier: tuple[Rule, ...], left_out: Rule) -> Walk:
         """`left_out` is taken first, its gate demands rework, and the rest of the rules is tested again."""
-        demanding = [gate for key in left_out.gates if _demands(gate := self.line.gate(key))]
+        demanding = [gate for key in left_out.gates if demands_rework(gate := self.line.gate(key))]
         if not demanding:
             raise Impossible
         before = self.readable[: self.readable.index(left_out)]
@@ -342,7 +346,7 @@ def _counts(formulas: Sequence[Formula]) -> list[Formula]:
 _COUNTS = numbers.compared("gte", 0)
 
 
-def _demands(gate: Gate) -> bool:
+def demands_rework(gate: Gate) -> bool:
     """Whether a check or a person of the gate can demand rework."""
     by_check = gate.checks is not None and gate.enforces_checks
     return _can_be_told(gate) or (
@@ -359,4 +363,15 @@ def _can_be_told(gate: Gate) -> bool:
     return "rework" in gate.offers and gate.mode != "skip" and (gate.always_asks or held)
 
 
-__all__ = ["DEAD", "LIVE", "SHADOWED", "STANDINGS", "UNKNOWN", "Analysis", "Rest", "Shadow", "Standing"]
+__all__ = [
+    "DEAD",
+    "LIVE",
+    "SHADOWED",
+    "STANDINGS",
+    "UNKNOWN",
+    "Analysis",
+    "Rest",
+    "Shadow",
+    "Standing",
+    "demands_rework",
+]

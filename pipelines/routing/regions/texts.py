@@ -8,7 +8,15 @@ from functools import lru_cache
 from itertools import islice
 
 from pipelines.routing.operators import compile_pattern
-from pipelines.routing.regions.automata import Automaton, Beginning, Containing, Listed, searching, words
+from pipelines.routing.regions.automata import (
+    MAX_PRODUCT,
+    Automaton,
+    Beginning,
+    Containing,
+    Listed,
+    searching,
+    words,
+)
 from pipelines.routing.regions.effort import Exhausted, spend
 from pipelines.routing.regions.outcomes import Unknown
 
@@ -100,6 +108,9 @@ def _plain() -> Iterator[str]:
 
 
 def _words(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> Iterator[str]:
+    if any(len(test.text) > MAX_PRODUCT for test, _ in tests):
+        raise Unknown("a text is longer than the bound")
+    spend(sum(len(test.text) for test, _ in tests) // 5)
     parts: list[tuple[Automaton, bool]] = [(Listed(but), False)] if but else []
     parts += [(test.automaton(), sign) for test, sign in sorted(tests, key=repr)]
     for text in words(parts):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from pipelines.routing.line import read_line
 from pipelines.routing.lint.run import visits
 from tests.routing.lint.support import found, the_page_is_right
 from tests.routing.support import line
@@ -24,3 +27,30 @@ def test_a_budget_on_the_way_bounds_the_cycle() -> None:
 def test_visits_are_bounded_by_what_leads_there() -> None:
     loop = {"id": "x", "when": {"result": "failure"}, "to": "a", "max_retries": 2}
     assert visits(line({"rules": [loop]}, {}, {"limits": {"max_visits": 1}})) == {"a": 3, "b": 3, "c": 1}
+
+
+def test_a_cap_without_end_costs_no_time_and_each_cycle_is_told_apart() -> None:
+    def to(target: str) -> dict[str, Any]:
+        return {"id": f"to-{target}", "when": {"result": "failure"}, "to": target}
+
+    of = line(
+        {"rules": [to("b")]},
+        {"rules": [to("a")]},
+        {"rules": [to("d")]},
+        {"rules": [to("c")]},
+        policy={"visit_cap": 1_000_000_000},
+    )
+    assert [f.message.partition(" without")[0] for f in found("unbounded-cycle", of)] == [
+        "A task can go round a → b",
+        "A task can go round c → d",
+    ]
+    assert visits(of)["a"] == 1_000_000_000
+
+
+def test_a_long_way_backwards_is_counted_exactly() -> None:
+    stations = [
+        {"key": f"s{n}", "rules": [{"id": f"r{n}", "to": f"s{n - 1}" if n else "completed"}]}
+        for n in range(400)
+    ]
+    of = read_line({"gateline": 1, "key": "x", "start": "s399", "stations": stations})
+    assert set(visits(of).values()) == {1}

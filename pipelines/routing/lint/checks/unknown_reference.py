@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pipelines.routing.lint.finding import ERROR, WARNING, Finding
 from pipelines.routing.lint.subject import Subject, edges_in
+from pipelines.routing.lint.ways import ANYWHERE
 
 ID = "unknown-reference"
 
@@ -25,7 +26,7 @@ def _rules(subject: Subject) -> Iterator[Finding]:
                 yield Finding(ID, ERROR, fault.path, f"{fault.message}", fault.hint, station.key, rule.id)
                 continue
             for edge in edges_in(rule.when):
-                if edge.at_least and (edge.source, edge.target) not in taken:
+                if edge.at_least and not taken & {(edge.source, edge.target), (edge.source, ANYWHERE)}:
                     message = f"Rule {rule.id} counts {edge.source} → {edge.target}, and no way leads there"
                     yield Finding(ID, WARNING, f"{place}.when", message, "", station.key, rule.id)
 

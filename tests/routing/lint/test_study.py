@@ -1,0 +1,71 @@
+"""A station is analysed once, and again only when something that it depends on has changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines.routing.line import Line
+from pipelines.routing.lint import study
+from pipelines.routing.lint.run import lint
+from pipelines.routing.lint.standings import standings
+from pipelines.routing.lint.subject import Subject
+from pipelines.routing.regions.stations import STANDINGS, Analysis
+from tests.routing.lint.support import DOCS, examples
+from tests.routing.support import line
+
+PAGES = sorted(page.stem for page in DOCS.glob("*.md") if page.stem != "README")
+
+
+def analysed(of: Line) -> int:
+    """How many stations are analysed anew."""
+    before = study._remembered.cache_info().misses
+    lint(of)
+    return study._remembered.cache_info().misses - before
+
+
+def three(**more: Any) -> Line:
+    rules = [
+        {"id": f"r{n}", "when": {"eval": {"op": "equals", "value": "study"}}, "to": "b"} for n in range(3)
+    ]
+    stations = [{"rules": [rule]} for rule in rules]
+    stations[1] |= more
+    return line(*stations)
+
+
+def test_an_edit_of_one_station_analyses_that_one_again() -> None:
+    study._remembered.cache_clear()
+    assert analysed(three()) == 3
+    assert analysed(three()) == 0
+    edited = {"rules": [{"id": "r1", "when": {"eval": {"op": "equals", "value": "edited"}}, "to": "c"}]}
+    assert analysed(three(**edited)) == 1
+
+
+def test_an_edit_of_what_a_decision_never_reads_analyses_nothing() -> None:
+    lint(three())
+    assert analysed(three(work={"kind": "manual", "instructions": "other words"})) == 0
+
+
+@pytest.mark.parametrize("check", PAGES)
+def test_an_excerpt_says_the_same_as_the_whole_line(check: str) -> None:
+    for of in examples(check):
+        subject = Subject(of)
+        for station in of.stations:
+            whole = Analysis(of, station)
+            part = subject.analysis(station)
+            assert part.standings == whole.standings
+            assert {s: part.rest(s) for s in STANDINGS} == {s: whole.rest(s) for s in STANDINGS}
+
+
+def test_a_large_station_is_bounded_and_what_is_not_known_says_so() -> None:
+    rules = [
+        {"id": f"r{n}", "when": {"output": {"path": f"$.k{n}", "op": "gt", "value": n}}, "to": "completed"}
+        for n in range(1_000)
+    ]
+    [station] = standings(Subject(line({"rules": rules})))
+    assert len(station.rules) == 1_000
+    assert station.rules[0].standing == "live"
+    assert {rule.why for rule in station.rules if rule.standing == "unknown"} == {
+        "it would take more work than the bounds allow"
+    }
