@@ -220,3 +220,49 @@ def test_versions_name_who_and_when(world: World, signed_in: As) -> None:
     assert str(world.admin) in text(client.get(at(world, "line-versions", line.key)))
     assert client.get(at(world, "line-version", line.key, 1)).status_code == 200
     assert client.get(at(world, "line-version", line.key, 2)).status_code == 404
+
+
+BLOCKED = """\
+gateline: 1
+key: app-check
+name: A
+stations:
+  - key: build
+    work: {kind: noop}
+    rules:
+      - {id: all, to: completed}
+      - {id: late, when: {result: failure}, to: failed}
+"""
+
+
+def test_findings_stand_with_their_line_their_page_and_what_blocks(world: World, signed_in: As) -> None:
+    line = drawn(world)
+    client = signed_in(world.designer)
+    client.post(at(world, "line-edit", line.key), {"text": BLOCKED, "based_on": "1"})
+    page = text(client.get(at(world, "line-edit", line.key)))
+    assert "Rule late can never be taken: all takes all of it" in page
+    assert 'data-line="9"' in page
+    assert 'href="/help/dead-rule/"' in page
+    assert "1 problem blocks it" in page
+    refused = client.post(at(world, "line-publish", line.key), {"based_on": "2"})
+    assert refused.status_code == 422
+    assert "can never be taken" in text(refused)
+    assert client.get("/help/dead-rule/").status_code == 200
+
+
+def test_warnings_are_shown_with_an_example_and_do_not_block(world: World, signed_in: As) -> None:
+    line = drawn(world)
+    client = signed_in(world.designer)
+    typed = BLOCKED.replace(
+        "{id: all, to: completed}", "{id: good, when: {eval: {op: equals, value: ok}}, to: completed}"
+    )
+    typed += "policy: {no_match: stuck}\n"
+    client.post(at(world, "line-edit", line.key), {"text": typed, "based_on": "1"})
+    page = text(client.get(at(world, "line-edit", line.key)))
+    assert "stuck with NoValidTransition" in page
+    assert "1 warning, which does not block it" in page
+    assert "problem-warning" in page
+    client.post(at(world, "line-publish", line.key), {"based_on": "2"})
+    line.refresh_from_db()
+    assert line.live is not None
+    assert line.live.number == 2
