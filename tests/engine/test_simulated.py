@@ -12,7 +12,8 @@ from pipelines.errors import Conflict
 from pipelines.models import ENDED, GateVisit, Job, Task, Token
 from pipelines.routing.line import Line, read_line
 from pipelines.routing.simulate.scenario import Scenario, Step
-from pipelines.routing.simulate.walk import Position, StepRefused, Walk, begin, take
+from pipelines.routing.simulate.state import Position, StepRefused, Walk, begin
+from pipelines.routing.simulate.walk import take
 from tests.factories import World, document, station
 
 pytestmark = [pytest.mark.django_db, pytest.mark.moves]

@@ -18,7 +18,7 @@ from pipelines.routing.model import Gate, Line, Station
 from pipelines.routing.regions.situations import Witness
 from pipelines.routing.regions.stations import STANDINGS
 from pipelines.routing.simulate.scenario import Step
-from pipelines.routing.simulate.walk import BLOCKED, READY, REVIEW, Position
+from pipelines.routing.simulate.state import BLOCKED, READY, REVIEW, Position
 from pipelines.routing.situation import JUMP
 
 REASON = "Scripted."

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.routing.decisions import Decision
 from pipelines.routing.simulate.scenario import Expect
-from pipelines.routing.simulate.walk import Walk
+from pipelines.routing.simulate.state import Walk
 
 
 @dataclass(frozen=True, slots=True)

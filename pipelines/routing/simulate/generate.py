@@ -15,10 +15,10 @@ from pipelines.routing.simulate.expect import reason
 from pipelines.routing.simulate.run import run
 from pipelines.routing.simulate.scenario import Expect, Scenario, Step
 from pipelines.routing.simulate.search import Edges, Key, Search, by_edges, coarse, fine
-from pipelines.routing.simulate.walk import begin
+from pipelines.routing.simulate.state import begin
 
 BOUND = 60_000
-"""Steps that are walked for one line."""
+"""Steps that are walked to find the scenarios of one line, and once more as many to prove them."""
 PER_STATION = 8_000
 """Steps of one finer search."""
 NEVER, NOT_FOUND = "never", "not found"
@@ -60,7 +60,7 @@ def generate(line: Line, *, taken_keys: Iterable[str] = (), bound: int = BOUND) 
     keys, scenarios, missing = set(taken_keys), [], []
     for rule, (station, standing) in standings.items():
         name = f"{station.name}: {standing.rule.label or rule}"
-        scenario = _scenario(line, rule, name, found.get(rule), keys)
+        scenario = _scenario(line, rule, name, hunt.affordable(rule, found.get(rule)), keys)
         if scenario is not None:
             scenarios.append(scenario)
         elif rule in never:
@@ -89,7 +89,9 @@ class _Hunt:
         self._wanted = wanted
         self._start = begin(line, Scenario("start", "start"))
         self._search = Search(line, Candidates(line, subject), bound)
+        self._proofs = bound
         self._cut: set[str] = set()
+        self._unproved: set[str] = set()
 
     def found(self) -> dict[str, tuple[Step, ...]]:
         found = self._search.find(self._start, self._wanted, coarse, self._search.left)
@@ -103,9 +105,21 @@ class _Hunt:
                     self._note(mine)
         return found
 
+    def affordable(self, rule: str, steps: tuple[Step, ...] | None) -> tuple[Step, ...] | None:
+        """The steps, if as many may still be walked to prove them."""
+        if steps is None:
+            return None
+        self._proofs -= len(steps)
+        if self._proofs >= 0:
+            return steps
+        self._unproved.add(rule)
+        return None
+
     def why(self, station: Station, standing: Standing) -> str:
         """Why no scenario was found, as far as it is known."""
         rule = standing.rule.id
+        if rule in self._unproved:
+            return "a way was found, but the bound of steps was reached before it was run"
         if station.key not in self._search.reached:
             said = f"no way to {station.key} was found"
         elif rule in self._search.tried:

@@ -11,7 +11,8 @@ from pipelines.routing.model import Line
 from pipelines.routing.problems import Malformed
 from pipelines.routing.simulate.expect import Failure, Told, compare
 from pipelines.routing.simulate.scenario import Scenario
-from pipelines.routing.simulate.walk import StepRefused, Taken, Walk, begin, take
+from pipelines.routing.simulate.state import StepRefused, Taken, Walk, begin
+from pipelines.routing.simulate.walk import take
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from pipelines.routing.decisions import Ask
 from pipelines.routing.model import Line
 from pipelines.routing.simulate.candidates import Candidate, Candidates
 from pipelines.routing.simulate.scenario import Step
-from pipelines.routing.simulate.walk import Position, StepRefused, Taken, Walk, take
+from pipelines.routing.simulate.state import Position, StepRefused, Taken, Walk
+from pipelines.routing.simulate.walk import take
 
 Key = Callable[[Walk], Hashable]
 Edges = dict[str, int]

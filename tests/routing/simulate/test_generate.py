@@ -213,6 +213,14 @@ class TestReasons:
             "r2": (NOT_FOUND, "no way to c was found; the bound of steps was reached"),
         }
 
+    def test_a_way_that_could_not_be_run_any_more_is_no_scenario(self) -> None:
+        of = line(
+            *({"rules": [{"id": f"r{i}", "to": after}]} for i, after in enumerate(["b", "c", "completed"]))
+        )
+        why = "a way was found, but the bound of steps was reached before it was run"
+        # Three steps find all three; one and two of them are run.
+        assert self.missing(of, bound=3) == {"r2": (NOT_FOUND, why)}
+
 
 def test_keys_are_made_of_ids_and_never_stand_twice() -> None:
     of = ruled({"id": "Größe>3", "when": {"result": "success"}}, {"id": "größe-3", "to": "c"})
