@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ORDER = ("moves", "backtest", "live")
+ORDER = ("routing", "moves", "backtest", "live")
 
 
 def main() -> int:

@@ -40,7 +40,9 @@ def listed_station(drawn: dict[str, Any], seed: int) -> None:
 @pytest.mark.parametrize("hold", [any_station, listed_station])
 def test_what_is_claimed_holds_widely(hold: Any, capsys: pytest.CaptureFixture[str]) -> None:
     counted.clear()
-    hold()
-    with capsys.disabled():
-        print(f"\n{hold.__name__}: " + ", ".join(f"{count:,} {what}" for what, count in counted.items()))
+    try:
+        hold()
+    finally:
+        with capsys.disabled():
+            print(f"\n{hold.__name__}: " + ", ".join(f"{count:,} {what}" for what, count in counted.items()))
     assert counted["dead"] > 0
