@@ -359,6 +359,27 @@ MALFORMED = [
         "facts.gates.g.reason: has to be a text",
     ),
     ({"facts": {"open_escalations": "1"}}, "facts.open_escalations: has to be a whole number"),
+    ({"station": "a", "outcome": {"exit_code": 0, "blockers": 5}}, "outcome.blockers: has to be a list"),
+    ({"station": "a", "outcome": {"exit_code": 0, "artifacts": 5}}, "outcome.artifacts: has to be a list"),
+    ({"station": "a", "outcome": {"exit_code": 0, "signals": 5}}, "outcome.signals: has to be a list"),
+    ({"station": "a", "outcome": {"exit_code": 0, "summary": 5}}, "outcome.summary: has to be a text"),
+    ({"station": "a", "outcome": {"exit_code": "0"}}, "outcome.exit_code: has to be a whole number"),
+    (
+        {"station": "a", "outcome": {"exit_code": 0, "usage": {"tokens_in": "1"}}},
+        "outcome.usage.tokens_in: has to be a number",
+    ),
+    (
+        {"station": "a", "outcome": {"exit_code": 0, "output_error": 5}},
+        "outcome.output_error: has to be true, false or a text",
+    ),
+    (
+        {"station": "a", "outcome": {"verdict": "good"}},
+        "outcome.verdict: has to be one of pass, fail, blocked",
+    ),
+    (
+        {"station": "a", "outcome": {"result": "good"}},
+        "outcome.result: has to be one of success, failure, cancelled, blocked",
+    ),
 ]
 
 
