@@ -18,7 +18,14 @@ OUTPUT = {"result": "success", "output": {"n": 1}, "summary": "Built."}
 def gated(world: World, *rules: dict[str, Any], gates: Any = None, **gate: Any) -> LineVersion:
     """build —[review]→ ship."""
     declared = gates or [{"key": "review", "name": "Review", "mode": "manual", **gate}]
-    behind = {"id": "to-ship", "label": "Ship it", "to": "ship", "gates": [each["key"] for each in declared]}
+    asked = [each["key"] for each in declared]
+    behind = {
+        "id": "to-ship",
+        "label": "Ship it",
+        "when": {"result": "success"},
+        "to": "ship",
+        "gates": asked,
+    }
     return world.line(stations=[station("build", behind, *rules), "ship"], gates=declared)
 
 

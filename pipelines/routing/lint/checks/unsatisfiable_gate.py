@@ -137,11 +137,10 @@ def _may_ask(gate: Gate) -> bool:
 
 
 def _lack(gate: Gate, people: People, by_hand: bool) -> Iterator[Fault]:
+    """A warning, since people come and go without a new version, and a line may be published before they come."""
     found = lack(gate.approval, people, by_hand=by_hand)
-    if found is None:
-        return
-    always = gate.always_asks and not found.barred
-    yield Fault(".approval.who", _said(found), _remedy(found), ERROR if always else WARNING)
+    if found is not None:
+        yield Fault(".approval.who", _said(found), _remedy(found), WARNING)
 
 
 def _said(found: Lack) -> str:
