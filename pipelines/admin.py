@@ -24,6 +24,8 @@ from pipelines.models import (
     LineVersion,
     LogChunk,
     Membership,
+    Migration,
+    MigrationEntry,
     Owner,
     Project,
     Scenario,
@@ -144,6 +146,20 @@ class ScenarioAdmin(ReadOnly):
     list_filter = ("source",)
     list_select_related = ("line", "made_by")
     search_fields = ("key", "name", "line__key")
+
+
+@admin.register(Migration)
+class MigrationAdmin(ReadOnly):
+    list_display = ("line", "to", "undoes", "by", "at", "finished_at")
+    list_select_related = ("line", "to__line", "undoes__line", "by")
+    search_fields = ("reason", "line__key")
+
+
+@admin.register(MigrationEntry)
+class MigrationEntryAdmin(ReadOnly):
+    list_display = ("migration", "task", "was", "to", "result", "at")
+    list_filter = ("result",)
+    list_select_related = ("migration__line", "task__project", "was__line", "to__line")
 
 
 @admin.register(Task)

@@ -7,12 +7,12 @@ from django.apps import apps
 from django.contrib import admin
 from django.test import Client, RequestFactory
 
-from pipelines.models import Decision, Event, GateVisit, LineVersion, Task, Vote
+from pipelines.models import Decision, Event, GateVisit, LineVersion, Migration, MigrationEntry, Task, Vote
 from tests.factories import World, make_user, station
 
 pytestmark = pytest.mark.django_db
 
-RECORD = (LineVersion, Vote, Event, Decision, GateVisit, Task)
+RECORD = (LineVersion, Vote, Event, Decision, GateVisit, Task, Migration, MigrationEntry)
 
 
 @pytest.fixture
