@@ -15,8 +15,8 @@ from tests.engine.stateful.table import POSSIBLE
 from tests.engine.stateful.walk import REACHED
 
 pytestmark = pytest.mark.django_db(transaction=True)
-SOAK_STEPS = int(os.environ.get("GATELINE_SOAK_STEPS", "10000"))
-LONG = 40
+SOAK_STEPS = int(os.environ.get("GATELINE_SOAK_STEPS", "5000"))
+LONG = 15
 
 
 def run(examples: int, steps: int, *, seeded: bool) -> None:
@@ -35,22 +35,28 @@ def run(examples: int, steps: int, *, seeded: bool) -> None:
 
 
 def test_nothing_breaks_in_any_order(transactional_db: None) -> None:
-    run(5, 15, seeded=True)
+    run(4, 8, seeded=True)
 
 
 @pytest.mark.soak
 def test_many_thousand_steps_reach_every_pair(transactional_db: None) -> None:
+    """At least so many steps, and on until every pair was reached: that a pair cannot be is a failure, too."""
     EngineMachine.steps = 0
     REACHED.clear()
     try:
-        while EngineMachine.steps < SOAK_STEPS:
+        while EngineMachine.steps < SOAK_STEPS or (missing() and EngineMachine.steps < 3 * SOAK_STEPS):
             EngineMachine.wanted = rarest()
-            run(10, LONG, seeded=False)
+            run(20, LONG, seeded=False)
     finally:
+        EngineMachine.wanted = POSSIBLE
         print(report(EngineMachine.steps, REACHED))
-    assert [pair for pair in POSSIBLE if not REACHED[pair]] == []
+    assert missing() == []
+
+
+def missing() -> list[tuple[str, str]]:
+    return [pair for pair in POSSIBLE if not REACHED[pair]]
 
 
 def rarest() -> list[tuple[str, str]]:
-    """The third of the pairs that was reached least so far."""
-    return sorted(POSSIBLE, key=lambda pair: REACHED[pair])[: len(POSSIBLE) // 3]
+    """What was not reached yet; then the third of the pairs that was reached least."""
+    return missing() or sorted(POSSIBLE, key=lambda pair: REACHED[pair])[: len(POSSIBLE) // 3]
