@@ -14,9 +14,12 @@ from jsonpath_rfc9535.tokens import TokenType
 
 from pipelines.routing import jsonpath
 from pipelines.routing.algebra import OutputTest
+from pipelines.routing.regions.effort import spend
 from pipelines.routing.values import MISSING, exact, is_number
 
 MAX_TRIES = 60
+PATH, PART = 400, 8
+"""What taking a path apart costs, and laying what one needs over a document."""
 
 
 def guesses(document: Any, free: list[tuple[OutputTest, bool]]) -> Iterator[Any]:
@@ -24,10 +27,12 @@ def guesses(document: Any, free: list[tuple[OutputTest, bool]]) -> Iterator[Any]
     yield document
     if not free or (type(document) not in (dict, list) and document is not MISSING):
         return
+    spend(PATH * len(free))
     options = [[MISSING, *_shapes(test)] for test, _ in free]
     for tried, chosen in enumerate(product(*options)):
         if tried > MAX_TRIES:
             return
+        spend(PART * len(chosen))
         value = document
         for part in chosen:
             value = _over(value, part)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.routing.algebra import All, Answered, AnyOf, Condition, Not, holds
+from pipelines.routing.algebra import All, Answered, AnyOf, Condition, Not, OutputTest, holds
 from pipelines.routing.answers import WORDS, Evaluation
 from pipelines.routing.decide import decide
 from pipelines.routing.deciding.case import Case, Route
@@ -39,8 +39,9 @@ _ORDER = (
     BLOCKED,
     EXHAUSTED,
 )
-DECISION, DECISION_RULE, ANSWER = 100, 20, 20
-"""What running `decide` costs, each rule that it may have to test, and each answer that it reads."""
+DECISION, DECISION_RULE, ANSWER, WALKED_PATH = 100, 20, 20, 20
+"""What running `decide` costs, each rule that it may have to test, each answer that it reads, and each operand whose
+path has to be walked: one with `$`, which may have wildcards and filters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +182,9 @@ def first_walk(
     rework.
     """
     rules = line.station(found[0]["station"]).rules if found else ()
+    testing = sum(DECISION_RULE + WALKED_PATH * _walked_paths(rule.when) for rule in rules)
     for given in found:
-        spend(DECISION_RULE * len(rules) + _reading(given))
+        spend(testing + _reading(given))
         for of in (line, *_without_station_gate(line, given["station"])):
             walk = walked(of, given)
             if _is_as_claimed(walk, line.station(given["station"]).rules, wanted, after):
@@ -200,6 +202,14 @@ def true_of(line: Line, found: list[dict[str, Any]], rules: tuple[Rule, ...]) ->
     if not kept:
         raise Unknown("no situation was found that is true of both (a path with wildcards or filters)")
     return kept
+
+
+def _walked_paths(condition: Condition) -> int:
+    if isinstance(condition, (All, AnyOf)):
+        return sum(map(_walked_paths, condition.members))
+    if isinstance(condition, Not):
+        return _walked_paths(condition.inner)
+    return int(isinstance(condition, OutputTest) and not condition.path.is_key)
 
 
 def _reading(given: dict[str, Any]) -> int:

@@ -69,3 +69,11 @@ def test_a_large_station_is_bounded_and_what_is_not_known_says_so() -> None:
     assert {rule.why for rule in station.rules if rule.standing == "unknown"} == {
         "it would take more work than the bounds allow"
     }
+
+
+def test_what_deciding_costs_counts_too_where_many_paths_have_to_be_walked() -> None:
+    paths = [{"output": {"path": f"$..a[?@.b=={n}]", "op": "contains", "value": "x"}} for n in range(20)]
+    rules = [{"id": f"r{n}", "when": {"any": paths}, "to": "completed"} for n in range(40)]
+    [station] = standings(Subject(line({"rules": rules})))
+    bounded = [rule for rule in station.rules if rule.why == "it would take more work than the bounds allow"]
+    assert len(bounded) > 30
