@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pipelines.routing.line import Line
@@ -202,7 +204,7 @@ def test_a_gap_is_told_by_what_the_policy_does_with_it(knob: str, severity: str,
     ],
 )
 def test_what_is_blocked_is_a_gap_only_where_a_rule_speaks_of_it(when: dict[str, object]) -> None:
-    def gaps(*rules: dict[str, object]) -> list[str]:
+    def gaps(*rules: dict[str, Any]) -> list[str]:
         return [f.message for f in of_check("no-rule-takes", ruled(*rules)) if "blocked" in f.message]
 
     assert gaps(FAILURE) == []
