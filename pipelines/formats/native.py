@@ -58,9 +58,15 @@ def read(text: str | bytes, *, keep_faulty_rules: bool = False, exact: bool = Fa
 
 
 def locate(text: str | bytes, problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The problems with line and column of their path, or of the nearest part around it that the text has."""
-    parsed = parse(as_text(text), exact=True)
-    return tuple(_placed(problem, parsed) for problem in problems)
+    """The problems with line and column of their path, or of the nearest part around it that the text has.
+
+    JSON that is no YAML (it writes one character as two escapes) gives no places."""
+    found = tuple(problems)
+    try:
+        parsed = parse(as_text(text), exact=True)
+    except TextError:
+        return found
+    return tuple(_placed(problem, parsed) for problem in found)
 
 
 def dumps(document: dict[str, Any]) -> str:
@@ -117,7 +123,7 @@ def _has_decimal(value: Any) -> bool:
 
 def _locate(text: str | bytes, problem: Problem) -> Problem:
     try:
-        return locate(text, [problem])[0]
+        return _placed(problem, parse(as_text(text), exact=True))
     except TextError as error:
         return replace(problem, line=error.line, column=error.column)
 

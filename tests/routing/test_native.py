@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.formats import native
-from pipelines.routing.line import DocumentError
+from pipelines.routing.line import DocumentError, Problem
 from tests.routing.test_reading import FULL
 
 PLAIN = [
@@ -210,3 +210,10 @@ def _storable(value: Any) -> bool:
     if isinstance(value, dict):
         return all(map(_storable, value)) and all(map(_storable, value.values()))
     return all(map(_storable, value)) if isinstance(value, list) else True
+
+
+def test_json_that_is_no_yaml_is_read_and_its_problems_have_no_place() -> None:
+    text = r'{"name": "\ud83d\ude00"}'
+    assert native.loads(text) == {"name": "\U0001f600"}
+    [problem] = native.locate(text, [Problem("name", "is no name")])
+    assert (problem.message, problem.line) == ("is no name", None)
