@@ -17,7 +17,7 @@ from pipelines.formats import native
 from pipelines.models import Line, Project
 from pipelines.routing.line import DocumentError, Problem
 from pipelines.routing.lint.examination import unreadable
-from pipelines.routing.lint.finding import ERROR, WARNING, Finding
+from pipelines.routing.lint.finding import ERROR, INFO, WARNING, Finding
 from pipelines.views import errors, lines
 from pipelines.views.findings import MOST, shown
 from pipelines.views.forms import DraftText, Publish
@@ -121,9 +121,10 @@ def _page(
         "line": line,
         "text": text,
         "findings": shown(findings),
-        "more": max(len(findings) - MOST, 0),
+        "more_findings": max(len(findings) - MOST, 0),
         "errors": [finding for finding in findings if finding.severity == ERROR],
         "warnings": [finding for finding in findings if finding.severity == WARNING],
+        "notes": [finding for finding in findings if finding.severity == INFO],
         "unsaved": unsaved,
         "refused": refused,
         "draft_differs": lines.draft_differs(line),
