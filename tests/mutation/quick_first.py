@@ -6,6 +6,7 @@ Of the tests that reach it the quickest run first, and drawn examples are few an
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,11 @@ COUNTED = Path("mutmut-stats.json")
 EXAMPLES = 10
 SETTINGS = "_hypothesis_internal_use_settings"
 """Where Hypothesis keeps what `@settings` says of a test; it has no public way to change that later."""
+
+
+def pytest_configure() -> None:
+    """mutmut calls each function through two more frames; what is deep enough without them has to be so here."""
+    sys.setrecursionlimit(3 * sys.getrecursionlimit())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
