@@ -158,8 +158,8 @@ def put_all(
 def delete(line: Line, key: str, user: User) -> None:
     """Raises Forbidden, NotFound."""
     access.require(user, "design", line.project)
-    deleted, _ = line.scenarios.filter(key=key).delete()
-    if not deleted:
+    # PostgreSQL takes no NUL, and no key holds one.
+    if "\0" in key or not line.scenarios.filter(key=key).delete()[0]:
         raise NotFound("This line has no such scenario.")
 
 

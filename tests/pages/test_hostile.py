@@ -48,7 +48,7 @@ def place(world: World) -> Place:
 def told(response: HttpResponse) -> bool:
     """A stream is read to its end: what goes wrong late goes wrong, too."""
     if response.streaming:
-        b"".join(response.streaming_content)  # type: ignore[attr-defined]
+        b"".join(response)
     return response.status_code < 500
 
 
