@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from django.db import OperationalError
+from django.db import OperationalError, connection
 
 from tests.engine.stateful import crash, table
 from tests.engine.stateful.commands.tools import Act, Command
@@ -37,6 +37,7 @@ def _cut(
                 with where(scene):
                     act()
             except OperationalError:
+                connection.close()
                 return "cut"
             return "not cut"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db import OperationalError
+from django.db import OperationalError, connection
 
 from pipelines import migrating, versions
 from pipelines.models import Event, LineVersion, Migration, MigrationEntry
@@ -65,6 +65,7 @@ def migrate_cut(scene: Scene, subject: Subject) -> Act:
             with crash.before_commit(scene.choice("statements", [1000, 30, 40, 50]), commits):
                 return _result(_migrate(scene, subject, to))
         except OperationalError:
+            connection.close()
             left = Migration.objects.filter(line=to.line, finished_at=None).first()
             return _result(migrating.carry_on(left) if left else _migrate(scene, subject, to))
 
