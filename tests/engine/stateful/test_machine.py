@@ -41,7 +41,7 @@ def _a_clock_that_can_be_set(transactional_db: None) -> Iterator[None]:
 
 
 def test_nothing_breaks_in_any_order() -> None:
-    run(4, 8, seeded=True)
+    run(2, 8, seeded=True)
 
 
 @pytest.mark.soak
