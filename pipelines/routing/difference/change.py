@@ -8,13 +8,13 @@ from functools import reduce
 from typing import Any
 
 from pipelines.routing.difference.effects import Pair
-from pipelines.routing.difference.partition import COUPLED, counts, first
 from pipelines.routing.difference.samples import Sample, Situation, passing, tried
 from pipelines.routing.model import SIGNAL_RETRIES, Rule, Station
 from pipelines.routing.regions.choices import Choice
 from pipelines.routing.regions.evals import Evals
 from pipelines.routing.regions.formulas import EVAL, STATUS, Formula, eval_is
 from pipelines.routing.regions.outcomes import Impossible, Unknown
+from pipelines.routing.regions.possible import COUPLED, counts, first
 from pipelines.routing.regions.situations import BLOCKED, EXHAUSTED, witness
 from pipelines.routing.regions.solver import Box, solve
 from pipelines.routing.regions.stations import FORCED_FAILURE, RECORDED

@@ -11,19 +11,13 @@ from pipelines.routing.difference import effects
 from pipelines.routing.difference.effects import Effect
 from pipelines.routing.model import Line, Rule, Station
 from pipelines.routing.paths import compile_path
-from pipelines.routing.regions import numbers
 from pipelines.routing.regions.formulas import (
-    STATUS,
-    Both,
     Either,
     Formula,
-    Literal,
-    eval_is,
     formula_of,
     negation,
     status_in,
 )
-from pipelines.routing.regions.situations import BLOCKED
 from pipelines.routing.regions.stations import FAILED, PASSED, STANDINGS
 
 Facts = dict[tuple[str, bool], Formula]
@@ -119,45 +113,3 @@ def may_fail(old: Cell, new: Cell) -> Formula | None:
         return None
     paths = [each.path or compile_path("$") for each in entries]
     return Either(tuple(formula_of(OutputTest(path, "missing")) for path in paths))
-
-
-# What is true of every situation that can be
-
-
-COUPLED = Either((negation(status_in(frozenset([BLOCKED]))), eval_is("blocked")))
-"""The forced blocked route, and nothing else, comes as blocked, blocked; its eval is "blocked"."""
-
-
-def counts(formulas: Iterable[Formula]) -> list[Formula]:
-    """Edges are taken zero times or more."""
-    found = {}
-    todo = list(formulas)
-    while todo:
-        formula = todo.pop()
-        if not isinstance(formula, Literal):
-            todo.extend(formula.members)
-        elif formula.variable[0] == "edge":
-            found[formula.variable] = Literal(formula.variable, numbers.compared("gte", 0), numbers.NONE)
-    return list(found.values())
-
-
-AT_FIRST = "at first"
-
-
-def at_first(formula: Formula) -> Formula:
-    """The same of the outcome before it was forced: only result, verdict and eval differ."""
-    if isinstance(formula, Literal):
-        if formula.variable in _FORCED:
-            return Literal(first(formula.variable), formula.yes, formula.no)
-        return formula
-    members = tuple(map(at_first, formula.members))
-    return Both(members) if isinstance(formula, Both) else Either(members)
-
-
-def first(variable: tuple[str, ...]) -> tuple[str, ...]:
-    return (*variable, AT_FIRST)
-
-
-_FORCED = (STATUS, ("eval",))
-
-__all__ = ["Cell", "Facts", "at_first", "cells", "counts", "first", "readable", "text_of"]

@@ -15,12 +15,13 @@ from typing import Any
 from pipelines.routing.difference import effects, stops
 from pipelines.routing.difference.change import Both, Change, Sides, searched
 from pipelines.routing.difference.effects import Pair
-from pipelines.routing.difference.partition import Cell, at_first, cells, may_fail, readable, text_of
+from pipelines.routing.difference.partition import Cell, cells, may_fail, readable, text_of
 from pipelines.routing.difference.rework import demanded, only_gate, pairs_demanding
 from pipelines.routing.difference.samples import Situation, variants, with_facts
 from pipelines.routing.model import Line, Station
 from pipelines.routing.regions.effort import at_most
 from pipelines.routing.regions.formulas import Formula
+from pipelines.routing.regions.possible import at_first
 from pipelines.routing.regions.situations import Walk, walked
 from pipelines.routing.regions.solver import Box
 from pipelines.routing.regions.stations import STANDINGS

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from pipelines.routing.difference import hindered
 from pipelines.routing.difference.change import Both, Change, Sides, searched
-from pipelines.routing.difference.partition import at_first, reaching, readable, text_of
+from pipelines.routing.difference.partition import reaching, readable, text_of
 from pipelines.routing.difference.rework import demanded, pairs_demanding
 from pipelines.routing.difference.samples import Situation, with_facts
 from pipelines.routing.model import Line, Rule
 from pipelines.routing.regions import formulas
 from pipelines.routing.regions.formulas import FALSE, TRUE, Formula, negation
+from pipelines.routing.regions.possible import at_first
 from pipelines.routing.regions.solver import Box
 
 Stops = dict[hindered.Stop, Formula]

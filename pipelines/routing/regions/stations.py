@@ -18,23 +18,19 @@ from typing import Any
 
 from pipelines.routing.checks import RANK
 from pipelines.routing.model import Gate, Line, Rule, Station
-from pipelines.routing.regions import numbers
 from pipelines.routing.regions.choices import Choice
 from pipelines.routing.regions.effort import Exhausted, spend
 from pipelines.routing.regions.evals import Evals
 from pipelines.routing.regions.formulas import (
     EVAL,
     STATUS,
-    Both,
-    Either,
     Formula,
-    Literal,
     eval_is,
     formula_of,
     negation,
-    status_in,
 )
 from pipelines.routing.regions.outcomes import Impossible, Unknown
+from pipelines.routing.regions.possible import AT_FIRST, COUPLED, at_first, counts, first
 from pipelines.routing.regions.situations import (
     BLOCKED,
     EXHAUSTED,
@@ -150,7 +146,7 @@ class Analysis:
     def _overlap(self, rule: Rule, other: Rule) -> dict[str, Any]:
         """A situation that is true of both. Raises Impossible (proved) or Unknown."""
         return solve(
-            [self._of(rule), self._of(other), _COUPLED, *_counts([self._of(rule), self._of(other)])],
+            [self._of(rule), self._of(other), COUPLED, *counts([self._of(rule), self._of(other)])],
             self._given(self.statuses),
             lambda box: true_of(self.line, witness(self.line, self.station, box), (rule, other))[0],
         )
@@ -232,7 +228,7 @@ class Analysis:
         if not among:
             raise Impossible
         return solve(
-            [*formulas, _COUPLED, *_counts(formulas)],
+            [*formulas, COUPLED, *counts(formulas)],
             self._given(among),
             lambda box: first_walk(
                 self.line, true_of(self.line, witness(self.line, self.station, box), also), wanted
@@ -243,7 +239,7 @@ class Analysis:
         """Proved: nothing that reaches the rules satisfies them all. Raises Exhausted."""
         try:
             solve(
-                [*formulas, _COUPLED, *_counts(formulas)],
+                [*formulas, COUPLED, *counts(formulas)],
                 self._given(self.statuses),
                 lambda box: witness(self.line, self.station, box),
             )
@@ -280,20 +276,20 @@ class Analysis:
             raise Impossible
         before = self.readable[: self.readable.index(left_out)]
         then = [self._of(rule), *(self._not(other) for other in earlier if other is not left_out)]
-        first = [_at_first(each) for each in (self._of(left_out), *map(self._not, before))]
+        at_start = [at_first(each) for each in (self._of(left_out), *map(self._not, before))]
         words = {gate.key: {"decision": "rework"} for gate in demanding if _can_be_told(gate)}
         given = {
-            _first(STATUS): Choice(RECORDED | {EXHAUSTED}),
+            first(STATUS): Choice(RECORDED | {EXHAUSTED}),
             STATUS: Choice(FORCED_FAILURE),
             EVAL: eval_is("error").yes,
         }
 
         def accept(box: Box) -> Walk:
-            seen = {**box, STATUS: box[_first(STATUS)], EVAL: box.get(_first(EVAL), Evals())}
-            bare = {variable: domain for variable, domain in seen.items() if variable[-1] != _FIRST}
+            seen = {**box, STATUS: box[first(STATUS)], EVAL: box.get(first(EVAL), Evals())}
+            bare = {variable: domain for variable, domain in seen.items() if variable[-1] != AT_FIRST}
             return first_walk(self.line, witness(self.line, self.station, bare, words), rule, left_out)
 
-        return solve([*first, *then, *_counts([*first, *then])], given, accept)
+        return solve([*at_start, *then, *counts([*at_start, *then])], given, accept)
 
     # Killers
 
@@ -308,42 +304,6 @@ class Analysis:
             except Exhausted:
                 break
         return tuple(each.id for each in kept)
-
-
-_COUPLED = Either((negation(status_in(frozenset([BLOCKED]))), eval_is("blocked")))
-"""The forced blocked route, and nothing else, comes as blocked, blocked; its eval is "blocked"."""
-
-_FIRST = "at first"
-
-
-def _first(variable: tuple[str, ...]) -> tuple[str, ...]:
-    return (*variable, _FIRST)
-
-
-def _at_first(formula: Formula) -> Formula:
-    """The same of the outcome before it was forced: only result, verdict and eval differ."""
-    if isinstance(formula, Literal):
-        if formula.variable in (STATUS, EVAL):
-            return Literal(_first(formula.variable), formula.yes, formula.no)
-        return formula
-    members = tuple(map(_at_first, formula.members))
-    return Both(members) if isinstance(formula, Both) else Either(members)
-
-
-def _counts(formulas: Sequence[Formula]) -> list[Formula]:
-    """Edges are taken zero times or more."""
-    found = {}
-    todo = list(formulas)
-    while todo:
-        formula = todo.pop()
-        if not isinstance(formula, Literal):
-            todo.extend(formula.members)
-        elif formula.variable[0] == "edge":
-            found[formula.variable] = Literal(formula.variable, _COUNTS, numbers.NONE)
-    return list(found.values())
-
-
-_COUNTS = numbers.compared("gte", 0)
 
 
 def demands_rework(gate: Gate) -> bool:
