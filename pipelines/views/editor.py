@@ -26,6 +26,8 @@ from pipelines.views.page import SignedIn, in_project, show
 from pipelines.views.project import tab_trail
 
 KINDS = tuple(sorted(BUILT))
+URLS = {"code": "line-edit"}
+"""Addresses that the canvas asks, by the name it knows them by; each belongs to the line."""
 
 
 class Draft(BaseModel):
@@ -96,6 +98,7 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
         "document": line.draft,
         "number": line.draft_number,
         "saveUrl": reverse("line-draw-save", args=at),
+        "urls": {name: reverse(route, args=at) for name, route in URLS.items()},
         "csrf": get_token(request),
         "findings": findings_of(line.draft, project) if _drawable(line.draft) else None,
         "kinds": KINDS,

@@ -97,6 +97,9 @@ export function Canvas({ editor, mayEdit }: { editor: Editor; mayEdit: boolean }
       onNodesChange={onNodesChange}
       onConnect={onConnect}
       onReconnect={onReconnect}
+      onNodeClick={(_, node) => {
+        if (node.id === START_ID) editor.select({ keys: [], part: "inputs" });
+      }}
       onEdgeClick={(_, edge) => pick(editor, edge)}
       onPaneClick={() => editor.select({ keys: [] })}
       onDrop={onDrop}

@@ -7,6 +7,7 @@ import { gateName, targetName } from "./flow";
 import { Icon } from "./Icon";
 import { endsOf } from "./layout";
 import type { Editor } from "./store";
+import type { TabProps } from "./tabs";
 import { say } from "./words";
 
 const PILLS: Record<RuleSays["status"], [tone: string, icon: string]> = {
@@ -23,6 +24,10 @@ interface Shown {
   findings: Findings;
   chosen: string | undefined;
   mayEdit: boolean;
+}
+
+export function RulesTab({ chosen, ...rest }: TabProps) {
+  return chosen.what === "station" ? <Rules station={chosen.station} chosen={chosen.rule} {...rest} /> : null;
 }
 
 /** The rules of a station in their order: the first that matches wins. `Alt+↑/↓` and the handle move a row. */

@@ -14,6 +14,10 @@ export interface Selection {
   keys: readonly string[];
   /** Id of a rule. */
   rule?: string;
+  /** Key of a gate: the inspector shows it, whatever else is chosen. */
+  gate?: string;
+  /** A part of the line itself. */
+  part?: "inputs";
 }
 
 export interface State {
@@ -27,6 +31,8 @@ export interface Given {
   document: LineDocument;
   number: number;
   saveUrl: string;
+  /** Addresses of the line by their name (`_data` of pipelines/views/editor.py). */
+  urls: Record<string, string>;
   csrf: string;
   findings: Findings;
 }
@@ -36,7 +42,7 @@ export class Editor {
   readonly #heard = new Set<() => void>();
   readonly #saver: Saver;
 
-  constructor(given: Given) {
+  constructor(readonly given: Given) {
     this.#saver = new Saver({
       url: given.saveUrl,
       csrf: given.csrf,
