@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pipelines.models import GateVisit, Word
+from pipelines.queries.consequences import consequence, end_name, names
 from pipelines.routing.decide import decide
 from pipelines.routing.line import Gate, Line
 from pipelines.routing.outcome import read_situation
@@ -117,45 +117,11 @@ def _decided(line: Line, visit: GateVisit, word: str, route: str | None) -> dict
     return decide(line, read_situation({**situation, "facts": facts})).to_dict()
 
 
-def consequence(line: Line, answer: dict[str, Any]) -> str:
-    """A decision in words: “Deliver starts”, “the task fails”, …"""
-    kind = answer["decision"]
-    if kind == "move":
-        return _("%(stations)s starts") % {"stations": names(line, answer["to"])}
-    if kind == "finish":
-        return _finish(line, answer)
-    if kind == "wait":
-        return _wait(line, answer)
-    if kind == "stuck":
-        return _("the task would be stuck (%(error)s)") % {"error": answer["error"]}
-    if kind == "escalate":
-        return _("the task is held and escalated")
-    return _("a condition is asked first")
-
-
-def _finish(line: Line, answer: dict[str, Any]) -> str:
-    if answer["kind"] == "failed":
-        return _("the task fails")
-    if answer["kind"] == "cancelled":
-        return _("the task is cancelled")
-    return _("the task is done: %(end)s") % {"end": _end(line, answer["end"])}
-
-
-def _wait(line: Line, answer: dict[str, Any]) -> str:
-    if answer["status"] == "awaiting_review":
-        return _("%(gates)s is asked next") % {
-            "gates": ", ".join(gate_of(line, g).name for g in answer["gates"])
-        }
-    if answer["status"] == "blocked":
-        return _("the task is blocked until somebody answers")
-    return _("the task is held")
-
-
 def _label(line: Line, answer: dict[str, Any], verb: str, then: str) -> str:
     if answer["decision"] == "move":
         return f"{verb} → {names(line, answer['to'])}"
     if answer["decision"] == "finish" and answer["kind"] == "completed":
-        return f"{verb} → {_end(line, answer['end'])}"
+        return f"{verb} → {end_name(line, answer['end'])}"
     return f"{verb}: {then}"
 
 
@@ -166,12 +132,3 @@ def _routes(line: Line, gate_key: str) -> tuple[tuple[str, str], ...]:
         return ()
     fixed = (("fail", _("the task fails")), ("rework", _("the producing station runs again")))
     return (*fixed, *((station.key, station.name) for station in line.stations))
-
-
-def names(line: Line, keys: Iterable[str]) -> str:
-    known = {station.key: station.name for station in line.stations}
-    return " + ".join(known.get(key, key) for key in keys)
-
-
-def _end(line: Line, key: str) -> str:
-    return line.end(key).label or key

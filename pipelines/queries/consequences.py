@@ -1,0 +1,54 @@
+"""What would follow from a decision, in words: on the buttons of a gate, and on those of a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.queries.words import gate_name
+from pipelines.routing.line import Line
+
+
+def consequence(line: Line, answer: dict[str, Any]) -> str:
+    """A decision in words: “Deliver starts”, “the task fails”, …"""
+    kind = answer["decision"]
+    if kind == "move":
+        return _("%(stations)s starts") % {"stations": names(line, answer["to"])}
+    if kind == "finish":
+        return _finish(line, answer)
+    if kind == "wait":
+        return _wait(line, answer)
+    if kind == "stuck":
+        return _("the task would be stuck (%(error)s)") % {"error": answer["error"]}
+    if kind == "escalate":
+        return _("the task is held and escalated")
+    return _("a condition is asked first")
+
+
+def _finish(line: Line, answer: dict[str, Any]) -> str:
+    if answer["kind"] == "failed":
+        return _("the task fails")
+    if answer["kind"] == "cancelled":
+        return _("the task is cancelled")
+    return _("the task is done: %(end)s") % {"end": end_name(line, answer["end"])}
+
+
+def _wait(line: Line, answer: dict[str, Any]) -> str:
+    if answer["status"] == "awaiting_review":
+        return _("%(gates)s is asked next") % {
+            "gates": ", ".join(gate_name(line, g) for g in answer["gates"])
+        }
+    if answer["status"] == "blocked":
+        return _("the task is blocked until somebody answers")
+    return _("the task is held")
+
+
+def names(line: Line, keys: Iterable[str]) -> str:
+    known = {station.key: station.name for station in line.stations}
+    return " + ".join(known.get(key, key) for key in keys)
+
+
+def end_name(line: Line, key: str) -> str:
+    return line.end(key).label or key
