@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
@@ -41,17 +41,23 @@ class RuleRow:
 
 
 @dataclass(slots=True)
-class Why:
-    """`position` of `total`: which of the task's decisions this is, oldest first."""
+class Explained:
+    """A decision, wherever it was made. `gates`: name, and what became of it."""
 
-    decision: Decision
     station: str
     sentence: str
     rows: list[RuleRow]
     otherwise: str
     otherwise_used: bool
     notes: list[str]
-    gates: list[tuple[str, str]]  # name, what became of it
+    gates: list[tuple[str, str]]
+
+
+@dataclass(slots=True)
+class Why(Explained):
+    """A stored one. `position` of `total`: which of the task's decisions this is, oldest first."""
+
+    decision: Decision
     event: str = ""
     position: int = 0
     total: int = 0
@@ -74,23 +80,31 @@ class Why:
 
 def why(decision: Decision) -> Why:
     line = versions.by_id(decision.pinned_id)
-    station = line.stations_by_key.get(decision.station)
-    tested = {entry.get("rule"): entry for entry in decision.trace if entry.get("step") == "rules"}
+    told = explained(line, decision.station, decision.answer, decision.trace)
+    told.gates = list(_visits(line, decision))
+    return Why(
+        **{each.name: getattr(told, each.name) for each in fields(told)}, decision=decision, at=decision.at
+    )
+
+
+def explained(
+    line: Line, key: str, answer: Mapping[str, Any], trace: Sequence[Mapping[str, Any]]
+) -> Explained:
+    """`answer` and `trace` as the decision tool writes them."""
+    station = line.stations_by_key.get(key)
+    tested = {entry.get("rule"): entry for entry in trace if entry.get("step") == "rules"}
     rows = [
         _row(line, number, rule, tested.get(rule.id))
         for number, rule in enumerate(station.rules if station else (), start=1)
     ]
-    answer = decision.answer
-    return Why(
-        decision,
-        station_name(line, decision.station),
-        sentence(line, decision.station, answer),
+    return Explained(
+        station_name(line, key),
+        sentence(line, key, answer),
         rows,
         _otherwise(line, answer),
         answer.get("rule") is None and answer.get("by") in ("policy", None) and bool(tested or not rows),
-        _notes(decision.trace),
-        _gates(line, decision),
-        at=decision.at,
+        _notes(trace),
+        [],
     )
 
 
@@ -201,10 +215,6 @@ def _notes(trace: Sequence[Mapping[str, Any]]) -> list[str]:
     """What was tried besides the rules, in the engine's words."""
     wanted = ("signal", "blocked", "station_gate", "target", "rule_gates")
     return [str(entry["why"]) for entry in trace if entry.get("step") in wanted and entry.get("why")]
-
-
-def _gates(line: Line, decision: Decision) -> list[tuple[str, str]]:
-    return list(_visits(line, decision))
 
 
 def _visits(line: Line, decision: Decision) -> Iterator[tuple[str, str]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from django.utils.translation import gettext as _
 
-from pipelines.models import Status, Token
+from pipelines.models import Status
 from pipelines.routing.line import Line
 
 
@@ -19,6 +19,19 @@ class Sentence:
     text: str
     remedy: str = ""
     name: str = ""
+
+
+class Standing(Protocol):
+    """A token, or where one stands in a test."""
+
+    @property
+    def station(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def error(self) -> str: ...
+    @property
+    def wait(self) -> Mapping[str, Any]: ...
 
 
 def station_name(line: Line, key: str) -> str:
@@ -45,7 +58,7 @@ def gate_name(line: Line, key: str) -> str:
     return found.name if found else key
 
 
-def waiting(token: Token, line: Line, summary: str = "") -> Sentence | None:
+def waiting(token: Standing, line: Line, summary: str = "") -> Sentence | None:
     """Why a token does not go on by itself, and what would free it; None where nothing holds it. `summary`: what its
     last job said of itself."""
     match token.status:
@@ -61,7 +74,7 @@ def waiting(token: Token, line: Line, summary: str = "") -> Sentence | None:
     return None
 
 
-def stuck(token: Token, line: Line) -> Sentence:
+def stuck(token: Standing, line: Line) -> Sentence:
     rule = token.wait.get("rule")
     words = {"station": station_name(line, token.station), "rule": rule or ""}
     found = STUCK.get(token.error)
@@ -145,10 +158,10 @@ def blocked(wait: Mapping[str, Any], summary: str = "") -> Sentence:
 def held(wait: Mapping[str, Any], line: Line) -> Sentence:
     if "rejection" in wait:
         naming = wait["rejection"]
-        text = _("Nothing has changed since %(gate)s rejected it: %(reason)s") % {
-            "gate": gate_name(line, naming.get("gate", "")),
-            "reason": naming.get("reason", ""),
-        }
+        words = {"gate": gate_name(line, naming.get("gate", "")), "reason": naming.get("reason", "")}
+        text = _("Nothing has changed since %(gate)s rejected it.") % words
+        if words["reason"]:
+            text = _("Nothing has changed since %(gate)s rejected it: %(reason)s") % words
         return Sentence(text, _("Retry a station so that there is something new to review."))
     if wait.get("missing"):
         text = _("It may not go on yet. Missing: %(names)s.") % {
