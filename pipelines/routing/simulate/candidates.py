@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
 from pipelines.routing import jsontext
 from pipelines.routing.answers import WORDS
@@ -13,7 +13,7 @@ from pipelines.routing.checks import Check
 from pipelines.routing.deciding.gates import JUMP_GATE
 from pipelines.routing.decisions import Wait
 from pipelines.routing.fields import ALIASES
-from pipelines.routing.lint.subject import Subject
+from pipelines.routing.lint.study import Study
 from pipelines.routing.model import Gate, Line, Station
 from pipelines.routing.regions.situations import Witness
 from pipelines.routing.regions.stations import STANDINGS
@@ -33,10 +33,16 @@ class Candidate:
     rule: str | None = None
 
 
+class Analysed(Protocol):
+    """Knows the analysis of each station: a whole Subject, or who makes it for one station at a time."""
+
+    def analysis(self, station: Station) -> Study: ...
+
+
 class Candidates:
     """Of one line; the outcomes of a station are found when it is first reached."""
 
-    def __init__(self, line: Line, subject: Subject) -> None:
+    def __init__(self, line: Line, subject: Analysed) -> None:
         self._line = line
         self._subject = subject
         self._outcomes: dict[str, tuple[Candidate, ...]] = {}
@@ -48,7 +54,7 @@ class Candidates:
         elif position.status == REVIEW:
             yield from (Candidate(step) for step in self._words(position))
         elif position.status == BLOCKED and position.wait.get("evaluation"):
-            yield from (Candidate(step) for step in _answers(position.wait["evaluation"]))
+            yield from (Candidate(step) for step in answers_to(position.wait["evaluation"]))
 
     def _of_station(self, key: str) -> tuple[Candidate, ...]:
         if key not in self._outcomes:
@@ -79,13 +85,13 @@ class Candidates:
             yield Step("gates", gates={gate.key: {**word, "route": station.key}})
 
 
-def _answers(evaluation: dict[str, Any]) -> Iterator[Step]:
+def answers_to(evaluation: dict[str, Any]) -> Iterator[Step]:
     kind = next(iter(evaluation))
     for word in WORDS[kind]:
         yield Step("answers", answers=({**evaluation, "answer": word},))
 
 
-def _outcomes(line: Line, station: Station, subject: Subject) -> Iterator[Candidate]:
+def _outcomes(line: Line, station: Station, subject: Analysed) -> Iterator[Candidate]:
     """One for each rule, then what no rule takes; each also as the checks of the gates on its way want it."""
     if not station.rules:
         yield Candidate(Step("outcome", outcome={"result": "success"}))

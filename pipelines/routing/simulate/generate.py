@@ -73,12 +73,17 @@ def generate(line: Line, *, taken_keys: Iterable[str] = (), bound: int = BOUND) 
 def _never(subject: Subject, station: Station, standing: Standing) -> str:
     """Why the rule is proved never to be taken on a way by rules, policy and words; or nothing."""
     if standing.status == DEAD:
-        if standing.never:
-            return "its condition can never be true"
-        return f"earlier rules take everything that it would: {', '.join(standing.killers)}"
+        return killed(standing)
     if station.key not in subject.reached:
         return f"no rule and no policy leads from {subject.line.start} to {station.key}; only a jump or a person's hand"
     return ""
+
+
+def killed(standing: Standing) -> str:
+    """Why a dead rule is one."""
+    if standing.never:
+        return "its condition can never be true"
+    return f"earlier rules take everything that it would: {', '.join(standing.killers)}"
 
 
 class _Hunt:

@@ -89,23 +89,24 @@ class Search:
                 # With one token there is nothing to choose.
                 step = candidate.step if index == 0 else replace(candidate.step, at=position.station)
                 try:
-                    step, taken = self._taken(walk, step)
+                    step, taken = answering(self.line, walk, step)
                 except StepRefused:
                     continue
                 yield replace(candidate, step=step), taken
 
-    def _taken(self, walk: Walk, step: Step) -> tuple[Step, Taken]:
-        """A witness answers every evaluation of its station; the step keeps those that are asked."""
-        answers = {_evaluation(each): each for each in step.answers} if step.kind == "outcome" else {}
-        asked = replace(step, answers=()) if answers else step
-        while True:
-            taken = take(self.line, walk, asked)
-            if not isinstance(taken.decision, Ask):
-                return asked, taken
-            answer = answers.pop(_evaluation(taken.decision.evaluation), None)
-            if answer is None:
-                return asked, taken
-            asked = replace(asked, answers=(*asked.answers, answer))
+
+def answering(line: Line, walk: Walk, step: Step) -> tuple[Step, Taken]:
+    """A witness answers every evaluation of its station; the step keeps those that are asked. Raises StepRefused."""
+    answers = {_evaluation(each): each for each in step.answers} if step.kind == "outcome" else {}
+    asked = replace(step, answers=()) if answers else step
+    while True:
+        taken = take(line, walk, asked)
+        if not isinstance(taken.decision, Ask):
+            return asked, taken
+        answer = answers.pop(_evaluation(taken.decision.evaluation), None)
+        if answer is None:
+            return asked, taken
+        asked = replace(asked, answers=(*asked.answers, answer))
 
 
 def _evaluation(said: Mapping[str, Any]) -> str:

@@ -1,0 +1,181 @@
+"""What may happen next where a token stands, each choice with what it would do: tried by `take`, never guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipelines.routing import jsontext
+from pipelines.routing.algebra import All, AnyOf, Condition, EvalTest, FailureTypeIs, Not, ResultIs, VerdictIs
+from pipelines.routing.deciding.gates import JUMP_GATE
+from pipelines.routing.decisions import Wait
+from pipelines.routing.lint.study import MAX_STATION, Study, study
+from pipelines.routing.model import Line, Station
+from pipelines.routing.regions.stations import DEAD, Standing
+from pipelines.routing.simulate.candidates import CHOOSES, REASON, Candidate, Candidates, answers_to
+from pipelines.routing.simulate.generate import killed
+from pipelines.routing.simulate.scenario import Step
+from pipelines.routing.simulate.search import answering
+from pipelines.routing.simulate.state import (
+    BLOCKED,
+    HELD,
+    READY,
+    REVIEW,
+    Position,
+    StepRefused,
+    Taken,
+    Walk,
+)
+from pipelines.routing.situation import JUMP
+
+QUICK, RULE, REST, WORD, ANSWER, RETRY = "quick", "rule", "rest", "word", "answer", "retry"
+STUCK, ANY = "stuck", "any"
+_RESULTS = ("success", "failure")
+_FIXED_ROUTES = ("fail", "rework")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`taken`: what the step would do now; None where it cannot happen, and `refused` says why. `rule`: whose witness
+    it is; `leads`: whether that rule is what decides now, for what was counted so far may keep it from being taken.
+    `gate`: at which it is a word, "" for all that are open."""
+
+    kind: str
+    step: Step | None
+    taken: Taken | None = None
+    refused: str = ""
+    rule: str = ""
+    leads: bool = True
+    gate: str = ""
+
+
+class _Stations:
+    """The analysis of one station at a time: what a walk never reaches is not analysed."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    def analysis(self, station: Station) -> Study:
+        return study(self._line, station, MAX_STATION)
+
+
+def choices(line: Line, walk: Walk, position: Position) -> tuple[Choice, ...]:
+    """For one of the walk's tokens that has not ended. A question is answered in words, which nobody can foresee: it
+    has no choice but to run again."""
+    return tuple(_at_token(walk, position, _choices(line, walk, position)))
+
+
+def _at_token(walk: Walk, position: Position, found: Iterator[Choice]) -> Iterator[Choice]:
+    """While branches run side by side a step names its station."""
+    several = sum(not each.over for each in walk.positions) > 1
+    for choice in found:
+        named = choice.step and replace(choice.step, at=position.station if several else None)
+        yield replace(choice, step=named)
+
+
+def _choices(line: Line, walk: Walk, position: Position) -> Iterator[Choice]:
+    if position.status == READY:
+        yield from _outcomes(line, walk, position)
+    elif position.status == REVIEW:
+        yield from _words(line, walk, position)
+    elif position.status == BLOCKED and position.wait.get("evaluation"):
+        for step in answers_to(position.wait["evaluation"]):
+            yield _tried(line, walk, position, ANSWER, step)
+    if position.status in (STUCK, BLOCKED, HELD):
+        yield _tried(line, walk, position, RETRY, Step("retry"))
+
+
+# Outcomes
+
+
+def _outcomes(line: Line, walk: Walk, position: Position) -> Iterator[Choice]:
+    station = line.station(position.station)
+    for outcome in _quick(station):
+        yield _tried(line, walk, position, QUICK, Step("outcome", outcome=outcome))
+    analysed = _Stations(line)
+    found = list(Candidates(line, analysed).at(position))
+    for standing in analysed.analysis(station).standings:
+        yield _of_rule(line, walk, position, standing, [c for c in found if c.rule == standing.rule.id])
+    for candidate in found if station.rules else ():
+        if candidate.rule is None:
+            yield _tried(line, walk, position, REST, candidate.step)
+
+
+def _of_rule(
+    line: Line, walk: Walk, position: Position, standing: Standing, witnesses: list[Candidate]
+) -> Choice:
+    """The first witness that the rule takes now, else the first one, with what becomes of it."""
+    rule = standing.rule.id
+    tried = [_tried(line, walk, position, RULE, each.step, rule) for each in witnesses]
+    for choice in tried:
+        if choice.leads:
+            return choice
+    if tried:
+        return tried[0]
+    why = (
+        killed(standing) if standing.status == DEAD else standing.why or "no outcome was found that it takes"
+    )
+    return Choice(RULE, None, refused=why, rule=rule, leads=False)
+
+
+def _tried(line: Line, walk: Walk, position: Position, kind: str, step: Step, rule: str = "") -> Choice:
+    try:
+        asked, taken = answering(line, walk, replace(step, at=position.station))
+    except StepRefused as why:
+        return Choice(kind, step, refused=str(why), rule=rule, leads=False)
+    leads = not rule or rule in taken.rules or getattr(taken.decision, "rule", None) == rule
+    return Choice(kind, replace(asked, at=None), taken, rule=rule, leads=leads)
+
+
+def _quick(station: Station) -> list[dict[str, Any]]:
+    """Success and failure, and every word that a rule of the station asks for by name."""
+    found: list[dict[str, Any]] = [{"result": each} for each in _RESULTS]
+    for rule in station.rules:
+        found += _named(rule.when)
+    return list({jsontext.dumps(each): each for each in found}.values())
+
+
+def _named(condition: Condition) -> Iterator[dict[str, Any]]:
+    match condition:
+        case All(members) | AnyOf(members):
+            for member in members:
+                yield from _named(member)
+        case Not(inner):
+            yield from _named(inner)
+        case ResultIs(words=words):
+            yield from ({"result": word} for word in words if word != ANY)
+        case VerdictIs(words=words):
+            yield from ({"verdict": word} for word in words if word != ANY)
+        case FailureTypeIs(types=types):
+            yield from ({"result": "failure", "failure_type": each} for each in types)
+        case EvalTest(op="equals", value=value) if isinstance(value, str):
+            yield {"eval": value}
+
+
+# Words
+
+
+def _words(line: Line, walk: Walk, position: Position) -> Iterator[Choice]:
+    """Of each open gate those that it offers; approving all that are open at once is a choice of its own."""
+    asked = position.asked
+    assert asked is not None and isinstance(asked.decision, Wait)
+    keys = [key for key in asked.decision.gates if key not in asked.words]
+    if len(keys) > 1:
+        step = Step("gates", gates={key: {"decision": "approve"} for key in keys})
+        yield _tried(line, walk, position, WORD, step)
+    for key in keys:
+        gate = JUMP_GATE if key == JUMP else line.gate(key)
+        for word in gate.offers:
+            for said in _said(line, word, gate.on_reject or line.policy.on_reject):
+                step = Step("gates", gates={key: said})
+                yield replace(_tried(line, walk, position, WORD, step), gate=key)
+
+
+def _said(line: Line, word: str, on_reject: str) -> Iterator[dict[str, str]]:
+    said = {"decision": word} if word == "approve" else {"decision": word, "reason": REASON}
+    if word != "reject" or on_reject != CHOOSES:
+        yield said
+        return
+    for route in (*_FIXED_ROUTES, *line.stations_by_key):
+        yield {**said, "route": route}

@@ -1,0 +1,130 @@
+"""An outcome that a person fills in field by field, as a value: texts become what they say, places in the output are
+named by the paths that rules read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from jsonpath_rfc9535.segments import JSONPathChildSegment
+from jsonpath_rfc9535.selectors import IndexSelector, NameSelector
+
+from pipelines.routing import jsonpath, jsontext, shapes
+from pipelines.routing.problems import Malformed, join
+from pipelines.routing.reported import read_outcome
+from pipelines.routing.simulate.candidates import plain
+
+TEXTS = ("result", "verdict", "eval", "failure_type", "summary", "comment")
+KNOWN = (*TEXTS, "exit_code", "output", "json")
+MOST_INDEX = 100
+
+Part = str | int
+
+
+def parts_of(path: str) -> tuple[Part, ...] | None:
+    """The one place that a path names: names and indices. None where it names several, or none that can be made."""
+    if not path.startswith("$"):
+        return tuple(path.split("."))
+    try:
+        query = jsonpath.parse(path)
+    except jsonpath.SYNTAX_ERRORS:
+        return None
+    parts: list[Part] = []
+    for segment in query.segments:
+        alone = isinstance(segment, JSONPathChildSegment) and len(segment.selectors) == 1
+        selector = segment.selectors[0] if alone else None
+        if isinstance(selector, NameSelector):
+            parts.append(selector.name)
+        elif isinstance(selector, IndexSelector) and 0 <= selector.index <= MOST_INDEX:
+            parts.append(selector.index)
+        else:
+            return None
+    return tuple(parts) or None
+
+
+def outcome_of(form: Any, at: str = "form") -> dict[str, Any]:
+    """`{result, verdict, …, exit_code, output: {path: text}}`, all of them texts, blank where nothing is said; or
+    `{json: text}` for the whole outcome. A text that is JSON says its value, any other one itself.
+
+    Raises Malformed with the place in the form."""
+    found = shapes.mapping(form, at)
+    shapes.only(found, at, KNOWN)
+    if found.get("json") is not None:
+        return _whole(shapes.text(found["json"], join(at, "json")) or "", join(at, "json"))
+    said = {name: text for name in TEXTS if (text := _text(found, name, at))}
+    outcome: dict[str, Any] = {**said}
+    code = _text(found, "exit_code", at)
+    if code:
+        outcome["exit_code"] = _value(code)
+    output = _output(found.get("output"), join(at, "output"))
+    if output:
+        outcome["output"] = output
+    _check(outcome, at)
+    return outcome
+
+
+def _whole(text: str, at: str) -> dict[str, Any]:
+    try:
+        outcome = jsontext.loads(text)
+    except jsontext.JsonTextError as fault:
+        raise Malformed(at, f"is not JSON: {fault}") from None
+    try:
+        read_outcome(outcome)
+    except Malformed as fault:
+        raise Malformed(at, f"{fault.path}: {fault.message}" if fault.path else fault.message) from None
+    return dict(plain(outcome))
+
+
+def _check(outcome: dict[str, Any], at: str) -> None:
+    try:
+        read_outcome(outcome, at)
+    except Malformed as fault:
+        if fault.path == at and len(outcome.keys() - {"summary", "comment", "failure_type", "output"}) == 0:
+            raise Malformed(
+                join(at, "result"), "is missing: say a result, a verdict, an eval or an exit code"
+            ) from None
+        raise
+
+
+def _text(found: dict[str, Any], name: str, at: str) -> str:
+    return (shapes.text(found.get(name), join(at, name)) or "").strip()
+
+
+def _value(text: str) -> Any:
+    try:
+        return plain(jsontext.loads(text))
+    except jsontext.JsonTextError:
+        return text
+
+
+def _output(given: Any, at: str) -> dict[str, Any]:
+    output: dict[str, Any] = {}
+    for path, text in _filled(shapes.mapping(given, at), at):
+        place = f"{at}[{path}]"
+        parts = parts_of(path)
+        if parts is None or not isinstance(parts[0], str):
+            raise Malformed(place, "names no single place; say the outcome as JSON")
+        _put(output, parts, _value(text), place)
+    return output
+
+
+def _filled(given: dict[str, Any], at: str) -> Iterator[tuple[str, str]]:
+    for path, text in given.items():
+        said = (shapes.text(text, f"{at}[{path}]") or "").strip()
+        if said:
+            yield path, said
+
+
+def _put(output: dict[str, Any], parts: tuple[Part, ...], value: Any, place: str) -> None:
+    """Makes the objects and lists on the way; a list is filled up with nulls."""
+    here: Any = output
+    for part, following in zip(parts, (*parts[1:], None), strict=True):
+        fresh: Any = value if following is None else [] if isinstance(following, int) else {}
+        if isinstance(part, int) and type(here) is list:
+            here.extend([None] * (part + 1 - len(here)))
+            here[part] = fresh if following is None or here[part] is None else here[part]
+        elif isinstance(part, str) and type(here) is dict:
+            here[part] = fresh if following is None or here.get(part) is None else here[part]
+        else:
+            raise Malformed(place, "does not fit what another field says of the same place")
+        here = here[part]
