@@ -64,6 +64,7 @@ GET  line-edit               >          0         -       -         y         y 
 POST line-edit               >          0         -       -         y         y         y      >
 GET  line-draw               >          0         y       y         y         y         y      >
 POST line-draw-save          >          0         -       -         y         y         y      >
+POST line-draw-walk          >          0         y       y         y         y         y      >
 POST line-publish            >          0         -       -         y         y         y      >
 GET  line-export             >          0         y       y         y         y         y      >
 GET  line-live               >          0         y       y         y         y         y      >

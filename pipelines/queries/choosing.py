@@ -1,0 +1,182 @@
+"""What may happen next in a test, in words: buttons with their consequences, and the fields of an outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.models import Word
+from pipelines.queries.conditions import leaves
+from pipelines.queries.consequences import consequence
+from pipelines.queries.walks import did, held_again, outcome_words
+from pipelines.queries.words import gate_name, station_name, target_name
+from pipelines.routing.checks import Check
+from pipelines.routing.line import Line, Station
+from pipelines.routing.outcome import derive, read_outcome
+from pipelines.routing.reported import RESULTS, VERDICTS
+from pipelines.routing.simulate import choices
+from pipelines.routing.simulate.choices import Choice
+from pipelines.routing.simulate.form import parts_of
+from pipelines.routing.simulate.state import READY, Position, Walk
+
+GROUPS = {
+    choices.WORD: lambda: _("At the gate"),
+    choices.ANSWER: lambda: _("The evaluation answers"),
+    choices.QUICK: lambda: _("Quick"),
+    choices.RULE: lambda: _("Take a rule"),
+    choices.REST: lambda: _("What no rule takes"),
+    choices.RETRY: lambda: _("By hand"),
+}
+
+
+def groups(line: Line, walk: Walk, position: Position) -> list[dict[str, Any]]:
+    """The choices of one token, group by group, in the order in which people look for them."""
+    found = choices.choices(line, walk, position)
+    told = ((kind, [_choice(line, position, each) for each in found if each.kind == kind]) for kind in GROUPS)
+    return [{"kind": kind, "title": GROUPS[kind](), "choices": each} for kind, each in told if each]
+
+
+def _choice(line: Line, position: Position, choice: Choice) -> dict[str, Any]:
+    return {
+        "label": _label(line, position, choice),
+        "sample": outcome_words(choice.step.outcome) if choice.step and choice.rule else "",
+        "then": _then(line, position, choice),
+        "step": choice.step.to_dict() if choice.step and choice.taken else None,
+        "rule": choice.rule,
+        "number": _number(line, choice.rule),
+        "leads": choice.leads,
+        "gate": choice.gate,
+        "word": _said(choice),
+    }
+
+
+def _said(choice: Choice) -> str:
+    """The word at the gate, for the look of its button."""
+    if choice.kind != choices.WORD or choice.step is None:
+        return ""
+    return next(iter(choice.step.gates.values()))["decision"]
+
+
+def _number(line: Line, rule: str) -> int | None:
+    found = line.rules_by_id.get(rule)
+    return found[0].rules.index(found[1]) + 1 if found else None
+
+
+def _label(line: Line, position: Position, choice: Choice) -> str:
+    if choice.rule:
+        rule = line.rules_by_id[choice.rule][1]
+        return rule.label or rule.id
+    assert choice.step is not None
+    if choice.kind == choices.REST:
+        return _standing(line, position, choice)
+    if choice.kind == choices.ANSWER:
+        return str(choice.step.answers[0]["answer"])
+    if choice.kind == choices.RETRY:
+        return _("Run %(station)s again") % {"station": station_name(line, position.station)}
+    if choice.kind == choices.WORD:
+        return _word(line, choice)
+    return did(line, choice.step)
+
+
+def _standing(line: Line, position: Position, choice: Choice) -> str:
+    assert choice.step is not None
+    kind = line.station(position.station).kind
+    standing = derive(read_outcome(dict(choice.step.outcome)), kind).standing
+    return {"passed": _("Passed"), "failed": _("Failed"), "blocked": _("Blocked")}[standing]
+
+
+def _word(line: Line, choice: Choice) -> str:
+    assert choice.step is not None
+    if not choice.gate:
+        return _("Approve all")
+    word = choice.step.gates[choice.gate]
+    label = str(Word(word["decision"]).label)
+    route = word.get("route")
+    if not route:
+        return label
+    known = {"fail": _("the task fails"), "rework": _("the producing station runs again")}
+    return f"{label}: {known.get(route) or target_name(line, route)}"
+
+
+def _then(line: Line, position: Position, choice: Choice) -> str:
+    """What would follow, as a sentence; or why it cannot happen."""
+    if choice.taken is None:
+        return sentence(choice.refused)
+    if choice.taken.decision is None:
+        return _("Still waits at the other gates.") if choice.kind == choices.WORD else ""
+    said = consequence(line, choice.taken.decision.to_dict())
+    after = _after(choice.taken.walk, position)
+    return (after and held_again(line, after)) or sentence(said)
+
+
+def _after(walk: Walk, position: Position) -> Position | None:
+    return next((each for each in walk.positions if each.station == position.station), None)
+
+
+def sentence(said: str) -> str:
+    return f"{said[:1].upper()}{said[1:]}." if said else ""
+
+
+# The whole outcome, field by field
+
+
+def form(line: Line, position: Position) -> dict[str, Any] | None:
+    """What rules, gates and the form of the station read, as fields; None where nothing is to be reported."""
+    if position.status != READY:
+        return None
+    station = line.station(position.station)
+    return {
+        "results": list(RESULTS),
+        "verdicts": list(VERDICTS),
+        "fields": list(_fields(line, station)),
+        "whole": sorted(_not_fields(line, station)),
+    }
+
+
+def _fields(line: Line, station: Station) -> Iterator[dict[str, str]]:
+    found: dict[str, list[str]] = {}
+    for path, words in _read(line, station):
+        if parts_of(path) is not None:
+            found.setdefault(path, [])
+            found[path] += [words] if words and words not in found[path] else []
+    for path, said in found.items():
+        yield {"path": path, "label": path.removeprefix("$."), "help": "; ".join(said)}
+
+
+def _not_fields(line: Line, station: Station) -> set[str]:
+    """Paths to several places, which only JSON can fill."""
+    return {path for path, _words in _read(line, station) if parts_of(path) is None}
+
+
+def _read(line: Line, station: Station) -> Iterator[tuple[str, str]]:
+    """Each place of the output that is read, and what for."""
+    for number, rule in enumerate(station.rules, start=1):
+        for leaf in leaves(rule.when):
+            if leaf.operand == "output":
+                yield leaf.path, _("rule %(n)s: %(words)s") % {"n": number, "words": leaf.words}
+        for each in rule.compose:
+            if each.path is not None:
+                yield each.path.text, _("rule %(n)s sets %(var)s") % {"n": number, "var": each.var}
+    for key in _gates(station):
+        for check in _checks(line, key):
+            if check.field.startswith("output."):
+                label = check.label or f"{check.operator} {check.value}"
+                yield check.field.removeprefix("output."), f"{gate_name(line, key)}: {label}"
+    for name in station.output_keys or ():
+        yield name, ""
+    for field in station.work.get("form") or ():
+        if isinstance(field, dict) and isinstance(field.get("key"), str):
+            yield field["key"], str(field.get("label") or "")
+
+
+def _gates(station: Station) -> Iterable[str]:
+    keys = [station.gate, *(key for rule in station.rules for key in rule.gates)]
+    return dict.fromkeys(key for key in keys if key)
+
+
+def _checks(line: Line, key: str) -> Iterator[Check]:
+    gate = line.gates_by_key.get(key)
+    if gate is not None and gate.checks is not None:
+        yield from gate.checks.checks()

@@ -1,0 +1,211 @@
+"""A walk through a line that is only tried, in words: what was done and where it led, and where its tokens stand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from pipelines.models import Status, Word
+from pipelines.queries.why import sentence
+from pipelines.queries.words import gate_name, held, station_name, target_name, waiting
+from pipelines.routing import jsontext
+from pipelines.routing.algebra import EdgeTaken
+from pipelines.routing.decisions import Decision, Finish, Move
+from pipelines.routing.line import Line
+from pipelines.routing.lint.subject import edges_in
+from pipelines.routing.simulate.expect import Told
+from pipelines.routing.simulate.scenario import Step
+from pipelines.routing.simulate.state import HELD, READY, Position, Walk
+
+LONGEST = 80
+TONES = {
+    Status.STUCK: "danger",
+    Status.FAILED: "danger",
+    Status.BLOCKED: "attention",
+    Status.HELD: "attention",
+    Status.AWAITING_REVIEW: "attention",
+    Status.COMPLETED: "ok",
+    Status.CANCELLED: "neutral",
+}
+
+
+def timeline(line: Line, steps: Sequence[Step], told: Sequence[Told]) -> list[dict[str, Any]]:
+    """What each step did; number 0 is the start. `mark` is equal where a step went the same way."""
+    return [_item(line, steps[each.number - 1] if each.number else None, each) for each in told]
+
+
+def _item(line: Line, step: Step | None, told: Told) -> dict[str, Any]:
+    status = told.walk.status
+    return {
+        "number": told.number,
+        "station": told.station,
+        "name": station_name(line, told.station),
+        "did": did(line, step) if step else _("Start"),
+        "went": _went(line, step, told),
+        "status": status,
+        "word": status_word(status),
+        "tone": TONES.get(Status(status), "active"),
+        "mark": jsontext.dumps([told.station, list(told.entered), list(told.rules), status, told.walk.end]),
+    }
+
+
+def did(line: Line, step: Step) -> str:
+    """The step in a few words."""
+    if step.kind == "outcome":
+        return outcome_words(step.outcome)
+    if step.kind == "gates":
+        said = (f"{gate_name(line, key)}: {_word(word)}" for key, word in step.gates.items())
+        return "; ".join(said)
+    if step.kind == "answers":
+        return _("Answered %(words)s") % {"words": ", ".join(str(each["answer"]) for each in step.answers)}
+    if step.kind == "answer":
+        return _("Answered: %(text)s") % {"text": cut(step.answer)}
+    return _("Run again by hand")
+
+
+def outcome_words(outcome: Mapping[str, Any]) -> str:
+    """`failure · exit code 2 · {"high": 1}`; a result is said first."""
+    said = [str(outcome[name]) for name in ("result",) if outcome.get(name)]
+    for name, words in OUTCOME.items():
+        if outcome.get(name) is not None:
+            said.append(words() % {"value": cut(str(outcome[name]))})
+    for name in ("output", "signals", "blockers"):
+        if outcome.get(name) not in (None, [], ()):
+            value = cut(jsontext.dumps(outcome[name]))
+            said.append(value if name == "output" else f"{name} {value}")
+    return " · ".join(said)
+
+
+OUTCOME = {
+    "verdict": lambda: _("verdict %(value)s"),
+    "eval": lambda: _("eval %(value)s"),
+    "exit_code": lambda: _("exit code %(value)s"),
+    "failure_type": lambda: _("failure type %(value)s"),
+}
+
+
+def _word(word: Mapping[str, str]) -> str:
+    said = str(Word(word["decision"]).label)
+    route = word.get("route")
+    return f"{said} → {route}" if route else said
+
+
+def cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _went(line: Line, step: Step | None, told: Told) -> str:
+    if step is None:
+        return _("%(station)s is to report.") % {"station": station_name(line, told.station)}
+    if told.decision is not None:
+        return sentence(line, told.station, told.decision.to_dict())
+    if step.kind == "gates":
+        return _("The other gates are still open.")
+    return _("%(station)s runs again.") % {"station": station_name(line, told.station)}
+
+
+def status_word(status: str) -> str:
+    return _("Has to report") if status == READY else str(Status(status).label)
+
+
+# Ways
+
+
+def ways(told: Iterable[Told]) -> list[dict[str, Any]]:
+    """Every move so far, counted: `rule` is "" where none was taken, `target` a station or an end."""
+    found: Counter[tuple[str, str, str]] = Counter()
+    for each in told:
+        for target in _targets(each.decision):
+            found[each.station, target, each.rules[0] if each.rules else ""] += 1
+    return [
+        {"source": source, "target": target, "rule": rule, "count": count}
+        for (source, target, rule), count in found.items()
+    ]
+
+
+def _targets(decision: Decision | None) -> tuple[str, ...]:
+    if isinstance(decision, Move):
+        return decision.to
+    return (decision.end,) if isinstance(decision, Finish) else ()
+
+
+# Tokens
+
+
+def tokens(line: Line, walk: Walk) -> list[dict[str, Any]]:
+    return [_token(line, walk, each) for each in walk.positions]
+
+
+def _token(line: Line, walk: Walk, position: Position) -> dict[str, Any]:
+    said = waiting(position, line)
+    return {
+        "station": position.station,
+        "name": station_name(line, position.station),
+        "status": position.status,
+        "word": status_word(position.status),
+        "tone": TONES.get(Status(position.status), "active"),
+        "text": said.text if said else "",
+        "remedy": said.remedy if said else "",
+        "error": position.error or (said.name if said else ""),
+        "end": target_name(line, position.end) if position.end else "",
+        "over": position.over,
+        "feedback": position.feedback,
+        "behind": {"rule": position.wait.get("rule") or "", "to": list(position.wait.get("to") or ())},
+        "question": bool(position.status == "blocked" and not position.wait.get("evaluation")),
+        "facts": list(_facts(line, walk, position)),
+    }
+
+
+def _facts(line: Line, walk: Walk, position: Position) -> Iterable[str]:
+    """What was counted that decides what may happen here."""
+    station = line.stations_by_key.get(position.station)
+    if station is None or position.over:
+        return
+    visits = walk.visits.get(station.key, 0)
+    most = station.limits.max_visits or line.policy.visit_cap
+    yield _("Visit %(n)s of at most %(most)s") % {"n": visits, "most": most}
+    for rule in station.rules:
+        taken = walk.rules.get(rule.id, 0)
+        if rule.max_retries is not None:
+            words = {"rule": rule.label or rule.id, "n": taken, "most": rule.max_retries}
+            yield _("“%(rule)s” was taken %(n)s of at most %(most)s times") % words
+        if rule.max_visits is not None:
+            names = ", ".join(target_name(line, key) for key in rule.to)
+            words = {"rule": rule.label or rule.id, "targets": names, "most": rule.max_visits}
+            yield _("“%(rule)s” lets %(targets)s be entered at most %(most)s times") % words
+    for edge in _edges(line, station.key):
+        n = walk.edges.get(f"{edge.source}->{edge.target}", 0)
+        words = {"n": n, "source": target_name(line, edge.source), "target": target_name(line, edge.target)}
+        yield (
+            ngettext(
+                "%(source)s → %(target)s was taken %(n)s time",
+                "%(source)s → %(target)s was taken %(n)s times",
+                n,
+            )
+            % words
+        )
+    for key in position.wait.get("gates") or ():
+        if walk.rounds.get(key):
+            words = {"gate": gate_name(line, key), "n": walk.rounds[key]}
+            yield (
+                ngettext(
+                    "%(gate)s sent it back %(n)s time", "%(gate)s sent it back %(n)s times", walk.rounds[key]
+                )
+                % words
+            )
+
+
+def _edges(line: Line, key: str) -> list[EdgeTaken]:
+    found = (edge for rule in line.station(key).rules for edge in edges_in(rule.when))
+    return list({(edge.source, edge.target): edge for edge in found}.values())
+
+
+def held_again(line: Line, position: Position) -> str:
+    """Why a choice would only be held, where the decision alone does not say so; else ""."""
+    if position.status != HELD or "rejection" not in position.wait:
+        return ""
+    return held(position.wait, line).text
