@@ -26,7 +26,12 @@ from pipelines.views.page import SignedIn, in_project, show
 from pipelines.views.project import tab_trail
 
 KINDS = tuple(sorted(BUILT))
-URLS = {"code": "line-edit"}
+URLS = {
+    "code": "line-edit",
+    "publish": "line-edit",
+    "tests": "line-tests",
+    "versions": "line-versions",
+}
 """Addresses that the canvas asks, by the name it knows them by; each belongs to the line."""
 
 

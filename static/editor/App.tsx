@@ -1,101 +1,100 @@
 import { useReactFlow } from "@xyflow/react";
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { createPortal } from "react-dom";
 
+import { type Desk, type Side } from "./actions";
 import { History, SaveState, SaveTrouble, Zoom } from "./Bar";
 import { Canvas } from "./Canvas";
-import { clip } from "./commands";
+import { startClipboard } from "./clipboard";
 import { Connect } from "./Connect";
 import type { AnyNode, RuleEdge } from "./flow";
+import { startKeeping } from "./focus";
 import { Inspector } from "./Inspector";
-import { isClip, pasted, pressed, removeChosen } from "./keys";
+import { startKeys } from "./keys";
+import { ContextMenu, type MenuAt, menuAt, menuHere } from "./Menu";
+import { startOffers } from "./offers";
 import { Palette } from "./Palette";
 import { Problems } from "./Problems";
+import { Sheet } from "./Sheet";
 import { type Editor, useEditor } from "./store";
 import { say } from "./words";
 
-export function App({ editor, kinds, mayEdit }: { editor: Editor; kinds: readonly string[]; mayEdit: boolean }) {
+export interface Page {
+  editor: Editor;
+  kinds: readonly string[];
+  mayEdit: boolean;
+}
+
+export function App({ editor, kinds, mayEdit }: Page) {
   const flow = useReactFlow<AnyNode, RuleEdge>();
-  const [connecting, setConnecting] = useState(false);
-  const { history } = useEditor(editor);
+  const { history, selection, findings } = useEditor(editor);
+  const [panel, setPanel] = useState("");
+  const [menu, setMenu] = useState<MenuAt>();
+  const [folded, setFolded] = useState<Partial<Record<Side, boolean>>>({});
   const fit = useCallback(() => void flow.fitView({ maxZoom: 1, padding: 0.12, duration: 200 }), [flow]);
   const show = useCallback(
     (key: string) => void flow.fitView({ nodes: [{ id: key }], maxZoom: 1, padding: 2, duration: 200 }),
     [flow],
   );
+  const trail = useRef<Desk["trail"]>({});
+  const desk = useMemo<Desk>(() => {
+    const made: Desk = {
+      editor,
+      flow,
+      mayEdit,
+      urls: editor.given.urls,
+      fit,
+      open: (wanted) => (wanted === "menu" ? setMenu(menuHere(made)) : setPanel(wanted)),
+      fold: (side, open) => setFolded((now) => ({ ...now, [side]: open === undefined ? !now[side] : !open })),
+      trail: trail.current,
+    };
+    return made;
+  }, [editor, flow, mayEdit, fit]);
+  const closeMenu = useCallback(() => setMenu(undefined), []);
 
   useEffect(() => {
-    const letters = document.documentElement.dataset.letterKeys !== "off";
-    const down = (event: KeyboardEvent): void => {
-      const openConnect = (): void => setConnecting(true);
-      if (pressed(event, { editor, flow, mayEdit, letters, fit, openConnect })) event.preventDefault();
+    const asked = (event: MouseEvent): void => {
+      const at = menuAt(desk, event);
+      if (!at) return;
+      event.preventDefault();
+      setMenu(at);
     };
-    document.addEventListener("keydown", down);
-    const stop = clipboard(editor, mayEdit);
+    document.addEventListener("contextmenu", asked);
+    const stops = [startKeys(desk), startOffers(desk), startClipboard(editor, mayEdit)];
     return () => {
-      document.removeEventListener("keydown", down);
-      stop();
+      document.removeEventListener("contextmenu", asked);
+      for (const stop of stops) stop();
     };
-  }, [editor, flow, mayEdit, fit]);
+  }, [desk, editor, mayEdit]);
+
+  const keeping = useRef<ReturnType<typeof startKeeping>>(undefined);
+  useEffect(() => {
+    keeping.current = startKeeping();
+    return keeping.current.stop;
+  }, []);
+  useEffect(() => keeping.current?.kept(), [history.line, selection, findings]);
 
   const place = document.getElementById("editor-save");
   return (
     <div className="ed">
-      {mayEdit ? <Palette editor={editor} kinds={kinds} /> : null}
+      {mayEdit && !folded.palette ? <Palette editor={editor} kinds={kinds} /> : null}
       <div className="ed-middle">
         <SaveTrouble editor={editor} />
-        <div className="ed-canvas">
+        <div className="ed-canvas" tabIndex={-1}>
           <Canvas editor={editor} mayEdit={mayEdit} />
-          <div className="ed-corner ed-corner-top">{mayEdit ? <History editor={editor} fit={fit} /> : null}</div>
+          <div className="ed-corner ed-corner-top">{mayEdit ? <History desk={desk} /> : null}</div>
           <div className="ed-corner ed-corner-bottom">
-            <Zoom fit={fit} />
+            <Zoom desk={desk} />
           </div>
           {history.line.stations.length === 0 ? <p className="ed-empty">{say("empty")}</p> : null}
         </div>
-        <Problems editor={editor} show={show} />
+        {folded.problems ? null : <Problems editor={editor} show={show} />}
       </div>
-      <Inspector editor={editor} mayEdit={mayEdit} />
-      {connecting ? <Connect editor={editor} close={() => setConnecting(false)} /> : null}
+      {folded.inspector ? null : <Inspector editor={editor} mayEdit={mayEdit} />}
+      {panel === "connect" ? <Connect editor={editor} close={() => setPanel("")} /> : null}
+      {menu ? <ContextMenu desk={desk} at={menu} close={closeMenu} /> : null}
+      <Sheet mayEdit={mayEdit} />
       {place ? createPortal(<SaveState editor={editor} />, place) : null}
     </div>
   );
-}
-
-/** Stations travel as JSON through the clipboard, so between lines and windows too. */
-function clipboard(editor: Editor, mayEdit: boolean): () => void {
-  const busy = (): boolean => {
-    const active = document.activeElement;
-    return active instanceof HTMLInputElement || active instanceof HTMLTextAreaElement;
-  };
-  const copy = (event: ClipboardEvent): void => {
-    if (busy() || window.getSelection()?.toString()) return;
-    const taken = clip(editor.line, editor.state.selection.keys);
-    if (taken.stations.length === 0) return;
-    event.clipboardData?.setData("text/plain", JSON.stringify(taken, null, 2));
-    event.preventDefault();
-    if (event.type === "cut" && mayEdit) removeChosen(editor);
-  };
-  const paste = (event: ClipboardEvent): void => {
-    if (busy() || !mayEdit) return;
-    const found = parsed(event.clipboardData?.getData("text/plain") ?? "");
-    if (!isClip(found)) return;
-    event.preventDefault();
-    pasted(editor, found);
-  };
-  document.addEventListener("copy", copy);
-  document.addEventListener("cut", copy);
-  document.addEventListener("paste", paste);
-  return () => {
-    document.removeEventListener("copy", copy);
-    document.removeEventListener("cut", copy);
-    document.removeEventListener("paste", paste);
-  };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,72 +1,46 @@
-import { useReactFlow, useViewport } from "@xyflow/react";
+import { useViewport } from "@xyflow/react";
 
-import * as commands from "./commands";
+import { action, type Desk, possible } from "./actions";
 import type { Json } from "./document";
 import { Icon } from "./Icon";
+import { shown } from "./keystrokes";
 import type { Clash, Saving } from "./saving";
 import { type Editor, useEditor } from "./store";
 import { say } from "./words";
 
-interface Tool {
-  icon: string;
-  name: string;
-  keys: string;
-  off?: boolean;
-  run(): void;
-}
-
-function Tools({ label, tools }: { label: string; tools: Tool[] }) {
+/** Tools are actions of the table: their names, keys and when they can be done stand there. */
+function Tools({ label, ids, desk }: { label: string; ids: string[]; desk: Desk }) {
   return (
     <div className="ed-tools" role="group" aria-label={label}>
-      {tools.map((tool) => (
+      {ids.map(action).map((each) => (
         <button
-          key={tool.name}
+          key={each.id}
           type="button"
           className="button button-quiet button-icon"
-          aria-label={tool.name}
-          title={`${tool.name} (${tool.keys})`}
-          disabled={tool.off}
-          onClick={tool.run}
+          aria-label={say(each.word)}
+          title={each.keys[0] ? `${say(each.word)} (${shown(each.keys[0])})` : say(each.word)}
+          disabled={!possible(each, desk)}
+          onClick={() => each.run(desk)}
         >
-          <Icon name={tool.icon} />
+          <Icon name={each.icon ?? "dot"} />
         </button>
       ))}
     </div>
   );
 }
 
-export function History({ editor, fit }: { editor: Editor; fit(): void }) {
-  const { history } = useEditor(editor);
-  const tidy = (): void => {
-    editor.run(commands.tidy());
-    window.setTimeout(fit, 50);
-  };
-  return (
-    <Tools
-      label={say("changes")}
-      tools={[
-        { icon: "undo", name: say("undo"), keys: "Ctrl+Z", off: history.done.length === 0, run: () => editor.undo() },
-        { icon: "redo", name: say("redo"), keys: "Ctrl+Shift+Z", off: history.undone.length === 0, run: () => editor.redo() },
-        { icon: "tidy", name: say("tidy"), keys: "Shift+Alt+T", run: tidy },
-      ]}
-    />
-  );
+export function History({ desk }: { desk: Desk }) {
+  useEditor(desk.editor);
+  return <Tools label={say("changes")} ids={["undo", "redo", "tidy"]} desk={desk} />;
 }
 
-export function Zoom({ fit }: { fit(): void }) {
-  const flow = useReactFlow();
+export function Zoom({ desk }: { desk: Desk }) {
   const { zoom } = useViewport();
   return (
     <div className="ed-zoom">
-      <Tools label={say("zoomOut")} tools={[{ icon: "minus", name: say("zoomOut"), keys: "-", run: () => void flow.zoomOut() }]} />
+      <Tools label={say("zoomOut")} ids={["zoomOut"]} desk={desk} />
       <output className="small">{Math.round(zoom * 100)} %</output>
-      <Tools
-        label={say("zoomIn")}
-        tools={[
-          { icon: "plus", name: say("zoomIn"), keys: "+", run: () => void flow.zoomIn() },
-          { icon: "fit", name: say("fit"), keys: "1", run: fit },
-        ]}
-      />
+      <Tools label={say("zoomIn")} ids={["zoomIn", "fit"]} desk={desk} />
     </div>
   );
 }
@@ -140,8 +114,8 @@ function Conflict({ editor, by, clashes }: { editor: Editor; by: string; clashes
               <td>
                 <code>{clash.path}</code>
               </td>
-              <td>{shown(clash.theirs)}</td>
-              <td>{shown(clash.mine)}</td>
+              <td>{valued(clash.theirs)}</td>
+              <td>{valued(clash.mine)}</td>
             </tr>
           ))}
         </tbody>
@@ -150,6 +124,6 @@ function Conflict({ editor, by, clashes }: { editor: Editor; by: string; clashes
   );
 }
 
-function shown(value: Json) {
+function valued(value: Json) {
   return value === null ? <span className="muted">{say("notThere")}</span> : <code>{JSON.stringify(value)}</code>;
 }

@@ -48,7 +48,6 @@ export function Canvas({ editor, mayEdit }: { editor: Editor; mayEdit: boolean }
         for (const each of picked) each.selected ? keys.add(each.id) : keys.delete(each.id);
         editor.select({ keys: [...keys] });
       }
-      // Arrow keys move what is selected: a change of position that no drag began.
       const moved = changes.filter((each) => each.type === "position" && each.dragging === false && each.position);
       if (moved.length > 0) {
         editor.run(commands.place(places(moved)));
@@ -109,6 +108,8 @@ export function Canvas({ editor, mayEdit }: { editor: Editor; mayEdit: boolean }
       edgesReconnectable={mayEdit}
       elementsSelectable
       deleteKeyCode={null}
+      disableKeyboardA11y
+      ariaLabelConfig={{ "edge.a11yDescription.default": say("edgeKeys") }}
       selectionKeyCode="Shift"
       multiSelectionKeyCode={["Meta", "Control"]}
       selectionMode={SelectionMode.Partial}

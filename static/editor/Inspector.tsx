@@ -1,4 +1,5 @@
 import { type KeyboardEvent, useEffect, useState } from "react";
+import { flushSync } from "react-dom";
 
 import * as commands from "./commands";
 import { kindOf, type LineDocument, nameOf, type Station } from "./document";
@@ -168,10 +169,8 @@ function Name({ editor, station, mayEdit }: { editor: Editor; station: Station; 
       onBlur={keep}
       onKeyDown={(event) => {
         if (event.key === "Enter") event.currentTarget.blur();
-        if (event.key === "Escape") {
-          setTyped(nameOf(station));
-          event.stopPropagation();
-        }
+        // At once: the focus goes back to the canvas next, and leaving the field keeps what is in it.
+        if (event.key === "Escape") flushSync(() => setTyped(nameOf(station)));
       }}
     />
   );

@@ -8,22 +8,96 @@ declare global {
   }
 }
 
-/** The command palette: htmx brings the results, the combobox walks them, links and buttons act. */
+/** Something that a page itself offers in the palette, besides what the server finds. */
+export interface Offer {
+  label: string;
+  note?: string;
+  /** The keys that do the same, as people write them. */
+  key?: string;
+  /** A name of static/icons.json. */
+  icon?: string;
+  run(): void;
+}
+
+/** The detail of `gl:palette`: asked of the page whenever the words change. A page adds to `offers`. */
+export interface Asked {
+  words: string;
+  offers: Offer[];
+}
+
+/** The command palette: what the page offers at once, what the server finds by htmx; the combobox walks both. */
 export function startPalette(): void {
   each<HTMLDialogElement>("[data-palette]", (dialog) => {
     const input = dialog.querySelector<HTMLInputElement>("input[role=combobox]");
     const list = dialog.querySelector<HTMLElement>("[role=listbox]");
-    if (!input || !list) return;
+    const own = dialog.querySelector<HTMLElement>("[data-palette-own]");
+    if (!input || !list || !own) return;
     const nav = new Combobox(input, list, { firstOptionSelectionMode: "active" });
+    let offers: Offer[] = [];
+    const offer = (): void => {
+      offers = offered(input.value.trim());
+      own.replaceChildren(...offers.map(option));
+      own.hidden = offers.length === 0;
+      nav.resetSelection();
+    };
     dialog.addEventListener("gl:open", () => {
       input.select();
       nav.start();
+      offer();
       window.htmx?.trigger(input, "gl:ask");
     });
     dialog.addEventListener("close", () => nav.stop());
-    list.addEventListener("htmx:afterSwap", () => nav.resetSelection?.());
-    list.addEventListener("combobox-commit", (event) => act(dialog, event.target as HTMLElement));
+    input.addEventListener("input", offer);
+    // Who already walked to something that stays keeps it.
+    list.addEventListener("htmx:afterSwap", () => list.querySelector('[aria-selected="true"]') ?? nav.resetSelection());
+    list.addEventListener("combobox-commit", (event) => {
+      const taken = event.target as HTMLElement;
+      act(dialog, taken);
+      offers[Number(taken.dataset.own ?? NaN)]?.run();
+    });
   });
+}
+
+function offered(words: string): Offer[] {
+  const asked: Asked = { words, offers: [] };
+  document.dispatchEvent(new CustomEvent("gl:palette", { detail: asked }));
+  return asked.offers;
+}
+
+/** As the cotton component `option` draws one. */
+function option({ label, note, key, icon }: Offer, index: number): HTMLElement {
+  const made = document.createElement("div");
+  made.className = "option";
+  made.id = `palette-own-${index}`;
+  made.setAttribute("role", "option");
+  made.dataset.own = String(index);
+  if (icon) made.append(drawn(icon));
+  made.append(worded("span", "truncate", label));
+  if (note) made.append(worded("span", "muted small push truncate", note));
+  if (key) made.append(worded("kbd", note ? "key" : "key push", key));
+  return made;
+}
+
+function worded(tag: string, named: string, text: string): HTMLElement {
+  const made = document.createElement(tag);
+  made.className = named;
+  made.textContent = text;
+  return made;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** From the sprite that the rest of the palette is drawn from. */
+function drawn(icon: string): SVGElement {
+  const sprite = document.querySelector("[data-palette] .icon use")?.getAttribute("href")?.split("#")[0] ?? "";
+  const made = document.createElementNS(SVG, "svg");
+  for (const [name, value] of Object.entries({ class: "icon", viewBox: "0 0 24 24", width: "16", height: "16", "aria-hidden": "true" })) {
+    made.setAttribute(name, value);
+  }
+  const use = document.createElementNS(SVG, "use");
+  use.setAttribute("href", `${sprite}#${icon}`);
+  made.append(use);
+  return made;
 }
 
 /** A result is a link, or names a dialog, or clicks a control of the page (`data-click="selector"`). */

@@ -1,0 +1,83 @@
+/** Copying, pasting and deleting what is chosen. Stations travel as JSON, so between lines and windows too. */
+import * as commands from "./commands";
+import type { Editor } from "./store";
+
+export function removeChosen(editor: Editor): void {
+  const { keys, rule } = editor.state.selection;
+  if (rule) {
+    editor.run(commands.removeRule(rule));
+    editor.select({ keys });
+  } else if (keys.length > 0) {
+    editor.run(commands.remove(keys));
+    editor.select({ keys: [] });
+  }
+}
+
+export function duplicate(editor: Editor): void {
+  pasted(editor, commands.clip(editor.line, editor.state.selection.keys));
+}
+
+/** Pastes and chooses what was pasted. */
+export function pasted(editor: Editor, clip: commands.Clip): void {
+  if (clip.stations.length === 0) return;
+  const before = new Set(editor.line.stations.map((station) => station.key));
+  editor.run(commands.paste(clip));
+  editor.select({ keys: editor.line.stations.map((station) => station.key).filter((key) => !before.has(key)) });
+}
+
+const isClip = (value: unknown): value is commands.Clip =>
+  typeof value === "object" && value !== null && (value as { gateline?: unknown }).gateline === "stations" &&
+  Array.isArray((value as { stations?: unknown }).stations);
+
+/** From a menu: the browser asks the person first, and answers whether it could be read. */
+export async function pasteFromMenu(editor: Editor): Promise<boolean> {
+  try {
+    const found = parsed(await navigator.clipboard.readText());
+    if (isClip(found)) pasted(editor, found);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function startClipboard(editor: Editor, mayEdit: boolean): () => void {
+  const busy = (): boolean => {
+    const active = document.activeElement;
+    return (
+      active instanceof HTMLInputElement ||
+      active instanceof HTMLTextAreaElement ||
+      (active instanceof HTMLElement && active.isContentEditable)
+    );
+  };
+  const copy = (event: ClipboardEvent): void => {
+    if (busy() || window.getSelection()?.toString()) return;
+    const taken = commands.clip(editor.line, editor.state.selection.keys);
+    if (taken.stations.length === 0) return;
+    event.clipboardData?.setData("text/plain", JSON.stringify(taken, null, 2));
+    event.preventDefault();
+    if (event.type === "cut" && mayEdit) removeChosen(editor);
+  };
+  const paste = (event: ClipboardEvent): void => {
+    if (busy() || !mayEdit) return;
+    const found = parsed(event.clipboardData?.getData("text/plain") ?? "");
+    if (!isClip(found)) return;
+    event.preventDefault();
+    pasted(editor, found);
+  };
+  document.addEventListener("copy", copy);
+  document.addEventListener("cut", copy);
+  document.addEventListener("paste", paste);
+  return () => {
+    document.removeEventListener("copy", copy);
+    document.removeEventListener("cut", copy);
+    document.removeEventListener("paste", paste);
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
