@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, count
+from time import monotonic
 from typing import Any
 
 from django.db import transaction
+from django.utils.text import slugify
 
 from pipelines import access, versions
 from pipelines.engine import payload
@@ -17,16 +20,19 @@ from pipelines.routing.line import DocumentError, Problem, read_line
 from pipelines.routing.line import Line as Parsed
 from pipelines.routing.problems import Malformed
 from pipelines.routing.simulate.coverage import Coverage, Shown, shown_by
-from pipelines.routing.simulate.generate import Missing
+from pipelines.routing.simulate.generate import Generated
 from pipelines.routing.simulate.generate import generate as generated_for
 from pipelines.routing.simulate.report import Report, report
 from pipelines.routing.simulate.run import Result
 from pipelines.routing.simulate.scenario import MAX_SCENARIOS, read_scenario
 from pipelines.routing.simulate.scenario import Scenario as Script
+from pipelines.routing.simulate.search import Going, always
 
 DRAFT, LIVE = "draft", "live"
 MAX_STEPS_AT_ONCE = 100_000
 """Of all scenarios that one request runs: some ten seconds. The command line has no such bound."""
+GENERATING = 10
+"""Seconds for which a request may generate. The command line has no such bound."""
 SHOWN_FAILURES = 5
 
 
@@ -80,6 +86,22 @@ def subject_of(line: Line, against: str | int = "") -> Subject:
     if version is None:
         raise NotFound("This line has no such version.")
     return Subject(LIVE if version.pk == line.live_id else "", version.number, versions.parsed(version))
+
+
+def subject_of_document(line: Line, document: Mapping[str, Any]) -> Subject:
+    """A document that somebody is drawing: the draft, if it is stored as it is. Raises DraftUnreadable."""
+    mark = DRAFT if document == line.draft else ""
+    try:
+        return Subject(mark, line.draft_number, read_line(document, keep_faulty_rules=True))
+    except DocumentError as fault:
+        raise DraftUnreadable(fault.problems) from fault
+
+
+def free_key(line: Line, name: str) -> str:
+    """A key that none of the line's scenarios has, made of a name."""
+    taken = set(line.scenarios.values_list("key", flat=True))
+    plain = slugify(name)[:56].strip("-_") or "scenario"
+    return next(key for key in chain([plain], (f"{plain}-{n}" for n in count(2))) if key not in taken)
 
 
 def _number(against: str | int) -> int:
@@ -164,19 +186,31 @@ def delete(line: Line, key: str, user: User) -> None:
 
 
 def generate(
-    line: Line, user: User, now: datetime, against: str | int = ""
-) -> tuple[list[Scenario], tuple[Missing, ...]]:
+    line: Line, user: User, now: datetime, against: str | int = "", going: Going = always
+) -> tuple[list[Scenario], Generated]:
     """One scenario per rule that can be taken, in the place of those generated before; and why some rules have none.
 
     Raises Forbidden, NotFound, DraftUnreadable."""
+    return generate_for(line, subject_of(line, against), user, now, going)
+
+
+def generate_for(
+    line: Line, subject: Subject, user: User, now: datetime, going: Going = always
+) -> tuple[list[Scenario], Generated]:
+    """The same for what is given. Raises Forbidden."""
     access.require(user, "design", line.project)
-    subject = subject_of(line, against)
     kept = line.scenarios.exclude(source=Scenario.Source.GENERATED)
-    found = generated_for(subject.parsed, taken_keys=kept.values_list("key", flat=True))
+    found = generated_for(subject.parsed, taken_keys=kept.values_list("key", flat=True), going=going)
     with transaction.atomic():
         line.scenarios.filter(source=Scenario.Source.GENERATED).delete()
         rows = put_all(line, found.scenarios, user, now, source=Scenario.Source.GENERATED)
-    return rows, found.missing
+    return rows, found
+
+
+def for_seconds(seconds: float = GENERATING) -> Going:
+    """Until so much time has passed."""
+    end = monotonic() + seconds
+    return lambda: monotonic() < end
 
 
 # Running
@@ -192,7 +226,18 @@ def run(
 ) -> Report:
     """Run the stored scenarios (those with these keys), and keep what became of them where it was the draft or the
     live version. Raises NotFound (a version, a key), DraftUnreadable, Refused (more than one request may run)."""
-    subject = subject_of(line, against)
+    return run_against(line, subject_of(line, against), keys, now=now, bounded=bounded)
+
+
+def run_against(
+    line: Line,
+    subject: Subject,
+    keys: Collection[str] | None = None,
+    *,
+    now: datetime,
+    bounded: bool = True,
+) -> Report:
+    """The same against what is given. Raises NotFound (a key), Refused."""
     rows = list(line.scenarios.order_by("key") if keys is None else line.scenarios.filter(key__in=keys))
     for key in set(keys or ()) - {row.key for row in rows}:
         raise NotFound(f"This line has no scenario “{key}”.")

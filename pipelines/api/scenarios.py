@@ -80,6 +80,8 @@ class MissingOut(BaseModel):
 class GeneratedOut(BaseModel):
     scenarios: list[ScenarioOut]
     missing: list[MissingOut]
+    stopped: bool
+    """Before every rule was searched for to the end: a request searches for ten seconds."""
 
 
 @router.get(SCENARIOS, response={200: list[ScenarioOut], **ERRORS}, summary="List scenarios")
@@ -139,10 +141,13 @@ def generate(request: HttpRequest, owner: str, project: str, line: str, payload:
     """In the place of those that were generated before. `missing` names the rules that have none, and why."""
     found = _line(request, owner, project, line, "design")
     user = person_of(request.auth)  # type: ignore[attr-defined]
-    rows, missing = scenarios.generate(found, user, timezone.now(), _against(payload.against))
+    rows, generated = scenarios.generate(
+        found, user, timezone.now(), _against(payload.against), scenarios.for_seconds()
+    )
     return GeneratedOut(
         scenarios=[ScenarioOut.of(row) for row in rows],
-        missing=[MissingOut(**each.to_dict()) for each in missing],
+        missing=[MissingOut(**each.to_dict()) for each in generated.missing],
+        stopped=generated.stopped,
     )
 
 

@@ -30,6 +30,8 @@ from pipelines.views.project import tab_trail
 
 SHOWN = 500
 """Scenarios on the page; the file has them all."""
+MISSING_SHOWN = 100
+"""Rules without a scenario on the page; the command line names them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +91,14 @@ def generate(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """In the place of those generated before; they are run at once. Answers the page when rules are left out."""
     found, against = lines.get(request, project, line), _against(request)
     try:
-        rows, missing = scenarios.generate(found, request.user, timezone.now(), against)
+        going = scenarios.for_seconds()
+        rows, generated = scenarios.generate(found, request.user, timezone.now(), against, going)
         scenarios.run(found, against, [row.key for row in rows], now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
         return _page(request, found, against, refused=refused)
     said = ngettext("%d test generated", "%d tests generated", len(rows)) % len(rows)
-    if missing:
-        return _page(request, found, against, missing=missing, said=said)
+    if generated.missing:
+        return _page(request, found, against, missing=generated.missing, stopped=generated.stopped, said=said)
     messages.success(request, said)
     return _back(found, against)
 
@@ -143,6 +146,7 @@ def _page(
     *,
     refused: Refused | None = None,
     missing: Sequence[Missing] = (),
+    stopped: bool = False,
     said: str = "",
 ) -> HttpResponse:
     subject, problems = _subject(line, against)
@@ -163,7 +167,9 @@ def _page(
         problems=problems,
         refused="" if isinstance(refused, DraftUnreadable) else refused,
         coverage=_coverage(line, subject),
-        missing=missing,
+        missing=missing[:MISSING_SHOWN],
+        more_missing=max(0, len(missing) - MISSING_SHOWN),
+        stopped=stopped,
         said=said,
     )
 

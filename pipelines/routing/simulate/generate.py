@@ -12,9 +12,9 @@ from pipelines.routing.model import Line, Rule, Station
 from pipelines.routing.regions.stations import DEAD, Standing
 from pipelines.routing.simulate.candidates import Candidates
 from pipelines.routing.simulate.expect import reason
-from pipelines.routing.simulate.run import run
-from pipelines.routing.simulate.scenario import Expect, Scenario, Step
-from pipelines.routing.simulate.search import Edges, Key, Search, by_edges, coarse, fine
+from pipelines.routing.simulate.run import expectation, run
+from pipelines.routing.simulate.scenario import Scenario, Step
+from pipelines.routing.simulate.search import Edges, Going, Key, Search, always, by_edges, coarse, fine
 from pipelines.routing.simulate.state import begin
 
 BOUND = 60_000
@@ -43,19 +43,24 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """`scenarios`: one for each rule that was found, in the order of the line."""
+    """`scenarios`: one for each rule that was found, in the order of the line. `stopped`: before it was done, because
+    whoever asked would wait no longer."""
 
     scenarios: tuple[Scenario, ...]
     missing: tuple[Missing, ...]
+    stopped: bool = False
 
 
-def generate(line: Line, *, taken_keys: Iterable[str] = (), bound: int = BOUND) -> Generated:
-    """A scenario for each rule that is live or partly shadowed. `taken_keys`: keys that the new ones must not have."""
+def generate(
+    line: Line, *, taken_keys: Iterable[str] = (), bound: int = BOUND, going: Going = always
+) -> Generated:
+    """A scenario for each rule that is live or partly shadowed. `taken_keys`: keys that the new ones must not have.
+    `going` is asked before each step; once it says no, what was found so far is all."""
     subject = Subject(line)
     standings = {standing.rule.id: (station, standing) for station, _, standing in subject.standings()}
     reasons = {rule: _never(subject, *found) for rule, found in standings.items()}
     never = {rule: why for rule, why in reasons.items() if why}
-    hunt = _Hunt(line, subject, [rule for rule in standings if rule not in never], bound)
+    hunt = _Hunt(line, subject, [rule for rule in standings if rule not in never], bound, going)
     found = hunt.found()
     keys, scenarios, missing = set(taken_keys), [], []
     for rule, (station, standing) in standings.items():
@@ -67,7 +72,7 @@ def generate(line: Line, *, taken_keys: Iterable[str] = (), bound: int = BOUND) 
             missing.append(Missing(rule, station.key, NEVER, never[rule]))
         else:
             missing.append(Missing(rule, station.key, NOT_FOUND, hunt.why(station, standing)))
-    return Generated(tuple(scenarios), tuple(missing))
+    return Generated(tuple(scenarios), tuple(missing), hunt.stopped)
 
 
 def _never(subject: Subject, station: Station, standing: Standing) -> str:
@@ -89,11 +94,12 @@ def killed(standing: Standing) -> str:
 class _Hunt:
     """The searches of one line: a coarse one for all rules, then finer ones, station by station, for what is left."""
 
-    def __init__(self, line: Line, subject: Subject, wanted: list[str], bound: int) -> None:
+    def __init__(self, line: Line, subject: Subject, wanted: list[str], bound: int, going: Going) -> None:
         self._line = line
         self._wanted = wanted
         self._start = begin(line, Scenario("start", "start"))
-        self._search = Search(line, Candidates(line, subject), bound)
+        self._going = going
+        self._search = Search(line, Candidates(line, subject), bound, going)
         self._proofs = bound
         self._cut: set[str] = set()
         self._unproved: set[str] = set()
@@ -115,10 +121,15 @@ class _Hunt:
         if steps is None:
             return None
         self._proofs -= len(steps)
-        if self._proofs >= 0:
+        if self._proofs >= 0 and self._going():
             return steps
         self._unproved.add(rule)
         return None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether something is left to look for, and nobody waits for it any more."""
+        return bool(self._cut or self._unproved) and not self._going()
 
     def why(self, station: Station, standing: Standing) -> str:
         """Why no scenario was found, as far as it is known."""
@@ -131,7 +142,8 @@ class _Hunt:
             said = f"its station was reached, but: {reason(self._search.tried[rule].decision)}"
         else:
             said = standing.why or "its station was reached, but no outcome that was tried took it"
-        return f"{said}; the bound of steps was reached" if rule in self._cut else said
+        bound = "the bound of steps was reached" if self._going() else "the time for it was over"
+        return f"{said}; {bound}" if rule in self._cut else said
 
     def _left(self, found: Collection[str]) -> list[str]:
         return [rule for rule in self._wanted if rule not in found]
@@ -168,10 +180,8 @@ def _scenario(
     result = run(line, Scenario(_key(rule, keys), name[:200], steps))
     if not result.holds or rule not in result.taken or result.walk is None:
         return None
-    end = result.walk.end if result.walk.over else None
-    expect = Expect(path=result.path, rules=result.taken, end=end, status=result.walk.status)
     keys.add(result.scenario.key)
-    return replace(result.scenario, expect=expect)
+    return replace(result.scenario, expect=expectation(result))
 
 
 def _key(rule: str, keys: Collection[str]) -> str:

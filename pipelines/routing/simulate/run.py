@@ -10,7 +10,7 @@ from pipelines.routing.decisions import Decision
 from pipelines.routing.model import Line
 from pipelines.routing.problems import Malformed
 from pipelines.routing.simulate.expect import Failure, Told, compare
-from pipelines.routing.simulate.scenario import Scenario
+from pipelines.routing.simulate.scenario import Expect, Scenario
 from pipelines.routing.simulate.state import StepRefused, Taken, Walk, begin
 from pipelines.routing.simulate.walk import take
 
@@ -51,6 +51,13 @@ class Result:
             "status": self.walk.status if self.walk else "",
         }
         return {**found, "steps": [step.to_dict() for step in self.steps]} if traces else found
+
+
+def expectation(result: Result) -> Expect:
+    """Everything that a walk showed, as what is expected of the next one. It was walked: there is a `walk`."""
+    assert result.walk is not None
+    end = result.walk.end if result.walk.over else None
+    return Expect(path=result.path, rules=result.taken, end=end, status=result.walk.status)
 
 
 def run(line: Line, scenario: Scenario) -> Result:

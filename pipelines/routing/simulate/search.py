@@ -22,8 +22,14 @@ from pipelines.routing.simulate.state import Position, StepRefused, Taken, Walk
 from pipelines.routing.simulate.walk import take
 
 Key = Callable[[Walk], Hashable]
+Going = Callable[[], bool]
+"""Whether whoever asked still waits for the answer."""
 Edges = dict[str, int]
 """`a->b` and up to how often it matters that it was taken."""
+
+
+def always() -> bool:
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,7 @@ class Search:
     line: Line
     candidates: Candidates
     left: int
+    going: Going = always
     tried: dict[str, Taken] = field(default_factory=dict)
     reached: set[str] = field(default_factory=set)
     cut: bool = False
@@ -64,7 +71,7 @@ class Search:
             node = todo.popleft()
             for candidate, taken in self._from(node.walk):
                 most, self.left = most - 1, self.left - 1
-                if most < 0 or self.left < 0:
+                if most < 0 or self.left < 0 or not self.going():
                     self.cut = True
                     return found
                 new = Node(taken.walk, node, candidate.step)
