@@ -31,6 +31,12 @@ URLS = {
     "publish": "line-edit",
     "tests": "line-tests",
     "versions": "line-versions",
+    "walk": "line-draw-walk",
+    "testsKept": "line-draw-tests",
+    "testsRun": "line-draw-tests-run",
+    "testsGenerate": "line-draw-tests-generate",
+    "testsKeep": "line-draw-tests-keep",
+    "testsDelete": "line-draw-tests-delete",
 }
 """Addresses that the canvas asks, by the name it knows them by; each belongs to the line."""
 

@@ -61,7 +61,7 @@ def walk(request: SignedIn, project: Project, line: str) -> HttpResponse:
         scenario = scenario_of(asked, said)
         parsed = read_line(asked.document, keep_faulty_rules=True)
     except ValidationError as fault:
-        return refused(400, [_problem(fault)])
+        return refused(400, [problem(fault)])
     except DocumentError as fault:
         return refused(422, fault.problems)
     except Invalid as fault:
@@ -78,7 +78,7 @@ def refused(status: int, problems: Iterable[Problem]) -> JsonResponse:
     return JsonResponse({"problems": [each.to_dict() for each in problems]}, status=status)
 
 
-def _problem(fault: ValidationError) -> Problem:
+def problem(fault: ValidationError) -> Problem:
     first = fault.errors(include_url=False, include_input=False)[0]
     return Problem(".".join(map(str, first["loc"])), str(first["msg"]))
 

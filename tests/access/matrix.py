@@ -65,6 +65,11 @@ POST line-edit               >          0         -       -         y         y 
 GET  line-draw               >          0         y       y         y         y         y      >
 POST line-draw-save          >          0         -       -         y         y         y      >
 POST line-draw-walk          >          0         y       y         y         y         y      >
+GET  line-draw-tests         >          0         y       y         y         y         y      >
+POST line-draw-tests-run     >          0         y       y         y         y         y      >
+POST line-draw-tests-generate >         0         -       -         y         y         y      >
+POST line-draw-tests-keep    >          0         -       -         y         y         y      >
+POST line-draw-tests-delete  >          0         -       -         y         y         y      >
 POST line-publish            >          0         -       -         y         y         y      >
 GET  line-export             >          0         y       y         y         y         y      >
 GET  line-live               >          0         y       y         y         y         y      >
