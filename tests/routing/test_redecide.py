@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.line import Line, read_line
+from pipelines.routing.redecide.effects import Effect, effect_of
 from pipelines.routing.redecide.recorded import again, said
 from pipelines.routing.redecide.verdict import Redecided, redecide
 
@@ -273,3 +274,165 @@ def test_an_edge_under_another_name_matters_only_where_it_was_counted() -> None:
     assert tried(old, new, edges={"gone->build": 1}).verdict == "same"
     assert tried(old, new, edges={"gone->build": 2}).reason == "counter_not_recorded"
     assert tried(old, new, edges={"build->completed": 2}).verdict == "same"
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        ("asked now", "Somebody is asked at look, which nobody was then."),
+        ("asked no more", "Nobody is asked at look any more."),
+        ("other people", "The same way, but other people are asked: lead instead of look."),
+        ("rejected where others ask", "look decided it then; now lead is asked, where nobody has spoken."),
+        ("another approval", "“approve” was said at look under another approval policy."),
+        ("not offered", "“send_back” was said at look, which does not offer it any more."),
+        ("no round left", "What was said at look would be refused now."),
+        ("not asked then", "It depends on an evaluation that was not asked then."),
+        ("asked and not asked any more", "An evaluation was asked then; now it is decided without."),
+        (
+            "an input that nobody recorded",
+            "A check reads input.risk, which the version of that time did not have.",
+        ),
+        ("an origin that is gone", "It came from old, a station that this version does not have."),
+        (
+            "a budget under another name",
+            "It depends on how often new was taken, which was counted under a name that is gone.",
+        ),
+        ("elsewhere", ""),
+        ("the same", ""),
+    ],
+)
+def test_each_verdict_says_why_in_a_sentence(case: str, message: str) -> None:
+    old, new, facts, *_ = CASES[case]
+    assert tried(old, new, **facts).message == message
+
+
+def test_what_does_not_fit_and_what_is_gone_is_said_with_its_name() -> None:
+    old, new, facts, *_ = CASES["no route named"]
+    assert tried(old, new, **facts).message.startswith("What was said there does not fit: ")
+    gone = read_line({"gateline": 1, "key": "l", "name": "L", "stations": [{"key": "make", "rules": []}]})
+    found = tried(line(to("ship")), gone)
+    assert (found.message, found.then.to) == ("This version has no station build.", ("ship",))
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_where_it_led_then_is_told_whatever_the_verdict(
+    case: tuple[Line, Line, dict[str, Any], str, str],
+) -> None:
+    old, new, facts, *_ = case
+    found = tried(old, new, **facts)
+    assert found.then == tried(old, old, **facts).now
+    assert set(found.asked).isdisjoint(found.skipped)
+
+
+def test_the_gates_that_are_asked_now_and_those_that_are_not_are_named() -> None:
+    old, new = line(to("ship", "look")), line(to("fix", "lead"))
+    found = tried(old, new)
+    assert (found.asked, found.skipped, found.verdict) == (("lead",), ("look",), "different")
+    assert (tried(*CASES["asked now"][:2]).asked, tried(*CASES["asked now"][:2]).skipped) == (("look",), ())
+    assert (tried(*CASES["asked no more"][:2]).asked, tried(*CASES["asked no more"][:2]).skipped) == (
+        (),
+        ("look",),
+    )
+
+
+def answer(decision: str, /, **more: Any) -> dict[str, Any]:
+    return {"decision": decision, "rule": "r", **more}
+
+
+@pytest.mark.parametrize(
+    ("given", "effect"),
+    [
+        (answer("move", to=["b", "a"]), Effect("move", ("a", "b"))),
+        (answer("finish", end="done", kind="completed"), Effect("finish", ("done",), "completed")),
+        (
+            answer("wait", status="awaiting_review", gates=["z", "g"], to=["a"]),
+            Effect("review", ("g", "z")),
+        ),
+        (
+            answer("wait", status="held", to=["b", "a"], missing=["x", "y"]),
+            Effect("held", ("a", "b"), "x, y"),
+        ),
+        (answer("wait", status="blocked", evaluation=None), Effect("blocked")),
+        (
+            answer("wait", status="blocked", evaluation={"q": 1, "a": 2}),
+            Effect("blocked", (), '{"a":2,"q":1}'),
+        ),
+        (answer("escalate", trigger="x"), Effect("escalate")),
+        (answer("stuck", error="NoRule"), Effect("stuck", (), "NoRule")),
+    ],
+)
+def test_what_an_answer_comes_to(given: dict[str, Any], effect: Effect) -> None:
+    found = effect_of(given)
+    assert (found, found.rule) == (effect, "r")
+    assert found.to_dict() == {
+        "kind": effect.kind,
+        "to": list(effect.to),
+        "detail": effect.detail,
+        "rule": "r",
+    }
+
+
+def test_an_evaluation_is_known_by_its_question_and_taken_by_no_rule() -> None:
+    found = effect_of({"decision": "ask", "evaluation": {"q": 1, "a": 2}})
+    assert (found, found.rule) == (Effect("ask", (), '{"a":2,"q":1}'), None)
+
+
+def test_a_rule_that_nobody_told_is_none() -> None:
+    waits = {"decision": "wait", "status": "blocked", "evaluation": None}
+    assert effect_of(waits).rule is None and effect_of({"decision": "stuck", "error": "E"}).rule is None
+
+
+def test_several_counters_at_once_are_not_tried_but_named() -> None:
+    def built(*tests: dict[str, Any]) -> Line:
+        return read_line(
+            {
+                "gateline": 1,
+                "key": "l",
+                "name": "L",
+                "stations": [
+                    {"key": "x", "rules": []},
+                    {"key": "y", "rules": []},
+                    {
+                        "key": "build",
+                        "rules": [
+                            *(to("fix", name=f"e{i}", when=test) for i, test in enumerate(tests)),
+                            to("ship"),
+                        ],
+                    },
+                    {"key": "ship", "rules": []},
+                    {"key": "fix", "rules": []},
+                ],
+            }
+        )
+
+    first, second = (
+        {"edge": {"from": "x", "to": "build", "at_least": 9}},
+        {"edge": {"from": "y", "to": "build", "at_least": 9}},
+    )
+    old = line(to("ship"))
+    assert tried(old, built(first), edges={"gone->build": 8}).verdict == "same"
+    assert tried(old, built(first), edges={"gone->build": 9}).reason == "counter_not_recorded"
+    assert tried(old, built(first), edges={"gone->build": 4, "lost->build": 5}).verdict == "undecidable"
+    found = tried(old, built(first, second), edges={"gone->build": 1})
+    assert found.reason == "counter_not_recorded"
+    assert "x->build, y->build" in found.message
+
+
+def test_a_count_too_high_to_be_tried_is_not_decided() -> None:
+    never = {"edge": {"from": "x", "to": "build", "at_least": 1000}}
+    new = read_line(
+        {
+            "gateline": 1,
+            "key": "l",
+            "name": "L",
+            "stations": [
+                {"key": "x", "rules": []},
+                {"key": "build", "rules": [to("fix", name="e", when=never), to("ship")]},
+                {"key": "ship", "rules": []},
+                {"key": "fix", "rules": []},
+            ],
+        }
+    )
+    old = line(to("ship"))
+    assert tried(old, new, edges={"gone->build": 100}).verdict == "same"
+    assert tried(old, new, edges={"gone->build": 101}).reason == "counter_not_recorded"
