@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -151,3 +152,16 @@ def test_an_explosive_path_ends_with_an_error(path: str) -> None:
         for _ in range(20):
             compile_path(path).nodes(value, steps)
     assert steps.left < 0
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("$." + "[?" * 60 + "@" + "]" * 60, "not a JSONPath (RFC 9535): "),
+        ("$.a[?@ == 01]", "invalid number"),
+        ("$.a[?@ == -00]", "invalid number"),
+    ],
+)
+def test_why_a_path_is_refused_is_said(path: str, message: str) -> None:
+    with pytest.raises(PathError, match=re.escape(message)):
+        compile_path(path)

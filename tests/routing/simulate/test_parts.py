@@ -11,7 +11,8 @@ from pipelines.routing.lint.subject import Subject
 from pipelines.routing.simulate.candidates import Candidate, Candidates, plain
 from pipelines.routing.simulate.expect import Failure
 from pipelines.routing.simulate.report import report
-from pipelines.routing.simulate.scenario import Scenario
+from pipelines.routing.simulate.run import expectation, run
+from pipelines.routing.simulate.scenario import Expect, Scenario, read_scenario
 from pipelines.routing.simulate.state import Position, Walk, begin
 from tests.routing.support import ruled
 
@@ -149,3 +150,35 @@ def test_a_report_of_nothing_says_so() -> None:
     assert found.problems() == []
     assert found.problems(min_coverage=0.5) == ["0.0% of the rules are taken, fewer than 0.5%"]
     assert (found.line, report(of, []).line) == ("my line", "line")
+
+
+def test_a_result_says_what_became_of_the_scenario() -> None:
+    of = ruled({"to": "completed"})
+    scenario = read_scenario({"key": "s", "name": "All well", "steps": [{"outcome": {"result": "success"}}]})
+    found = run(of, scenario)
+    said = found.to_dict(traces=False)
+    assert said == {
+        "key": "s",
+        "name": "All well",
+        "holds": True,
+        "failures": [],
+        "path": ["a"],
+        "rules": ["r1"],
+        "end": "completed",
+        "status": "completed",
+    }
+    assert {**found.to_dict(), "steps": None} == {**said, "steps": None}
+    assert len(found.to_dict()["steps"]) == len(found.steps) == 2
+    assert expectation(found) == Expect(("a",), ("r1",), "completed", "completed")
+
+
+def test_of_a_walk_that_is_not_over_no_end_is_expected() -> None:
+    found = run(ruled({}), Scenario("s", "s"))
+    assert expectation(found) == Expect(("a",), (), None, found.walk.status if found.walk else "")
+
+
+def test_a_scenario_that_cannot_begin_has_no_walk() -> None:
+    found = run(ruled({}), Scenario("s", "s", inputs={"nobody": 1}))
+    assert (found.walk, found.steps, found.holds) == (None, (), False)
+    assert (found.to_dict()["end"], found.to_dict()["status"]) == ("", "")
+    assert found.failures[0].step is None and "nobody" in found.failures[0].message
