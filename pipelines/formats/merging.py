@@ -53,14 +53,14 @@ def merge(base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str,
 
 
 def _merged(path: str, step: str, base: Any, mine: Any, theirs: Any, clashes: list[Clash]) -> Any:
-    if _same(mine, theirs) or _same(base, mine):
+    if same(mine, theirs) or same(base, mine):
         return theirs
-    if _same(base, theirs):
+    if same(base, theirs):
         return mine
     if isinstance(mine, Mapping) and isinstance(theirs, Mapping) and isinstance(base, Mapping):
         return _object(path, base, mine, theirs, clashes)
     identity = IDENTITY.get(step)
-    before, here, there = (_by_identity(each, identity) for each in (base, mine, theirs))
+    before, here, there = (by_identity(each, identity) for each in (base, mine, theirs))
     if before is not None and here is not None and there is not None:
         return _list(path, step, before, here, there, clashes)
     clashes.append(Clash(path, _shown(base), _shown(mine), _shown(theirs)))
@@ -71,12 +71,12 @@ def _shown(value: Any) -> Any:
     return None if value is GONE else value
 
 
-def _same(one: Any, other: Any) -> bool:
+def same(one: Any, other: Any) -> bool:
     """Strict by type, as JSON is: true is not 1."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
+        return len(one) == len(other) and all(map(same, one, other))
     return type(one) is type(other) and one == other
 
 
@@ -96,7 +96,7 @@ def _object(
     return found
 
 
-def _by_identity(members: Any, identity: str | None) -> dict[str, Any] | None:
+def by_identity(members: Any, identity: str | None) -> dict[str, Any] | None:
     """None: no list of objects with different identities, which can only be taken as a whole."""
     if identity is None:
         return None
@@ -134,9 +134,9 @@ def _list(
 def _order(base: list[str], mine: list[str], theirs: list[str], *, strict: bool) -> list[str] | None:
     """All keys of both, in an order that keeps both; None where there is none."""
     common = set(mine) & set(theirs)
-    if _kept(mine, common) != _kept(theirs, common):
-        moved_by_me = _kept(mine, common) != _kept(base, common)
-        moved_by_them = _kept(theirs, common) != _kept(base, common)
+    if kept(mine, common) != kept(theirs, common):
+        moved_by_me = kept(mine, common) != kept(base, common)
+        moved_by_them = kept(theirs, common) != kept(base, common)
         if moved_by_me and moved_by_them:
             return None
         first, second = (mine, theirs) if moved_by_me else (theirs, mine)
@@ -147,7 +147,7 @@ def _order(base: list[str], mine: list[str], theirs: list[str], *, strict: bool)
     return _inserted(first, second)
 
 
-def _kept(keys: Sequence[str], among: set[str]) -> list[str]:
+def kept(keys: Sequence[str], among: set[str]) -> list[str]:
     return [key for key in keys if key in among]
 
 

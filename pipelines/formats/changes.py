@@ -1,0 +1,204 @@
+"""What differs between two documents of one line: typed changes, each with its place, and whether it decides where
+tasks go. Pure: any JSON will do, so that an unfinished draft can be compared too.
+
+Members of lists are known by their identity, as in `merging`. An empty answer means that the documents are the same,
+and the changes put into the first document give the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from pipelines.formats.merging import GONE, IDENTITY, ORDER, by_identity, kept, same
+from pipelines.routing.problems import join
+
+What = Literal["added", "removed", "changed", "order"]
+Affects = Literal["routing", "work", "form", "words", "layout"]
+
+AFFECTS: Final[tuple[Affects, ...]] = ("routing", "work", "form", "words", "layout")
+"""The gravest first: where tasks go · what is done there · the start form · names and notes · the picture."""
+
+SPLIT: Final = frozenset({"policy", "flags", "work", "limits", "approval", "extra", "editor", "positions"})
+"""Objects whose members are changes of their own; every other value is one, as a whole."""
+
+KINDS: Final = {"stations": "station", "gates": "gate", "ends": "end", "inputs": "input", "rules": "rule"}
+
+COUNTED: Final = frozenset({"max_visits", "max_retries"})
+"""Limits that routing counts; the others bound the work."""
+
+# What else than “where tasks go” a field is about: {kind of thing: {first step below it: …}}
+_WORDS: Final[Affects] = "words"
+_WORK: Final[Affects] = "work"
+_FIELDS: Final[Mapping[str, Mapping[str, Affects]]] = {
+    "line": {"name": _WORDS, "description": _WORDS, "key": _WORDS, "extra": _WORDS, "inputs": "form"},
+    "station": {
+        "name": _WORDS,
+        "extra": _WORDS,
+        "work": _WORK,
+        "output_keys": _WORK,
+        "labels": _WORK,
+        "limits.idle_timeout": _WORK,
+        "limits.max_timeout": _WORK,
+        "limits.expected": _WORK,
+    },
+    "rule": {"label": _WORDS, "extra": _WORDS},
+    "gate": {"name": _WORDS, "description": _WORDS, "extra": _WORDS, "notify": _WORK},
+    "end": {"label": _WORDS, "extra": _WORDS},
+    "input": {},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A step into a list: to the member with this identity."""
+
+    key: str
+
+
+Step = str | Member
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`kind` and `key`: the thing that it is about (line, station, rule, gate, end, input); `station`: the one in which
+    a rule stands. `field`: what of the thing, "" for all of it. `old`, `new`: None where it is not there (`what` says
+    so); of an order the identities. `place`: of a member of a list that was added or removed, from 1."""
+
+    steps: tuple[Step, ...]
+    what: What
+    kind: str
+    key: str
+    station: str
+    field: str
+    old: Any
+    new: Any
+    affects: Affects
+    place: int = 0
+
+    @property
+    def path(self) -> str:
+        return path_of(self.steps)
+
+    @property
+    def routing(self) -> bool:
+        return self.affects == "routing"
+
+    def to_dict(self) -> dict[str, Any]:
+        names = ("path", "what", "kind", "key", "station", "field", "old", "new", "affects")
+        return {name: getattr(self, name) for name in names}
+
+
+def path_of(steps: tuple[Step, ...]) -> str:
+    path = ""
+    for step in steps:
+        path = f"{path}[{step.key}]" if isinstance(step, Member) else join(path, step)
+    return path
+
+
+def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change, ...]:
+    """In the order of the new document, what is gone last. Raises nothing."""
+    return tuple(_object((), old, new))
+
+
+def touches(one: str, other: str) -> bool:
+    """Whether one of two paths is the other, or leads to it."""
+    short, long = sorted((one, other), key=len)
+    return long == short or not short or (long.startswith(short) and long[len(short)] in ".[")
+
+
+def _object(steps: tuple[Step, ...], old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    for key in dict.fromkeys([*new, *old]):
+        before, now = old.get(key, GONE), new.get(key, GONE)
+        if not same(before, now):
+            yield from _value((*steps, key), key, before, now)
+
+
+def _value(steps: tuple[Step, ...], step: str, old: Any, new: Any) -> Iterator[Change]:
+    identity = IDENTITY.get(step)
+    if new is not GONE and identity is not None:
+        before, now = by_identity(old, identity), by_identity(new, identity)
+        # An empty list where there was none is a change, too, but has no members to tell of it.
+        if before is not None and now is not None and (old is not GONE or now):
+            yield from _members(steps, before, now)
+            return
+    if step in SPLIT and isinstance(new, Mapping) and (isinstance(old, Mapping) or (old is GONE and new)):
+        yield from _object(steps, {} if old is GONE else old, new)
+        return
+    yield _change(steps, old, new)
+
+
+def _members(steps: tuple[Step, ...], old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    common = set(old) & set(new)
+    if kept(list(old), common) != kept(list(new), common):
+        yield _change((*steps, ORDER), list(old), list(new))
+    for place, (key, now) in enumerate(new.items(), start=1):
+        here = (*steps, Member(key))
+        if key in old:
+            yield from _object(here, old[key], now)
+        else:
+            yield _change(here, GONE, now, place)
+    for place, (key, before) in enumerate(old.items(), start=1):
+        if key not in new:
+            yield _change((*steps, Member(key)), before, GONE, place)
+
+
+def _change(steps: tuple[Step, ...], old: Any, new: Any, place: int = 0) -> Change:
+    kind, key, station, rest = _thing(steps)
+    what: What = "changed"
+    if rest[-1:] == (ORDER,):
+        what = "order"
+    elif old is GONE:
+        what = "added"
+    elif new is GONE:
+        what = "removed"
+    return Change(
+        steps,
+        what,
+        kind,
+        key,
+        station,
+        ".".join(str(each.key if isinstance(each, Member) else each) for each in rest),
+        None if old is GONE else old,
+        None if new is GONE else new,
+        _affects(kind, rest, old, new),
+        place,
+    )
+
+
+def _thing(steps: tuple[Step, ...]) -> tuple[str, str, str, tuple[Step, ...]]:
+    """Kind and key of the innermost thing, the station around it, and the steps below it."""
+    kind, key, station, below = "line", "", "", 0
+    for index in range(1, len(steps)):
+        step, named = steps[index], steps[index - 1]
+        if isinstance(step, Member) and isinstance(named, str):
+            kind, key, below = KINDS[named], step.key, index + 1
+            station = step.key if kind == "station" else station
+    return kind, key, station, steps[below:]
+
+
+def _affects(kind: str, rest: tuple[Step, ...], old: Any, new: Any) -> Affects:
+    if kind == "input" or (kind == "line" and rest[0] == "inputs"):
+        return "form"
+    if kind == "line" and rest[0] == "extra" and _is_layout(rest, old) and _is_layout(rest, new):
+        return "layout"
+    said, path = _FIELDS[kind], ".".join(map(str, rest))
+    if kind == "station" and path == "limits":
+        return "routing" if _limits(old) & COUNTED or _limits(new) & COUNTED else "work"
+    return next((found for field, found in said.items() if f"{path}.".startswith(f"{field}.")), "routing")
+
+
+def _limits(value: Any) -> set[str]:
+    return set(value) if isinstance(value, Mapping) else set()
+
+
+def _is_layout(rest: tuple[Step, ...], value: Any) -> bool:
+    """Of what stands at these steps: whether all of it is where things stand on the canvas."""
+    for step in ("extra", "editor", "positions")[len(rest) :]:
+        if value is GONE or value == {}:
+            return True
+        if not isinstance(value, Mapping) or set(value) != {step}:
+            return False
+        value = value[step]
+    return rest[:3] == ("extra", "editor", "positions")[: len(rest[:3])]

@@ -1,0 +1,153 @@
+"""Two documents of one line as one picture: what is gone stays in it as a ghost, every part knows what became of it.
+
+Both have to be whole lines (`Line.to_document()`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from pipelines.formats.changes import Change
+
+Document = Mapping[str, Any]
+Mark = Literal["added", "removed", "changed", "edited", "moved"]
+"""`changed`: where tasks go · `edited`: what is done there, or only words · `moved`: nothing but its place."""
+GRAVITY: Final[tuple[Mark, ...]] = ("added", "removed", "changed", "edited", "moved")
+BEFORE: Final = " (before)"
+"""Behind the id of the ghost that shows where a rule led before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """`stations` and `ends` by key, `rules` by id: those that are not the same."""
+
+    document: dict[str, Any]
+    stations: dict[str, Mark] = field(default_factory=dict)
+    rules: dict[str, Mark] = field(default_factory=dict)
+    ends: dict[str, Mark] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a change is seen in the picture: a station or an end, and a rule of it; "" for none."""
+
+    node: str = ""
+    rule: str = ""
+
+
+def overlay(old: Document, new: Document, changes: Iterable[Change]) -> Overlay:
+    found = Overlay(_union(old, new))
+    gates: dict[str, Mark] = {}
+    by_kind = {"station": found.stations, "rule": found.rules, "end": found.ends, "gate": gates}
+    for change in changes:
+        mark = _mark(change)
+        if change.affects == "layout":
+            _put(found.stations, [str(step) for step in change.steps[3:4]], mark)
+        elif change.kind in by_kind:
+            _put(by_kind[change.kind], [change.key], mark)
+    _pass_on(found, gates)
+    return found
+
+
+def place_of(change: Change, document: Document) -> Place:
+    """`document`: of the overlay."""
+    if change.kind == "rule":
+        return Place(change.station, change.key)
+    if change.kind in ("station", "end"):
+        return Place(change.key)
+    if change.affects == "layout" and len(change.steps) > 3:
+        return Place(str(change.steps[3]))
+    if change.kind == "gate":
+        return next(_asking(document, change.key), Place())
+    return Place("@start") if change.kind == "input" or change.field in ("start", "inputs") else Place()
+
+
+def _mark(change: Change) -> Mark:
+    if change.affects == "layout":
+        return "moved"
+    if not change.field and change.what in ("added", "removed"):
+        return "added" if change.what == "added" else "removed"
+    return "changed" if change.routing else "edited"
+
+
+def _put(marks: dict[str, Mark], keys: Iterable[str], mark: Mark) -> None:
+    for key in keys:
+        marks[key] = min(marks.get(key, mark), mark, key=GRAVITY.index)
+
+
+def _pass_on(found: Overlay, gates: Mapping[str, Mark]) -> None:
+    """What is told apart nowhere else: rules of a station that is new or gone, gates on what asks them, old targets."""
+    for station in found.document["stations"]:
+        whole = found.stations.get(station["key"])
+        for rule in station["rules"]:
+            if whole in ("added", "removed"):
+                found.rules[rule["id"]] = whole
+            elif rule["id"].endswith(BEFORE):
+                found.rules[rule["id"]] = "removed"
+    for key, mark in gates.items():
+        # A gate that is gone was taken from its rules, too; one that is new was given to them.
+        if mark in ("changed", "edited"):
+            for place in _asking(found.document, key):
+                marks, name = (found.rules, place.rule) if place.rule else (found.stations, place.node)
+                _put(marks, [name], mark)
+
+
+def _asking(document: Document, gate: str) -> Iterator[Place]:
+    for station in document["stations"]:
+        if station.get("gate") == gate:
+            yield Place(station["key"])
+        for rule in station["rules"]:
+            if gate in rule.get("gates", ()):
+                yield Place(station["key"], rule["id"])
+
+
+def _union(old: Document, new: Document) -> dict[str, Any]:
+    before = {each["key"]: each for each in old["stations"]}
+    stations = [_station(before.get(each["key"]), each) for each in new["stations"]]
+    return {
+        **new,
+        "stations": _with_ghosts(stations, old["stations"]),
+        "gates": _with_ghosts(new["gates"], old["gates"]),
+        "ends": _with_ghosts(new["ends"], old["ends"]),
+        "extra": {"editor": {"positions": {**_positions(old), **_positions(new)}}},
+    }
+
+
+def _station(old: Document | None, new: Document) -> dict[str, Any]:
+    """With the rules that are gone behind those that there are, so that these keep their numbers."""
+    now = {rule["id"]: rule for rule in new["rules"]}
+    ghosts = []
+    for rule in old["rules"] if old else ():
+        if rule["id"] not in now:
+            ghosts.append(rule)
+            continue
+        left = [key for key in _targets(rule) if key not in _targets(now[rule["id"]])]
+        if left:
+            ghosts.append({**rule, "id": f"{rule['id']}{BEFORE}", "to": left if len(left) > 1 else left[0]})
+    return {**new, "rules": [*new["rules"], *ghosts]}
+
+
+def _targets(rule: Document) -> Sequence[str]:
+    to = rule.get("to")
+    return [to] if isinstance(to, str) else to if isinstance(to, list) else []
+
+
+def _with_ghosts(now: Sequence[Document], before: Sequence[Document]) -> list[Document]:
+    """Each that is gone stands behind what it stood behind."""
+    found = list(now)
+    there = {each["key"] for each in now}
+    for index, each in enumerate(before):
+        if each["key"] in there:
+            continue
+        earlier = {one["key"] for one in before[:index]}
+        at = max((n for n, one in enumerate(found, start=1) if one["key"] in earlier), default=0)
+        found.insert(at, each)
+    return found
+
+
+def _positions(document: Document) -> Mapping[str, Any]:
+    found = document.get("extra", {}).get("editor", {})
+    places = found.get("positions", {}) if isinstance(found, Mapping) else {}
+    return places if isinstance(places, Mapping) else {}

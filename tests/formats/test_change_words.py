@@ -1,0 +1,132 @@
+"""A change in one sentence, with the names that people know; and both lines in one picture."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from pipelines.formats.change_words import sentence
+from pipelines.formats.changes import changes
+from pipelines.formats.overlay import Place, overlay, place_of
+from pipelines.routing.line import read_line
+from tests.factories import document, station
+
+HIGH = {"output": {"path": "$.high", "op": "gt", "value": 0}}
+
+
+def line() -> dict[str, Any]:
+    rules = [
+        {"id": "high", "label": "High", "when": HIGH, "to": "fix", "gates": ["look"]},
+        {"id": "rest", "to": "ship"},
+    ]
+    stations = [
+        station("build", *rules, name="Build"),
+        station("fix", name="Fix"),
+        station("ship", name="Ship"),
+    ]
+    return read_line(document(stations, gates=[{"key": "look", "name": "A look"}])).to_document()
+
+
+def edited(edit: Any) -> dict[str, Any]:
+    found = copy.deepcopy(line())
+    edit(found)
+    return found
+
+
+def build(found: dict[str, Any]) -> dict[str, Any]:
+    return found["stations"][0]
+
+
+def rule(found: dict[str, Any]) -> dict[str, Any]:
+    return build(found)["rules"][0]
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (lambda d: rule(d).update(to="ship"), "Rule 1, “High” of Build: target: Fix before, Ship now."),
+        (
+            lambda d: rule(d).update(when={"result": "failure"}),
+            "Rule 1, “High” of Build: condition: `$.high` > 0 before, result is failure now.",
+        ),
+        (
+            lambda d: rule(d).pop("gates"),
+            "Rule 1, “High” of Build: gates: A look before, nothing now.",
+        ),
+        (lambda d: build(d)["rules"].pop(), "Rule 2 of Build, “rest”, is gone: always → Ship."),
+        (
+            lambda d: build(d)["rules"].insert(0, {"id": "x", "when": {"odd": 1}, "to": ["fix", "@blocked"]}),
+            'Build has a new rule 1, “x”: {"odd": 1} → Fix and an answer (blocked).',
+        ),
+        (
+            lambda d: build(d)["rules"].reverse(),
+            "The rules of Build are tried in another order: rest, high; before: high, rest.",
+        ),
+        (lambda d: d["stations"].pop(1), "Station Fix (fix) is gone."),
+        (lambda d: d["policy"].update(no_match="fail"), "Policy no_match: “default” before, “fail” now."),
+        (lambda d: d.update(start="ship"), "First station: Build before, Ship now."),
+        (
+            lambda d: d.update(extra={"editor": {"positions": {"build": [0, 1]}}}),
+            "Build stands elsewhere on the canvas.",
+        ),
+    ],
+)
+def test_a_change_is_said_in_one_sentence(edit: Any, words: str) -> None:
+    new = edited(edit)
+    (found,) = changes(line(), new)
+    assert sentence(found, line(), new) == words
+
+
+def test_any_json_is_said_in_words() -> None:
+    old, new = {"stations": [{"key": "a", "rules": [{"id": "x"}]}]}, {"stations": [{"key": "a", "rules": 3}]}
+    assert [sentence(each, old, new) for each in changes(old, new)]
+    assert [sentence(each, new, old) for each in changes(new, old)]
+    assert [
+        sentence(each, {}, {"gates": [7], "x": {"y": [1]}}) for each in changes({}, {"gates": [7], "x": 1})
+    ]
+
+
+# The picture
+
+
+def drawn(new: dict[str, Any]) -> Any:
+    return overlay(line(), new, changes(line(), new))
+
+
+def keys(found: list[dict[str, Any]], identity: str = "key") -> list[str]:
+    return [each[identity] for each in found]
+
+
+def test_what_is_gone_stays_in_the_picture_where_it_stood() -> None:
+    found = drawn(edited(lambda d: d["stations"].pop(1)))
+    assert keys(found.document["stations"]) == ["build", "fix", "ship"]
+    assert found.stations == {"fix": "removed"}
+
+
+def test_a_rule_that_is_gone_stands_behind_those_that_keep_their_numbers() -> None:
+    found = drawn(edited(lambda d: build(d)["rules"].pop(0)))
+    assert keys(build(found.document)["rules"], "id") == ["rest", "high"]
+    assert found.rules == {"high": "removed"}
+
+
+def test_where_a_rule_led_before_is_a_ghost() -> None:
+    found = drawn(edited(lambda d: rule(d).update(to="ship")))
+    assert found.rules == {"high": "changed", "high (before)": "removed"}
+    assert build(found.document)["rules"][2]["to"] == "fix"
+
+
+def test_only_what_decides_counts_as_changed() -> None:
+    renamed = drawn(edited(lambda d: build(d).update(name="Make")))
+    assert renamed.stations == {"build": "edited"}
+    moved = drawn(edited(lambda d: d.update(extra={"editor": {"positions": {"ship": [0, 1]}}})))
+    assert moved.stations == {"ship": "moved"}
+
+
+def test_a_gate_that_asks_otherwise_marks_the_rules_that_ask_it() -> None:
+    new = edited(lambda d: d["gates"][0].update(mode="skip"))
+    found = drawn(new)
+    assert found.rules == {"high": "changed"}
+    (change,) = changes(line(), new)
+    assert place_of(change, found.document) == Place("build", "high")
