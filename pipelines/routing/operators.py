@@ -6,6 +6,7 @@ An operator takes the value that is there and the value that the rule names; mis
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import re2
@@ -14,12 +15,15 @@ from pipelines.routing.bounds import MAX_PATTERN
 from pipelines.routing.values import TYPES, contains, equal, kind, less, number_in
 
 Operator = Callable[[Any, Any], bool]
+REMEMBERED = 1_000
+"""Patterns per process: a draft is read anew after every change of it."""
 
 
 class OperandError(ValueError):
     """The value that a condition names cannot be used with its operator."""
 
 
+@lru_cache(maxsize=REMEMBERED)
 def compile_pattern(pattern: str) -> Any:
     """RE2, the dialect of engine and analysis. Raises OperandError."""
     if len(pattern) > MAX_PATTERN:

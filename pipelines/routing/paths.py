@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from pipelines.routing import jsonpath
@@ -16,6 +17,8 @@ from pipelines.routing.bounds import MAX_PATH, Steps
 from pipelines.routing.values import MISSING
 
 Nodes = list[Any]
+REMEMBERED = 4_000
+"""Paths per process: a draft is read anew after every change of it."""
 
 
 class PathError(ValueError):
@@ -37,6 +40,7 @@ class Path:
         return [] if document is MISSING else self._find(document, steps)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def compile_path(text: str) -> Path:
     """Raises PathError."""
     if not text:

@@ -5,53 +5,110 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from pipelines.linting import examined
 from pipelines.models import Project
 from pipelines.queries.conditions import describe
-from pipelines.routing import jsontext
-from pipelines.routing.line import Rule, Station
+from pipelines.routing.difference.words import brief
+from pipelines.routing.line import Line, Rule, Station
+from pipelines.routing.lint.aftermath import then
+from pipelines.routing.lint.checks import not_publishable
 from pipelines.routing.lint.finding import Finding
-from pipelines.routing.lint.standings import RuleStanding, StationStandings
+from pipelines.routing.lint.standings import RuleStanding, StationStandings, Untaken
+from pipelines.routing.regions.situations import Witness
 from pipelines.routing.regions.stations import DEAD, SHADOWED, UNKNOWN
 from pipelines.views.overview import otherwise
+from pipelines.views.remedies.of_findings import Remedies, rule_for
+from pipelines.views.remedies.of_places import place_of, remedies_of
 
-MAX_EXAMPLE = 160
+MAX_REMEDIED = 100
+"""Findings that come with remedies: the worst come first."""
 
 
 def findings_of(draft: Mapping[str, Any], project: Project) -> dict[str, Any]:
-    """Of a draft, which may be no line yet. Raises Invalid: what no draft may hold."""
+    """Of a draft, which may be no line yet. Raises Invalid: what no draft may hold.
+
+    `findings`: each with its remedies. `rules`: of each rule where it stands, by id. `untaken`: of each station what no
+    rule takes. `otherwise`: what the policy does. `visits`: how often a station can be entered at most.
+    """
     found = examined(draft, project)
-    stations = found.line.stations if found.line else ()
-    drawn = list(zip(stations, found.stations, strict=False))
-    return {
-        "findings": [_finding(each) for each in found.findings],
-        "rules": {rule["id"]: rule for station, standings in drawn for rule in _rules(station, standings)},
-        "otherwise": {station.key: otherwise(found.line, station) for station in stations}
-        if found.line
-        else {},
+    line = found.line
+    remedies = Remedies(found.subject, draft) if found.subject else None
+    told = {
+        "findings": [
+            _finding(each, draft, remedies if index < MAX_REMEDIED else None)
+            for index, each in enumerate(found.findings)
+        ],
+        "rules": {},
+        "untaken": {},
+        "otherwise": {},
         "visits": dict(found.visits),
+    }
+    if line is None or remedies is None:
+        return told
+    drawn = list(zip(line.stations, found.stations, strict=True))
+    instead = {each.rule: each.witness for each in found.findings if each.check == "dead-rule"}
+    return told | {
+        "rules": {rule["id"]: rule for pair in drawn for rule in _rules(line, *pair, instead)},
+        "untaken": {
+            station.key: [_untaken(remedies, station, each) for each in standings.untaken]
+            for station, standings in drawn
+            if station.rules and standings.untaken
+        },
+        "otherwise": {station.key: otherwise(line, station) for station in line.stations},
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
-    said = finding.to_dict()
-    return {key: said[key] for key in ("check", "severity", "path", "message", "hint", "station", "rule")}
+# Findings
 
 
-def _rules(station: Station, standings: StationStandings) -> list[dict[str, Any]]:
+def _finding(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | None) -> dict[str, Any]:
+    place = place_of(draft, finding.path) if finding.station is None else None
+    return {
+        "check": finding.check,
+        "severity": finding.severity,
+        "path": finding.path,
+        "message": finding.message,
+        "hint": finding.hint,
+        "station": finding.station or (place.station if place else None),
+        "rule": finding.rule or (place.rule if place else None),
+        "gate": place.gate if place else None,
+        "rules": list(finding.rules),
+        "witness": _example(finding.witness),
+        "help": reverse("help-page", args=[finding.check]),
+        "remedies": [each.to_dict() for each in _remedies(finding, draft, remedies)],
+    }
+
+
+def _remedies(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | None) -> Sequence[Any]:
+    if finding.check == not_publishable.ID:
+        return remedies_of(draft, finding)
+    return remedies.of(finding) if remedies else ()
+
+
+# Rules
+
+
+def _rules(
+    line: Line, station: Station, standings: StationStandings, instead: Mapping[str | None, Witness | None]
+) -> list[dict[str, Any]]:
     pairs = zip(station.rules, standings.rules, strict=True)
-    return [_rule(station, rule, standing) for rule, standing in pairs]
+    return [_rule(line, station, rule, standing, instead.get(rule.id)) for rule, standing in pairs]
 
 
-def _rule(station: Station, rule: Rule, standing: RuleStanding) -> dict[str, Any]:
+def _rule(
+    line: Line, station: Station, rule: Rule, standing: RuleStanding, instead: Witness | None
+) -> dict[str, Any]:
+    """`takes`: an outcome that the rule takes; of a dead rule one that it would take, and an earlier one does."""
     return {
         "id": rule.id,
         "status": standing.standing,
         "words": str(rule.fault) if rule.fault else describe(rule.when),
+        "faulty": rule.fault is not None,
         "why": _why(station, standing),
-        "example": _example(standing),
+        "example": _example(standing.witness or instead),
     }
 
 
@@ -74,9 +131,24 @@ def _numbers(station: Station, ids: Sequence[str]) -> str:
     return ", ".join(str(number) for number, rule in enumerate(station.rules, start=1) if rule.id in ids)
 
 
-def _example(standing: RuleStanding) -> str:
-    """An outcome that the rule takes; of a dead rule there is none."""
-    if standing.witness is None:
+# What no rule takes
+
+
+def _untaken(remedies: Remedies, station: Station, untaken: Untaken) -> dict[str, Any]:
+    remedy = rule_for(remedies, station, untaken.outcomes) if untaken.witness else None
+    return {
+        "outcomes": untaken.outcomes,
+        "example": _example(untaken.witness),
+        "then": then(untaken.witness.decision) if untaken.witness else "",
+        "why": untaken.why,
+        "remedies": [remedy.to_dict()] if remedy else [],
+    }
+
+
+def _example(witness: Witness | None) -> str:
+    """The outcome, and the facts that it needs, in words of the document; "" where there is none."""
+    if witness is None:
         return ""
-    text = jsontext.dumps(standing.witness.situation["outcome"])
-    return text if len(text) <= MAX_EXAMPLE else text[:MAX_EXAMPLE] + "…"
+    facts = witness.situation.get("facts")
+    outcome = brief(witness.situation["outcome"])
+    return f"{outcome} {_('with')} {brief(facts)}" if facts else outcome

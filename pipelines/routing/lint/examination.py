@@ -25,13 +25,15 @@ Locate = Callable[[Iterable[Problem]], tuple[Problem, ...]]
 class Examination:
     """`line`: None where the document could not be read as one; then there are only findings.
 
-    `visits`: how often each station that is reached can be entered at most.
+    `visits`: how often each station that is reached can be entered at most. `subject`: what the checks looked at, for
+    further questions about the same line.
     """
 
     findings: tuple[Finding, ...]
     line: Line | None = None
     visits: Mapping[str, int] = field(default_factory=dict)
     stations: tuple[StationStandings, ...] = ()
+    subject: Subject | None = field(default=None, compare=False, repr=False)
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -80,7 +82,7 @@ class Examination:
 def examine(line: Line, people: People | None = None) -> Examination:
     """`people`: who there is to decide; without them nothing is said of whether they suffice."""
     subject = Subject(line, people)
-    return Examination(findings_of(subject), line, worst_visits(subject), standings(subject))
+    return Examination(findings_of(subject), line, worst_visits(subject), standings(subject), subject)
 
 
 def unreadable(problems: Iterable[Problem]) -> Examination:

@@ -40,11 +40,34 @@ def _entries(line: Line, way: Way) -> int | None:
 
 def unbounded_cycles(subject: Subject) -> list[tuple[str, ...]]:
     """Groups of stations that can be gone round without a budget, each in the order of the line."""
-    line = subject.line
+    return _cycles(subject.line, _unbounded(subject))
+
+
+def breaking(subject: Subject, station: str) -> tuple[str, ...]:
+    """Of the unbounded cycles that the station is the first of: stations that, once each has a limit of visits, leave
+    none. Those that a task comes back to are taken first; not always as few as would do."""
+    after, found = _unbounded(subject), list[str]()
+    group = next((set(each) for each in _cycles(subject.line, after) if each[0] == station), set())
+    while left := _cycles(subject.line, _within(after, group)):
+        found.append(left[0][0])
+        group.discard(left[0][0])
+    return tuple(found)
+
+
+def _within(after: dict[str, set[str]], group: set[str]) -> dict[str, set[str]]:
+    return {key: targets & group for key, targets in after.items() if key in group}
+
+
+def _unbounded(subject: Subject) -> dict[str, set[str]]:
+    """Where each station leads without a budget."""
     after: dict[str, set[str]] = {}
     for way in _moves(subject):
-        if bound(line, way) is None:
+        if bound(subject.line, way) is None:
             after.setdefault(way.source, set()).add(way.target)
+    return after
+
+
+def _cycles(line: Line, after: dict[str, set[str]]) -> list[tuple[str, ...]]:
     groups = [g for g in components(after) if len(g) > 1 or g[0] in after.get(g[0], ())]
     return sorted((tuple(sorted(g, key=line.position)) for g in groups), key=lambda g: line.position(g[0]))
 

@@ -62,7 +62,8 @@ class Shadow:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Of one rule. `witness`: a situation that it takes; `killers`: earlier rules that together leave it nothing.
+    """Of one rule. `witness`: a situation that it takes; `killers`: earlier rules that together leave it nothing, and
+    `instead` a situation that it would take, were they not there.
 
     `why`: of an unknown one, what stood in the way; of a live one, of which earlier rule it is not known whether it
     takes a part of it, and what stood in the way.
@@ -75,6 +76,7 @@ class Standing:
     why: str = ""
     never: bool = False
     after_rework: str | None = None
+    instead: Witness | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +268,10 @@ class Analysis:
                     doubt = str(unknown)
         if doubt:
             return Standing(rule, UNKNOWN, why=doubt)
-        never = self.constant(rule) is False
-        return Standing(rule, DEAD, killers=() if never else self._killers(rule, earlier), never=never)
+        if self.constant(rule) is False:
+            return Standing(rule, DEAD, never=True)
+        killers = self._killers(rule, earlier)
+        return Standing(rule, DEAD, killers=killers, instead=self._instead(rule, earlier, killers))
 
     def _after_rework(self, rule: Rule, earlier: tuple[Rule, ...], left_out: Rule) -> Walk:
         """`left_out` is taken first, its gate demands rework, and the rest of the rules is tested again."""
@@ -304,6 +308,18 @@ class Analysis:
             except Exhausted:
                 break
         return tuple(each.id for each in kept)
+
+    def _instead(self, rule: Rule, earlier: tuple[Rule, ...], killers: tuple[str, ...]) -> Witness | None:
+        """A situation that is true of the rule and that one of its killers takes."""
+        for index, other in enumerate(earlier):
+            if other.id in killers:
+                formulas = [self._of(rule), self._of(other), *map(self._not, earlier[:index])]
+                try:
+                    spend(1 + index)
+                    return self._search(formulas, other, also=(rule,)).to_witness()
+                except (Impossible, Unknown):
+                    continue
+        return None
 
 
 def demands_rework(gate: Gate) -> bool:

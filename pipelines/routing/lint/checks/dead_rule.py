@@ -1,4 +1,4 @@
-"""A rule that can never be taken, because earlier rules take everything that it would."""
+"""A rule that can never be taken, because earlier rules take everything that it would; the situation shows one."""
 
 from __future__ import annotations
 
@@ -25,4 +25,5 @@ def check(subject: Subject) -> Iterator[Finding]:
                 station=station.key,
                 rule=standing.rule.id,
                 rules=standing.killers,
+                witness=standing.instead,
             )

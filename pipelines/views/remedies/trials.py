@@ -1,0 +1,125 @@
+"""Whether other rules of a station, or another order of them, leave nothing worse than it was: tried, not guessed.
+
+At the station everything is analysed again; of the rest of the line only what newly living rules add is looked at: a
+way that closes a cycle without a budget, or that leads where nothing led before, is no remedy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+
+from pipelines.routing.line import Line, Rule, Station
+from pipelines.routing.lint.checks import (
+    constant_condition,
+    dead_rule,
+    default_not_last,
+    no_rule_takes,
+    shadowed_gate,
+    undecided,
+)
+from pipelines.routing.lint.finding import INFO, Finding
+from pipelines.routing.lint.study import Study, excerpt
+from pipelines.routing.lint.subject import Subject, spread
+from pipelines.routing.regions.stations import DEAD
+
+CHECKS = (constant_condition, dead_rule, default_not_last, no_rule_takes, shadowed_gate, undecided)
+MAX_NEW = 16
+"""Trials of one answer that are not remembered; each costs the analysis of a station."""
+REMEMBERED = 4_000
+
+Rules = tuple[Rule, ...]
+Name = tuple[str, str | None, tuple[str, ...]]
+
+
+class Trials:
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self._reached: dict[str, frozenset[str]] = {}
+        self._ends = _tried.cache_info().misses + MAX_NEW
+
+    def helps(
+        self, station: Station, gone: Finding, what: tuple[str, ...], change: Callable[[Rules], Rules]
+    ) -> bool:
+        """Whether `gone` is not found any more after this change of the station's rules, and nothing is worse.
+        `what` tells the changes of one station apart. What would take too long is no remedy."""
+        known = _Known(self.subject.analysis(station))
+        if _tried.cache_info().misses >= self._ends:
+            return False
+        line = self.subject.line
+        before = _tried(_Question(known, (), line, station))
+        changed = replace(station, rules=change(station.rules))
+        after = _tried(_Question(known, what, _with(line, changed), changed))
+        worse = after.names - (before.names - {_name(gone)})
+        living = before.dead - after.dead
+        return not worse and all(self.may_lead(station, r) for r in changed.rules if r.id in living)
+
+    def may_lead(self, station: Station, rule: Rule) -> bool:
+        bounded = rule.max_retries is not None or rule.max_visits is not None
+        return all(self.may_go(station, target, bounded=bounded) for target in rule.to)
+
+    def may_go(self, station: Station, target: str, *, bounded: bool = False) -> bool:
+        """Whether a new way there leaves the rest of the line as well off as it was."""
+        subject = self.subject
+        if target not in subject.line.stations_by_key:
+            return target != "@origin"
+        if (station.key, target) in self._pairs:
+            return True
+        if subject.line.forbidden_parallel or target not in subject.reached:
+            return False
+        return bounded or station.key not in self._reach(target)
+
+    @cached_property
+    def _pairs(self) -> frozenset[tuple[str, str]]:
+        return frozenset((way.source, way.target) for way in self.subject.ways)
+
+    def _reach(self, target: str) -> frozenset[str]:
+        if target not in self._reached:
+            self._reached[target] = spread({target}, list(self._pairs))
+        return self._reached[target]
+
+
+class _Known:
+    """An analysis by identity: it is remembered, so the same one stands for the same excerpt of a line."""
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Known) and other.study is self.study
+
+    def __hash__(self) -> int:
+        return id(self.study)
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    known: _Known
+    what: tuple[str, ...]
+    line: Line = field(compare=False)
+    station: Station = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    names: frozenset[Name]
+    dead: frozenset[str]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _tried(question: _Question) -> _Trial:
+    subject = Subject(excerpt(question.line, question.station))
+    found = (finding for check in CHECKS for finding in check.check(subject))
+    names = frozenset(_name(each) for each in found if each.severity != INFO or each.check == undecided.ID)
+    study = subject.analysis(subject.line.station(question.station.key))
+    return _Trial(names, frozenset(each.rule.id for each in study.standings if each.status == DEAD))
+
+
+def _name(finding: Finding) -> Name:
+    return finding.check, finding.rule, finding.rules if finding.check == shadowed_gate.ID else ()
+
+
+def _with(line: Line, changed: Station) -> Line:
+    stations = tuple(changed if each.key == changed.key else each for each in line.stations)
+    return replace(line, stations=stations)

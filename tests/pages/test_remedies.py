@@ -1,0 +1,240 @@
+"""Every remedy that the canvas offers takes its finding away, and makes nothing worse: applied, and looked at again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from pipelines.views.editor_findings import findings_of
+from pipelines.views.remedies.edits import applied
+from tests.factories import World, document, station
+
+pytestmark = pytest.mark.django_db
+
+OK = {"result": "success"}
+FAILED = {"result": "failure"}
+HIGH = {"output": {"path": "high", "op": "gt", "value": 0}}
+ASK = {
+    "key": "ask",
+    "approval": {"who": [{"role": "reviewer", "count": 1}], "requester_may": True, "producer_may": True},
+}
+
+
+def rule(name: str, to: Any = "ship", when: Any = None, **more: Any) -> dict[str, Any]:
+    return {"id": name, **({} if when is None else {"when": when}), "to": to, **more}
+
+
+def line(*rules: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Stations build and ship; build has these rules."""
+    return document([station("build", *rules), "ship"], **more)
+
+
+STUCK = {"policy": {"no_match": "stuck"}}
+GATED = {"gates": [ASK]}
+BROKEN: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+    "dead, moved above the rule that takes it": (
+        "dead-rule",
+        line(rule("all", when=OK), rule("high", when={"all": [OK, HIGH]}), rule("rest", "failed")),
+        ["Move above 1", "Delete"],
+    ),
+    "dead only together, moved above the first of them": (
+        "dead-rule",
+        line(rule("ok", when=OK), rule("bad", "failed", {"not": OK}), rule("high", "failed", HIGH)),
+        ["Move above 1", "Delete"],
+    ),
+    "dead twins: neither may kill the other": (
+        "dead-rule",
+        line(rule("one", when=OK), rule("two", "failed", OK), rule("rest", "failed")),
+        ["Delete"],
+    ),
+    "dead, and alive it would close a cycle": (
+        "dead-rule",
+        document(
+            [
+                station("build", rule("on")),
+                station("ship", rule("done", "completed", OK), rule("back", "build", {"all": [OK, HIGH]})),
+            ]
+        ),
+        ["Delete"],
+    ),
+    "never true": (
+        "constant-condition",
+        line(rule("never", when={"all": [OK, {"not": OK}]}), rule("rest")),
+        ["Delete"],
+    ),
+    "always true, at the end": (
+        "constant-condition",
+        line(rule("bad", "failed", FAILED), rule("every", when={"any": [OK, {"not": OK}]})),
+        ["Take whatever is left"],
+    ),
+    "a rule without a condition in the middle": (
+        "default-not-last",
+        line(rule("all"), rule("bad", "failed", FAILED)),
+        ["Move to the end"],
+    ),
+    "past the gate": (
+        "shadowed-gate",
+        line(rule("high", when=HIGH), rule("ok", when=OK, gates=["ask"]), rule("rest", "failed"), **GATED),
+        ["Put the gate on rule 1, too"],
+    ),
+    "what passed is taken by no rule": (
+        "no-rule-takes",
+        line(rule("high", when={"all": [OK, HIGH]}), rule("bad", "failed", {"not": OK}), **STUCK),
+        ["Add a rule to ship"],
+    ),
+    "what failed is taken by no rule": (
+        "no-rule-takes",
+        line(rule("ok", when={"all": [OK, {"verdict": "pass"}]})),
+        ["Add a rule to the end “failed”"],
+    ),
+    "what is blocked is taken by no rule": (
+        "no-rule-takes",
+        line(
+            rule("some", "failed", {"all": [{"result": "blocked"}, HIGH]}),
+            rule("rest", when={"not": {"any": [{"result": "blocked"}, {"verdict": "blocked"}]}}),
+        ),
+        ["Add a rule that waits for an answer"],
+    ),
+    "a station that nothing leads to": (
+        "unreachable-station",
+        document([station("build", rule("done", "completed")), "ship"]),
+        ["Delete the station"],
+    ),
+    "a cycle without a budget": (
+        "unbounded-cycle",
+        document(
+            [
+                station("build", rule("on")),
+                station("ship", rule("ok", "completed", OK), rule("again", "build"), limits={"expected": "5m"}),
+            ]
+        ),
+        ["At most 10 visits of build"],
+    ),
+    "two cycles through each other": (
+        "unbounded-cycle",
+        document(
+            [
+                station("build", rule("on", "test")),
+                station("test", rule("on-2", "ship", OK), rule("back", "build")),
+                station("ship", rule("ok", "completed", OK), rule("back-2", "test")),
+            ]
+        ),
+        ["At most 10 visits of build, test"],
+    ),
+    "no way to an end": (
+        "no-way-to-an-end",
+        document([station("build", rule("again", "build", HIGH, max_retries=2))], policy={"no_match": "stuck", "on_failure": "stuck"}),
+        ["Add a rule to the end “completed”"],
+    ),
+    "a target that is not there": (
+        "unknown-reference",
+        line(rule("on", "shipp", OK), rule("bad", "failed", FAILED), rule("rest")),
+        ["Lead to ship", "Add the end “shipp”", "Delete the rule"],
+    ),
+    "a branch that is not there": (
+        "unknown-reference",
+        line(rule("on", ["ship", "gone"])),
+        ["Take “gone” out of the fork"],
+    ),
+    "a gate that is not there": (
+        "unknown-reference",
+        line(rule("on", gates=["look"])),
+        ["Take the gate off the rule", "Add the gate “look”"],
+    ),
+    "a gate that nobody can approve": (
+        "unsatisfiable-gate",
+        line(rule("on", gates=["ask"]), gates=[{**ASK, "offers": ["reject"]}]),
+        ["Offer approve"],
+    ),
+    "a condition that asks, switched off": (
+        "not-publishable",
+        line(rule("on", when={"agentic": {"question": "Good?"}, "answer": "yes"}), rule("rest")),
+        ["Switch them on in this line"],
+    ),
+    "no rules, where the policy wants some": (
+        "not-publishable",
+        document([station("build", rule("on")), "ship"], policy={"no_rules": "refuse"}),
+        ["Add a rule to completed"],
+    ),
+    "a start that is gone": ("not-publishable", line(start="gone"), ["Start at the first station"]),
+    "a station gate that is gone": (
+        "not-publishable",
+        document([station("build", gate="gone")]),
+        ["Take the gate off the station"],
+    ),
+    "a way out of a budget to what is gone": (
+        "not-publishable",
+        line(rule("on", max_retries=2, on_exhausted={"to": "gone"})),
+        ["Leave what happens then to the line's policy"],
+    ),
+    "a key that nobody reads": ("not-publishable", line(rule("on", wen=OK)), ["Remove “wen”"]),
+    "a key of the line that nobody reads": ("not-publishable", line(colour="red"), ["Remove “colour”"]),
+    "a knob that nobody knows": (
+        "not-publishable",
+        line(policy={"no_match": "dance"}),
+        ["Let the preset say no_match"],
+    ),
+    "a pair of which one is gone": (
+        "not-publishable",
+        line(forbidden_parallel=[["build", "gone"]]),
+        ["Remove the pair"],
+    ),
+}  # fmt: skip
+
+
+def grave(told: dict[str, Any]) -> Counter[tuple[Any, ...]]:
+    found = (f for f in told["findings"] if f["severity"] != "info")
+    return Counter((f["check"], f["station"], f["rule"], f["gate"]) for f in found)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_remedy_takes_its_finding_away_and_makes_nothing_worse(world: World, name: str) -> None:
+    check, broken, labels = BROKEN[name]
+    people = world.reviewers(2)
+    assert people
+    before = findings_of(broken, world.project)
+    finding = next(f for f in before["findings"] if f["check"] == check)
+    assert [remedy["label"] for remedy in finding["remedies"]] == labels
+    for remedy in finding["remedies"]:
+        after = findings_of(applied(broken, remedy["edits"]), world.project)
+        same = [f for f in after["findings"] if (f["check"], f["path"]) == (check, finding["path"])]
+        assert finding["message"] not in [f["message"] for f in after["findings"]], remedy
+        assert not [f for f in same if f["rule"] == finding["rule"] and f["rule"]], remedy
+        assert not grave(after) - grave(before), remedy
+
+
+def test_what_no_rule_takes_comes_with_an_example_what_happens_then_and_a_rule_for_it(world: World) -> None:
+    of = line(rule("bad", "failed", {"not": OK}), rule("high", when={"all": [OK, HIGH]}))
+    told = findings_of(of, world.project)["untaken"]["build"]
+    passed = next(each for each in told if each["outcomes"] == "passed")
+    assert passed["example"] == "{result: success}"
+    assert passed["then"] == "the policy sends the task to ship"
+    after = findings_of(applied(of, passed["remedies"][0]["edits"]), world.project)
+    assert "passed" not in [each["outcomes"] for each in after["untaken"].get("build", [])]
+
+
+def test_a_dead_rule_is_shown_with_an_outcome_that_it_would_take(world: World) -> None:
+    told = findings_of(BROKEN["dead, moved above the rule that takes it"][1], world.project)
+    assert told["rules"]["high"]["example"] == "{result: success, output: {high: 1}}"
+    assert "1" in told["rules"]["high"]["why"]
+
+
+def test_an_edit_of_what_is_gone_meanwhile_changes_nothing() -> None:
+    given = line(rule("on"))
+    for edit in (
+        {"do": "moveRule", "rule": "gone", "before": "on"},
+        {"do": "removeRule", "rule": "gone"},
+        {"do": "changeRule", "rule": "gone", "set": {"to": "x"}, "unset": []},
+        {"do": "removeStation", "station": "gone"},
+        {"do": "addRule", "station": "gone", "rule": {"id": "new", "to": "ship"}},
+    ):
+        assert applied(given, [edit]) == given
+
+
+def test_every_rule_added_has_an_id_of_its_own() -> None:
+    given = line(rule("on"))
+    edit = {"do": "addRule", "station": "build", "rule": {"id": "on", "to": "ship"}}
+    rules = applied(given, [edit, edit])["stations"][0]["rules"]
+    assert [each["id"] for each in rules] == ["on", "on-2", "on-3"]
