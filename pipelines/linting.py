@@ -31,6 +31,12 @@ def examined(document: Mapping[str, Any], project: Project, text: str | bytes = 
     return found.located(lambda problems: native.locate(text, problems)) if text else found
 
 
+def read(document: Mapping[str, Any]) -> routing.Line | tuple[Problem, ...]:
+    """The line that a draft says, its faulty rules kept; or what is wrong with it, where it is none. Remembered.
+    Raises Invalid: what no draft may hold."""
+    return _line(_Text(payload.accept(document), document))
+
+
 def examined_text(text: str | bytes, project: Project) -> Examination:
     """The same of a text, which need be neither YAML nor JSON. Raises nothing."""
     try:
@@ -56,22 +62,29 @@ class _Question:
     document: Mapping[str, Any] = field(compare=False)
 
 
+@dataclass(frozen=True)
+class _Text:
+    digest: str
+    document: Mapping[str, Any] = field(compare=False)
+
+
 @lru_cache(maxsize=REMEMBERED)
 def _remembered(asked: _Question) -> Examination:
-    line = _read(asked.document)
+    line = _line(_Text(asked.digest, asked.document))
     if not isinstance(line, routing.Line):
         return unreadable(line)
     return examine(line, asked.people).adding(unbuilt(line))
 
 
-def _read(document: Mapping[str, Any]) -> routing.Line | tuple[Problem, ...]:
+@lru_cache(maxsize=REMEMBERED)
+def _line(text: _Text) -> routing.Line | tuple[Problem, ...]:
     """A line whose faulty rules are kept; or all problems, those of rules among them."""
     try:
-        return routing.read_line(document, keep_faulty_rules=True)
+        return routing.read_line(text.document, keep_faulty_rules=True)
     except DocumentError as fault:
         problems = fault.problems
     try:
-        routing.read_line(document)
+        routing.read_line(text.document)
     except DocumentError as fault:
         problems = fault.problems
     return problems

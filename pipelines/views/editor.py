@@ -20,6 +20,7 @@ from pipelines.linting import BUILT
 from pipelines.models import Line, Project
 from pipelines.templatetags.gateline import asset
 from pipelines.views import lines
+from pipelines.views.editor_elsewhere import elsewhere
 from pipelines.views.editor_findings import findings_of
 from pipelines.views.editor_words import words
 from pipelines.views.page import SignedIn, in_project, show
@@ -90,7 +91,8 @@ def save(request: SignedIn, project: Project, line: str) -> HttpResponse:
         return JsonResponse({"detail": conflict.detail, "by": conflict.by, "clashes": []}, status=409)
     except Invalid as fault:
         return JsonResponse({"detail": str(fault)}, status=400)
-    answer = {"number": saved.draft_number, "findings": findings_of(saved.draft, project)}
+    findings = {**findings_of(saved.draft, project), "elsewhere": elsewhere(sent.base, saved.draft)}
+    answer = {"number": saved.draft_number, "findings": findings}
     return JsonResponse(answer if saved.draft == sent.document else {**answer, "document": saved.draft})
 
 

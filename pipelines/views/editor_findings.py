@@ -12,9 +12,10 @@ from pipelines.linting import examined
 from pipelines.models import Project
 from pipelines.queries.conditions import describe
 from pipelines.routing.difference.words import brief
-from pipelines.routing.line import Line, Rule, Station
+from pipelines.routing.line import Rule, Station
 from pipelines.routing.lint.aftermath import then
 from pipelines.routing.lint.checks import not_publishable
+from pipelines.routing.lint.checks.no_rule_takes import is_gap
 from pipelines.routing.lint.finding import Finding
 from pipelines.routing.lint.standings import RuleStanding, StationStandings, Untaken
 from pipelines.routing.regions.situations import Witness
@@ -51,11 +52,11 @@ def findings_of(draft: Mapping[str, Any], project: Project) -> dict[str, Any]:
     drawn = list(zip(line.stations, found.stations, strict=True))
     instead = {each.rule: each.witness for each in found.findings if each.check == "dead-rule"}
     return told | {
-        "rules": {rule["id"]: rule for pair in drawn for rule in _rules(line, *pair, instead)},
+        "rules": {rule["id"]: rule for pair in drawn for rule in _rules(*pair, instead)},
         "untaken": {
-            station.key: [_untaken(remedies, station, each) for each in standings.untaken]
+            station.key: [_untaken(remedies, station, each) for each in gaps]
             for station, standings in drawn
-            if station.rules and standings.untaken
+            if (gaps := [each for each in standings.untaken if is_gap(station, each.outcomes)])
         },
         "otherwise": {station.key: otherwise(line, station) for station in line.stations},
     }
@@ -92,16 +93,14 @@ def _remedies(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | N
 
 
 def _rules(
-    line: Line, station: Station, standings: StationStandings, instead: Mapping[str | None, Witness | None]
+    station: Station, standings: StationStandings, instead: Mapping[str | None, Witness | None]
 ) -> list[dict[str, Any]]:
     pairs = zip(station.rules, standings.rules, strict=True)
-    return [_rule(line, station, rule, standing, instead.get(rule.id)) for rule, standing in pairs]
+    return [_rule(station, rule, standing, instead.get(rule.id)) for rule, standing in pairs]
 
 
-def _rule(
-    line: Line, station: Station, rule: Rule, standing: RuleStanding, instead: Witness | None
-) -> dict[str, Any]:
-    """`takes`: an outcome that the rule takes; of a dead rule one that it would take, and an earlier one does."""
+def _rule(station: Station, rule: Rule, standing: RuleStanding, instead: Witness | None) -> dict[str, Any]:
+    """`example`: an outcome that the rule takes; of a dead rule one that it would take, and an earlier one does."""
     return {
         "id": rule.id,
         "status": standing.standing,

@@ -88,7 +88,7 @@ export function App({ editor, kinds, mayEdit }: Page) {
           </div>
           {history.line.stations.length === 0 ? <p className="ed-empty">{say("empty")}</p> : null}
         </div>
-        {folded.problems ? null : <Problems editor={editor} show={show} />}
+        {folded.problems ? null : <Problems {...{ editor, show, mayEdit }} />}
       </div>
       {folded.inspector ? null : <Inspector editor={editor} mayEdit={mayEdit} />}
       {panel === "connect" ? <Connect editor={editor} close={() => setPanel("")} /> : null}

@@ -2,23 +2,27 @@ import { useState } from "react";
 
 import type { Finding } from "./findings";
 import { Icon } from "./Icon";
+import { Remedies } from "./Remedies";
 import { type Editor, useEditor } from "./store";
 import { say } from "./words";
 
 const ICONS = { error: "danger", warning: "warning", info: "info" } as const;
+/** Rows that are drawn; the others are counted. */
+const MOST = 100;
+
+interface Shown {
+  editor: Editor;
+  show(key: string): void;
+  mayEdit: boolean;
+}
 
 /** What lint finds in this draft; choosing one selects its place and brings it into view. */
-export function Problems({ editor, show }: { editor: Editor; show(key: string): void }) {
+export function Problems({ editor, show, mayEdit }: Shown) {
   const { findings } = useEditor(editor);
   const all = findings.findings;
   const grave = all.filter((finding) => finding.severity !== "info");
   const notes = all.filter((finding) => finding.severity === "info");
   const [open, setOpen] = useState(true);
-  const choose = (finding: Finding): void => {
-    if (!finding.station) return;
-    editor.select({ keys: [finding.station], ...(finding.rule ? { rule: finding.rule } : {}) });
-    show(finding.station);
-  };
   return (
     <section className="ed-problems" aria-label={say("problems")}>
       <button type="button" className="ed-problems-head" aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -29,31 +33,64 @@ export function Problems({ editor, show }: { editor: Editor; show(key: string): 
       </button>
       {open ? (
         <div className="ed-problem-list">
-          <List findings={grave} choose={choose} />
+          <List findings={grave} {...{ editor, show, mayEdit }} />
           {all.length === 0 ? <p className="ed-problem muted">{say("noProblems")}</p> : null}
-          {notes.length > 0 ? (
-            <details className="ed-notes">
-              <summary>{say("notes", String(notes.length))}</summary>
-              <List findings={notes} choose={choose} />
-            </details>
-          ) : null}
+          {notes.length > 0 ? <Notes notes={notes} {...{ editor, show, mayEdit }} /> : null}
         </div>
       ) : null}
     </section>
   );
 }
 
-function List({ findings, choose }: { findings: Finding[]; choose(finding: Finding): void }) {
+function Notes({ notes, ...shown }: Shown & { notes: Finding[] }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details className="ed-notes" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{say("notes", String(notes.length))}</summary>
+      {open ? <List findings={notes} {...shown} /> : null}
+    </details>
+  );
+}
+
+function List({ findings, ...shown }: Shown & { findings: Finding[] }) {
+  const more = findings.length - MOST;
   return (
     <ul className="ed-problem-rows">
-      {findings.map((finding) => (
-        <li key={`${finding.check} ${finding.path} ${finding.message}`} className={`ed-problem ed-problem-${finding.severity}`}>
-          <Icon name={ICONS[finding.severity]} />
-          <button type="button" className="ed-problem-words" onClick={() => choose(finding)} disabled={!finding.station}>
-            <strong>{finding.message}</strong> <span className="muted">{finding.hint}</span>
-          </button>
-        </li>
+      {findings.slice(0, MOST).map((finding) => (
+        <Row key={`${finding.check} ${finding.path} ${finding.message}`} finding={finding} {...shown} />
       ))}
+      {more > 0 ? <li className="ed-problem muted">{say("moreProblems", String(more))}</li> : null}
     </ul>
+  );
+}
+
+function Row({ finding, editor, show, mayEdit }: Shown & { finding: Finding }) {
+  const { station, rule, gate } = finding;
+  const choose = (): void => {
+    if (!station) return editor.select({ keys: [], ...(gate ? { gate } : {}) });
+    editor.select({ keys: [station], ...(rule ? { rule } : {}) });
+    show(station);
+  };
+  return (
+    <li className={`ed-problem ed-problem-${finding.severity}`} data-check={finding.check}>
+      <Icon name={ICONS[finding.severity]} />
+      <div className="ed-problem-body">
+        <p>
+          <button type="button" className="ed-problem-words" onClick={choose} disabled={!station && !gate}>
+            <strong>{finding.message}</strong>
+          </button>{" "}
+          {finding.hint ? <span className="muted">{finding.hint}. </span> : null}
+          <a className="ed-problem-check" href={finding.help} target="_blank" rel="noopener">
+            {finding.check}
+          </a>
+        </p>
+        {finding.witness ? (
+          <p className="ed-example">
+            {say("forExample")} <code>{finding.witness}</code>
+          </p>
+        ) : null}
+      </div>
+      {mayEdit ? <Remedies editor={editor} remedies={finding.remedies} /> : null}
+    </li>
   );
 }

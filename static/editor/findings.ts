@@ -1,5 +1,5 @@
 /** What the server says about a draft (`lint` of pipelines/routing): shown here, never worked out here. */
-import type { Json } from "./document";
+import type { Remedy } from "./commands-edits";
 
 export interface Finding {
   check: string;
@@ -9,23 +9,49 @@ export interface Finding {
   hint: string;
   station: string | null;
   rule: string | null;
+  gate: string | null;
   rules: string[];
-  witness: Json;
+  /** An outcome for which it is so, in words of the document; "" where there is none. */
+  witness: string;
+  /** Address of the page about this check. */
   help: string;
+  remedies: Remedy[];
 }
 
 export interface RuleSays {
   status: "live" | "partly shadowed" | "dead" | "unknown";
   words: string;
+  faulty: boolean;
   why: string;
   example: string;
+}
+
+/** Outcomes of a station that no rule takes. */
+export interface Untaken {
+  outcomes: "passed" | "failed" | "blocked";
+  example: string;
+  then: string;
+  why: string;
+  remedies: Remedy[];
+}
+
+/** What a change of the rules did: an example for each region of outcomes that is decided otherwise. */
+export interface Elsewhere {
+  changes: { station: string; rule: string | null; example: string; old: string; new: string }[];
+  /** Examples that were left out. */
+  more: number;
+  /** Regions of which it is not known. */
+  open: number;
 }
 
 export interface Findings {
   findings: Finding[];
   rules: Record<string, RuleSays>;
+  untaken: Record<string, Untaken[]>;
   otherwise: Record<string, string>;
   visits: Record<string, number>;
+  /** With the answer of a save only; null: nothing goes elsewhere. */
+  elsewhere?: Elsewhere | null;
 }
 
-export const NOTHING: Findings = { findings: [], rules: {}, otherwise: {}, visits: {} };
+export const NOTHING: Findings = { findings: [], rules: {}, untaken: {}, otherwise: {}, visits: {} };

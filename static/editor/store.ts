@@ -4,7 +4,7 @@ import { useSyncExternalStore } from "react";
 import { announce } from "../ts/dom";
 import type { Command } from "./commands";
 import type { LineDocument } from "./document";
-import { type Findings, NOTHING } from "./findings";
+import { type Elsewhere, type Findings, NOTHING } from "./findings";
 import { begin, type History, redo, run, undo } from "./history";
 import { Saver, type Saving } from "./saving";
 import { say } from "./words";
@@ -25,6 +25,8 @@ export interface State {
   selection: Selection;
   saving: Saving;
   findings: Findings;
+  /** What the last change that did so sent elsewhere, until it is dismissed. */
+  elsewhere: Elsewhere | null;
 }
 
 export interface Given {
@@ -50,13 +52,14 @@ export class Editor {
       document: given.document,
       onMerged: (line) => this.#merged(line),
       onState: (saving) => this.#set({ saving }),
-      onFindings: (findings) => this.#set({ findings }),
+      onFindings: (findings) => this.#set({ findings, ...(findings.elsewhere ? { elsewhere: findings.elsewhere } : {}) }),
     });
     this.#state = {
       history: begin(given.document),
       selection: { keys: [] },
       saving: { state: "saved", at: Date.now() },
       findings: given.findings ?? NOTHING,
+      elsewhere: null,
     };
     const kept = this.#saver.restored();
     if (kept) {
@@ -95,6 +98,10 @@ export class Editor {
 
   select(selection: Selection): void {
     this.#set({ selection });
+  }
+
+  dismissElsewhere(): void {
+    this.#set({ elsewhere: null });
   }
 
   retry(): void {

@@ -113,3 +113,36 @@ def test_who_is_late_is_told_the_places_that_both_changed(world: World, signed_i
     assert sent(world, signed_in, {**mine, "prefer": "mine"}).json()["number"] == 4
     line.refresh_from_db()
     assert line.draft["name"] == "Mine"
+
+
+def test_a_save_tells_which_outcomes_now_go_elsewhere(world: World, signed_in: As, line: Line) -> None:
+    ok = {"id": "ok", "when": {"result": "success"}, "to": "ship"}
+    high = {"id": "high", "when": {"output": {"path": "high", "op": "gt", "value": 0}}, "to": "failed"}
+    before, after = (
+        document(key="drawn", stations=[station("build", *rules), "ship"])
+        for rules in ((ok, high), (high, ok))
+    )
+    Line.objects.update(draft=before)
+    told = sent(world, signed_in, {"based_on": 1, "base": before, "document": after}).json()["findings"]
+    change, unreadable = told["elsewhere"]["changes"]
+    assert "output_error" in unreadable["example"]
+    assert change == {
+        "station": "build",
+        "rule": "high",
+        "example": "{result: success, output: {high: 1}}",
+        "old": "went to ship by rule 1",
+        "new": "end as failed by rule 1",
+    }
+    moved = {**after, "extra": {"editor": {"positions": {"build": [1, 2]}}}}
+    again = sent(world, signed_in, {"based_on": 2, "base": after, "document": moved}).json()["findings"]
+    assert again["elsewhere"] is None
+
+
+def test_what_goes_elsewhere_is_not_asked_of_a_base_that_is_no_line(
+    world: World, signed_in: As, line: Line
+) -> None:
+    for number, base in enumerate(({}, {"a": "\0"}, {"stations": 3}), 1):
+        body = {"based_on": number, "base": base, "document": document(key="drawn", name=str(number))}
+        answer = sent(world, signed_in, body)
+        assert answer.status_code == 200
+        assert answer.json()["findings"]["elsewhere"] is None

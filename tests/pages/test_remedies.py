@@ -125,7 +125,10 @@ BROKEN: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     ),
     "no way to an end": (
         "no-way-to-an-end",
-        document([station("build", rule("again", "build", HIGH, max_retries=2))], policy={"no_match": "stuck", "on_failure": "stuck"}),
+        document(
+            [station("build", rule("again", "build", HIGH, max_retries=2))],
+            policy={"no_match": "stuck", "on_failure": "stuck"},
+        ),
         ["Add a rule to the end “completed”"],
     ),
     "a target that is not there": (

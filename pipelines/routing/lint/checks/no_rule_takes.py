@@ -20,8 +20,13 @@ def check(subject: Subject) -> Iterator[Finding]:
     for station in subject.line.stations:
         for standing in STANDINGS if station.rules else ():
             rest = subject.analysis(station).rest(standing)
-            if rest is not None and (standing != "blocked" or _speaks_of_blocked(station)):
+            if rest is not None and is_gap(station, standing):
                 yield _finding(subject, station, rest)
+
+
+def is_gap(station: Station, standing: str) -> bool:
+    """Whether outcomes of this standing that no rule takes are worth a word."""
+    return bool(station.rules) and (standing != "blocked" or _speaks_of_blocked(station))
 
 
 def _speaks_of_blocked(station: Station) -> bool:

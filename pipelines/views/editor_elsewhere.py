@@ -1,0 +1,87 @@
+"""After a change of a draft: which outcomes now go elsewhere, one example for each region that is decided otherwise.
+
+Only stations that the change touched are looked at, with as much work as a save may take; what that leaves open is
+said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pipelines.errors import Invalid
+from pipelines.linting import read
+from pipelines.routing.difference import words
+from pipelines.routing.difference.change import Change
+from pipelines.routing.difference.effects import Pair
+from pipelines.routing.difference.station import changes
+from pipelines.routing.line import Line, Station
+
+WORK = 250_000
+"""Units of `regions.effort` for one save, each about a microsecond."""
+MOST = 20
+"""Examples in one answer."""
+
+
+def elsewhere(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any] | None:
+    """`changes`: each with its station, the example, what became of it before and what does now. `open`: regions of
+    which it was not found out. None: nothing goes elsewhere, or one of the two is no line."""
+    try:
+        old, new = read(before), read(after)
+    except Invalid:
+        return None
+    if not isinstance(old, Line) or not isinstance(new, Line):
+        return None
+    pair = Pair(old, new)
+    found = list(_found(pair))
+    known = [_shown(pair, each) for each in found if each.sample is not None]
+    if not found:
+        return None
+    return {"changes": known[:MOST], "more": max(0, len(known) - MOST), "open": len(found) - len(known)}
+
+
+def _found(pair: Pair) -> Iterator[Change]:
+    left = WORK
+    for key in _touched(pair):
+        more, cost = changes(pair, key, max(left, 0))
+        left -= cost
+        yield from more
+
+
+def _touched(pair: Pair) -> list[str]:
+    """Keys of stations that both have, and that may decide otherwise."""
+    old, new = pair.old, pair.new
+    shared = [each.key for each in new.stations if each.key in old.stations_by_key]
+    around = (old.policy, old.gates, old.ends, old.flags), (new.policy, new.gates, new.ends, new.flags)
+    if around[0] != around[1]:
+        return shared
+    return [key for key in shared if _reads(old, key) != _reads(new, key)]
+
+
+def _reads(line: Line, key: str) -> tuple[Any, ...]:
+    """What a decision at a station reads of the line."""
+    station = line.station(key)
+    following = line.next_station(key)
+    kinds = [_kind(line, target) for rule in station.rules for target in (*rule.to, rule.exhausted_to)]
+    return _own(station), following.key if following else None, kinds
+
+
+def _own(station: Station) -> tuple[Any, ...]:
+    sources = tuple(rule.source for rule in station.rules)
+    limits = (station.limits.max_visits, station.limits.max_retries)
+    return station.rules, sources, station.gate, limits, station.kind, station.result_document, station.join
+
+
+def _kind(line: Line, target: str | None) -> Any:
+    """Of a target, whether it is there, and how often it may be entered."""
+    found = line.stations_by_key.get(target or "")
+    return found.limits.max_visits if found else target in line.ends_by_key
+
+
+def _shown(pair: Pair, change: Change) -> dict[str, Any]:
+    assert change.sample is not None
+    past, now = words.went(pair, change.sample)
+    given = change.sample.situation
+    facts = given.get("facts")
+    example = words.brief(given["outcome"]) + (f" {words.brief(facts)}" if facts else "")
+    return {"station": change.station, "rule": change.new, "example": example, "old": past, "new": now}
