@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from pipelines import publishing
-from pipelines.errors import Conflict
+from pipelines.errors import Conflict, Invalid
+from pipelines.formats import native
 from pipelines.formats.merging import Clash, Merged, merge
+from pipelines.formats.telling import says
 from pipelines.models import Line, User
 
 Prefer = Literal["mine", "theirs"]
@@ -24,6 +26,16 @@ class DraftClash(Conflict):
         self.clashes = clashes
 
 
+class TextBehind(Exception):
+    """Somebody else's edit was put together with this one, and nothing is stored yet: the text that was sent does not
+    say `document`, the two together. Who sent it writes it into the text, and saves that over the stored `line`."""
+
+    def __init__(self, line: Line, document: dict[str, Any]) -> None:
+        super().__init__("the text does not say the merged document")
+        self.line = line
+        self.document = document
+
+
 def save(
     line: Line,
     document: Mapping[str, Any],
@@ -32,22 +44,29 @@ def save(
     based_on: int,
     base: Mapping[str, Any],
     prefer: Prefer | None = None,
+    text: str = "",
 ) -> Line:
     """Store `document`, which was made from `base`, the draft with the number `based_on`; over a newer draft, what is
-    disjoint in both. `prefer`: whose word counts where both changed the same place.
-    Raises Forbidden, Invalid, DraftClash (without `prefer`), DraftConflict (others save again and again)."""
+    disjoint in both. `prefer`: whose word counts where both changed the same place. `text`: what says the document,
+    kept as it is.
+    Raises Forbidden, Invalid (path `text`: it does not say the document), DraftClash (without `prefer`), TextBehind,
+    DraftConflict (others save again and again)."""
     number, wanted = based_on, document
+    if text and not says(native.loads(text), document):
+        raise Invalid.at("text", "does not say the same as the document", "Load the page again.")
     for _ in range(TRIES - 1):
         try:
-            return publishing.save_draft(line, wanted, user, number)
+            return publishing.save_draft(line, text or wanted, user, number)
         except publishing.DraftConflict as conflict:
             stored = Line.objects.select_related("project__owner", "draft_by").get(pk=line.pk)
             merged = merge(base, document, stored.draft)
             if merged.clashes and prefer is None:
                 raise DraftClash(conflict, stored, merged.clashes) from conflict
             wanted = _settled(merged, base, document, stored.draft, prefer)
+            if text and not says(native.loads(text), wanted):
+                raise TextBehind(stored, wanted) from conflict
             number = stored.draft_number
-    return publishing.save_draft(line, wanted, user, number)
+    return publishing.save_draft(line, text or wanted, user, number)
 
 
 def _settled(

@@ -16,8 +16,11 @@ from pydantic import BaseModel, Field, ValidationError
 
 from pipelines import access, drafting
 from pipelines.errors import Conflict, Invalid
+from pipelines.formats import native
+from pipelines.formats.telling import says
 from pipelines.linting import BUILT
 from pipelines.models import Line, Project
+from pipelines.routing.line import DocumentError
 from pipelines.templatetags.gateline import asset
 from pipelines.views import lines
 from pipelines.views.editor_elsewhere import elsewhere
@@ -44,12 +47,14 @@ URLS = {
 
 class Draft(BaseModel):
     """What the canvas sends: the whole document, and the draft that it was made from, with its number. `prefer`: whose
-    word counts where somebody else changed the same place meanwhile."""
+    word counts where somebody else changed the same place meanwhile. `text`: what says the document, if one was typed.
+    """
 
     based_on: int = Field(ge=0, le=2**31 - 1)
     base: dict[str, Any]
     document: dict[str, Any]
     prefer: drafting.Prefer | None = None
+    text: str = Field(default="", max_length=native.MAX_TEXT)
 
 
 @in_project("view")
@@ -76,24 +81,45 @@ def draw(request: SignedIn, project: Project, line: str) -> HttpResponse:
 @require_POST
 def save(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """200 with the new number, the findings and, where it was merged with another's edit, the document that is stored
-    now · 400 what cannot be a draft · 409 with the places that both changed."""
+    now; where a text was sent too, what it has to say before the two together can be stored (`behind`) · 400 what
+    cannot be a draft · 409 with the places that both changed."""
     found = lines.get(request, project, line)
     try:
         sent = Draft.model_validate_json(request.body)
         saved = drafting.save(
-            found, sent.document, request.user, based_on=sent.based_on, base=sent.base, prefer=sent.prefer
+            found,
+            sent.document,
+            request.user,
+            based_on=sent.based_on,
+            base=sent.base,
+            prefer=sent.prefer,
+            text=sent.text,
         )
     except ValidationError as fault:
         return JsonResponse({"detail": _first(fault)}, status=400)
+    except drafting.TextBehind as behind:
+        return JsonResponse(_behind(behind))
     except drafting.DraftClash as clash:
         return JsonResponse(_clash(clash), status=409)
     except Conflict as conflict:
         return JsonResponse({"detail": conflict.detail, "by": conflict.by, "clashes": []}, status=409)
-    except Invalid as fault:
+    except (DocumentError, Invalid) as fault:
         return JsonResponse({"detail": str(fault)}, status=400)
     findings = {**findings_of(saved.draft, project), "elsewhere": elsewhere(sent.base, saved.draft)}
     answer = {"number": saved.draft_number, "findings": findings}
-    return JsonResponse(answer if saved.draft == sent.document else {**answer, "document": saved.draft})
+    return JsonResponse(answer if says(saved.draft, sent.document) else {**answer, "document": saved.draft})
+
+
+def _behind(behind: drafting.TextBehind) -> dict[str, Any]:
+    """Nothing is stored: `document` is to be written into the text, and saved over `base`, the stored draft."""
+    stored = behind.line
+    return {
+        "behind": True,
+        "number": stored.draft_number,
+        "base": stored.draft,
+        "document": behind.document,
+        "text": stored.draft_text,
+    }
 
 
 def _clash(clash: drafting.DraftClash) -> dict[str, Any]:
@@ -109,6 +135,7 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
     at = (project.owner.key, project.key, line.key)
     return {
         "document": line.draft,
+        "text": line.draft_text,
         "number": line.draft_number,
         "saveUrl": reverse("line-draw-save", args=at),
         "urls": {name: reverse(route, args=at) for name, route in URLS.items()},

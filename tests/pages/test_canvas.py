@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.http import HttpResponse
 
+from pipelines.formats import native
 from pipelines.models import Line
-from pipelines.publishing import create_line
+from pipelines.publishing import create_line, save_draft
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 
@@ -146,3 +147,64 @@ def test_what_goes_elsewhere_is_not_asked_of_a_base_that_is_no_line(
         answer = sent(world, signed_in, body)
         assert answer.status_code == 200
         assert answer.json()["findings"]["elsewhere"] is None
+
+
+TYPED = """\
+# Why this line is here
+gateline: 1
+key: drawn
+name: Drawn   # as it is called
+stations:
+  - {key: build, work: {kind: noop}}
+"""
+
+
+def typed(words: str = TYPED) -> dict[str, Any]:
+    return {"text": words, "document": native.loads(words)}
+
+
+def test_the_text_of_a_change_is_kept_as_it_was_typed(world: World, signed_in: As, line: Line) -> None:
+    assert sent(world, signed_in, {"based_on": 1, **typed()}).status_code == 200
+    line.refresh_from_db()
+    assert (line.draft_text, line.draft) == (TYPED, native.loads(TYPED))
+
+
+@pytest.mark.parametrize("words", [TYPED.replace("Drawn ", "Another "), "stations: [", "- a list\n"])
+def test_a_text_that_says_something_else_than_its_document_is_refused(
+    world: World, signed_in: As, line: Line, words: str
+) -> None:
+    answer = sent(world, signed_in, {"based_on": 1, "document": native.loads(TYPED), "text": words})
+    assert answer.status_code == 400
+    line.refresh_from_db()
+    assert (line.draft_number, line.draft_text) == (1, "")
+
+
+def test_a_long_integer_that_the_browser_rounded_keeps_its_digits(
+    world: World, signed_in: As, line: Line
+) -> None:
+    words = f"{TYPED}extra: {{n: 12345678901234567890}}\n"
+    rounded = {**native.loads(words), "extra": {"n": 12345678901234567000}}
+    answer = sent(world, signed_in, {"based_on": 1, "document": rounded, "text": words})
+    assert "document" not in answer.json()
+    line.refresh_from_db()
+    assert line.draft["extra"] == {"n": 12345678901234567890}
+
+
+def test_a_text_that_lacks_what_somebody_else_saved_is_stored_only_when_it_says_that_too(
+    world: World, signed_in: As, line: Line
+) -> None:
+    base = line.draft
+    save_draft(line, f"# theirs\n{native.dumps({**base, 'description': 'Theirs.'})}", world.admin, 1)
+    mine = {**base, "name": "Mine"}
+    said = sent(
+        world, signed_in, {"based_on": 1, "base": base, "document": mine, "text": native.dumps(mine)}
+    ).json()
+    assert said["behind"]
+    assert said["document"] == {**base, "name": "Mine", "description": "Theirs."}
+    assert said["text"].startswith("# theirs")
+    line.refresh_from_db()
+    assert line.draft_number == 2
+    both = f"# theirs\n{native.dumps(said['document'])}"
+    sent(world, signed_in, {"based_on": said["number"], "base": said["base"], **typed(both)})
+    line.refresh_from_db()
+    assert (line.draft_text, line.draft) == (both, said["document"])
