@@ -1,0 +1,31 @@
+/** Plain values of a document: equality as JSON means it, and by what members of lists are known. */
+import type { Json } from "../document";
+
+export type Obj = { [key: string]: Json };
+
+export const isObject = (value: unknown): value is Obj => typeof value === "object" && value !== null && !Array.isArray(value);
+
+export function same(one: Json | undefined, other: Json | undefined): boolean {
+  if (one === other) return true;
+  if (Array.isArray(one)) return Array.isArray(other) && one.length === other.length && one.every((each, i) => same(each, other[i]));
+  if (!isObject(one) || !isObject(other)) return false;
+  // A member that is undefined is not there: JSON does not know it.
+  const keys = Object.keys(one).filter((key) => one[key] !== undefined);
+  const others = Object.keys(other).filter((key) => other[key] !== undefined);
+  return keys.length === others.length && keys.every((key) => Object.hasOwn(other, key) && same(one[key], other[key]));
+}
+
+/** Stations, gates, ends and inputs have a key, rules an id. */
+export function idOf(value: Json | undefined): string | undefined {
+  if (!isObject(value)) return undefined;
+  const found = value.key ?? value.id ?? value.var;
+  return typeof found === "string" ? found : undefined;
+}
+
+/** In which order keys are written where a text does not say. */
+export const RANK: readonly string[] = (
+  "gateline key id name label description preset policy flags start type help required choices default inputs kind " +
+  "stations work mode argv prompt instructions form when to requires_approval output_keys result_document limits labels " +
+  "gate join max_retries max_visits allow_revisit on_exhausted feedback compose rules gates checks approval offers " +
+  "on_reject due notify ends forbidden_parallel budgets extra"
+).split(" ");

@@ -1,0 +1,28 @@
+/** Reads and rewrites texts beside the page, so that a long one never holds it up. */
+import type { Json } from "../document";
+import { whole } from "./emit";
+import { type Places, read } from "./reading";
+import { rewrite } from "./rewrite";
+
+export type Asked =
+  | { do: "read"; text: string }
+  /** `document`: JSON of the wanted document. Without a text it is written from scratch. */
+  | { do: "write"; text: string; document: string };
+
+export type Answered =
+  | { ok: true; text: string; value: { [key: string]: Json }; places: Places }
+  | { ok: false; text: string; message: string; at: number };
+
+function answer(asked: Asked): Answered {
+  let text = asked.text;
+  if (asked.do === "write") {
+    const document = JSON.parse(asked.document) as { [key: string]: Json };
+    text = text.trim() === "" ? whole(document) : rewrite(text, document);
+  }
+  const said = read(text);
+  return said.ok ? { ok: true, text, value: said.value, places: said.places } : { ...said, text };
+}
+
+self.onmessage = ({ data }: MessageEvent<{ id: number; asked: Asked }>): void => {
+  self.postMessage({ id: data.id, answered: answer(data.asked) });
+};
