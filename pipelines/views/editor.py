@@ -138,7 +138,10 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
         "text": line.draft_text,
         "number": line.draft_number,
         "saveUrl": reverse("line-draw-save", args=at),
-        "urls": {name: reverse(route, args=at) for name, route in URLS.items()},
+        "urls": {
+            **{name: reverse(route, args=at) for name, route in URLS.items()},
+            "forms": reverse("line-draw-form", args=[*at, "station"]).removesuffix("station/"),
+        },
         "csrf": get_token(request),
         "findings": findings_of(line.draft, project) if _drawable(line.draft) else None,
         "kinds": KINDS,

@@ -71,6 +71,13 @@ WORDS = {
     "gate": _("Gate"),
     "several": _("%s chosen"),
     "severalChosen": _("Stations and ends"),
+    "changedFields": _("Changed %s: %s"),
+    "formLoading": _("Loading the form"),
+    "formAway": _("The server cannot be reached. What you typed is kept here, and applied when it is back."),
+    "formSignedOut": _(
+        "You are signed out. What you typed is kept here: sign in again in another tab, then try again."
+    ),
+    "formRefused": _("The server does not take this form. Reload the page; the line itself is saved."),
     "rules": _("Rules"),
     "firstWins": _("The first rule that matches wins."),
     "otherwise": _("Otherwise"),

@@ -33,6 +33,7 @@ from pipelines.views import (
 from pipelines.views import (
     help as help_pages,
 )
+from pipelines.views.editor_forms.view import form as editor_form
 
 IN = "p/<str:owner>/<str:project>/"
 LINE = f"{IN}lines/<str:line>/"
@@ -82,6 +83,7 @@ urlpatterns = [
     path(f"{LINE}draw/tests/generate/", editor_tests.generate, name="line-draw-tests-generate"),
     path(f"{LINE}draw/tests/keep/", editor_tests.keep, name="line-draw-tests-keep"),
     path(f"{LINE}draw/tests/delete/", editor_tests.delete, name="line-draw-tests-delete"),
+    path(f"{LINE}draw/forms/<slug:what>/", editor_form, name="line-draw-form"),
     path(f"{LINE}publish/", edit.publish, name="line-publish"),
     path(f"{LINE}export/", lines.export, name="line-export"),
     path(f"{LINE}live/", board.board, name="line-live"),

@@ -1,11 +1,19 @@
 import * as commands from "./commands";
 import { startOf, type Station } from "./document";
 import { Icon } from "./Icon";
+import { ServerForm } from "./ServerForm";
+import { stationSubject } from "./subjects";
 import type { TabProps } from "./tabs";
 import { say } from "./words";
 
 export function Configure({ chosen, ...rest }: TabProps) {
-  return chosen.what === "station" ? <StationFoot station={chosen.station} {...rest} /> : null;
+  if (chosen.what !== "station") return null;
+  return (
+    <>
+      <ServerForm editor={rest.editor} subject={stationSubject(chosen.station.key)} />
+      <StationFoot station={chosen.station} {...rest} />
+    </>
+  );
 }
 
 function StationFoot({ editor, line, findings, station, mayEdit }: Omit<TabProps, "chosen"> & { station: Station }) {

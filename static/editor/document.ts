@@ -19,18 +19,21 @@ export interface Station {
   gate?: string;
   join?: { wait_for?: string[]; aggregation?: string };
   rules?: Rule[];
+  [key: string]: Json | Rule[] | undefined | object;
 }
 
 export interface Gate {
   key: string;
   name?: string;
   mode?: string;
+  [key: string]: Json | undefined;
 }
 
 export interface End {
   key: string;
   kind?: string;
   label?: string;
+  [key: string]: Json | undefined;
 }
 
 /** Where things stand on the canvas: kept with the line, read by nobody else (`extra` of the line document). */

@@ -80,7 +80,9 @@ export class Editor {
     return () => this.#heard.delete(heard);
   };
 
-  run(command: Command): void {
+  /** `selection`: what is chosen from then on, in one step with the change. */
+  run(command: Command, selection?: Selection): void {
+    if (selection) this.#state = { ...this.#state, selection };
     this.#run(command);
   }
 

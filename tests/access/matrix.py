@@ -63,6 +63,7 @@ GET  line                    >          0         y       y         y         y 
 GET  line-edit               >          0         -       -         y         y         y      >
 POST line-edit               >          0         -       -         y         y         y      >
 GET  line-draw               >          0         y       y         y         y         y      >
+POST line-draw-form          >          0         y       y         y         y         y      >
 POST line-draw-save          >          0         -       -         y         y         y      >
 POST line-draw-walk          >          0         y       y         y         y         y      >
 GET  line-draw-tests         >          0         y       y         y         y         y      >

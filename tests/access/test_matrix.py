@@ -90,6 +90,7 @@ class Place:
             "page": "design",
             "name": "nothing.eml",
             "key": self.scenario.key,
+            "what": "station",
             "migration": self.migration.pk,
             "token": self.machine.pk if "token" in name else self.visit.token_id,
         }

@@ -1,0 +1,60 @@
+"""What the canvas asks a form: the fragment, what else the line has by name, what was typed, and what is to be done."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MOST = 5_000
+Name = str
+
+
+class Named(BaseModel):
+    """A station, gate or end of the line: what a form needs to name it."""
+
+    key: str
+    name: str = ""
+    kind: str = ""
+
+
+class Outline(BaseModel):
+    """The rest of the line. Whatever a draft holds where a text should stand comes as what it is."""
+
+    preset: Any = None
+    policy: Any = None
+    flags: Any = None
+    stations: list[Named] = Field(default_factory=list, max_length=MOST)
+    gates: list[Named] = Field(default_factory=list, max_length=MOST)
+    ends: list[Named] = Field(default_factory=list, max_length=MOST)
+    inputs: list[str] = Field(default_factory=list, max_length=MOST)
+
+    def options(self, part: Literal["stations", "gates", "ends"]) -> list[tuple[str, str]]:
+        members: list[Named] = getattr(self, part)
+        return [(each.key, each.name or each.key) for each in members]
+
+
+class Deed(BaseModel):
+    """What a button does to the rows of a list."""
+
+    do: Literal["add", "remove", "up", "down"]
+    rows: str
+    """Name of the list: `inputs`, `approval.who`."""
+    index: int = Field(default=0, ge=0, le=100_000)
+    kind: str = ""
+    """Of what is added, where a list has several kinds."""
+
+
+class Asked(BaseModel):
+    """`own`: the key under which the line has the fragment, which a typed key is about to change. `typed`: the
+    fields whose control differs from what stands in the fragment. `peek`: only show what would be wrong with it."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    fragment: dict[str, Any]
+    own: str = ""
+    scope: str = Field(default="", max_length=100, pattern=r"^[a-z0-9-]*$")
+    names: Outline = Field(default_factory=Outline)
+    typed: dict[str, list[str]] = Field(default_factory=dict, max_length=1_000)
+    deed: Deed | None = None
+    peek: bool = False

@@ -1,0 +1,80 @@
+"""Places inside a fragment of a line document: read there, and written there in a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from pipelines.routing.problems import join
+
+Place = tuple[str | int, ...]
+MISSING: Final = object()
+
+
+def name(place: Place) -> str:
+    """As the problems of the readers name it: `limits.expected`, `inputs[2].key`."""
+    path = ""
+    for step in place:
+        path = join(path, step)
+    return path
+
+
+def get(value: Any, place: Place) -> Any:
+    """MISSING where there is nothing, whatever stands on the way."""
+    for step in place:
+        inside = step in value if type(value) is dict else type(value) is list and type(step) is int
+        if not inside or (type(value) is list and not 0 <= int(step) < len(value)):
+            return MISSING
+        value = value[step]
+    return value
+
+
+def put(value: Any, place: Place, new: Any) -> Any:
+    """A copy with `new` there; MISSING takes it away, with the objects that this leaves empty. Objects on the way are
+    made, members of lists are not: without them the copy is as it was."""
+    if not place:
+        return new
+    step, rest = place[0], place[1:]
+    if type(step) is int:
+        return _put_member(value, step, rest, new)
+    inside = value if type(value) is dict else {}
+    below = put(inside.get(step), rest, new) if rest else new
+    if below is MISSING or (new is MISSING and rest and below in ({}, None)):
+        return {key: kept for key, kept in inside.items() if key != step}
+    return {**inside, str(step): below}
+
+
+def _put_member(value: Any, index: int, rest: Place, new: Any) -> Any:
+    if type(value) is not list or not 0 <= index < len(value):
+        return value
+    if not rest and new is MISSING:
+        return [*value[:index], *value[index + 1 :]]
+    below = put(value[index], rest, new) if rest else new
+    return [*value[:index], below, *value[index + 1 :]]
+
+
+def without(value: Any, covered: Iterable[Place]) -> Any:
+    """What of a fragment lies at none of these places; MISSING if nothing does. A list that a place leads into counts
+    as covered."""
+    steps: dict[str | int, list[Place]] = {}
+    for place in covered:
+        if not place:
+            return MISSING
+        steps.setdefault(place[0], []).append(place[1:])
+    if not steps:
+        return value
+    if type(value) is not dict:
+        return MISSING if type(value) is list and any(type(step) is int for step in steps) else value
+    left = {}
+    for key, member in value.items():
+        kept = without(member, steps[key]) if key in steps else member
+        if kept is not MISSING and not (kept == {} and key in steps):
+            left[key] = kept
+    return left or MISSING
+
+
+def overlaid(value: Any, added: Any) -> Any:
+    """`added` over `value`: objects member by member, anything else as it is in `added`."""
+    if type(value) is dict and type(added) is dict:
+        return {**value, **{key: overlaid(value.get(key), member) for key, member in added.items()}}
+    return added

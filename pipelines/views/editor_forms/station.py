@@ -1,0 +1,241 @@
+"""A station without its rules: name and key, its work, what it leaves, its limits, gate and join."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.linting import BUILT
+from pipelines.routing.line import Problem
+from pipelines.templatetags.gateline import STATION_WORDS
+from pipelines.views.editor_forms import inputs, places
+from pipelines.views.editor_forms.fields import (
+    Arguments,
+    Choice,
+    Duration,
+    Field,
+    Listed,
+    Number,
+    Pairs,
+    Several,
+    Text,
+)
+from pipelines.views.editor_forms.form import (
+    Fragment,
+    Placed,
+    Rows,
+    Section,
+    Setting,
+    others,
+    skeleton,
+    with_rest,
+)
+
+WORK = {"command": ("argv", "prompt", "env", "cwd"), "manual": ("instructions", "form"), "noop": ()}
+"""What each kind of work reads, besides `kind`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind(Choice):
+    """Of work. What the new kind does not know goes with the old one."""
+
+    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+        kind = typed[0] if typed else ""
+        work = places.get(fragment, ("work",))
+        kept = {key: work[key] for key in WORK.get(kind, ()) if type(work) is dict and key in work}
+        return places.put(fragment, ("work",), {"kind": kind, **kept})
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinOf(Several):
+    """Without a station to wait for there is no join."""
+
+    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+        return super().written(fragment, typed) if typed else places.put(fragment, ("join",), places.MISSING)
+
+
+class StationForm:
+    def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
+        kind = places.get(fragment, ("work", "kind"))
+        kind = kind if type(kind) is str else "manual" if kind is places.MISSING else ""
+        found = [
+            Section(fields=_names(fragment)),
+            *_work(kind, fragment),
+            _result(kind),
+            _limits(),
+            _gate_and_join(fragment, setting),
+        ]
+        if kind == "command":
+            labels = Listed(
+                at=("labels",),
+                label=_("Labels"),
+                help=_("With commas between them. Only a worker that has all of them runs this station."),
+                between=",",
+            )
+            found.append(Section(title=_("Where it runs"), fields=[labels]))
+        words = _("What has no field of its own, as JSON.")
+        # The name is the title of the inspector, and written there.
+        named = [("name",)] if type(fragment.get("name")) is str else []
+        return with_rest(found, fragment, _("Everything else"), words, *named)
+
+    def place(self, fragment: Fragment, setting: Setting) -> Placed:
+        rest = others(setting.names.stations, setting.own)
+        return Placed(skeleton(setting.names, stations=[*rest, fragment]), f"stations[{len(rest)}]")
+
+    def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
+        return inputs.wrong_defaults(fragment, ("work", "form"))
+
+
+def _names(fragment: Fragment) -> list[Field | Rows]:
+    return [
+        Text(
+            at=("key",),
+            label=_("Key"),
+            help=_("Rules name the station so. What leads here follows a new key."),
+            needed=True,
+            code=True,
+            covers=("",),
+        ),
+        Kind(
+            at=("work", "kind"),
+            label=_("Kind of work"),
+            options=[(kind, str(STATION_WORDS.get(kind, kind))) for kind in sorted(BUILT)],
+            covers=("work",) if type(places.get(fragment, ("work",))) is dict else (),
+        ),
+    ]
+
+
+def _work(kind: str, fragment: Fragment) -> list[Section]:
+    if kind == "command":
+        return [Section(title=_("Command"), fields=_command(), open=True)]
+    if kind == "manual":
+        form = inputs.rows(
+            ("work", "form"),
+            _("Form"),
+            _("Add a field"),
+            _("Whoever does the work says only how it went. Add what else is wanted."),
+        )
+        known = places.get(fragment, ("work", "form"))
+        fields: list[Field | Rows] = [
+            Text(at=("work", "instructions"), label=_("Instructions"), help=_("What is to be done."), rows=5)
+        ]
+        if type(known) is list or known is places.MISSING:
+            fields.append(form)
+        return [Section(title=_("Work of a person"), fields=fields, open=True)]
+    return []
+
+
+def _command() -> list[Field | Rows]:
+    return [
+        Arguments(
+            at=("work", "argv"),
+            label=_("Program and arguments"),
+            help=_("No shell reads it: | and > are arguments. Put what has spaces into quotes."),
+            placeholder="ruff check --output-format=json .",
+            rows=3,
+        ),
+        Text(
+            at=("work", "prompt"),
+            label=_("Standard input"),
+            help=_("A template: {{task.title}}, {{input.key}}, {{context.key}}."),
+            rows=3,
+        ),
+        Pairs(at=("work", "env"), label=_("Environment"), help=_("NAME=value, one on each line."), rows=2),
+        Text(
+            at=("work", "cwd"),
+            label=_("Folder"),
+            help=_("Below the working folder of the task."),
+            placeholder=".",
+            code=True,
+        ),
+    ]
+
+
+def _result(kind: str) -> Section:
+    options = [
+        ("", _("Not asked for")),
+        ("optional", _("Read, if the work writes one")),
+        ("required", _("Required: without one the outcome is blocked")),
+    ]
+    fields: list[Field | Rows] = [
+        Choice(
+            at=("result_document",),
+            label=_("Result document"),
+            help=_("A JSON file that the work writes to the path in GATELINE_RESULT."),
+            options=options,
+        ),
+        Listed(
+            at=("output_keys",),
+            label=_("Keys of the output"),
+            help=_("With commas between them. Only these are kept."),
+            between=",",
+        ),
+    ]
+    return Section(title=_("Result"), fields=fields if kind != "manual" else fields[1:])
+
+
+def _limits() -> Section:
+    return Section(
+        title=_("Limits"),
+        fields=[
+            Duration(
+                at=("limits", "max_timeout"),
+                label=_("Longest run"),
+                help=_("Then it is cancelled, and the rules decide."),
+            ),
+            Duration(
+                at=("limits", "idle_timeout"),
+                label=_("Longest silence"),
+                help=_("Without a byte of output."),
+            ),
+            Duration(
+                at=("limits", "expected"), label=_("Expected time"), help=_("The board shows what is late.")
+            ),
+            Number(
+                at=("limits", "max_visits"),
+                label=_("Most visits of one task"),
+                help=_("One more, and the policy for what is exhausted decides."),
+            ),
+            Number(
+                at=("limits", "max_retries"),
+                label=_("Most reworks that it may ask for"),
+                help=_("When the work itself signals rework. 3 where nothing is said."),
+            ),
+        ],
+    )
+
+
+def _gate_and_join(fragment: Fragment, setting: Setting) -> Section:
+    gates = [("", _("No gate")), *setting.names.options("gates")]
+    stations = [each for each in setting.names.options("stations") if each[0] != setting.own]
+    fields: list[Field | Rows] = [
+        Choice(
+            at=("gate",),
+            label=_("Gate of the station"),
+            help=_("Asked before the rules, whatever the outcome."),
+            options=gates,
+        ),
+        JoinOf(
+            at=("join", "wait_for"),
+            label=_("Joins the branches from"),
+            help=_("A fork ends here: the station waits for all of these."),
+            options=stations,
+        ),
+    ]
+    if places.get(fragment, ("join",)) is not places.MISSING:
+        fields.append(
+            Choice(
+                at=("join", "aggregation"),
+                label=_("Goes on when"),
+                options=[
+                    ("", _("all branches passed")),
+                    ("any-pass", _("one branch passed")),
+                    ("majority-pass", _("more than half passed")),
+                    ("none", _("all have come, whatever they say")),
+                ],
+            )
+        )
+    return Section(title=_("Gate and join"), fields=fields)

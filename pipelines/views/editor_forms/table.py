@@ -1,0 +1,12 @@
+"""Every form of the editor by the name in its address. A new one is a line here and a file of its own."""
+
+from __future__ import annotations
+
+from pipelines.views.editor_forms.form import Form
+from pipelines.views.editor_forms.inputs import InputsForm
+from pipelines.views.editor_forms.station import StationForm
+
+FORMS: dict[str, Form] = {
+    "station": StationForm(),
+    "inputs": InputsForm(),
+}

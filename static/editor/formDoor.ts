@@ -1,0 +1,375 @@
+/** One server form, as long as something is typed in it: asks for its HTML, sends what was typed, makes one command of
+ * the answer. It outlives the place where it is shown, so that nothing typed is lost when something else is chosen. */
+import { announce } from "../ts/dom";
+import { isControl, morph, remember } from "./morph";
+import { type Fragment, patched, same } from "./patch";
+import type { Editor } from "./store";
+import { outlineOf, type Subject } from "./subjects";
+import { say } from "./words";
+
+export type DoorState = "loading" | "ready" | "away" | "signed-out" | "refused";
+
+interface Deed {
+  do: string;
+  rows: string;
+  index: number;
+  kind: string;
+}
+
+interface Answer {
+  html: string;
+  fragment: Fragment;
+  label: string;
+  refused: string[];
+  focus: string;
+}
+
+const PATIENCE = 15_000;
+const AGAIN = [1000, 2000, 5000, 10_000] as const;
+const htmx = (): { process(element: Element): void } | undefined => (window as { htmx?: { process(element: Element): void } }).htmx;
+
+export class Door {
+  state: DoorState = "loading";
+  /** What the controls hold otherwise than the document, by field. */
+  readonly #typed = new Map<string, string[]>();
+  /** Of these the server refused what was typed. */
+  readonly #refused = new Set<string>();
+  /** What the controls held when the form was drawn, as JSON. */
+  #drawn = new Map<string, string>();
+  /** Fragment and names that the form was drawn from. */
+  #shown = "";
+  #el: HTMLElement | undefined;
+  #deeds: Deed[] = [];
+  #wanted: "show" | "send" | undefined;
+  #busy = false;
+  #failures = 0;
+  #timer = 0;
+  #stop: (() => void) | undefined;
+  readonly #heard = new Set<() => void>();
+
+  constructor(
+    private readonly editor: Editor,
+    private subject: Subject,
+    private readonly scope: string,
+    private readonly moved: (from: string, to: string) => void,
+    private readonly kept: (keep: boolean) => void,
+  ) {}
+
+  subscribe = (heard: () => void): (() => void) => {
+    this.#heard.add(heard);
+    return () => this.#heard.delete(heard);
+  };
+
+  /** Whether something typed is not in the document yet. */
+  get pending(): boolean {
+    return this.#typed.size > 0 || this.#deeds.length > 0;
+  }
+
+  attach(el: HTMLElement): void {
+    this.kept(true);
+    const again = this.#el === el && el.dataset.form === this.#name;
+    this.#el = el;
+    this.#listen(el);
+    if (again) return this.refresh();
+    el.replaceChildren();
+    el.dataset.form = this.#name;
+    this.#shown = "";
+    this.#drawn = new Map();
+    this.#become("loading");
+    this.#ask(this.#typed.size > 0 ? "send" : "show");
+  }
+
+  detach(): void {
+    this.#stop?.();
+    this.#stop = undefined;
+    this.#flush();
+    if (!this.pending && !this.#busy) this.kept(false);
+  }
+
+  /** The line changed: by this form, or by anything else. */
+  refresh(): void {
+    if (this.#stop && this.#shown !== this.#now()) this.#ask("show");
+  }
+
+  retry(): void {
+    this.#failures = 0;
+    this.#ask(this.#typed.size > 0 ? "send" : "show");
+  }
+
+  get #name(): string {
+    return `${this.subject.what} ${this.subject.own}`;
+  }
+
+  #now(): string {
+    return JSON.stringify([this.subject.fragment(this.editor.line), outlineOf(this.editor.line)]);
+  }
+
+  #become(state: DoorState): void {
+    if (this.state === state) return;
+    this.state = state;
+    for (const heard of this.#heard) heard();
+  }
+
+  // What happens in the form
+
+  #listen(el: HTMLElement): void {
+    this.#stop?.();
+    const heard: [string, (event: Event) => void][] = [
+      ["input", (event) => this.#note(event.target)],
+      ["change", (event) => { this.#note(event.target); this.#flush(); }],
+      ["focusout", () => this.#flush()],
+      ["submit", (event) => event.preventDefault()],
+      ["keydown", (event) => this.#key(event as KeyboardEvent)],
+      ["click", (event) => this.#click(event)],
+    ];
+    for (const [type, listener] of heard) el.addEventListener(type, listener);
+    const online = (): void => this.retry();
+    window.addEventListener("online", online);
+    this.#stop = () => {
+      for (const [type, listener] of heard) el.removeEventListener(type, listener);
+      window.removeEventListener("online", online);
+    };
+  }
+
+  #note(target: EventTarget | null): void {
+    if (!isControl(target)) return;
+    // A combobox types into one control and counts by another.
+    const name = target.name || target.closest("[data-name]")?.getAttribute("data-name") || "";
+    if (!this.#drawn.has(name)) return;
+    const values = this.#values().get(name) ?? [];
+    if (!this.#refused.has(name) && JSON.stringify(values) === this.#drawn.get(name)) this.#typed.delete(name);
+    else this.#typed.set(name, values);
+  }
+
+  /** Whether something is typed that the server has not said a word about. */
+  get #changed(): boolean {
+    return [...this.#typed].some(([name, values]) => !this.#refused.has(name) || JSON.stringify(values) !== this.#drawn.get(name));
+  }
+
+  #flush(): void {
+    if (this.#changed) this.#ask("send");
+  }
+
+  #key(event: KeyboardEvent): void {
+    const control = event.target;
+    if (!isControl(control)) return;
+    const name = control.closest("[data-name]")?.getAttribute("data-name") ?? "";
+    const held = event.ctrlKey || event.metaKey;
+    const letter = event.key.toLowerCase();
+    if (event.key === "Enter" && control.getAttribute("aria-expanded") !== "true" && (held || control instanceof HTMLInputElement)) {
+      event.preventDefault();
+      this.#flush();
+    } else if (event.key === "Escape" && this.#typed.has(name)) {
+      event.stopPropagation();
+      this.#revert(name, control);
+    } else if (held && (letter === "z" || letter === "y") && !this.#typed.has(name)) {
+      // Nothing is typed here that the browser could take back: it is the line's last change that is meant.
+      event.preventDefault();
+      event.stopPropagation();
+      if (letter === "y" || event.shiftKey) this.editor.redo();
+      else this.editor.undo();
+    }
+  }
+
+  #revert(name: string, control: Element): void {
+    const stored = control.closest("[data-name]")?.getAttribute("data-stored") ?? this.#drawn.get(name) ?? "[]";
+    this.#typed.delete(name);
+    this.#refused.delete(name);
+    this.#drawn.set(name, stored);
+    this.#ask("show");
+  }
+
+  #click(event: Event): void {
+    const button = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-do], [data-gate]") : null;
+    if (!button) return;
+    if (button.dataset.gate) return this.editor.select({ keys: [], gate: button.dataset.gate });
+    const { do: what = "", rows = "", index = "0", kind = "" } = button.dataset;
+    this.#deeds.push({ do: what, rows, index: Number(index), kind });
+    this.#ask("send");
+  }
+
+  #values(root: Element | undefined = this.#el): Map<string, string[]> {
+    const found = new Map<string, string[]>();
+    for (const control of root?.querySelectorAll("input[name], select[name], textarea[name]") ?? []) {
+      if (!isControl(control) || control.name === "q" || control.closest("[data-preview]")) continue;
+      const values = found.get(control.name) ?? [];
+      const counts = !(control instanceof HTMLInputElement && control.type === "checkbox") || control.checked;
+      found.set(control.name, counts ? [...values, control.value] : values);
+    }
+    return found;
+  }
+
+  // What is asked, and answered
+
+  /** One question at a time: what is wanted meanwhile is asked with what is typed then, so that no late answer counts. */
+  #ask(wanted: "show" | "send"): void {
+    this.#wanted = this.#wanted === "send" ? "send" : wanted;
+    if (!this.#busy) void this.#send();
+  }
+
+  async #send(): Promise<void> {
+    const fragment = this.subject.fragment(this.editor.line);
+    const wanted = this.#wanted === "send" && !this.#changed && this.#deeds.length === 0 ? "show" : this.#wanted;
+    this.#wanted = undefined;
+    const shown = this.#now();
+    if (!fragment || !wanted || (wanted === "show" && this.#shown === shown)) return;
+    window.clearTimeout(this.#timer);
+    this.#busy = true;
+    const deed = wanted === "send" ? this.#deeds[0] : undefined;
+    const typed = new Map([...this.#typed].filter(([name]) => wanted === "send" || this.#refused.has(name)));
+    const said = await this.#fetched({
+      fragment,
+      own: this.subject.own,
+      scope: this.scope,
+      names: outlineOf(this.editor.line),
+      typed: Object.fromEntries(typed),
+      deed: deed ?? null,
+      peek: wanted === "show",
+    });
+    this.#busy = false;
+    if (said === "away" || said === "signed-out") return this.#failed(said, wanted);
+    if (said === "refused") {
+      this.#deeds = [];
+      return this.#become("refused");
+    }
+    this.#answered(fragment, typed, deed, wanted === "show", shown, said);
+    if (this.#wanted) void this.#send();
+  }
+
+  async #fetched(question: object): Promise<Answer | "away" | "signed-out" | "refused"> {
+    try {
+      const response = await fetch(`${this.editor.given.urls.forms}${this.subject.what}/`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "X-CSRFToken": this.editor.given.csrf },
+        body: JSON.stringify(question),
+        signal: AbortSignal.timeout(PATIENCE),
+      });
+      if (response.redirected) return "signed-out";
+      if (response.status >= 500) return "away";
+      return response.ok || response.status === 422 ? ((await response.json()) as Answer) : "refused";
+    } catch {
+      return "away";
+    }
+  }
+
+  #failed(state: DoorState, wanted: "show" | "send"): void {
+    this.#wanted = this.#wanted === "send" ? "send" : wanted;
+    this.#become(state);
+    window.clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => void this.#send(), AGAIN[Math.min(this.#failures, AGAIN.length - 1)]);
+    this.#failures += 1;
+  }
+
+  #answered(sent: Fragment, typed: Map<string, string[]>, deed: Deed | undefined, peek: boolean, shown: string, answer: Answer): void {
+    this.#failures = 0;
+    const fresh = document.createElement("div");
+    fresh.append(document.createRange().createContextualFragment(answer.html));
+    const values = this.#values(fresh);
+    const refused = new Set(answer.refused);
+    for (const [name, was] of typed) {
+      // What was typed since is newer than the answer.
+      if (deed || same(this.#typed.get(name), was)) this.#typed.delete(name);
+      this.#refused.delete(name);
+    }
+    for (const name of refused) {
+      if (this.#typed.has(name)) continue;
+      this.#typed.set(name, values.get(name) ?? []);
+      this.#refused.add(name);
+    }
+    if (deed) this.#deeds.shift();
+    const undisturbed = shown === this.#now();
+    this.#draw(fresh, values);
+    if (!peek && !same(sent, answer.fragment)) this.#apply(sent, answer);
+    this.#shown = undisturbed ? this.#now() : shown;
+    this.#become("ready");
+    if (this.#deeds.length > 0) this.#ask("send");
+    const wrong = !peek && [...refused].find((name) => typed.has(name));
+    if (wrong) announce(this.#errorOf(wrong));
+    if (answer.focus) this.#focus(answer.focus);
+    this.refresh();
+    if (!this.#stop && !this.pending) this.kept(false);
+  }
+
+  #apply(sent: Fragment, answer: Answer): void {
+    const { subject } = this;
+    const [from, to] = [sent.key, answer.fragment.key];
+    const renamed = typeof from === "string" && typeof to === "string" && from !== to ? subject.renamed : undefined;
+    const label = say("changedFields", subject.title(this.editor.line), answer.label);
+    const change = (now: Fragment): Fragment => patched(now, sent, answer.fragment);
+    if (renamed && typeof from === "string" && typeof to === "string") {
+      this.subject = renamed.subject(to);
+      this.moved(from, to);
+      if (this.#el) this.#el.dataset.form = this.#name;
+      this.editor.run(
+        { label, apply: (line) => renamed.everywhere(subject.put(line, change), from, to) },
+        renamed.selection(to),
+      );
+    } else {
+      this.editor.run({ label, apply: (line) => subject.put(line, change) });
+    }
+  }
+
+  #draw(fresh: Element, values: Map<string, string[]>): void {
+    this.#drawn = new Map([...values].map(([name, each]) => [name, JSON.stringify(each)]));
+    const [el, form] = [this.#el, fresh.firstElementChild];
+    if (!this.#stop || !el || !form || el.dataset.form !== this.#name) return;
+    const live = el.firstElementChild;
+    if (live) {
+      morph(live, form, (name) => this.#typed.has(name) && !this.#refused.has(name));
+    } else {
+      remember(form);
+      el.append(form);
+    }
+    htmx()?.process(el);
+    el.dispatchEvent(new CustomEvent("htmx:load", { bubbles: true }));
+  }
+
+  #errorOf(name: string): string {
+    const block = this.#el?.querySelector(`[data-name="${CSS.escape(name)}"]`);
+    const label = block?.querySelector("label, legend")?.textContent?.trim() ?? "";
+    return `${label}: ${block?.querySelector(".field-error")?.textContent?.trim() ?? ""}`;
+  }
+
+  /** A row, a button, or a control. */
+  #focus(id: string): void {
+    const found = document.getElementById(id);
+    for (const each of found?.querySelectorAll("details") ?? []) if (each.parentElement === found) each.open = true;
+    const places = [found, ...(found?.querySelectorAll<HTMLElement>("input:not([type=hidden]), select, textarea, button") ?? [])];
+    const sibling = found?.parentElement?.querySelector<HTMLElement>("button:not([disabled])");
+    const place = [...places, sibling].find((each) => each?.matches("input, select, textarea, button") && !each.matches("[disabled]"));
+    place?.focus();
+  }
+}
+
+const doors = new WeakMap<Editor, Map<string, Door>>();
+
+/** The form of this part of the line: the same one as long as something in it waits. `scope` begins the ids of its
+ * controls, where several forms stand in one page. */
+export function doorOf(editor: Editor, subject: Subject, scope: string): Door {
+  const id = (own: string): string => `${scope} ${subject.what} ${own}`;
+  const known = doors.get(editor) ?? guarded(editor);
+  const found = known.get(id(subject.own));
+  if (found) return found;
+  let own = subject.own;
+  const made = new Door(
+    editor,
+    subject,
+    scope,
+    (from, to) => {
+      known.delete(id(from));
+      own = to;
+      known.set(id(own), made);
+    },
+    (keep) => void (keep ? known.set(id(own), made) : known.delete(id(own))),
+  );
+  return made;
+}
+
+function guarded(editor: Editor): Map<string, Door> {
+  const known = new Map<string, Door>();
+  doors.set(editor, known);
+  window.addEventListener("beforeunload", (event) => {
+    if ([...known.values()].some((door) => door.pending)) event.preventDefault();
+  });
+  return known;
+}
