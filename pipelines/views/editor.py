@@ -41,6 +41,7 @@ URLS = {
     "testsGenerate": "line-draw-tests-generate",
     "testsKeep": "line-draw-tests-keep",
     "testsDelete": "line-draw-tests-delete",
+    "export": "line-export",
 }
 """Addresses that the canvas asks, by the name it knows them by; each belongs to the line."""
 
@@ -70,7 +71,6 @@ def draw(request: SignedIn, project: Project, line: str) -> HttpResponse:
         line=found,
         drawable=_drawable(found.draft),
         comments="#" in found.draft_text,
-        draft_differs=lines.draft_differs(found),
         may_execute=access.can(request.user, "execute", project),
         data=_data(request, project, found),
         rail=True,
@@ -105,8 +105,11 @@ def save(request: SignedIn, project: Project, line: str) -> HttpResponse:
         return JsonResponse({"detail": conflict.detail, "by": conflict.by, "clashes": []}, status=409)
     except (DocumentError, Invalid) as fault:
         return JsonResponse({"detail": str(fault)}, status=400)
-    findings = {**findings_of(saved.draft, project), "elsewhere": elsewhere(sent.base, saved.draft)}
-    answer = {"number": saved.draft_number, "findings": findings}
+    answer = {
+        "number": saved.draft_number,
+        "findings": {**findings_of(saved.draft, project), "elsewhere": elsewhere(sent.base, saved.draft)},
+        "differs": lines.draft_differs(saved),
+    }
     return JsonResponse(answer if says(saved.draft, sent.document) else {**answer, "document": saved.draft})
 
 
@@ -144,6 +147,7 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
         },
         "csrf": get_token(request),
         "findings": findings_of(line.draft, project) if _drawable(line.draft) else None,
+        "differs": lines.draft_differs(line),
         "kinds": KINDS,
         "mayEdit": access.can(request.user, "design", project),
         "words": words(),

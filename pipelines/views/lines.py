@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -134,13 +135,21 @@ def overview(request: SignedIn, project: Project, line: str) -> HttpResponse:
 
 
 def draft_differs(line: Line) -> bool:
-    """Whether the draft says anything else than what is live."""
+    """Whether the draft says anything else than what is live. Where things stand on the canvas, and notes there, say
+    nothing to a task."""
     if line.live is None:
         return True
     try:
-        return read_line(line.draft).to_document() != line.live.document
+        draft = read_line(line.draft).to_document()
     except DocumentError:
         return True
+    return _without_drawing(draft) != _without_drawing(line.live.document)
+
+
+def _without_drawing(document: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: said for key, said in document.get("extra", {}).items() if key != "editor"}
+    bare = {key: said for key, said in document.items() if key != "extra"}
+    return {**bare, "extra": kept} if kept else bare
 
 
 @in_project("view")

@@ -1,9 +1,8 @@
 import { useReactFlow } from "@xyflow/react";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { createPortal } from "react-dom";
+import { type CSSProperties, useCallback, useEffect, useMemo, useRef, useState } from "react";
 
-import { type Desk, type Side } from "./actions";
-import { History, SaveState, SaveTrouble, Zoom } from "./Bar";
+import type { Desk } from "./actions";
+import { Fold, History, SaveTrouble, Views, Zoom } from "./Bar";
 import { Canvas } from "./Canvas";
 import { startClipboard } from "./clipboard";
 import { Connect } from "./Connect";
@@ -13,11 +12,15 @@ import { Inspector } from "./Inspector";
 import { startKeys } from "./keys";
 import { ContextMenu, type MenuAt, menuAt, menuHere } from "./Menu";
 import { startOffers } from "./offers";
+import { Outline } from "./Outline";
 import { Palette } from "./Palette";
 import { Problems } from "./Problems";
+import { Resizer } from "./Resizer";
 import { Sheet } from "./Sheet";
+import { type Side, useNarrow, useSides } from "./sides";
+import { Empty, ReadOnly } from "./States";
 import { type Editor, useEditor } from "./store";
-import { say } from "./words";
+import { TopBar } from "./TopBar";
 
 export interface Page {
   editor: Editor;
@@ -30,11 +33,21 @@ export function App({ editor, kinds, mayEdit }: Page) {
   const { history, selection, findings } = useEditor(editor);
   const [panel, setPanel] = useState("");
   const [menu, setMenu] = useState<MenuAt>();
-  const [folded, setFolded] = useState<Partial<Record<Side, boolean>>>({});
+  const [form, setForm] = useState(false);
+  const sides = useSides();
+  const narrow = useNarrow();
   const fit = useCallback(() => void flow.fitView({ maxZoom: 1, padding: 0.12, duration: 200 }), [flow]);
   const show = useCallback(
     (key: string) => void flow.fitView({ nodes: [{ id: key }], maxZoom: 1, padding: 2, duration: 200 }),
     [flow],
+  );
+  const { fold: foldSide } = sides;
+  const fold = useCallback(
+    (side: Side, open?: boolean) => {
+      if (side === "inspector" && narrow) setForm((now) => open ?? !now);
+      else foldSide(side, open);
+    },
+    [foldSide, narrow],
   );
   const trail = useRef<Desk["trail"]>({});
   const desk = useMemo<Desk>(() => {
@@ -45,11 +58,12 @@ export function App({ editor, kinds, mayEdit }: Page) {
       urls: editor.given.urls,
       fit,
       open: (wanted) => (wanted === "menu" ? setMenu(menuHere(made)) : setPanel(wanted)),
-      fold: (side, open) => setFolded((now) => ({ ...now, [side]: open === undefined ? !now[side] : !open })),
+      openMenu: setMenu,
+      fold,
       trail: trail.current,
     };
     return made;
-  }, [editor, flow, mayEdit, fit]);
+  }, [editor, flow, mayEdit, fit, fold]);
   const closeMenu = useCallback(() => setMenu(undefined), []);
 
   useEffect(() => {
@@ -74,27 +88,71 @@ export function App({ editor, kinds, mayEdit }: Page) {
   }, []);
   useEffect(() => keeping.current?.kept(), [history.line, selection, findings]);
 
-  const place = document.getElementById("editor-save");
-  return (
-    <div className="ed">
-      {mayEdit && !folded.palette ? <Palette editor={editor} kinds={kinds} /> : null}
-      <div className="ed-middle">
-        <SaveTrouble editor={editor} />
-        <div className="ed-canvas" tabIndex={-1}>
-          <Canvas editor={editor} mayEdit={mayEdit} />
-          <div className="ed-corner ed-corner-top">{mayEdit ? <History desk={desk} /> : null}</div>
+  const empty = history.line.stations.length === 0;
+  const picture = (
+    <div className="ed-canvas" tabIndex={-1}>
+      <Canvas editor={editor} mayEdit={mayEdit && !narrow} />
+      {narrow ? null : (
+        <>
+          <div className="ed-corner ed-corner-top">
+            {mayEdit ? <Fold side="palette" desk={desk} open={!sides.folded.palette} /> : null}
+            {mayEdit ? <History desk={desk} /> : null}
+          </div>
+          <div className="ed-corner ed-corner-end">
+            <Views desk={desk} />
+            <Fold side="inspector" desk={desk} open={!sides.folded.inspector} />
+          </div>
           <div className="ed-corner ed-corner-bottom">
             <Zoom desk={desk} />
           </div>
-          {history.line.stations.length === 0 ? <p className="ed-empty">{say("empty")}</p> : null}
-        </div>
-        {folded.problems ? null : <Problems {...{ editor, show, mayEdit }} />}
-      </div>
-      {folded.inspector ? null : <Inspector editor={editor} mayEdit={mayEdit} />}
-      {panel === "connect" ? <Connect editor={editor} close={() => setPanel("")} /> : null}
-      {menu ? <ContextMenu desk={desk} at={menu} close={closeMenu} /> : null}
-      <Sheet mayEdit={mayEdit} />
-      {place ? createPortal(<SaveState editor={editor} />, place) : null}
+        </>
+      )}
+      {empty ? <Empty desk={desk} /> : null}
     </div>
   );
+  const problems = <Problems {...{ editor, show, mayEdit }} open={!sides.folded.problems} fold={() => fold("problems")} />;
+  const inspector = <Inspector editor={editor} mayEdit={mayEdit} />;
+  const palette = <Palette editor={editor} kinds={kinds} />;
+  return (
+    <div className="ed" style={sizes(sides.size)}>
+      {narrow ? (
+        <div className="ed-middle">
+          {mayEdit ? null : <ReadOnly />}
+          <SaveTrouble editor={editor} />
+          <Outline {...{ desk, picture, problems, palette }} form={inspector} open={form} setOpen={setForm} />
+        </div>
+      ) : (
+        <>
+          {mayEdit && !sides.folded.palette ? (
+            <>
+              {palette}
+              <Resizer side="palette" sides={sides} of=".ed-palette" />
+            </>
+          ) : null}
+          <div className="ed-middle">
+            {mayEdit ? null : <ReadOnly />}
+            <SaveTrouble editor={editor} />
+            {picture}
+            {sides.folded.problems ? null : <Resizer side="problems" sides={sides} of=".ed-problem-list" />}
+            {problems}
+          </div>
+          {sides.folded.inspector ? null : (
+            <>
+              <Resizer side="inspector" sides={sides} of=".ed-inspector" />
+              {inspector}
+            </>
+          )}
+        </>
+      )}
+      {panel === "connect" ? <Connect editor={editor} kinds={kinds} close={() => setPanel("")} /> : null}
+      {menu ? <ContextMenu desk={desk} at={menu} close={closeMenu} /> : null}
+      <Sheet mayEdit={mayEdit} />
+      <TopBar desk={desk} />
+    </div>
+  );
+}
+
+/** The sizes that a person chose, in place of the style sheet's. */
+function sizes(chosen: Partial<Record<Side, number>>): CSSProperties {
+  return Object.fromEntries(Object.entries(chosen).map(([side, size]) => [`--${side}`, `${size}px`]));
 }

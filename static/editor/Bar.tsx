@@ -45,11 +45,47 @@ export function Zoom({ desk }: { desk: Desk }) {
   );
 }
 
+/** Shows or hides a side of the page. */
+export function Fold({ side, desk, open }: { side: "palette" | "inspector"; desk: Desk; open: boolean }) {
+  const each = action(side === "palette" ? "togglePalette" : "toggleInspector");
+  const name = say(`${open ? "hide" : "show"}${side === "palette" ? "Palette" : "Inspector"}`);
+  return (
+    <div className="ed-tools">
+      <button
+        type="button"
+        className="button button-quiet button-icon"
+        aria-label={name}
+        aria-expanded={open}
+        title={`${name} (${shown(each.keys[0] ?? "")})`}
+        onClick={() => each.run(desk)}
+      >
+        <Icon name={side === "palette" ? "rail" : "rail-end"} />
+      </button>
+    </div>
+  );
+}
+
+/** The same line, drawn or written. */
+export function Views({ desk }: { desk: Desk }) {
+  if (!desk.mayEdit) return null;
+  return (
+    <div className="segments ed-views" role="group" aria-label={say("view")}>
+      <span className="segment" aria-current="page">
+        {say("formView")}
+      </span>
+      <a className="segment" href={desk.urls.code}>
+        {say("codeView")}
+      </a>
+    </div>
+  );
+}
+
 export function SaveState({ editor }: { editor: Editor }) {
   const { saving } = useEditor(editor);
+  const icon = { saved: "check", waiting: "retry", saving: "retry", failed: "offline", refused: "danger", conflict: "actor-people" }[saving.state];
   return (
     <span className="ed-save small muted" data-state={saving.state} role="status">
-      {wordsOf(saving)}
+      <Icon name={icon} size={14} /> {wordsOf(saving)}
     </span>
   );
 }

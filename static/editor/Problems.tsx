@@ -17,15 +17,14 @@ interface Shown {
 }
 
 /** What lint finds in this draft; choosing one selects its place and brings it into view. */
-export function Problems({ editor, show, mayEdit }: Shown) {
+export function Problems({ editor, show, mayEdit, open, fold }: Shown & { open: boolean; fold(): void }) {
   const { findings } = useEditor(editor);
   const all = findings.findings;
   const grave = all.filter((finding) => finding.severity !== "info");
   const notes = all.filter((finding) => finding.severity === "info");
-  const [open, setOpen] = useState(true);
   return (
     <section className="ed-problems" aria-label={say("problems")}>
-      <button type="button" className="ed-problems-head" aria-expanded={open} onClick={() => setOpen(!open)}>
+      <button type="button" className="ed-problems-head" aria-expanded={open} onClick={fold}>
         <strong>{say("problems")}</strong> <span className="count">{grave.length}</span>
         <span className="push">
           <Icon name={open ? "chevron-down" : "chevron-up"} />

@@ -10,6 +10,7 @@ import { ruleOf, rulesOf, startOf, stationOf } from "./document";
 import type { AnyNode, RuleEdge } from "./flow";
 import * as focus from "./focus";
 import { endsOf } from "./layout";
+import type { Side } from "./sides";
 import type { Editor } from "./store";
 import { type Direction, next, type Spot, step } from "./walking";
 import { say, type Words } from "./words";
@@ -23,13 +24,13 @@ export interface Desk {
   fit(): void;
   /** Opens a panel or dialog of the page by name, closes it with "". */
   open(panel: string): void;
+  openMenu(at: { x: number; y: number; place: Place }): void;
   /** Shows or hides a side of the page: "palette", "inspector", "problems". */
   fold(side: Side, open?: boolean): void;
   /** Where a walk with the arrow keys came from, so that left goes back the same way. */
   trail: { from?: string };
 }
 
-export type Side = "palette" | "inspector" | "problems";
 export type Group = "groupChange" | "groupRules" | "groupWalk" | "groupView" | "groupLine";
 /** What a context menu was opened on. */
 export type Place = "station" | "end" | "rule" | "gate" | "canvas";
@@ -122,9 +123,11 @@ const page = (id: string, word: keyof Words, keys: string[], url: string, icon: 
 });
 
 export const LINE: readonly Action[] = [
-  page("publish", "publish", ["Shift+P"], "publish", "upload", true),
+  { ...page("publish", "publish", ["Shift+P"], "publish", "upload", true), run: publish },
   page("test", "test", ["Shift+T"], "tests", "flask"),
+  page("nameVersion", "nameVersion", ["Shift+N"], "nameVersion", "flag", true),
   page("history", "history", ["Shift+H"], "versions", "history"),
+  page("import", "import", ["Shift+I"], "import", "upload", true),
   page("code", "code", ["Shift+C"], "code", "output", true),
 ];
 
@@ -154,6 +157,13 @@ function leave({ editor, urls }: Desk, url: string): void {
   const stop = editor.subscribe(() => {
     if (go()) stop();
   });
+}
+
+function publish(desk: Desk): void {
+  // What was typed a moment ago is not stored yet: whether it differs is known after that.
+  const { differs, saving } = desk.editor.state;
+  if (!differs && saving.state === "saved") announce(say("nothingToPublish"));
+  else leave(desk, "publish");
 }
 
 const insideOf = (selector: string): boolean => Boolean(document.activeElement?.closest(selector));

@@ -7,6 +7,7 @@ import { createRoot } from "react-dom/client";
 import { App } from "./App";
 import { canBeDrawn } from "./document";
 import { useSprite } from "./Icon";
+import { Guard } from "./States";
 import { Editor, type Given } from "./store";
 import { translate, type Words } from "./words";
 
@@ -27,7 +28,9 @@ if (place && given && canBeDrawn(given.document)) {
   createRoot(place).render(
     <StrictMode>
       <ReactFlowProvider>
-        <App editor={editor} kinds={given.kinds} mayEdit={given.mayEdit} />
+        <Guard code={given.mayEdit ? given.urls.code : undefined}>
+          <App editor={editor} kinds={given.kinds} mayEdit={given.mayEdit} />
+        </Guard>
       </ReactFlowProvider>
     </StrictMode>,
   );

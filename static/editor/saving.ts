@@ -36,7 +36,8 @@ export interface Wanted {
   onState(saving: Saving): void;
   /** The server merged the change with somebody else's: this is stored now. */
   onMerged(line: LineDocument): void;
-  onFindings(findings: Findings): void;
+  /** `differs`: whether what is stored now says anything else than what is live. */
+  onFindings(findings: Findings, differs: boolean): void;
 }
 
 export class Saver {
@@ -122,7 +123,7 @@ export class Saver {
     }
   }
 
-  #stored(line: LineDocument, said: { number: number; document?: LineDocument; findings: Findings }): void {
+  #stored(line: LineDocument, said: { number: number; document?: LineDocument; findings: Findings; differs: boolean }): void {
     this.#failures = 0;
     this.#prefer = undefined;
     const changedSince = this.#pending !== line;
@@ -138,7 +139,7 @@ export class Saver {
       if (said.document) this.wanted.onMerged(said.document);
       this.wanted.onState({ state: "saved", at: Date.now() });
     }
-    this.wanted.onFindings(said.findings);
+    this.wanted.onFindings(said.findings, said.differs);
   }
 
   #failed(why: string): void {

@@ -27,6 +27,8 @@ export interface State {
   findings: Findings;
   /** What the last change that did so sent elsewhere, until it is dismissed. */
   elsewhere: Elsewhere | null;
+  /** Whether the stored draft says anything else than what is live. */
+  differs: boolean;
 }
 
 export interface Given {
@@ -37,6 +39,7 @@ export interface Given {
   urls: Record<string, string>;
   csrf: string;
   findings: Findings;
+  differs: boolean;
 }
 
 export class Editor {
@@ -52,7 +55,7 @@ export class Editor {
       document: given.document,
       onMerged: (line) => this.#merged(line),
       onState: (saving) => this.#set({ saving }),
-      onFindings: (findings) => this.#set({ findings, ...(findings.elsewhere ? { elsewhere: findings.elsewhere } : {}) }),
+      onFindings: (findings, differs) => this.#set({ findings, differs, ...(findings.elsewhere ? { elsewhere: findings.elsewhere } : {}) }),
     });
     this.#state = {
       history: begin(given.document),
@@ -60,6 +63,7 @@ export class Editor {
       saving: { state: "saved", at: Date.now() },
       findings: given.findings ?? NOTHING,
       elsewhere: null,
+      differs: given.differs,
     };
     const kept = this.#saver.restored();
     if (kept) {
