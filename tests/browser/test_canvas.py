@@ -78,7 +78,7 @@ def test_a_station_is_added_and_connected_by_keyboard_alone_and_saves_itself(
     canvas.locator('.react-flow__node[data-id="manual"]').focus()
     canvas.keyboard.press("l")
     dialog = canvas.get_by_role("dialog", name="Connect Manual to")
-    dialog.get_by_role("searchbox").fill("build")
+    dialog.get_by_role("combobox").fill("build")
     canvas.keyboard.press("Enter")
     saved(canvas)
     added = draft(line)["stations"][1]
