@@ -18,13 +18,13 @@ from pipelines import access, drafting
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.formats.telling import says
-from pipelines.linting import BUILT
+from pipelines.linting import BUILT, examined
 from pipelines.models import Line, Project
 from pipelines.routing.line import DocumentError
 from pipelines.templatetags.gateline import asset
 from pipelines.views import lines
 from pipelines.views.editor_elsewhere import elsewhere
-from pipelines.views.editor_findings import findings_of
+from pipelines.views.editor_findings import findings_of, told
 from pipelines.views.editor_words import words
 from pipelines.views.page import SignedIn, in_project, show
 from pipelines.views.project import tab_trail
@@ -105,9 +105,11 @@ def save(request: SignedIn, project: Project, line: str) -> HttpResponse:
         return JsonResponse({"detail": conflict.detail, "by": conflict.by, "clashes": []}, status=409)
     except (DocumentError, Invalid) as fault:
         return JsonResponse({"detail": str(fault)}, status=400)
+    examination = examined(saved.draft, project)
+    findings = {**told(examination, saved.draft), "elsewhere": elsewhere(sent.base, examination.line)}
     answer = {
         "number": saved.draft_number,
-        "findings": {**findings_of(saved.draft, project), "elsewhere": elsewhere(sent.base, saved.draft)},
+        "findings": findings,
         "differs": lines.draft_differs(saved),
     }
     return JsonResponse(answer if says(saved.draft, sent.document) else {**answer, "document": saved.draft})

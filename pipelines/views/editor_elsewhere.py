@@ -23,14 +23,15 @@ MOST = 20
 """Examples in one answer."""
 
 
-def elsewhere(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any] | None:
+def elsewhere(before: Mapping[str, Any], new: Line | None) -> dict[str, Any] | None:
     """`changes`: each with its station, the example, what became of it before and what does now. `open`: regions of
-    which it was not found out. None: nothing goes elsewhere, or one of the two is no line."""
+    which it was not found out. None: nothing goes elsewhere, or one of the two is no line. `new`: what the draft says
+    now."""
     try:
-        old, new = read(before), read(after)
+        old = read(before)
     except Invalid:
         return None
-    if not isinstance(old, Line) or not isinstance(new, Line):
+    if not isinstance(old, Line) or new is None:
         return None
     pair = Pair(old, new)
     found = list(_found(pair))

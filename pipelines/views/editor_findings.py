@@ -3,59 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from django.urls import reverse
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from pipelines.linting import examined
 from pipelines.models import Project
 from pipelines.queries.conditions import describe
 from pipelines.routing.difference.words import brief
-from pipelines.routing.line import Rule, Station
+from pipelines.routing.line import Station
 from pipelines.routing.lint.aftermath import then
 from pipelines.routing.lint.checks import not_publishable
 from pipelines.routing.lint.checks.no_rule_takes import is_gap
-from pipelines.routing.lint.finding import Finding
-from pipelines.routing.lint.standings import RuleStanding, StationStandings, Untaken
+from pipelines.routing.lint.examination import Examination
+from pipelines.routing.lint.finding import INFO, Finding
+from pipelines.routing.lint.standings import Untaken
+from pipelines.routing.lint.study import Known, Study
 from pipelines.routing.regions.situations import Witness
-from pipelines.routing.regions.stations import DEAD, SHADOWED, UNKNOWN
+from pipelines.routing.regions.stations import DEAD, SHADOWED, UNKNOWN, Standing
 from pipelines.views.overview import otherwise
 from pipelines.views.remedies.of_findings import Remedies, rule_for
 from pipelines.views.remedies.of_places import place_of, remedies_of
 
 MAX_REMEDIED = 100
 """Findings that come with remedies: the worst come first."""
+MAX_NOTES = 100
+"""Findings that are neither errors nor warnings; of the others none is left out."""
+REMEMBERED = 4_000
 
 
 def findings_of(draft: Mapping[str, Any], project: Project) -> dict[str, Any]:
-    """Of a draft, which may be no line yet. Raises Invalid: what no draft may hold.
+    """Of a draft, which may be no line yet. Raises Invalid: what no draft may hold."""
+    return told(examined(draft, project), draft)
 
-    `findings`: each with its remedies. `rules`: of each rule where it stands, by id. `untaken`: of each station what no
-    rule takes. `otherwise`: what the policy does. `visits`: how often a station can be entered at most.
-    """
-    found = examined(draft, project)
-    line = found.line
+
+def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
+    """What was found of this draft. `findings`: each with its remedies, `left_out` the number of notes beyond them.
+    `rules`: of each rule where it stands, by id. `untaken`: of each station what no rule takes. `otherwise`: what the
+    policy does. `visits`: how often a station can be entered at most."""
     remedies = Remedies(found.subject, draft) if found.subject else None
-    told = {
+    grave = sum(each.severity != INFO for each in found.findings)
+    shown = found.findings[: grave + MAX_NOTES]
+    answer: dict[str, Any] = {
         "findings": [
             _finding(each, draft, remedies if index < MAX_REMEDIED else None)
-            for index, each in enumerate(found.findings)
+            for index, each in enumerate(shown)
         ],
+        "left_out": len(found.findings) - len(shown),
         "rules": {},
         "untaken": {},
         "otherwise": {},
         "visits": dict(found.visits),
     }
-    if line is None or remedies is None:
-        return told
-    drawn = list(zip(line.stations, found.stations, strict=True))
-    instead = {each.rule: each.witness for each in found.findings if each.check == "dead-rule"}
-    return told | {
-        "rules": {rule["id"]: rule for pair in drawn for rule in _rules(*pair, instead)},
+    if remedies is None:
+        return answer
+    line, language = remedies.line, get_language()
+    studies = ((station, remedies.subject.analysis(station)) for station in line.stations)
+    return answer | {
+        "rules": {rule["id"]: rule for _station, study in studies for rule in _rules(Known(study), language)},
         "untaken": {
             station.key: [_untaken(remedies, station, each) for each in gaps]
-            for station, standings in drawn
+            for station, standings in zip(line.stations, found.stations, strict=True)
             if (gaps := [each for each in standings.untaken if is_gap(station, each.outcomes)])
         },
         "otherwise": {station.key: otherwise(line, station) for station in line.stations},
@@ -92,42 +103,39 @@ def _remedies(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | N
 # Rules
 
 
-def _rules(
-    station: Station, standings: StationStandings, instead: Mapping[str | None, Witness | None]
-) -> list[dict[str, Any]]:
-    pairs = zip(station.rules, standings.rules, strict=True)
-    return [_rule(station, rule, standing, instead.get(rule.id)) for rule, standing in pairs]
+@lru_cache(maxsize=REMEMBERED)
+def _rules(known: Known, language: str) -> tuple[dict[str, Any], ...]:
+    """Of one station; an analysis is of certain rules, and after most changes it is the same one as before."""
+    standings = known.study.standings
+    numbers = {each.rule.id: number for number, each in enumerate(standings, start=1)}
+    return tuple(_rule(known.study, numbers, each) for each in standings)
 
 
-def _rule(station: Station, rule: Rule, standing: RuleStanding, instead: Witness | None) -> dict[str, Any]:
+def _rule(study: Study, numbers: Mapping[str, int], standing: Standing) -> dict[str, Any]:
     """`example`: an outcome that the rule takes; of a dead rule one that it would take, and an earlier one does."""
+    rule = standing.rule
     return {
         "id": rule.id,
-        "status": standing.standing,
+        "status": standing.status,
         "words": str(rule.fault) if rule.fault else describe(rule.when),
         "faulty": rule.fault is not None,
-        "why": _why(station, standing),
-        "example": _example(standing.witness or instead),
+        "why": _why(study, numbers, standing),
+        "example": _example(standing.witness or standing.instead),
     }
 
 
-def _why(station: Station, standing: RuleStanding) -> str:
-    if standing.standing == UNKNOWN:
+def _why(study: Study, numbers: Mapping[str, int], standing: Standing) -> str:
+    if standing.status == UNKNOWN:
         return standing.why
-    if standing.standing == DEAD and not standing.killers:
+    if standing.status == DEAD and not standing.killers:
         return _("Never true: nothing that reaches this station fits.")
-    if standing.standing == DEAD:
-        numbers = _numbers(station, standing.killers)
-        return _("Never reached: earlier rules (%(rules)s) already take everything.") % {"rules": numbers}
-    if standing.standing == SHADOWED and standing.shadowed_by:
-        return _("Earlier rules (%(rules)s) take a part of it.") % {
-            "rules": _numbers(station, standing.shadowed_by)
-        }
+    if standing.status == DEAD:
+        rules = ", ".join(str(numbers[each]) for each in standing.killers)
+        return _("Never reached: earlier rules (%(rules)s) already take everything.") % {"rules": rules}
+    shadows = [str(numbers[each.by]) for each in study.shadows(standing.rule)]
+    if standing.status == SHADOWED and shadows:
+        return _("Earlier rules (%(rules)s) take a part of it.") % {"rules": ", ".join(shadows)}
     return ""
-
-
-def _numbers(station: Station, ids: Sequence[str]) -> str:
-    return ", ".join(str(number) for number, rule in enumerate(station.rules, start=1) if rule.id in ids)
 
 
 # What no rule takes

@@ -34,25 +34,25 @@ export function Problems({ editor, show, mayEdit, open, fold }: Shown & { open: 
         <div className="ed-problem-list">
           <List findings={grave} {...{ editor, show, mayEdit }} />
           {all.length === 0 ? <p className="ed-problem muted">{say("noProblems")}</p> : null}
-          {notes.length > 0 ? <Notes notes={notes} {...{ editor, show, mayEdit }} /> : null}
+          {notes.length > 0 ? <Notes notes={notes} leftOut={findings.left_out} {...{ editor, show, mayEdit }} /> : null}
         </div>
       ) : null}
     </section>
   );
 }
 
-function Notes({ notes, ...shown }: Shown & { notes: Finding[] }) {
+function Notes({ notes, leftOut, ...shown }: Shown & { notes: Finding[]; leftOut: number }) {
   const [open, setOpen] = useState(false);
   return (
     <details className="ed-notes" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{say("notes", String(notes.length))}</summary>
-      {open ? <List findings={notes} {...shown} /> : null}
+      <summary>{say("notes", String(notes.length + leftOut))}</summary>
+      {open ? <List findings={notes} leftOut={leftOut} {...shown} /> : null}
     </details>
   );
 }
 
-function List({ findings, ...shown }: Shown & { findings: Finding[] }) {
-  const more = findings.length - MOST;
+function List({ findings, leftOut = 0, ...shown }: Shown & { findings: Finding[]; leftOut?: number }) {
+  const more = Math.max(0, findings.length - MOST) + leftOut;
   return (
     <ul className="ed-problem-rows">
       {findings.slice(0, MOST).map((finding) => (

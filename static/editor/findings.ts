@@ -45,7 +45,10 @@ export interface Elsewhere {
 }
 
 export interface Findings {
+  /** All errors and warnings, and some notes. */
   findings: Finding[];
+  /** Notes that are not among them. */
+  left_out: number;
   rules: Record<string, RuleSays>;
   untaken: Record<string, Untaken[]>;
   otherwise: Record<string, string>;
@@ -54,4 +57,4 @@ export interface Findings {
   elsewhere?: Elsewhere | null;
 }
 
-export const NOTHING: Findings = { findings: [], rules: {}, untaken: {}, otherwise: {}, visits: {} };
+export const NOTHING: Findings = { findings: [], left_out: 0, rules: {}, untaken: {}, otherwise: {}, visits: {} };

@@ -55,6 +55,19 @@ class Study:
         return self.rests.get(standing)
 
 
+class Known:
+    """A study by identity: it is remembered, so the same one stands for the same excerpt of a line."""
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Known) and other.study is self.study
+
+    def __hash__(self) -> int:
+        return id(self.study)
+
+
 def study(line: Line, station: Station, units: int) -> Study:
     """`units`: how much work is left for the whole line. What costs more than allowed is unknown."""
     part = excerpt(line, station)

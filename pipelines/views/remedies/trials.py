@@ -20,7 +20,7 @@ from pipelines.routing.lint.checks import (
     undecided,
 )
 from pipelines.routing.lint.finding import INFO, Finding
-from pipelines.routing.lint.study import Study, excerpt
+from pipelines.routing.lint.study import Known, excerpt
 from pipelines.routing.lint.subject import Subject, spread
 from pipelines.routing.regions.stations import DEAD
 
@@ -44,7 +44,7 @@ class Trials:
     ) -> bool:
         """Whether `gone` is not found any more after this change of the station's rules, and nothing is worse.
         `what` tells the changes of one station apart. What would take too long is no remedy."""
-        known = _Known(self.subject.analysis(station))
+        known = Known(self.subject.analysis(station))
         if _tried.cache_info().misses >= self._ends:
             return False
         line = self.subject.line
@@ -80,22 +80,9 @@ class Trials:
         return self._reached[target]
 
 
-class _Known:
-    """An analysis by identity: it is remembered, so the same one stands for the same excerpt of a line."""
-
-    def __init__(self, study: Study) -> None:
-        self.study = study
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Known) and other.study is self.study
-
-    def __hash__(self) -> int:
-        return id(self.study)
-
-
 @dataclass(frozen=True, slots=True)
 class _Question:
-    known: _Known
+    known: Known
     what: tuple[str, ...]
     line: Line = field(compare=False)
     station: Station = field(compare=False)
