@@ -123,9 +123,11 @@ def _value(steps: tuple[Step, ...], step: str, old: Any, new: Any) -> Iterator[C
         if before is not None and now is not None and (old is not GONE or now):
             yield from _members(steps, before, now)
             return
-    if step in SPLIT and isinstance(new, Mapping) and (isinstance(old, Mapping) or (old is GONE and new)):
-        yield from _object(steps, {} if old is GONE else old, new)
-        return
+    elif step in SPLIT and isinstance(new, Mapping):
+        whole = old if isinstance(old, Mapping) else {} if old is GONE and new else None
+        if whole is not None:
+            yield from _object(steps, whole, new)
+            return
     yield _change(steps, old, new)
 
 

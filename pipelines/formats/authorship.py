@@ -1,0 +1,70 @@
+"""Who changed what in a draft since its line was last published: for each place that was changed, by whom and when.
+
+`{path: {person: [number of the draft, moment]}}`, as JSON keeps it. What is replaced as a whole takes what was noted
+inside it along, so this never grows beyond the document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.formats.changes import changes, touches
+
+Noted = Mapping[str, Mapping[str, list[Any]]]
+WHOLE = ""
+"""The path of the document itself: who made it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """`number`: of the draft that this person saved last at a place; `at` in ISO 8601."""
+
+    person: str
+    number: int
+    at: str
+
+
+def noted(before: Noted, old: Mapping[str, Any], new: Mapping[str, Any], hand: Hand) -> dict[str, Any]:
+    """What was noted before, and that this hand made `new` of `old`."""
+    found = {path: dict(hands) for path, hands in before.items()}
+    for change in changes(old, new):
+        path = change.path
+        if change.what in ("added", "removed"):
+            found = {at: hands for at, hands in found.items() if not _below(at, path)}
+        found.setdefault(path, {})[hand.person] = [hand.number, hand.at]
+    return found
+
+
+def hands_at(path: str, notes: Noted) -> tuple[Hand, ...]:
+    """Everybody who changed something there, the last one last. A place of which nothing else is known is that of who
+    made the document."""
+    found = list(_hands(hands for at, hands in notes.items() if at != WHOLE and _together(at, path)))
+    found = found or list(_hands([notes[WHOLE]] if WHOLE in notes else []))
+    last: dict[str, Hand] = {}
+    for hand in sorted(found, key=lambda each: each.number):
+        last.pop(hand.person, None)
+        last[hand.person] = hand
+    return tuple(last.values())
+
+
+def since(number: int, notes: Noted) -> dict[str, Hand]:
+    """{path: hand} of what was changed after the draft with this number, the last hand of each place."""
+    newer = {
+        path: [hand for hand in _hands([hands]) if hand.number > number] for path, hands in notes.items()
+    }
+    return {path: max(hands, key=lambda each: each.number) for path, hands in newer.items() if hands}
+
+
+def _hands(noted: Iterable[Mapping[str, list[Any]]]) -> Iterable[Hand]:
+    return (Hand(person, said[0], said[1]) for hands in noted for person, said in hands.items())
+
+
+def _below(path: str, above: str) -> bool:
+    return len(path) > len(above) and touches(path, above)
+
+
+def _together(noted: str, path: str) -> bool:
+    """A preset fills every knob of the policy."""
+    return touches(noted, path) or (noted == "preset" and touches("policy", path))
