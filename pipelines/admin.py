@@ -21,6 +21,7 @@ from pipelines.models import (
     Job,
     Lease,
     Line,
+    LineEvent,
     LineVersion,
     LogChunk,
     Membership,
@@ -118,6 +119,13 @@ class LineVersionAdmin(ReadOnly):
     list_display = ("line", "number", "name", "digest", "published_by", "published_at")
     list_select_related = ("line", "published_by")
     search_fields = ("line__key", "digest")
+
+
+@admin.register(LineEvent)
+class LineEventAdmin(ReadOnly):
+    list_display = ("line", "kind", "version", "by", "at")
+    list_filter = ("kind",)
+    list_select_related = ("line", "version__line", "by")
 
 
 @admin.register(VersionStation)

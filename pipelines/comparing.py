@@ -8,19 +8,22 @@ from functools import lru_cache
 from typing import Any
 
 from pipelines.errors import Invalid, NotFound
-from pipelines.models import Line
+from pipelines.formats.changes import Change, changes
+from pipelines.formats.overlay import Overlay, overlay
+from pipelines.models import Line, LineEvent
 from pipelines.routing.canonical import digest
 from pipelines.routing.difference.compare import Difference, difference
 from pipelines.routing.line import DocumentError, read_line
 
-LIVE, DRAFT = "live", "draft"
+LIVE, DRAFT, ASIDE = "live", "draft", "aside-"
 REMEMBERED = 64
 """Pairs per process."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two: `name` is a number, or draft. Equal documents are one."""
+    """One of the two: `name` is a number, draft, or aside-<id> of a draft that was put aside when another was restored.
+    Equal documents are one."""
 
     name: str = field(compare=False)
     digest: str = ""
@@ -28,9 +31,12 @@ class Side:
 
 
 def named(line: Line, name: str) -> Side:
-    """`name`: the number of a version, `live` or `draft`. Raises NotFound."""
+    """`name`: the number of a version, `live`, `draft` or `aside-<id>`. Raises NotFound."""
     if name == DRAFT:
         return Side(DRAFT, digest(line.draft), line.draft)
+    if name.startswith(ASIDE):
+        kept = put_aside(line, name.removeprefix(ASIDE))
+        return Side(name, digest(kept.draft), kept.draft or {})
     version = line.live
     if name != LIVE:
         plain = name.isascii() and name.isdigit() and len(name) < 9
@@ -38,6 +44,33 @@ def named(line: Line, name: str) -> Side:
     if version is None:
         raise NotFound("This line has no such version.")
     return Side(str(version.number), version.digest, version.document)
+
+
+def put_aside(line: Line, name: str) -> LineEvent:
+    """The event that keeps a draft. Raises NotFound."""
+    plain = name.isascii() and name.isdigit() and len(name) < 19
+    found = line.record.filter(pk=int(name), draft__isnull=False).first() if plain else None
+    if found is None:
+        raise NotFound("This line has no such draft.")
+    return found
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Both as whole documents, what differs, and both in one picture."""
+
+    old: Mapping[str, Any]
+    new: Mapping[str, Any]
+    changes: tuple[Change, ...]
+    picture: Overlay
+
+
+@lru_cache(maxsize=REMEMBERED)
+def apart(old: Side, new: Side) -> Apart:
+    """Raises Invalid: a draft that cannot be read."""
+    before, now = _read(old).to_document(), _read(new).to_document()
+    found = changes(before, now)
+    return Apart(before, now, found, overlay(before, now, found))
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -14,10 +14,12 @@ from pipelines import access
 from pipelines.engine import payload
 from pipelines.errors import Conflict, Forbidden, Invalid, Refused
 from pipelines.formats import native
+from pipelines.formats.authorship import WHOLE, Hand, noted
 from pipelines.handlers import EXECUTING
 from pipelines.linting import BUILT, examined
 from pipelines.models import (
     Line,
+    LineEvent,
     LineVersion,
     Project,
     User,
@@ -34,11 +36,16 @@ from pipelines.routing.lint.finding import Finding
 __all__ = [
     "BUILT",
     "DraftConflict",
+    "LiveConflict",
+    "NothingToPublish",
     "PublishRefused",
     "check",
     "create_line",
     "executes",
+    "locked",
+    "moment",
     "publish",
+    "replace_draft",
     "save_draft",
     "write_rows",
 ]
@@ -55,6 +62,23 @@ class DraftConflict(Conflict):
             at=line.draft_at,
         )
         self.number = line.draft_number
+
+
+class LiveConflict(Conflict):
+    """Another version was published meanwhile. `number` is the one that is live now."""
+
+    def __init__(self, version: LineVersion) -> None:
+        who = str(version.published_by) if version.published_by else ""
+        super().__init__(
+            f"Version {version.number} was published meanwhile{f' by {who}' if who else ''}.",
+            by=who,
+            at=version.published_at,
+        )
+        self.number = version.number
+
+
+class NothingToPublish(Conflict):
+    """The draft says the same as the version that is live."""
 
 
 class PublishRefused(Refused):
@@ -97,7 +121,7 @@ def create_line(project: Project, key: str, name: str, document: str | Mapping[s
     if not 0 < len(name.strip()) <= 200:
         raise Invalid.at("name", "Give the line a name of at most 200 characters.")
     draft, text = _read(document)
-    now = _now()
+    now = moment()
     try:
         with transaction.atomic():
             return Line.objects.create(
@@ -108,6 +132,7 @@ def create_line(project: Project, key: str, name: str, document: str | Mapping[s
                 draft_text=text,
                 draft_by=user,
                 draft_at=now,
+                draft_hands={WHOLE: {str(user.pk): [1, now.isoformat()]}},
                 created_at=now,
             )
     except IntegrityError as taken:
@@ -120,28 +145,65 @@ def save_draft(line: Line, document: str | Mapping[str, Any], user: User, based_
     access.require(user, "design", line.project)
     draft, text = _read(document)
     with transaction.atomic():
-        stored = _locked(line, based_on)
-        stored.draft, stored.draft_text = draft, text
-        stored.draft_number += 1
-        stored.draft_by, stored.draft_at = user, _now()
-        stored.save(update_fields=["draft", "draft_text", "draft_number", "draft_by", "draft_at"])
+        stored = locked(line, based_on)
+        replace_draft(stored, draft, text, user)
     return stored
 
 
-def publish(line: Line, *, user: User, name: str = "", based_on: int) -> LineVersion:
+def replace_draft(stored: Line, draft: Mapping[str, Any], text: str, user: User) -> None:
+    """Put another draft into a line that is `locked`, and note who changed what."""
+    now = moment()
+    number = stored.draft_number + 1
+    hand = Hand(str(user.pk), number, now.isoformat())
+    stored.draft_hands = noted(stored.draft_hands, stored.draft, draft, hand)
+    stored.draft, stored.draft_text, stored.draft_number = dict(draft), text, number
+    stored.draft_by, stored.draft_at = user, now
+    fields = ["draft", "draft_text", "draft_number", "draft_by", "draft_at", "draft_hands"]
+    stored.save(update_fields=fields)
+
+
+def publish(
+    line: Line,
+    *,
+    user: User,
+    name: str = "",
+    based_on: int,
+    over: int | None = None,
+    record: Mapping[str, Any] | None = None,
+) -> LineVersion:
     """Freeze the draft as the line's next version, from which new tasks start.
 
+    `over`: the number of the version that is live for who publishes (0: none); then nothing that equals it is
+    published. `record`: what the record of the line tells besides, {warnings, others, running}.
     Raises Forbidden (designer; `execute` for executing stations), Invalid (path `name`), DraftConflict,
-    PublishRefused."""
+    LiveConflict, NothingToPublish, PublishRefused."""
     access.require(user, "publish", line.project)
-    payload.text(name, "name")
+    payload.text(name, "name", 200)
     with transaction.atomic():
-        stored = _locked(line, based_on)
+        stored = locked(line, based_on)
         parsed = _publishable(stored, user)
+        if over is not None:
+            _check_live(stored, parsed, over)
         version = _freeze(stored, parsed, user, name)
-        stored.live, stored.name = version, parsed.name[:200]
-        stored.save(update_fields=["live", "name"])
+        stored.live, stored.name, stored.draft_hands = version, parsed.name[:200], {}
+        stored.save(update_fields=["live", "name", "draft_hands"])
+        LineEvent.objects.create(
+            line=stored,
+            kind=LineEvent.Kind.PUBLISHED,
+            version=version,
+            by=user,
+            at=version.published_at,
+            data={"draft": stored.draft_number, **(record or {})},
+        )
     return version
+
+
+def _check_live(stored: Line, parsed: routing.Line, over: int) -> None:
+    live = stored.live
+    if live and live.number != over:
+        raise LiveConflict(live)
+    if live and live.digest == routing.digest(parsed.to_document()):
+        raise NothingToPublish
 
 
 def _publishable(line: Line, user: User) -> routing.Line:
@@ -168,7 +230,7 @@ def _freeze(line: Line, parsed: routing.Line, user: User, name: str) -> LineVers
         law=routing.LAW,
         name=name.strip()[:200],
         published_by=user,
-        published_at=_now(),
+        published_at=moment(),
     )
     write_rows(version, parsed)
     return version
@@ -191,7 +253,8 @@ def write_rows(version: LineVersion, parsed: routing.Line) -> None:
     )
 
 
-def _locked(line: Line, based_on: int) -> Line:
+def locked(line: Line, based_on: int) -> Line:
+    """The stored line, until the end of the transaction. Raises DraftConflict."""
     rows = Line.objects.select_for_update(of=("self",)).select_related("draft_by", "project__owner")
     stored = rows.get(pk=line.pk)
     if stored.draft_number != based_on:
@@ -207,7 +270,8 @@ def _read(document: str | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     return draft, text
 
 
-def _now() -> datetime:
+def moment() -> datetime:
+    """By the clock of the database."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         return cursor.fetchone()[0]

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from pipelines.migrating.impact import Impact, TaskImpact, impact_of
 from pipelines.migrating.operation import (
+    REASON,
     StaleImpact,
     carry_on,
+    check_idle,
     counts_of,
     migrate,
     migrations_of,
@@ -15,10 +17,12 @@ from pipelines.migrating.operation import (
 )
 
 __all__ = [
+    "REASON",
     "Impact",
     "StaleImpact",
     "TaskImpact",
     "carry_on",
+    "check_idle",
     "counts_of",
     "impact_of",
     "migrate",

@@ -56,7 +56,8 @@ def _shown(token: Token, effect: Effect, words: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Impact:
-    """`to`: None for the draft. `digest` names everything that is shown: it is what a confirm confirms."""
+    """`to`: None for the draft. `digest` names everything that is shown: it is what a confirm confirms. `plan`: the
+    same without the number of the version, which a draft does not have yet."""
 
     line: Line
     to: LineVersion | None
@@ -64,6 +65,7 @@ class Impact:
     mapping: Mapping[str, str]
     tasks: tuple[TaskImpact, ...]
     digest: str
+    plan: str
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -120,15 +122,15 @@ def impact_of(
         if not each.planned.nothing
     )
     counts = Counter(each.effect for each in found)
-    named = payload.digest(
-        {
-            "to": digest(parsed.to_document()),
-            "number": target.number,
-            "mapping": mapping,
-            "tasks": [[each.task.pk, each.task.pinned_id, each.planned.to_list()] for each in found],
-        }
+    named = {
+        "to": digest(parsed.to_document()),
+        "mapping": mapping,
+        "tasks": [[each.task.pk, each.task.pinned_id, each.planned.to_list()] for each in found],
+    }
+    plan, whole = payload.digest(named), payload.digest({**named, "number": target.number})
+    return Impact(
+        line, to, parsed, mapping, found, whole, plan, {effect: counts[effect] for effect in EFFECTS}
     )
-    return Impact(line, to, parsed, mapping, found, named, {effect: counts[effect] for effect in EFFECTS})
 
 
 def _parsed(line: Line, to: LineVersion | None) -> Parsed:

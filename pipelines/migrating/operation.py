@@ -123,8 +123,13 @@ def _check_reason(reason: str) -> None:
 
 
 def _locked(line: Line) -> None:
-    """Publishing locks the line, too. Raises Conflict where a migration is under way, or was cut short."""
+    """Publishing locks the line, too. Raises Conflict, as `check_idle`."""
     Line.objects.select_for_update(of=("self",)).get(pk=line.pk)
+    check_idle(line)
+
+
+def check_idle(line: Line) -> None:
+    """Raises Conflict where a migration is under way, or was cut short."""
     running = Migration.objects.filter(line=line, finished_at=None).select_related("by").first()
     if running:
         raise Conflict(

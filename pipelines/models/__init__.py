@@ -4,6 +4,7 @@ from pipelines.models.events import Decision, Event
 from pipelines.models.gates import GateVisit, Vote, Word
 from pipelines.models.lines import (
     Line,
+    LineEvent,
     LineVersion,
     VersionGate,
     VersionRule,
@@ -47,6 +48,7 @@ __all__ = [
     "Job",
     "Lease",
     "Line",
+    "LineEvent",
     "LineVersion",
     "LogChunk",
     "Membership",

@@ -30,6 +30,11 @@ class Line(models.Model):
         related_name="+",
     )
     draft_at = models.DateTimeField(null=True, blank=True)
+    draft_hands = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text=_("Who changed what since it was published: see pipelines/formats/authorship.py"),
+    )
     live = models.ForeignKey("LineVersion", models.PROTECT, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField()
 
@@ -41,7 +46,7 @@ class Line(models.Model):
 
 
 class LineVersion(models.Model):
-    """A published, immutable, canonical document (house §3 I14); a trigger refuses every change."""
+    """A published, immutable, canonical document (house §3 I14); a trigger refuses every change but another name."""
 
     line = models.ForeignKey(Line, models.PROTECT, related_name="versions")
     number = models.PositiveIntegerField()
@@ -66,6 +71,44 @@ class LineVersion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.line.key} v{self.number}"
+
+
+class LineEvent(models.Model):
+    """The record of a line: who published, restored, named. Append-only, by a trigger."""
+
+    class Kind(models.TextChoices):
+        PUBLISHED = "published", _("Published")
+        NAMED = "named", _("Named")
+        RESTORED = "restored", _("Restored as the draft")
+        NOT_MIGRATED = "not_migrated", _("Published, and not migrated")
+
+    line = models.ForeignKey(Line, models.PROTECT, related_name="record", db_index=False)
+    kind = models.CharField(max_length=16, choices=Kind.choices)
+    version = models.ForeignKey(
+        LineVersion, models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    at = models.DateTimeField()
+    # published {draft, warnings, others, running} · named {was, name} · restored {source, draft, by, saved} ·
+    # not_migrated {why, mapping, reason}
+    data = models.JSONField(default=dict)
+    # The draft that was put aside by restoring another, as it was stored.
+    draft = models.JSONField(null=True, blank=True)
+    draft_text = models.TextField(blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["line", "-at"], name="record_of_line")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(kind__in=["published", "named", "restored", "not_migrated"]),
+                name="line_event_kind_known",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.line_id} {self.kind}"
 
 
 class VersionStation(models.Model):

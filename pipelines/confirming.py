@@ -1,0 +1,212 @@
+"""Publishing what a person was shown: no draft that changed since, nobody's unseen changes, no warning without a tick.
+
+Running tasks stay where they are, unless they are to be migrated: then the version is published, and they go over by
+the operation that the Impact page offers (`migrating`), reversible and on record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import DatabaseError, transaction
+
+from pipelines import access, comparing, migrating, publishing
+from pipelines.engine import payload
+from pipelines.errors import Conflict, Forbidden, Invalid
+from pipelines.formats.authorship import Hand, hands_at
+from pipelines.formats.changes import Change
+from pipelines.models import Line, LineEvent, LineVersion, Migration, User
+from pipelines.routing.lint.examination import Examination
+from pipelines.routing.lint.finding import WARNING, Finding
+from pipelines.routing.problems import Problem
+
+
+class StaleFindings(Conflict):
+    """What is found about this draft changed after the page was made: look at it again."""
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """What the page showed, and what was said about it. `live`: the number of the version that it was compared with, 0
+    for none; `findings`, `plan`: digests; `warnings`, `seen`: what was ticked. `mapping`, `reason`: of a migration."""
+
+    draft: int
+    live: int
+    findings: str
+    name: str = ""
+    warnings: frozenset[str] = frozenset()
+    seen: frozenset[str] = frozenset()
+    migrate: bool = False
+    plan: str = ""
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Published:
+    """`not_migrated`: why the running tasks were not, though they were to be."""
+
+    version: LineVersion
+    migration: Migration | None = None
+    not_migrated: str = ""
+
+
+@dataclass(frozen=True)
+class Other:
+    """Somebody else who changed this draft. `key` is what a tick says: this person's changes up to this draft."""
+
+    person: str
+    hand: Hand
+    changes: int
+
+    @property
+    def key(self) -> str:
+        return f"{self.person}-{self.hand.number}"
+
+
+def warning_key(finding: Finding) -> str:
+    """What a tick at a warning is held against: this very sentence, at this very place."""
+    return payload.digest([finding.check, finding.path, finding.message, finding.hint])[:16]
+
+
+def warnings_of(found: Examination) -> list[Finding]:
+    return [each for each in found.findings if each.severity == WARNING]
+
+
+def findings_digest(found: Examination) -> str:
+    grave = (*found.errors, *warnings_of(found))
+    return payload.digest([[each.severity, warning_key(each)] for each in grave])
+
+
+def hands_of(line: Line, change: Change) -> tuple[Hand, ...]:
+    """Who changed this since the line was published, the last one last."""
+    at = line.draft_at.isoformat() if line.draft_at else ""
+    known = hands_at(change.path, line.draft_hands)
+    return known or ((Hand(str(line.draft_by_id), line.draft_number, at),) if line.draft_by_id else ())
+
+
+def others(line: Line, user: User, found: Iterable[Change] | None) -> list[Other]:
+    """Whose changes would be published with one's own. `found`: what differs from the live version; None for a line
+    that was never published, all of which counts."""
+    if found is None:
+        hands = [hands_at(path, {path: at}) for path, at in line.draft_hands.items()]
+    else:
+        hands = [hands_of(line, change) for change in found]
+    last: dict[str, Hand] = {}
+    counts: dict[str, int] = {}
+    for hand in (hand for each in hands for hand in each):
+        counts[hand.person] = counts.get(hand.person, 0) + 1
+        if hand.person not in last or last[hand.person].number < hand.number:
+            last[hand.person] = hand
+    mine = str(user.pk)
+    return [Other(person, hand, counts[person]) for person, hand in last.items() if person != mine]
+
+
+def differing(line: Line) -> tuple[Change, ...] | None:
+    """What the draft changes of the live version; None where nothing is live. Raises Invalid: no readable draft."""
+    if line.live is None:
+        return None
+    sides = comparing.named(line, comparing.LIVE), comparing.named(line, comparing.DRAFT)
+    return comparing.apart(*sides).changes
+
+
+def confirm(line: Line, said: Confirmed, user: User) -> Published:
+    """Publish, and migrate where that was said. Nothing happens unless all of it was shown as it is:
+
+    raises Forbidden, PublishRefused (errors), Invalid (paths `name`, `warnings`, `seen`, `reason`,
+    `mapping.<station>`), DraftConflict, LiveConflict, NothingToPublish, StaleFindings, StaleImpact, Conflict (a
+    migration under way)."""
+    access.require(user, "publish", line.project)
+    # Remembered: tasks of this line need not wait while lint thinks under the lock.
+    publishing.check(line)
+    with transaction.atomic():
+        stored = publishing.locked(line, said.draft)
+        live = stored.live
+        if live and live.number != said.live:
+            raise publishing.LiveConflict(live)
+        found = publishing.check(stored)
+        if found.errors:
+            raise publishing.PublishRefused(found.errors)
+        if findings_digest(found) != said.findings:
+            raise StaleFindings
+        seen = others(stored, user, differing(stored))
+        warnings = warnings_of(found)
+        _check_ticks(warnings, seen, said)
+        plan = _planned(stored, said) if said.migrate else None
+        version = publishing.publish(
+            stored,
+            user=user,
+            name=said.name,
+            based_on=said.draft,
+            over=said.live,
+            record={
+                "warnings": [each.message for each in warnings],
+                "others": {each.person: each.changes for each in seen},
+                "running": "migrate" if said.migrate else "pin",
+            },
+        )
+    return Published(version) if plan is None else _migrated(line, version, plan, said, user)
+
+
+def _check_ticks(warnings: Iterable[Finding], seen: Iterable[Other], said: Confirmed) -> None:
+    """Raises Invalid."""
+    problems = [
+        Problem("warnings", each.message, "Tick it, or put it right on the canvas.")
+        for each in warnings
+        if warning_key(each) not in said.warnings
+    ]
+    problems += [
+        Problem("seen", "has changes of somebody else that you did not tick", "Look at them, and tick them.")
+        for each in seen
+        if each.key not in said.seen
+    ]
+    if problems:
+        raise Invalid(problems)
+
+
+def _planned(stored: Line, said: Confirmed) -> str | None:
+    """The plan that is confirmed; None where no task would change. Raises StaleImpact, Invalid, Conflict."""
+    if not said.reason.strip():
+        raise Invalid.at("reason", "is missing or blank", "Say why; it is kept with the migration.")
+    payload.text(said.reason, "reason", migrating.REASON)
+    migrating.check_idle(stored)
+    impact = migrating.impact_of(stored, None, said.mapping)
+    if impact.plan != said.plan:
+        raise migrating.StaleImpact
+    if impact.needs:
+        raise Invalid(
+            Problem(f"mapping.{key}", "is gone, and tasks stand there", "Say at which station they go on.")
+            for key in impact.needs
+        )
+    return impact.plan if impact.tasks else None
+
+
+def _migrated(line: Line, version: LineVersion, plan: str, said: Confirmed, user: User) -> Published:
+    """The version is live by now, whatever becomes of this."""
+    try:
+        impact = migrating.impact_of(line, version, said.mapping)
+        if impact.plan != plan:
+            raise migrating.StaleImpact
+        made = migrating.migrate(
+            line, user=user, to=version, digest=impact.digest, reason=said.reason, mapping=said.mapping
+        )
+    except (Conflict, Forbidden, Invalid) as refused:
+        return Published(version, not_migrated=_noted(line, version, refused.detail, said, user))
+    except DatabaseError as fault:
+        return Published(version, not_migrated=_noted(line, version, str(fault), said, user))
+    return Published(version, made)
+
+
+def _noted(line: Line, version: LineVersion, why: str, said: Confirmed, user: User) -> str:
+    data: dict[str, Any] = {"why": why, "mapping": dict(said.mapping), "reason": said.reason.strip()}
+    LineEvent.objects.create(
+        line=line,
+        kind=LineEvent.Kind.NOT_MIGRATED,
+        version=version,
+        by=user,
+        at=publishing.moment(),
+        data=data,
+    )
+    return why

@@ -1,0 +1,86 @@
+"""What can be done with the versions of a line afterwards: one put back as the draft, one given another name."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from pipelines import access, comparing, publishing
+from pipelines.engine import payload
+from pipelines.errors import Conflict, Invalid
+from pipelines.formats.merging import same
+from pipelines.models import Line, LineEvent, LineVersion, User
+
+NAME = 200
+
+
+class NothingToRestore(Conflict):
+    """The draft says just this already."""
+
+
+def restore(line: Line, source: str, user: User, based_on: int) -> Line:
+    """Make a draft of a version (its number) or of a draft that was put aside (`aside-<id>`). The present draft, where
+    it holds anything that the live version does not, is put aside in its turn: nothing is lost, and restoring that one
+    undoes this. `based_on`: the number of the draft that was shown.
+    Raises Forbidden, NotFound, DraftConflict, NothingToRestore."""
+    access.require(user, "design", line.project)
+    side = comparing.named(line, source)
+    kept = comparing.put_aside(line, source.removeprefix(comparing.ASIDE)) if _is_aside(source) else None
+    with transaction.atomic():
+        stored = publishing.locked(line, based_on)
+        if same(stored.draft, side.document):
+            raise NothingToRestore
+        aside = unpublished(stored)
+        LineEvent.objects.create(
+            line=stored,
+            kind=LineEvent.Kind.RESTORED,
+            version=None if kept else stored.versions.get(number=int(side.name)),
+            by=user,
+            at=publishing.moment(),
+            data={
+                "source": side.name,
+                "draft": stored.draft_number,
+                "by": str(stored.draft_by or ""),
+                "saved": stored.draft_at.isoformat() if stored.draft_at else "",
+            },
+            draft=stored.draft if aside else None,
+            draft_text=stored.draft_text if aside else "",
+        )
+        publishing.replace_draft(stored, side.document, kept.draft_text if kept else "", user)
+    return stored
+
+
+def unpublished(line: Line) -> bool:
+    """Whether the draft holds anything that the live version does not: a document, or a text with its comments."""
+    if line.live is None or line.draft_text:
+        return True
+    try:
+        sides = comparing.named(line, comparing.LIVE), comparing.named(line, comparing.DRAFT)
+        return bool(comparing.apart(*sides).changes)
+    except Invalid:
+        return True
+
+
+def name_version(version: LineVersion, name: str, user: User) -> LineVersion:
+    """Give a published version another name; "" takes it away. Raises Forbidden, Invalid (path `name`)."""
+    access.require(user, "design", version.line.project)
+    payload.text(name, "name", NAME)
+    wanted = name.strip()
+    with transaction.atomic():
+        stored = LineVersion.objects.select_for_update(of=("self",)).get(pk=version.pk)
+        if stored.name == wanted:
+            return stored
+        LineEvent.objects.create(
+            line=version.line,
+            kind=LineEvent.Kind.NAMED,
+            version=stored,
+            by=user,
+            at=publishing.moment(),
+            data={"was": stored.name, "name": wanted},
+        )
+        stored.name = wanted
+        stored.save(update_fields=["name"])
+    return stored
+
+
+def _is_aside(source: str) -> bool:
+    return source.startswith(comparing.ASIDE)
