@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pipelines.views.editor_forms.end import EndForm
 from pipelines.views.editor_forms.form import Form
+from pipelines.views.editor_forms.gate import GateForm
 from pipelines.views.editor_forms.inputs import InputsForm
+from pipelines.views.editor_forms.line import LineForm
 from pipelines.views.editor_forms.station import StationForm
 
 FORMS: dict[str, Form] = {
     "station": StationForm(),
+    "gate": GateForm(),
+    "end": EndForm(),
+    "line": LineForm(),
     "inputs": InputsForm(),
 }
