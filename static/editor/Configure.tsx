@@ -1,19 +1,41 @@
 import * as commands from "./commands";
-import { startOf, type Station } from "./document";
+import { ALWAYS_ENDS, type End, startOf, type Station } from "./document";
+import { GateForm } from "./Gates";
 import { Icon } from "./Icon";
 import { ServerForm } from "./ServerForm";
-import { stationSubject } from "./subjects";
+import { endSubject, inputsSubject, lineSubject, stationSubject } from "./subjects";
 import type { TabProps } from "./tabs";
 import { say } from "./words";
 
+/** The form of what is chosen. */
 export function Configure({ chosen, ...rest }: TabProps) {
-  if (chosen.what !== "station") return null;
-  return (
-    <>
-      <ServerForm editor={rest.editor} subject={stationSubject(chosen.station.key)} />
-      <StationFoot station={chosen.station} {...rest} />
-    </>
-  );
+  switch (chosen.what) {
+    case "station":
+      return (
+        <>
+          <ServerForm editor={rest.editor} subject={stationSubject(chosen.station.key)} />
+          <StationFoot station={chosen.station} {...rest} />
+        </>
+      );
+    case "gate":
+      return <GateForm gate={chosen.gate} {...rest} />;
+    case "end":
+      return (
+        <>
+          <ServerForm editor={rest.editor} subject={endSubject(chosen.end.key)} />
+          <EndFoot end={chosen.end} {...rest} />
+        </>
+      );
+    case "line":
+      return <ServerForm editor={rest.editor} subject={lineSubject()} />;
+    default:
+      return null;
+  }
+}
+
+/** The fields of the form that starts a task, and that form as people will see it. */
+export function InputsTab({ editor }: TabProps) {
+  return <ServerForm editor={editor} subject={inputsSubject()} />;
 }
 
 function StationFoot({ editor, line, findings, station, mayEdit }: Omit<TabProps, "chosen"> & { station: Station }) {
@@ -27,17 +49,21 @@ function StationFoot({ editor, line, findings, station, mayEdit }: Omit<TabProps
         </button>
       ) : null}
       {mayEdit ? (
-        <button
-          type="button"
-          className="button button-small"
-          onClick={() => {
-            editor.run(commands.remove([station.key]));
-            editor.select({ keys: [] });
-          }}
-        >
+        <button type="button" className="button button-small" onClick={() => editor.run(commands.remove([station.key]), { keys: [] })}>
           <Icon name="delete" size={14} /> <span>{say("deleteStation")}</span>
         </button>
       ) : null}
+    </footer>
+  );
+}
+
+function EndFoot({ editor, end, mayEdit }: Omit<TabProps, "chosen"> & { end: End }) {
+  if (!mayEdit || ALWAYS_ENDS.some((each) => each.key === end.key)) return null;
+  return (
+    <footer className="ed-inspector-foot">
+      <button type="button" className="button button-small" onClick={() => editor.run(commands.remove([end.key]), { keys: [] })}>
+        <Icon name="delete" size={14} /> <span>{say("deleteEnd")}</span>
+      </button>
     </footer>
   );
 }

@@ -18,6 +18,9 @@ export function Inspector({ editor, mayEdit }: { editor: Editor; mayEdit: boolea
   useEffect(() => {
     if (selection.rule) setWanted("rules");
   }, [selection.rule]);
+  useEffect(() => {
+    if (selection.part) setWanted(selection.part);
+  }, [selection]);
   const shown = TABS.filter((tab) => tab.shows(chosen));
   const tab = shown.find((each) => each.id === wanted) ?? shown[0];
   return (

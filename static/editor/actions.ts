@@ -4,11 +4,13 @@
 import type { ReactFlowInstance } from "@xyflow/react";
 
 import { announce } from "../ts/dom";
+import { FORMS } from "./actions-forms";
 import { duplicate, pasteFromMenu, removeChosen } from "./clipboard";
 import * as commands from "./commands";
 import { ruleOf, rulesOf, startOf, stationOf } from "./document";
 import type { AnyNode, RuleEdge } from "./flow";
 import * as focus from "./focus";
+import { formsWait } from "./formDoor";
 import { endsOf } from "./layout";
 import type { Side } from "./sides";
 import type { Editor } from "./store";
@@ -131,7 +133,7 @@ export const LINE: readonly Action[] = [
   page("code", "code", ["Shift+C"], "code", "output", true),
 ];
 
-export const ACTIONS: readonly Action[] = [...CHANGE, ...RULES, ...WALK, ...VIEW, ...LINE];
+export const ACTIONS: readonly Action[] = [...CHANGE, ...RULES, ...WALK, ...VIEW, ...LINE, ...FORMS];
 
 export function action(id: string): Action {
   const found = ACTIONS.find((each) => each.id === id);
@@ -148,7 +150,7 @@ function leave({ editor, urls }: Desk, url: string): void {
   if (!address) return;
   const go = (): boolean => {
     const { state } = editor.state.saving;
-    if (state === "waiting" || state === "saving") return false;
+    if (state === "waiting" || state === "saving" || formsWait(editor)) return false;
     if (state === "saved") window.location.assign(address);
     else announce(say("saveFirst"));
     return true;

@@ -65,6 +65,10 @@ export class Door {
     return this.#typed.size > 0 || this.#deeds.length > 0;
   }
 
+  get asking(): boolean {
+    return this.#changed || this.#deeds.length > 0;
+  }
+
   attach(el: HTMLElement): void {
     this.kept(true);
     const again = this.#el === el && el.dataset.form === this.#name;
@@ -363,6 +367,11 @@ export function doorOf(editor: Editor, subject: Subject, scope: string): Door {
     (keep) => void (keep ? known.set(id(own), made) : known.delete(id(own))),
   );
   return made;
+}
+
+/** Whether what was typed is on its way to the server. What it refused stays where it was typed. */
+export function formsWait(editor: Editor): boolean {
+  return [...(doors.get(editor)?.values() ?? [])].some((door) => door.asking);
 }
 
 function guarded(editor: Editor): Map<string, Door> {

@@ -17,7 +17,7 @@ export interface Selection {
   /** Key of a gate: the inspector shows it, whatever else is chosen. */
   gate?: string;
   /** A part of the line itself. */
-  part?: "inputs";
+  part?: "configure" | "inputs" | "gates";
 }
 
 export interface State {

@@ -1,8 +1,9 @@
 /** The tabs of the inspector, in their order. A new one is a line here and a component in a file of its own. */
 import type { ComponentType } from "react";
 
-import { Configure } from "./Configure";
+import { Configure, InputsTab } from "./Configure";
 import { type End, endOf, type Gate, type LineDocument, rulesOf, type Station, stationOf } from "./document";
+import { GatesTab } from "./Gates";
 import type { Findings } from "./findings";
 import { RulesTab } from "./Rules";
 import type { Editor, Selection } from "./store";
@@ -41,6 +42,20 @@ export const TABS: readonly Tab[] = [
     shows: (chosen) => chosen.what === "station",
     count: (chosen) => (chosen.what === "station" ? rulesOf(chosen.station).length : 0),
     component: RulesTab,
+  },
+  {
+    id: "inputs",
+    word: "inputsTab",
+    shows: (chosen) => chosen.what === "line",
+    count: (_, line) => (Array.isArray(line.inputs) ? line.inputs.length : 0),
+    component: InputsTab,
+  },
+  {
+    id: "gates",
+    word: "gates",
+    shows: (chosen) => chosen.what === "line",
+    count: (_, line) => line.gates?.length ?? 0,
+    component: GatesTab,
   },
 ];
 

@@ -10,9 +10,18 @@ from django.utils.translation import gettext as _
 
 from pipelines.routing.line import PRESETS, Policy, Problem
 from pipelines.routing.policy import DEFAULT_PRESET
-from pipelines.views.editor_forms.fields import Choice, Field, Flag, Number, Text
+from pipelines.views.editor_forms.fields import Choice, Field, Flag, Number, Options, Text
 from pipelines.views.editor_forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
 from pipelines.views.editor_forms.words import reject_words, routes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset(Choice):
+    """The usual one may be named, too."""
+
+    def choices(self, shown: str) -> Options:
+        usual = [(DEFAULT_PRESET, words) for value, words in self.options if not value]
+        return [*usual, *self.options[1:]] if shown == DEFAULT_PRESET else super().choices(shown)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +82,7 @@ def _knob(name: str, label: str, usual: Policy, options: list[tuple[str, str]], 
         at=("policy", name),
         label=label,
         help=hint,
-        options=[("", _("As the preset says: %s") % (said[:1].lower() + said[1:])), *options],
+        options=[("", _("Preset: %s") % (said[:1].lower() + said[1:])), *options],
     )
 
 
@@ -84,7 +93,7 @@ def _policy(usual: Policy, setting: Setting) -> list[Field | Rows]:
         _("It takes the blocked route"),
     )
     return [
-        Choice(
+        Preset(
             at=("preset",),
             label=_("Preset"),
             help=_("Says all that is not said below."),
