@@ -22,6 +22,8 @@ from pipelines.routing.lint.examination import Examination
 from pipelines.routing.lint.finding import INFO, Finding
 from pipelines.routing.lint.standings import Untaken
 from pipelines.routing.lint.study import Known, Study
+from pipelines.routing.lint.visits import endless
+from pipelines.routing.lint.ways import onward
 from pipelines.routing.regions.situations import Witness
 from pipelines.routing.regions.stations import DEAD, SHADOWED, UNKNOWN, Standing
 from pipelines.views.overview import otherwise
@@ -43,7 +45,8 @@ def findings_of(draft: Mapping[str, Any], project: Project) -> dict[str, Any]:
 def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
     """What was found of this draft. `findings`: each with its remedies, `left_out` the number of notes beyond them.
     `rules`: of each rule where it stands, by id. `untaken`: of each station what no rule takes. `otherwise`: what the
-    policy does. `visits`: how often a station can be entered at most."""
+    policy does. `visits`: how often a station can be entered at most. `onward`: where the policy leads from stations
+    without rules. `endless`: of rules, by id, the targets that go on round a cycle that no budget crosses."""
     remedies = Remedies(found.subject, draft) if found.subject else None
     grave = sum(each.severity != INFO for each in found.findings)
     shown = found.findings[: grave + MAX_NOTES]
@@ -57,6 +60,8 @@ def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
         "untaken": {},
         "otherwise": {},
         "visits": dict(found.visits),
+        "onward": {},
+        "endless": {},
     }
     if remedies is None:
         return answer
@@ -70,6 +75,12 @@ def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
             if (gaps := [each for each in standings.untaken if is_gap(station, each.outcomes)])
         },
         "otherwise": {station.key: otherwise(line, station) for station in line.stations},
+        "onward": {
+            station.key: target
+            for station in line.stations
+            if not station.rules and (target := onward(line, station)) is not None
+        },
+        "endless": endless(remedies.subject),
     }
 
 

@@ -72,6 +72,17 @@ def _cycles(line: Line, after: dict[str, set[str]]) -> list[tuple[str, ...]]:
     return sorted((tuple(sorted(g, key=line.position)) for g in groups), key=lambda g: line.position(g[0]))
 
 
+def endless(subject: Subject) -> dict[str, tuple[str, ...]]:
+    """Of rules that lie in such a cycle, by their id: the targets that go on round it."""
+    group = {key: at for at, keys in enumerate(unbounded_cycles(subject)) for key in keys}
+    found: dict[str, tuple[str, ...]] = {}
+    for way in _moves(subject):
+        inside = way.source in group and group[way.source] == group.get(way.target)
+        if inside and way.rule is not None and bound(subject.line, way) is None:
+            found[way.rule.id] = (*found.get(way.rule.id, ()), way.target)
+    return found
+
+
 def _moves(subject: Subject) -> list[Way]:
     """Between stations, by rules and policy."""
     return [

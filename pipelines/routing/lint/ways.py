@@ -77,17 +77,23 @@ def _of_gate(line: Line, station: Station, gate: Gate) -> Iterator[Way]:
         yield Way(station.key, "failed", "gate")
 
 
+def onward(line: Line, station: Station) -> str | None:
+    """Where the policy leads a passed outcome that no rule takes; None: nowhere by itself."""
+    knob = line.policy.no_match if station.rules else line.policy.no_rules
+    if knob in ("default", "advance"):
+        after = line.next_station(station.key)
+        return after.key if after else "completed"
+    return {"end": "completed", "fail": "failed"}.get(knob)
+
+
 def _of_policy(line: Line, station: Station, unmatched: frozenset[tuple[str, str]]) -> Iterator[Way]:
     if (station.key, "failed") in unmatched:
         yield from _of_failure(line, station)
     if (station.key, "passed") not in unmatched:
         return
-    knob = line.policy.no_match if station.rules else line.policy.no_rules
-    if knob in ("default", "advance"):
-        after = line.next_station(station.key)
-        yield Way(station.key, after.key if after else "completed", "policy")
-    elif knob in ("end", "fail"):
-        yield Way(station.key, "completed" if knob == "end" else "failed", "policy")
+    target = onward(line, station)
+    if target is not None:
+        yield Way(station.key, target, "policy")
 
 
 def _of_failure(line: Line, station: Station) -> Iterator[Way]:
