@@ -3,7 +3,7 @@ import { type CSSProperties, useCallback, useEffect, useMemo, useRef, useState }
 
 import type { Desk } from "./actions";
 import { Fold, History, SaveTrouble, Views, Zoom } from "./Bar";
-import { Canvas } from "./Canvas";
+import { Canvas, viewOf } from "./Canvas";
 import { startClipboard } from "./clipboard";
 import { Connect } from "./Connect";
 import type { AnyNode, RuleEdge } from "./flow";
@@ -36,7 +36,11 @@ export function App({ editor, kinds, mayEdit }: Page) {
   const [form, setForm] = useState(false);
   const sides = useSides();
   const narrow = useNarrow();
-  const fit = useCallback(() => void flow.fitView({ maxZoom: 1, padding: 0.12, duration: 200 }), [flow]);
+  const fit = useCallback(() => {
+    const { clientWidth: width = 0, clientHeight: height = 0 } = document.querySelector(".ed-flow") ?? {};
+    const { history: now, findings: said } = editor.state;
+    void flow.setViewport(viewOf(now.line, said, { width, height }), { duration: 200 });
+  }, [editor, flow]);
   const show = useCallback(
     (key: string) => void flow.fitView({ nodes: [{ id: key }], maxZoom: 1, padding: 2, duration: 200 }),
     [flow],
@@ -64,6 +68,13 @@ export function App({ editor, kinds, mayEdit }: Page) {
     };
     return made;
   }, [editor, flow, mayEdit, fit, fold]);
+  const openTargets = useCallback(
+    (station: string) => {
+      editor.select({ keys: [station] });
+      setPanel("connect");
+    },
+    [editor],
+  );
   const closeMenu = useCallback(() => setMenu(undefined), []);
 
   useEffect(() => {
@@ -91,7 +102,7 @@ export function App({ editor, kinds, mayEdit }: Page) {
   const empty = history.line.stations.length === 0;
   const picture = (
     <div className="ed-canvas" tabIndex={-1}>
-      <Canvas editor={editor} mayEdit={mayEdit && !narrow} />
+      <Canvas editor={editor} mayEdit={mayEdit && !narrow} openTargets={openTargets} />
       {narrow ? null : (
         <>
           <div className="ed-corner ed-corner-top">

@@ -2,148 +2,276 @@ import {
   applyNodeChanges,
   Background,
   BackgroundVariant,
-  type Connection,
-  MarkerType,
+  getViewportForBounds,
   MiniMap,
   type NodeChange,
   ReactFlow,
   SelectionMode,
   useReactFlow,
+  type Viewport,
+  ViewportPortal,
 } from "@xyflow/react";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { memo, useCallback, useDeferredValue, useLayoutEffect, useMemo, useRef, useState } from "react";
 
-import * as commands from "./commands";
-import { ruleOf } from "./document";
-import { edgeTypes } from "./edges";
-import { type AnyNode, edgesOf, nodesOf, type RuleEdge } from "./flow";
-import { END, START_ID, STATION } from "./layout";
+import { movedTo } from "./commands-canvas";
+import { EditorContext } from "./context";
+import { type LineDocument, nameOf, type Positions, ruleOf, stationOf } from "./document";
+import { boundsOfAll, type Drawn, rerouted, routed, worded } from "./drawing";
+import { EdgeLayer } from "./edges";
+import type { Findings } from "./findings";
+import { type AnyNode, Nodes, type RuleEdge } from "./flow";
+import { type Box, type Laid, laidOut, type Row, START_ID } from "./layout";
+import { LevelContext, levelOf, useZoomLevel } from "./level";
+import { useMarks } from "./marks";
 import { nodeTypes } from "./nodes";
-import { dropped } from "./Palette";
+import { noteKey, notesOf } from "./notes";
+import { dropOn, overWhat } from "./Palette";
+import { mark, useDrawing } from "./pointer";
 import { type Editor, useEditor } from "./store";
 import { say } from "./words";
 
 const GRID: [number, number] = [8, 8];
-const MARKER = { type: MarkerType.ArrowClosed, width: 14, height: 14, color: "context-stroke" } as const;
+const NO_EDGES: RuleEdge[] = [];
+/** From here on only what is in view is drawn: below, drawing all is quicker than asking what is in view. */
+const MANY = 80;
+/** So few that all is seen at once. */
+const FEW = 5;
 
-export function Canvas({ editor, mayEdit }: { editor: Editor; mayEdit: boolean }) {
+interface Given {
+  editor: Editor;
+  mayEdit: boolean;
+  /** The list of targets for a station, where an edge was let go over nothing. */
+  openTargets(station: string): void;
+}
+
+/** Measured first: what is drawn at all depends on how near the whole line is seen. */
+export function Canvas(given: Given) {
+  const place = useRef<HTMLDivElement>(null);
+  const [size, setSize] = useState<{ width: number; height: number }>();
+  useLayoutEffect(() => {
+    const box = place.current?.getBoundingClientRect();
+    if (box) setSize({ width: box.width, height: box.height });
+  }, []);
+  return (
+    <div ref={place} className="ed-flow">
+      {size ? <Flow {...given} size={size} /> : null}
+    </div>
+  );
+}
+
+function Flow({ editor, mayEdit, openTargets, size }: Given & { size: { width: number; height: number } }) {
   const { history, findings, selection } = useEditor(editor);
   const line = history.line;
+  const marks = useMarks();
+  const [first] = useState(() => viewOf(line, findings, size));
+  const [opened, setOpened] = useState(false);
+  const zoomed = useDeferredValue(useZoomLevel());
+  const level = opened ? zoomed : levelOf(first.zoom);
   const flow = useReactFlow<AnyNode, RuleEdge>();
-  const computed = useMemo(() => nodesOf(line, findings, selection), [line, findings, selection]);
+  const made = useRef(new Nodes());
+  const laid = useMemo(() => laidOut(line), [line]);
+  const computed = useMemo(() => made.current.of(line, laid.boxes, findings, selection, marks), [line, laid, findings, selection, marks]);
   const [nodes, setNodes] = useState<AnyNode[]>(computed);
-  useEffect(() => setNodes(computed), [computed]);
-  const edges = useMemo(
-    () => edgesOf(line, computed, findings, selection).map((edge) => ({ ...edge, markerEnd: MARKER })),
-    [line, computed, findings, selection],
-  );
-  const reconnecting = useRef<RuleEdge | undefined>(undefined);
+  const [shownFor, setShownFor] = useState(computed);
+  // Taken over while drawing, not after it: an effect would draw everything twice.
+  if (shownFor !== computed) {
+    setShownFor(computed);
+    setNodes(computed);
+  }
+  const settled = useMemo(() => routed(line, laid, findings.onward), [line, laid, findings.onward]);
+  const drawn = useMemo(() => worded(line, settled, findings), [line, settled, findings]);
+  const dragged = useDragged(line, laid, findings.onward, drawn, nodes);
+  const { drawing, handlers } = useDrawing(editor, flow, mayEdit, openTargets);
+  const many = line.stations.length > MANY;
 
   // While something is dragged only the drawing moves; the line changes once, when it is let go.
   const onNodesChange = useCallback(
     (changes: NodeChange<AnyNode>[]) => {
-      setNodes((now) => applyNodeChanges(changes.filter((each) => each.type !== "remove"), now));
-      const picked = changes.filter((each) => each.type === "select");
-      if (picked.length > 0) {
-        const keys = new Set(editor.state.selection.keys);
-        for (const each of picked) each.selected ? keys.add(each.id) : keys.delete(each.id);
-        editor.select({ keys: [...keys] });
-      }
+      const own = changes.filter((each) => each.type !== "remove" && each.type !== "select");
+      if (own.length > 0) setNodes((now) => applyNodeChanges(own, now));
+      select(editor, changes);
       const moved = changes.filter((each) => each.type === "position" && each.dragging === false && each.position);
-      if (moved.length > 0) {
-        editor.run(commands.place(places(moved)));
-      }
-    },
-    [editor],
-  );
-
-  const onConnect = useCallback(
-    ({ source, target }: Connection) => {
-      if (source !== START_ID) editor.run(commands.connect(source, target));
-    },
-    [editor],
-  );
-
-  const onReconnect = useCallback(
-    (edge: RuleEdge, { target }: Connection) => {
-      reconnecting.current = undefined;
-      if (edge.data && edge.data.target !== target) {
-        editor.run(commands.retarget(edge.data.rule, edge.data.target, target));
-      }
+      if (moved.length > 0) editor.run(movedTo(places(moved)));
     },
     [editor],
   );
 
   const onDrop = useCallback(
     (event: React.DragEvent) => {
-      const made = dropped(event);
-      if (!made) return;
-      event.preventDefault();
+      mark(undefined);
       const { x, y } = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
-      const size = made.what === "station" ? STATION : END;
-      const at: [number, number] = [snap(x - size.width / 2), snap(y - size.height / 2)];
-      if (made.what === "station") editor.run(commands.addStation(made.kind, made.name, at));
-      else editor.run(commands.addEnd(made.kind, made.name, at));
+      if (dropOn(editor, event, [x, y])) event.preventDefault();
     },
     [editor, flow],
   );
 
+  const show = (key: string): void => void flow.fitView({ nodes: [{ id: key }], maxZoom: 1, padding: 2, duration: 200 });
+  const context = useMemo(() => ({ editor, mayEdit }), [editor, mayEdit]);
   return (
-    <ReactFlow<AnyNode, RuleEdge>
-      nodes={nodes}
-      edges={edges}
-      nodeTypes={nodeTypes}
-      edgeTypes={edgeTypes}
-      onNodesChange={onNodesChange}
-      onConnect={onConnect}
-      onReconnect={onReconnect}
-      onNodeClick={(_, node) => {
-        if (node.id === START_ID) editor.select({ keys: [], part: "inputs" });
-      }}
-      onEdgeClick={(_, edge) => pick(editor, edge)}
-      onPaneClick={() => editor.select({ keys: [] })}
-      onDrop={onDrop}
-      onDragOver={(event) => event.preventDefault()}
-      nodesDraggable={mayEdit}
-      nodesConnectable={mayEdit}
-      edgesReconnectable={mayEdit}
-      elementsSelectable
-      deleteKeyCode={null}
-      disableKeyboardA11y
-      ariaLabelConfig={{ "edge.a11yDescription.default": say("edgeKeys") }}
-      selectionKeyCode="Shift"
-      multiSelectionKeyCode={["Meta", "Control"]}
-      selectionMode={SelectionMode.Partial}
-      snapToGrid
-      snapGrid={GRID}
-      minZoom={0.1}
-      maxZoom={2}
-      fitView
-      fitViewOptions={{ maxZoom: 1, padding: 0.12 }}
-      onlyRenderVisibleElements={line.stations.length > 80}
-      proOptions={{ hideAttribution: true }}
-      aria-label={say("canvas")}
-    >
-      <Background variant={BackgroundVariant.Dots} gap={24} size={1.5} />
-      <MiniMap pannable zoomable ariaLabel={say("minimap")} nodeBorderRadius={6} />
-    </ReactFlow>
+    <EditorContext value={context}>
+      <LevelContext value={level}>
+        <ReactFlow<AnyNode, RuleEdge>
+          {...handlers}
+          className={`ed-level-${level}`}
+          nodes={nodes}
+          edges={NO_EDGES}
+          nodeTypes={nodeTypes}
+          onNodesChange={onNodesChange}
+          onClick={(event) => {
+            const target = event.target as Element;
+            // By keyboard; with the mouse the list opens when the button goes up.
+            const plus = event.detail === 0 && mayEdit && target.closest(".ed-plus") ? target.closest<HTMLElement>(".react-flow__node") : null;
+            if (plus) openTargets(plus.dataset.id ?? "");
+            else choose(editor, target, show);
+          }}
+          onKeyDown={(event) => writeNote(event)}
+          onPaneClick={() => editor.select({ keys: [] })}
+          onDrop={onDrop}
+          onDragOver={(event) => {
+            event.preventDefault();
+            mark(overWhat(event));
+          }}
+          nodesDraggable={mayEdit}
+          nodesConnectable={false}
+          elementsSelectable
+          edgesFocusable={false}
+          deleteKeyCode={null}
+          disableKeyboardA11y
+          selectionKeyCode="Shift"
+          multiSelectionKeyCode={["Meta", "Control"]}
+          selectionMode={SelectionMode.Partial}
+          zoomOnDoubleClick={false}
+          snapToGrid
+          snapGrid={GRID}
+          minZoom={0.1}
+          maxZoom={2}
+          defaultViewport={first}
+          onInit={() => setOpened(true)}
+          onlyRenderVisibleElements={many}
+          proOptions={{ hideAttribution: true }}
+          aria-label={say("canvas")}
+        >
+          <Background variant={BackgroundVariant.Dots} gap={24} size={1.5} />
+          {level === "near" ? null : <Rows rows={laid.rows} line={line} />}
+          <EdgeLayer
+            drawn={dragged ?? drawn}
+            level={level}
+            cull={many}
+            chosenRule={selection.rule}
+            chosenGate={selection.gate}
+            marks={marks}
+            drawing={drawing}
+          />
+          {line.stations.length > FEW ? (
+            <MiniMap<AnyNode> pannable zoomable ariaLabel={say("minimap")} nodeClassName={minimapClass} nodeBorderRadius={8} style={MINIMAP_SIZE} />
+          ) : null}
+        </ReactFlow>
+      </LevelContext>
+    </EditorContext>
   );
 }
 
-const snap = (value: number): number => Math.round(value / GRID[0]) * GRID[0];
+const MINIMAP_SIZE = { width: 168, height: 112 };
+const MINIMAP = { width: 168, height: 112, clear: 136 };
 
-function places(changes: NodeChange<AnyNode>[]): Record<string, [number, number]> {
-  const found: Record<string, [number, number]> = {};
+/** All of the line at once, its loops and stubs too, and nothing of it under the overview. */
+export function viewOf(line: LineDocument, findings: Findings, { width, height }: { width: number; height: number }): Viewport {
+  const laid = laidOut(line);
+  const bounds = boundsOfAll([...laid.boxes, ...notesOf(line)], routed(line, laid, findings.onward).routes);
+  if (!bounds || width === 0) return { x: 0, y: 0, zoom: 1 };
+  const many = laid.rows.length > 0;
+  const room = (clear: number): Viewport => getViewportForBounds(bounds, width, height - clear, 0.1, 1, { x: "40px", top: "64px", bottom: many ? "28px" : "56px" });
+  const view = room(0);
+  const [right, bottom] = [bounds.x + bounds.width, bounds.y + bounds.height].map((edge) => edge * view.zoom);
+  const covered = (right ?? 0) + view.x > width - MINIMAP.width && (bottom ?? 0) + view.y > height - MINIMAP.clear;
+  return line.stations.length > FEW && covered ? room(MINIMAP.clear - 56) : view;
+}
+
+/** In the shapes and states of the canvas: only colour and roundness are left at that size. */
+function minimapClass(node: AnyNode): string {
+  if (node.type === "note") return `ed-map-note ed-map-${node.data.note.tone}`;
+  if (node.type !== "station") return "ed-map-end";
+  if (node.data.mark) return `ed-map-mark-${node.data.mark}`;
+  return node.data.errors > 0 ? "ed-map-danger" : node.data.warnings > 0 ? "ed-map-attention" : "ed-map-station";
+}
+
+/** What is drawn while nodes are under way: only the edges at what moves are laid anew. */
+function useDragged(line: LineDocument, laid: Laid, onward: Findings["onward"], drawn: readonly Drawn[], nodes: readonly AnyNode[]) {
+  const moving = nodes.filter((node) => node.dragging && node.type !== "note");
+  const at = moving.map((node) => `${node.id} ${node.position.x} ${node.position.y}`).join("|");
+  return useMemo(() => {
+    if (at === "") return undefined;
+    const places = new Map(moving.map((node) => [node.id, node.position]));
+    const boxes = laid.boxes.map((box): Box => ({ ...box, ...places.get(box.key) }));
+    return rerouted(line, { ...laid, boxes }, onward, drawn, new Set(places.keys()));
+    // `at` says all that matters of `moving`, which is a new list each time.
+  }, [at, line, laid, onward, drawn]);
+}
+
+const Rows = memo(function Rows({ rows, line }: { rows: readonly Row[]; line: LineDocument }) {
+  const name = (key: string): string => {
+    const station = stationOf(line, key);
+    return station ? nameOf(station) : key;
+  };
+  return (
+    <ViewportPortal>
+      {rows.map((row) => (
+        <span key={row.first} className="ed-row" style={{ transform: `translate(${row.x}px, ${row.y}px)` }}>
+          {say("rowOf", name(row.first), name(row.last))}
+        </span>
+      ))}
+    </ViewportPortal>
+  );
+});
+
+function select(editor: Editor, changes: readonly NodeChange<AnyNode>[]): void {
+  const picked = changes.filter((each) => each.type === "select");
+  if (picked.length === 0) return;
+  const keys = new Set(editor.state.selection.keys);
+  for (const each of picked) each.selected ? keys.add(each.id) : keys.delete(each.id);
+  if (keys.size === 1 && keys.has(START_ID)) editor.select({ keys: [], part: "inputs" });
+  else editor.select({ keys: [...keys].filter((key) => key !== START_ID) });
+}
+
+function places(changes: readonly NodeChange<AnyNode>[]): Positions {
+  const found: Positions = {};
   for (const each of changes) {
-    if (each.type === "position" && each.position) {
-      found[each.id] = [Math.round(each.position.x), Math.round(each.position.y)];
-    }
+    if (each.type === "position" && each.position) found[each.id] = [Math.round(each.position.x), Math.round(each.position.y)];
   }
   return found;
 }
 
-function pick(editor: Editor, edge: RuleEdge): void {
-  const rule = edge.data?.rule;
-  const found = rule ? ruleOf(editor.line, rule) : undefined;
-  if (found && rule) editor.select({ keys: [found.station.key], rule });
+/** A click on an edge, its words or gates: by what it is about. A stub leads to its station. */
+function choose(editor: Editor, target: Element, show: (key: string) => void): void {
+  const { line } = editor;
+  const stub = target.closest<HTMLElement>("[data-stub]")?.dataset.stub;
+  if (stub !== undefined && stationOf(line, stub)) {
+    editor.select({ keys: [stub] });
+    show(stub);
+    return;
+  }
+  const id = target.closest<HTMLElement | SVGElement>("[data-rule]")?.dataset.rule;
+  const gate = target.closest<HTMLElement>("[data-gate]")?.dataset.gate;
+  const found = id === undefined ? undefined : ruleOf(line, id);
+  if (found) {
+    const { rule, station } = found;
+    if (gate === undefined) editor.select({ keys: [station.key], rule: rule.id });
+    else editor.select({ keys: [], rule: rule.id, gate: nextGate(editor, rule.gates ?? [], gate) });
+  } else if (gate !== undefined) {
+    const station = target.closest<HTMLElement>(".react-flow__node")?.dataset.id ?? "";
+    editor.select({ keys: [station], gate });
+  }
 }
 
+/** Several gates stand on one another: a click on the one that is chosen takes the next. */
+function nextGate(editor: Editor, gates: readonly string[], clicked: string): string {
+  if (editor.state.selection.gate !== clicked) return clicked;
+  return gates[(gates.indexOf(clicked) + 1) % gates.length] ?? clicked;
+}
+
+function writeNote(event: React.KeyboardEvent): void {
+  const node = event.target instanceof Element && event.target.matches(".react-flow__node") ? event.target : undefined;
+  if (event.key !== "Enter" || noteKey(node?.getAttribute("data-id") ?? "") === undefined) return;
+  event.preventDefault();
+  node?.querySelector(".ed-note")?.dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
+}

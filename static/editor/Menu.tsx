@@ -104,7 +104,7 @@ export function menuAt(desk: Desk, event: MouseEvent): MenuAt | undefined {
   if (!held || !id || id === START_ID || target.closest(".react-flow__minimap")) return { x: event.clientX, y: event.clientY, place: "canvas" };
   const spot: Spot = { kind: held.matches(".react-flow__node") ? "node" : "edge", id };
   const many = desk.editor.state.selection.keys;
-  if (!(spot.kind === "node" && many.length > 1 && many.includes(id))) choose(desk.editor, desk.flow, spot);
+  if (!(spot.kind === "node" && many.length > 1 && many.includes(id))) choose(desk.editor, spot);
   return { x: event.clientX, y: event.clientY, place: target.closest(".ed-gate") ? "gate" : placeOf(desk, spot) };
 }
 

@@ -1,23 +1,81 @@
 import { useReactFlow } from "@xyflow/react";
 import { useMemo, useState } from "react";
 
+import { announce } from "../ts/dom";
 import * as commands from "./commands";
+import { type Onto, putGate } from "./commands-canvas";
+import { ruleOf, stationOf } from "./document";
 import { Icon } from "./Icon";
-import type { Editor } from "./store";
+import { END, STATION } from "./layout";
+import { addNote, freshNoteKey, NOTE, noteId } from "./notes";
+import { type Editor, useEditor } from "./store";
 import { say } from "./words";
 
 interface Made {
-  what: "station" | "end";
+  what: "station" | "gate" | "end" | "note";
   kind: string;
   name: string;
 }
 
 const TYPE = "application/x-gateline";
+/** While something is dragged only the types of what it is can be read. */
+const GATE_TYPE = "application/x-gateline-gate";
 const ENDS = ["completed", "failed", "cancelled"] as const;
+const GATES = ["auto", "manual", "checks_then_manual"] as const;
 
-export function dropped(event: React.DragEvent): Made | undefined {
+/** Puts on the canvas what was let go there, at this place of it. Whether it was something of ours. */
+export function dropOn(editor: Editor, event: React.DragEvent, [x, y]: [number, number]): boolean {
   const text = event.dataTransfer.getData(TYPE);
-  return text ? (JSON.parse(text) as Made) : undefined;
+  if (!text) return false;
+  const made = JSON.parse(text) as Made;
+  const size = { station: STATION, end: END, note: NOTE, gate: END }[made.what];
+  const at: [number, number] = [snap(x - size.width / 2), snap(y - size.height / 2)];
+  if (made.what === "station") chooseFresh(editor, () => editor.run(commands.addStation(made.kind, made.name, at)));
+  else if (made.what === "end") editor.run(commands.addEnd(made.kind, made.name, at));
+  else if (made.what === "note") addNoteAt(editor, at);
+  else putOn(editor, made, ontoOf(event));
+  return true;
+}
+
+/** What a gate would be put on, if it were let go here. */
+export function overWhat(event: React.DragEvent): Element | undefined {
+  if (!event.dataTransfer.types.includes(GATE_TYPE)) return undefined;
+  return (event.target as Element).closest("[data-rule], .react-flow__node-station") ?? undefined;
+}
+
+function ontoOf(event: React.DragEvent): Onto | undefined {
+  const target = event.target as Element;
+  const rule = target.closest<HTMLElement | SVGElement>("[data-rule]")?.dataset.rule;
+  if (rule !== undefined) return { rule };
+  const station = target.closest<HTMLElement>(".react-flow__node-station")?.dataset.id;
+  return station === undefined ? undefined : { station };
+}
+
+const snap = (value: number): number => Math.round(value / 8) * 8;
+
+/** The gate is chosen then: its form opens in the inspector. */
+function putOn(editor: Editor, made: Made, onto: Onto | undefined): void {
+  if (!onto || ("rule" in onto && !ruleOf(editor.line, onto.rule))) {
+    announce(say("gateNeeds"));
+    return;
+  }
+  const before = new Set(editor.line.gates?.map((gate) => gate.key));
+  editor.run(putGate(onto, GATES.some((mode) => mode === made.kind) ? { mode: made.kind, name: made.name } : { key: made.kind }));
+  const gate = editor.line.gates?.find((each) => !before.has(each.key))?.key ?? made.kind;
+  editor.select("rule" in onto ? { keys: [], rule: onto.rule, gate } : { keys: [onto.station], gate });
+}
+
+function chooseFresh(editor: Editor, add: () => void): void {
+  const before = new Set(editor.line.stations.map((each) => each.key));
+  add();
+  const fresh = editor.line.stations.find((each) => !before.has(each.key));
+  if (fresh) editor.select({ keys: [fresh.key] });
+}
+
+export function addNoteAt(editor: Editor, at: [number, number]): void {
+  const key = freshNoteKey(editor.line);
+  editor.run(addNote(at));
+  editor.select({ keys: [noteId(key)] });
 }
 
 /** What can be put on the canvas: dragged there, or added behind the chosen station by Enter or a click. */
@@ -27,25 +85,33 @@ export function Palette({ editor, kinds }: { editor: Editor; kinds: readonly str
   const all = useMemo<Made[]>(
     () => [
       ...kinds.map((kind): Made => ({ what: "station", kind, name: say(`kind_${kind}` as "kind_other") })),
+      ...GATES.map((kind): Made => ({ what: "gate", kind, name: say(`gate_${kind}`) })),
       ...ENDS.map((kind): Made => ({ what: "end", kind, name: say(`end_${kind}`) })),
+      { what: "note", kind: "note", name: say("note") },
     ],
     [kinds],
   );
+  const { selection } = useEditor(editor);
+  const onto: Onto | undefined =
+    selection.rule !== undefined
+      ? { rule: selection.rule }
+      : stationOf(editor.line, selection.keys[0] ?? "") && selection.keys.length === 1
+        ? { station: selection.keys[0] ?? "" }
+        : undefined;
   const found = all.filter((each) => each.name.toLowerCase().includes(search.trim().toLowerCase()));
 
   function add(made: Made): void {
-    if (made.what === "end") {
+    if (made.what === "gate") return putOn(editor, made, onto);
+    if (made.what === "end" || made.what === "note") {
       const pane = document.querySelector(".react-flow")?.getBoundingClientRect();
       const centre = pane ? { x: pane.x + pane.width / 2, y: pane.y + pane.height / 2 } : { x: 0, y: 0 };
-      const at = flow.screenToFlowPosition(centre);
-      editor.run(commands.addEnd(made.kind, made.name, [Math.round(at.x), Math.round(at.y)]));
+      const { x, y } = flow.screenToFlowPosition(centre);
+      if (made.what === "end") editor.run(commands.addEnd(made.kind, made.name, [snap(x), snap(y)]));
+      else addNoteAt(editor, [snap(x), snap(y)]);
       return;
     }
     const after = editor.state.selection.keys.find((key) => editor.line.stations.some((each) => each.key === key));
-    const before = new Set(editor.line.stations.map((each) => each.key));
-    editor.run(commands.addStation(made.kind, made.name, undefined, after));
-    const fresh = editor.line.stations.find((each) => !before.has(each.key));
-    if (fresh) editor.select({ keys: [fresh.key] });
+    chooseFresh(editor, () => editor.run(commands.addStation(made.kind, made.name, undefined, after)));
   }
 
   const group = (what: Made["what"], label: string) => {
@@ -60,15 +126,24 @@ export function Palette({ editor, kinds }: { editor: Editor; kinds: readonly str
             type="button"
             className="ed-palette-item"
             draggable
-            onDragStart={(event) => event.dataTransfer.setData(TYPE, JSON.stringify(each))}
+            aria-describedby={what === "gate" && !onto ? "ed-gate-needs" : undefined}
+            onDragStart={(event) => {
+              event.dataTransfer.setData(TYPE, JSON.stringify(each));
+              if (what === "gate") event.dataTransfer.setData(GATE_TYPE, "");
+            }}
             onClick={() => add(each)}
           >
             <span className={`ed-palette-shape ed-palette-${each.what}`}>
-              <Icon name={each.what === "end" ? `end-${each.kind}` : `station-${each.kind}`} />
+              <Icon name={each.what === "note" ? "note" : `${each.what}-${each.kind}`} />
             </span>
             {each.name}
           </button>
         ))}
+        {what === "gate" && !onto ? (
+          <p id="ed-gate-needs" className="muted small">
+            {say("gateNeeds")}
+          </p>
+        ) : null}
       </section>
     );
   };
@@ -91,7 +166,9 @@ export function Palette({ editor, kinds }: { editor: Editor; kinds: readonly str
         />
       </label>
       {group("station", say("stations"))}
+      {group("gate", say("gates"))}
       {group("end", say("ends"))}
+      {group("note", say("notesHead"))}
       {found.length === 0 ? <p className="muted small">{say("nothingFound")}</p> : null}
     </aside>
   );

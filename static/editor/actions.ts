@@ -8,7 +8,7 @@ import { FORMS } from "./actions-forms";
 import { duplicate, pasteFromMenu, removeChosen } from "./clipboard";
 import * as commands from "./commands";
 import { ruleOf, rulesOf, startOf, stationOf } from "./document";
-import type { AnyNode, RuleEdge } from "./flow";
+import { type AnyNode, edgesOf, type RuleEdge } from "./flow";
 import * as focus from "./focus";
 import { formsWait } from "./formDoor";
 import { endsOf } from "./layout";
@@ -228,7 +228,7 @@ function walk(desk: Desk, to: Direction): void {
   const { editor, flow, trail } = desk;
   const spot = focus.spotNow(editor);
   if (!spot) return walkStart(desk);
-  const found = next({ nodes: flow.getNodes(), edges: flow.getEdges() }, spot, to, trail.from);
+  const found = next({ nodes: flow.getNodes(), edges: edgesOf(editor.line) }, spot, to, trail.from);
   if (!found) return announce(say("nothingThere"));
   if (spot.kind === "node") trail.from = spot.id;
   focus.goTo(editor, flow, found);
@@ -236,8 +236,8 @@ function walk(desk: Desk, to: Direction): void {
 
 function stepBy({ editor, flow }: Desk, by: 1 | -1): void {
   const spot = focus.spotNow(editor);
-  const id = spot?.kind === "edge" ? flow.getEdge(spot.id)?.source : spot?.id;
-  const found = step({ nodes: flow.getNodes(), edges: flow.getEdges() }, id, by);
+  const id = spot?.kind === "edge" ? edgesOf(editor.line).find((each) => each.id === spot.id)?.source : spot?.id;
+  const found = step({ nodes: flow.getNodes(), edges: edgesOf(editor.line) }, id, by);
   if (found) focus.goTo(editor, flow, found);
 }
 

@@ -39,12 +39,23 @@ export interface End {
 /** Where things stand on the canvas: kept with the line, read by nobody else (`extra` of the line document). */
 export type Positions = Record<string, [number, number]>;
 
+/** A sticky note: only for people, kept with the line like the positions. */
+export interface Note {
+  key: string;
+  text: string;
+  tone: string;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
 export interface LineDocument {
   start?: string;
   stations: Station[];
   gates?: Gate[];
   ends?: End[];
-  extra?: { editor?: { positions?: Positions }; [key: string]: unknown };
+  extra?: { editor?: { positions?: Positions; notes?: Note[] }; [key: string]: unknown };
   [key: string]: unknown;
 }
 
@@ -99,6 +110,9 @@ export function ruleOf(line: LineDocument, id: string): { station: Station; rule
   }
   return undefined;
 }
+
+export const isPlace = (at: unknown): at is [number, number] =>
+  Array.isArray(at) && at.length === 2 && at.every((each) => Number.isFinite(each));
 
 export function positionsOf(line: LineDocument): Positions {
   const kept = line.extra?.editor?.positions;

@@ -1,118 +1,196 @@
-import { BaseEdge, EdgeLabelRenderer, type EdgeProps, useInternalNode } from "@xyflow/react";
-import { memo } from "react";
+import { ViewportPortal } from "@xyflow/react";
+import { memo, useDeferredValue } from "react";
 
-import type { RuleEdge } from "./flow";
+import { type Drawn, type GateMark, gateWords, type Stub } from "./drawing";
+import { edgeId } from "./flow";
 import { Icon } from "./Icon";
+import { type Level, useView } from "./level";
+import type { Point, Rect } from "./routes";
+import { cut } from "./text";
 import { say } from "./words";
 
-const RADIUS = 8;
-const BELOW = 48;
-const LANE = 14;
+interface Shown {
+  drawn: readonly Drawn[];
+  level: Level;
+  /** Only what is in view is drawn. */
+  cull: boolean;
+  chosenRule: string | undefined;
+  chosenGate: string | undefined;
+  marks: Readonly<Record<string, string>>;
+  /** What somebody is drawing with the mouse. */
+  drawing: { from: Point; to: Point } | undefined;
+}
 
-/** Along the rule's port to its target: forward with one vertical run, back below everything in a lane of its own. */
-export const RuleWay = memo(function RuleWay(props: EdgeProps<RuleEdge>) {
-  const { source, target, sourceX, sourceY, targetX, targetY, data, selected, markerEnd } = props;
-  const from = useInternalNode(source);
-  const to = useInternalNode(target);
-  if (!data) return null;
-  const bottom = Math.max(bottomOf(from), bottomOf(to), sourceY, targetY) + BELOW + (data.lane % 6) * LANE;
-  const [path, labelX, labelY] = data.back
-    ? backWay(sourceX, sourceY, targetX, targetY, bottom, data.number)
-    : forwardWay(props, data);
-  const state = data.dead ? " ed-edge-dead" : "";
+/** All edges in one picture under the stations, and their words, gates and stubs. Clicks are heard by the canvas,
+ * which finds the rule by its `data-rule`, the gate by its `data-gate`. */
+export const EdgeLayer = memo(function EdgeLayer({ drawn, level, cull, chosenRule, chosenGate, marks, drawing }: Shown) {
+  const view = useDeferredValue(useView(cull));
+  const seen = view ? drawn.filter((each) => meets(each.bounds, view)) : drawn;
+  const chosen = (each: Drawn): boolean => each.id === chosenRule;
+  return (
+    <ViewportPortal>
+      <svg className="ed-edges" role="group" aria-label={say("edges")}>
+        {seen.map((each) => (
+          <Way key={each.id} drawn={each} chosen={chosen(each)} mark={marks[each.id]} far={level === "far"} />
+        ))}
+        {drawing ? <path className="ed-drawing" d={`M${drawing.from.join(" ")}L${drawing.to.join(" ")}`} /> : null}
+      </svg>
+      {level === "far" ? null : (
+        <div className="ed-labels">
+          {seen.map((each) => (
+            <Words key={each.id} drawn={each} chosen={chosen(each)} chosenGate={chosenGate} near={level === "near"} />
+          ))}
+        </div>
+      )}
+    </ViewportPortal>
+  );
+});
+
+function meets({ x, y, width, height }: Rect, view: string): boolean {
+  const [left = 0, top = 0, right = 0, bottom = 0] = view.split(" ").map(Number);
+  return x <= right && x + width >= left && y <= bottom && y + height >= top;
+}
+
+const Way = memo(function Way({ drawn, chosen, mark, far }: { drawn: Drawn; chosen: boolean; mark: string | undefined; far: boolean }) {
+  const path = pathOf(drawn);
+  return (
+    <g className="ed-way" data-rule={drawn.id} data-kind={drawn.kind} data-state={drawn.state} data-chosen={chosen || undefined} data-mark={mark}>
+      <path className="ed-edge" d={path} />
+      <path className="ed-arrow" d={drawn.branches.map((branch) => arrow(branch.points)).join("")} />
+      {far ? null : <Reached drawn={drawn} />}
+      {drawn.fork ? <circle className="ed-fork" cx={drawn.fork[0]} cy={drawn.fork[1]} r={4} /> : null}
+      {chosen && !far
+        ? drawn.branches.map((branch) => {
+            const [x, y] = branch.points.at(-1) ?? [0, 0];
+            return (
+              <circle key={branch.target} className="ed-grip nopan" data-grip={branch.target} cx={x - 9} cy={y} r={7}>
+                <title>{say("grip")}</title>
+              </circle>
+            );
+          })
+        : null}
+    </g>
+  );
+});
+
+/** What the pointer hits and the keyboard walks to: each branch for itself. */
+function Reached({ drawn }: { drawn: Drawn }) {
+  const ends = [
+    ...drawn.branches.map(({ target, path }) => ({ target, path })),
+    ...drawn.stubs.map((stub) => ({ target: stub.target, path: stubPath(drawn, stub) })),
+  ];
+  return ends.map(({ target, path }) => (
+    <g key={target} className="react-flow__edge" data-id={edgeId(drawn.id, target)} role="img" tabIndex={-1} aria-label={drawn.title || say("start")}>
+      <path className="ed-hit" d={path}>
+        {drawn.title ? <title>{drawn.title}</title> : null}
+      </path>
+    </g>
+  ));
+}
+
+/** One path: to where it splits, every branch, and the short lines to stubs. */
+export function pathOf(drawn: Drawn): string {
+  const { from, fork, branches, stubs } = drawn;
+  const trunk = fork ? `M${from.join(" ")}L${fork.join(" ")}` : "";
+  return [trunk, ...branches.map((branch) => branch.path), ...stubs.map((stub) => stubPath(drawn, stub))].join("");
+}
+
+function stubPath({ from, fork }: Drawn, { x, y, height }: Stub): string {
+  const level = y + height / 2;
+  const [sx, sy] = fork ?? from;
+  return level === sy ? `M${sx} ${sy}H${x}` : `M${sx} ${sy}V${level}H${x}`;
+}
+
+export function arrow(points: readonly Point[]): string {
+  const [x, y] = points.at(-1) ?? [0, 0];
+  return `M${x} ${y}l-9 -4.5v9z`;
+}
+
+interface Said {
+  drawn: Drawn;
+  chosen: boolean;
+  chosenGate: string | undefined;
+  near: boolean;
+}
+
+const Words = memo(function Words({ drawn, chosen, chosenGate, near }: Said) {
+  const { label, labelAt, gateAt, gates, endlessAt, stubs, state, id } = drawn;
+  const edge = edgeId(id, (drawn.branches[0] ?? stubs[0])?.target ?? "");
   return (
     <>
-      <BaseEdge
-        path={path}
-        markerEnd={markerEnd}
-        interactionWidth={16}
-        className={`ed-edge${state}${selected ? " ed-edge-selected" : ""}`}
-      />
-      {data.label || data.gates.length > 0 ? (
-        <EdgeLabelRenderer>
-          <div
-            className={`ed-label${data.gates.length > 0 ? " ed-label-gate" : ""}${state}`}
-            data-edge={props.id}
-            style={{ transform: `translate(-50%, -50%) translate(${labelX}px, ${labelY}px)` }}
-          >
-            {data.gates[0] ? (
-              <span className="ed-gate" title={data.gates.map((gate) => gate.name).join(", ")}>
-                <span className="ed-hexagon">
-                  <Icon name={`gate-${data.gates[0].mode}`} size={14} />
-                </span>
-                <span className="ed-gate-name">
-                  {cut(data.gates[0].name)}
-                  {data.gates.length > 1 ? ` +${data.gates.length - 1}` : ""}
-                </span>
-              </span>
-            ) : null}
-            <span className="ed-words" title={data.label}>
-              {cut(data.label)}
-              {data.dead ? <span className="ed-never"> {say("neverReached")}</span> : null}
-            </span>
-          </div>
-        </EdgeLabelRenderer>
+      {near && labelAt ? (
+        <span className="ed-words" data-edge={edge} data-rule={id} data-state={state} data-chosen={chosen || undefined} title={label} style={at(labelAt.x, labelAt.y)}>
+          {cut(label)}
+          {state === "dead" ? <span className="ed-never">{say("neverReached")}</span> : null}
+        </span>
       ) : null}
+      {gateAt ? <Gates at={gateAt} gates={gates} rule={id} edge={edge} named={drawn.gateName && near} chosen={chosenGate} /> : null}
+      {endlessAt ? (
+        <span className="ed-endless" data-rule={id} title={say("noLimitWhy")} style={at(endlessAt[0], endlessAt[1])}>
+          <Icon name="warning" size={12} /> {say("noLimit")}
+        </span>
+      ) : null}
+      {stubs.map((stub) => (
+        <StubPill key={stub.target} stub={stub} rule={id} label={label} />
+      ))}
     </>
   );
 });
 
-function bottomOf(node: ReturnType<typeof useInternalNode>): number {
-  return node ? node.internals.positionAbsolute.y + (node.measured.height ?? node.height ?? 0) : 0;
+const at = (x: number, y: number) => ({ transform: `translate(${x}px, ${y}px)` });
+
+interface GateShown {
+  at: Point;
+  gates: readonly GateMark[];
+  rule: string;
+  edge: string;
+  named: boolean;
+  chosen: string | undefined;
 }
 
-const RUN = 20;
-const APART = 12;
-
-/** Right of its port the edge turns to the height of its target, or of the free lane that leads there. An edge that
- * turns up and has a later number turns first, one that turns down last: so no two of one station cross. */
-function forwardWay(props: EdgeProps<RuleEdge>, data: NonNullable<RuleEdge["data"]>): [string, number, number] {
-  const { sourceX, sourceY, targetX, targetY } = props;
-  const first = data.way[0]?.[1] ?? targetY;
-  const place = first < sourceY ? data.number - 1 : data.rules - data.number;
-  const points: [number, number][] = [[sourceX, sourceY]];
-  let x = sourceX + RUN + place * APART;
-  let y = sourceY;
-  for (const [nextX, nextY] of [...data.way, [targetX, targetY] as [number, number]]) {
-    if (Math.abs(nextY - y) > 1) points.push([x, y], [x, nextY]);
-    y = nextY;
-    x = nextX + RUN * 4;
-  }
-  points.push([targetX, targetY]);
-  const from = points.length > 2 ? (points[2]?.[0] ?? sourceX) : sourceX + RUN;
-  const to = points.length > 3 ? (points[3]?.[0] ?? targetX) : targetX;
-  return [rounded(points), (from + to) / 2 - 4, points.length > 2 ? (points[2]?.[1] ?? targetY) : targetY];
+/** A hexagon on the edge; of several the first stands on top, and their number beside its name. */
+function Gates({ at: [x, y], gates, rule, edge, named, chosen }: GateShown) {
+  const shown = gates.find((gate) => gate.key === chosen) ?? gates[0];
+  if (!shown) return null;
+  const names = gates.map((gate) => gate.name).join(", ");
+  return (
+    <button
+      type="button"
+      className="ed-gate nodrag nopan"
+      data-gate={shown.key}
+      data-edge={edge}
+      data-rule={rule}
+      data-chosen={gates.some((gate) => gate.key === chosen) || undefined}
+      data-unknown={gates.some((gate) => !gate.known) || undefined}
+      data-many={gates.length > 1 || undefined}
+      title={names}
+      aria-label={say("ruleGate", names)}
+      style={at(x, y)}
+    >
+      <span className="ed-hexagon">
+        <Icon name={`gate-${shown.mode}`} size={14} />
+      </span>
+      {gates.length > 1 ? <span className="ed-gate-count">{gates.length}</span> : null}
+      {named ? <span className="ed-gate-name">{gateWords(gates)}</span> : null}
+    </button>
+  );
 }
 
-function backWay(sx: number, sy: number, tx: number, ty: number, bottom: number, number: number): [string, number, number] {
-  const right = sx + RUN + number * 8;
-  const left = tx - RUN - number * 4;
-  return [rounded([[sx, sy], [right, sy], [right, bottom], [left, bottom], [left, ty], [tx, ty]]), (left + right) / 2, bottom];
+function StubPill({ stub, rule, label }: { stub: Stub; rule: string; label: string }) {
+  return (
+    <button
+      type="button"
+      tabIndex={-1}
+      className="ed-stub nodrag nopan"
+      data-edge={edgeId(rule, stub.target)}
+      data-rule={rule}
+      data-stub={stub.target}
+      data-kind={stub.kind}
+      title={[label, stub.title].filter(Boolean).join(" → ")}
+      style={{ ...at(stub.x, stub.y), maxWidth: stub.width }}
+    >
+      <Icon name={stub.icon} size={12} />
+      <span>{cut(stub.name)}</span>
+    </button>
+  );
 }
-
-/** A path through these points with rounded corners. */
-function rounded(points: [number, number][]): string {
-  const parts = points.map(([x, y], index) => {
-    const before = points[index - 1];
-    const after = points[index + 1];
-    if (!before) return `M ${x} ${y}`;
-    if (!after) return `L ${x} ${y}`;
-    const into = Math.min(RADIUS, distance(before, [x, y]) / 2);
-    const out = Math.min(RADIUS, distance([x, y], after) / 2);
-    const [ax, ay] = towards([x, y], before, into);
-    const [bx, by] = towards([x, y], after, out);
-    return `L ${ax} ${ay} Q ${x} ${y} ${bx} ${by}`;
-  });
-  return parts.join(" ");
-}
-
-const distance = (a: [number, number], b: [number, number]): number => Math.hypot(b[0] - a[0], b[1] - a[1]);
-
-function towards(from: [number, number], to: [number, number], by: number): [number, number] {
-  const length = distance(from, to) || 1;
-  return [from[0] + ((to[0] - from[0]) * by) / length, from[1] + ((to[1] - from[1]) * by) / length];
-}
-
-const cut = (text: string): string => (text.length <= 24 ? text : `${text.slice(0, 23).trimEnd()}…`);
-
-export const edgeTypes = { rule: RuleWay };

@@ -53,8 +53,12 @@ export interface Findings {
   untaken: Record<string, Untaken[]>;
   otherwise: Record<string, string>;
   visits: Record<string, number>;
+  /** Where the policy leads from a station without rules. */
+  onward: Record<string, string>;
+  /** Of rules: the targets by which a task can go round without a budget. */
+  endless: Record<string, string[]>;
   /** With the answer of a save only; null: nothing goes elsewhere. */
   elsewhere?: Elsewhere | null;
 }
 
-export const NOTHING: Findings = { findings: [], left_out: 0, rules: {}, untaken: {}, otherwise: {}, visits: {} };
+export const NOTHING: Findings = { findings: [], left_out: 0, rules: {}, untaken: {}, otherwise: {}, visits: {}, onward: {}, endless: {} };

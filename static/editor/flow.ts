@@ -1,4 +1,5 @@
-/** From a line to the nodes and edges of React Flow. An edge is a rule and one of its targets, by the rule's id. */
+/** From a line to the nodes of React Flow. What did not change is the same node as before: only that keeps a line of
+ * hundreds of stations quick. */
 import type { Edge, Node } from "@xyflow/react";
 
 import {
@@ -7,170 +8,155 @@ import {
   kindOf,
   type LineDocument,
   nameOf,
+  type Note,
   ORIGIN,
-  type Rule,
   rulesOf,
   startOf,
   type Station,
   stationOf,
   targetsOf,
 } from "./document";
-import type { Findings } from "./findings";
-import { type Box, boxes, START_ID, type Ways, waysOf } from "./layout";
+import type { Finding, Findings } from "./findings";
+import { type Box, endsOf, START_ID } from "./layout";
+import { noteId, notesOf } from "./notes";
 import type { Selection } from "./store";
+import { endName } from "./text";
+import { say } from "./words";
+
+export { endName };
 
 export type StationData = {
-  station: Station;
   name: string;
   kind: string;
-  marks: Record<string, "dead" | "shadowed" | undefined>;
+  rules: { id: string; title: string; mark: "dead" | "shadowed" | undefined }[];
+  dead: number;
   errors: number;
   warnings: number;
   visits: number | undefined;
-  gate: string | undefined;
-  asOtherwise: boolean;
+  gate: { key: string; name: string } | undefined;
+  join: { how: string; waits: string } | undefined;
+  otherwise: string;
+  /** Painted by a test or a difference. */
+  mark: string | undefined;
 };
 export type StationNode = Node<StationData, "station">;
-export type EndNode = Node<{ name: string; kind: string }, "end">;
+export type EndNode = Node<{ name: string; kind: string; mark: string | undefined }, "end">;
 export type StartNode = Node<{ inputs: number }, "start">;
-export type AnyNode = StationNode | EndNode | StartNode;
+export type NoteNode = Node<{ note: Note }, "note">;
+export type AnyNode = StationNode | EndNode | StartNode | NoteNode;
+/** Edges are drawn by edges.tsx, one for each rule; React Flow holds none. */
+export type RuleEdge = Edge;
 
-export type RuleEdge = Edge<
-  {
-    rule: string;
-    target: string;
-    number: number;
-    label: string;
-    gates: { name: string; mode: string }[];
-    dead: boolean;
-    back: boolean;
-    fork: boolean;
-    lane: number;
-    /** How many rules its station has: their vertical runs stand side by side. */
-    rules: number;
-    way: [number, number][];
-  },
-  "rule"
->;
-
-export function nodesOf(line: LineDocument, findings: Findings, selection: Selection): AnyNode[] {
-  const chosen = new Set(selection.keys);
-  return boxes(line).map((box) => nodeOf(line, box, findings, chosen.has(box.key)));
+/** One way of a rule, as the keyboard walks it. */
+export interface Reach {
+  id: string;
+  source: string;
+  target: string;
+  rule: string;
 }
 
-function nodeOf(line: LineDocument, box: Box, findings: Findings, selected: boolean): AnyNode {
-  const base = {
-    id: box.key,
-    position: { x: box.x, y: box.y },
-    width: box.width,
-    height: box.height,
-    selected,
-  };
-  const station = stationOf(line, box.key);
-  if (station) return { ...base, type: "station", data: stationData(line, station, findings), ariaLabel: nameOf(station) };
-  if (box.key === START_ID) {
-    const inputs = Array.isArray(line.inputs) ? line.inputs.length : 0;
-    return { ...base, type: "start", data: { inputs }, deletable: false, selectable: false };
-  }
-  const end = endOf(line, box.key);
-  return { ...base, type: "end", data: { name: endName(end?.label ?? box.key), kind: end?.kind ?? "completed" } };
-}
+export const edgeId = (rule: string, target: string): string => `${rule}>${target}`;
 
-function stationData(line: LineDocument, station: Station, findings: Findings): StationData {
-  const own = findings.findings.filter((finding) => finding.station === station.key);
-  const marks: StationData["marks"] = {};
-  for (const rule of rulesOf(station)) {
-    const says = findings.rules[rule.id]?.status;
-    marks[rule.id] = says === "dead" ? "dead" : says === "partly shadowed" ? "shadowed" : undefined;
-  }
-  return {
-    station,
-    name: nameOf(station),
-    kind: kindOf(station),
-    marks,
-    errors: own.filter((finding) => finding.severity === "error").length,
-    warnings: own.filter((finding) => finding.severity === "warning").length,
-    visits: findings.visits[station.key],
-    gate: station.gate && gateName(line, station.gate),
-    asOtherwise: rulesOf(station).length === 0,
-  };
-}
-
-export const endName = (label: string): string =>
-  label === label.toUpperCase() ? label.charAt(0) + label.slice(1).toLowerCase().replaceAll("_", " ") : label;
-
-export function gateName(line: LineDocument, key: string): string {
-  return line.gates?.find((gate) => gate.key === key)?.name || key;
-}
-
-export function edgesOf(line: LineDocument, nodes: AnyNode[], findings: Findings, selection: Selection): RuleEdge[] {
-  const at = new Map(nodes.map((node) => [node.id, node]));
-  const found: RuleEdge[] = [];
+/** To everything that stands on the canvas, of each station in the order of its rules. */
+export function edgesOf(line: LineDocument): Reach[] {
+  const there = new Set([...line.stations.map((station) => station.key), ...endsOf(line)]);
   const start = startOf(line);
-  if (start && at.has(start)) found.push(startEdge(start));
-  const ways = waysOf(line);
-  let lane = 0;
+  const found: Reach[] = start && there.has(start) ? [{ id: edgeId(START_ID, start), source: START_ID, target: start, rule: "" }] : [];
   for (const station of line.stations) {
-    rulesOf(station).forEach((rule, index) => {
-      const drawn = targetsOf(rule).filter((target) => at.has(target));
-      for (const target of drawn) {
-        const back = (at.get(target)?.position.x ?? 0) <= (at.get(station.key)?.position.x ?? 0);
-        if (back) lane += 1;
-        found.push({
-          id: `${rule.id}>${target}`,
-          type: "rule",
-          source: station.key,
-          sourceHandle: rule.id,
-          target,
-          selected: selection.rule === rule.id,
-          data: edgeData(line, station, rule, index, target, findings, back, drawn.length > 1, lane, ways),
-        });
+    for (const rule of rulesOf(station)) {
+      for (const target of targetsOf(rule)) {
+        if (there.has(target)) found.push({ id: edgeId(rule.id, target), source: station.key, target, rule: rule.id });
       }
-    });
+    }
   }
   return found;
 }
 
-function edgeData(
-  line: LineDocument,
-  station: Station,
-  rule: Rule,
-  index: number,
-  target: string,
-  findings: Findings,
-  back: boolean,
-  fork: boolean,
-  lane: number,
-  ways: Ways,
-): RuleEdge["data"] {
-  const gates = (rule.gates ?? []).map((key) => ({
-    name: gateName(line, key),
-    mode: line.gates?.find((gate) => gate.key === key)?.mode ?? "manual",
-  }));
+type Made = { made: string; node: AnyNode };
+
+export class Nodes {
+  #before = new Map<string, Made>();
+
+  of(line: LineDocument, boxes: readonly Box[], findings: Findings, selection: Selection, marks: Readonly<Record<string, string>>): AnyNode[] {
+    const chosen = new Set(selection.keys);
+    const said = new Map<string, Finding[]>();
+    for (const finding of findings.findings) {
+      const key = finding.station ?? "";
+      said.set(key, [...(said.get(key) ?? []), finding]);
+    }
+    const next = new Map<string, Made>();
+    const keep = (node: AnyNode): AnyNode => {
+      const made = JSON.stringify(node);
+      const before = this.#before.get(node.id);
+      const kept = before?.made === made ? before : { made, node };
+      next.set(node.id, kept);
+      return kept.node;
+    };
+    const nodes = boxes.map((box) => keep(nodeOf(line, box, findings, said.get(box.key) ?? [], chosen.has(box.key), marks[box.key])));
+    const notes = notesOf(line).map((note) => keep(noteNode(note, chosen.has(noteId(note.key)))));
+    this.#before = next;
+    return [...nodes, ...notes];
+  }
+}
+
+function noteNode(note: Note, selected: boolean): NoteNode {
   return {
-    rule: rule.id,
-    target,
-    number: index + 1,
-    label: rulesOf(station).length > 1 ? rule.label || findings.rules[rule.id]?.words || rule.id : "",
-    gates: targetsOf(rule)[0] === target ? gates : [],
-    dead: findings.rules[rule.id]?.status === "dead",
-    back,
-    fork,
-    lane,
-    rules: rulesOf(station).length,
-    way: back ? [] : (ways[`${rule.id}>${target}`] ?? []),
+    id: noteId(note.key),
+    type: "note",
+    position: { x: note.x, y: note.y },
+    width: note.width,
+    height: note.height,
+    zIndex: -1,
+    selected,
+    data: { note },
+    ariaLabel: say("noteOf", note.text.slice(0, 80)),
   };
 }
 
-function startEdge(start: string): RuleEdge {
+function nodeOf(line: LineDocument, box: Box, findings: Findings, own: readonly Finding[], selected: boolean, mark: string | undefined): AnyNode {
+  const base = { id: box.key, position: { x: box.x, y: box.y }, width: box.width, height: box.height, selected };
+  const station = stationOf(line, box.key);
+  if (station) {
+    const data = { ...stationData(line, station, findings, own), mark };
+    return { ...base, type: "station", data, ariaLabel: spoken(data) };
+  }
+  if (box.key === START_ID) {
+    const inputs = Array.isArray(line.inputs) ? line.inputs.length : 0;
+    return { ...base, type: "start", data: { inputs }, deletable: false, ariaLabel: say("startInputs") };
+  }
+  const end = endOf(line, box.key);
+  const name = endName(end?.label ?? box.key);
+  return { ...base, type: "end", data: { name, kind: end?.kind ?? "completed", mark }, ariaLabel: name };
+}
+
+/** What a screen reader says of a station: all that hovering shows. */
+function spoken(data: StationData): string {
+  return [data.name, data.visits === undefined ? "" : say("visits", String(data.visits))].filter(Boolean).join(". ");
+}
+
+function stationData(line: LineDocument, station: Station, findings: Findings, own: readonly Finding[]): Omit<StationData, "mark"> {
+  const rules = rulesOf(station).map((rule) => {
+    const says = findings.rules[rule.id];
+    const mark = says?.status === "dead" ? ("dead" as const) : says?.status === "partly shadowed" ? ("shadowed" as const) : undefined;
+    return { id: rule.id, title: [rule.label || says?.words || rule.id, says?.why].filter(Boolean).join(". "), mark };
+  });
+  const waits = (station.join?.wait_for ?? []).map((key) => targetName(line, key, { origin: key, blocked: key }));
   return {
-    id: `${START_ID}>${start}`,
-    type: "rule",
-    source: START_ID,
-    target: start,
-    selectable: false,
-    data: { rule: "", target: start, number: 0, label: "", gates: [], dead: false, back: false, fork: false, lane: 0, rules: 1, way: [] },
+    name: nameOf(station),
+    kind: kindOf(station),
+    rules,
+    dead: rules.filter((rule) => rule.mark === "dead").length,
+    errors: own.filter((finding) => finding.severity === "error").length,
+    warnings: own.filter((finding) => finding.severity === "warning").length,
+    visits: findings.visits[station.key],
+    gate: station.gate ? { key: station.gate, name: gateName(line, station.gate) } : undefined,
+    join: station.join ? { how: (station.join.aggregation ?? "all-pass").replace("-", " "), waits: waits.join(", ") } : undefined,
+    otherwise: findings.otherwise[station.key] ?? say("byPolicy"),
   };
+}
+
+export function gateName(line: LineDocument, key: string): string {
+  return line.gates?.find((gate) => gate.key === key)?.name || key;
 }
 
 /** What a target is called where a person reads it. */

@@ -2,7 +2,7 @@
 import type { ReactFlowInstance } from "@xyflow/react";
 
 import { ruleOf } from "./document";
-import type { AnyNode, RuleEdge } from "./flow";
+import { type AnyNode, edgesOf, type RuleEdge } from "./flow";
 import { START_ID } from "./layout";
 import type { Editor } from "./store";
 import type { Spot } from "./walking";
@@ -43,27 +43,27 @@ export function spotOfChoice(editor: Editor): Spot | undefined {
 
 /** Chooses a node or an edge, brings it into view and gives it the focus. */
 export function goTo(editor: Editor, flow: Flow, spot: Spot): void {
-  choose(editor, flow, spot);
-  bringIntoView(flow, spot);
+  choose(editor, spot);
+  bringIntoView(editor, flow, spot);
   whenDrawn(spot, (element) => element.focus({ preventScroll: true }));
 }
 
-export function choose(editor: Editor, flow: Flow, spot: Spot): void {
+export function choose(editor: Editor, spot: Spot): void {
   if (spot.kind === "node") {
     editor.select(spot.id === START_ID ? { keys: [], part: "inputs" } : { keys: [spot.id] });
     return;
   }
-  const rule = flow.getEdge(spot.id)?.data?.rule;
+  const rule = edgesOf(editor.line).find((each) => each.id === spot.id)?.rule;
   const found = rule ? ruleOf(editor.line, rule) : undefined;
   if (rule && found) editor.select({ keys: [found.station.key], rule });
 }
 
-function bringIntoView(flow: Flow, spot: Spot): void {
+function bringIntoView(editor: Editor, flow: Flow, spot: Spot): void {
   const element = elementOf(spot);
   const pane = canvas()?.getBoundingClientRect();
   const box = element?.getBoundingClientRect();
   if (pane && box && box.left >= pane.left && box.right <= pane.right && box.top >= pane.top && box.bottom <= pane.bottom) return;
-  const edge = spot.kind === "edge" ? flow.getEdge(spot.id) : undefined;
+  const edge = spot.kind === "edge" ? edgesOf(editor.line).find((each) => each.id === spot.id) : undefined;
   if (edge && element) return;
   const node = flow.getNode(edge ? edge.source : spot.id);
   if (!node) return;

@@ -1,24 +1,28 @@
-/** Where stations and ends stand. Positions that a person chose stay; the rest is laid out from left to right by
- * dagre, and what one station leads to is put in the order of its rules, so that their edges do not cross. */
-import { Graph, layout } from "@dagrejs/dagre";
-
+/** Where stations and ends stand. Positions that a person chose stay; the rest is laid out from left to right, the way
+ * of the first rules in one straight line, and long lines are continued in rows below. */
 import {
   ALWAYS_ENDS,
+  endOf,
+  isPlace,
   type LineDocument,
+  nameOf,
   positionsOf,
-  ruleOf,
   rulesOf,
   startOf,
+  type Station,
   stationOf,
   targetsOf,
 } from "./document";
+import { type Link, type Ranked, ranked } from "./ranks";
+import { cut, endName, widthOf } from "./text";
 
-export const STATION = { width: 168, height: 64, port: 32, step: 24 };
-export const END = { width: 120, height: 36 };
+export const STATION = { width: 144, widest: 216, height: 72, port: 36, step: 24 };
+export const END = { width: 96, widest: 184, height: 36 };
 export const START = { width: 40, height: 40 };
-/** A row of more ranks than this would be unreadable as a whole: it is continued below. */
-const WRAP = 14;
-const GAP = { rank: 176, node: 40, row: 120 };
+const GAP = { column: 48, lane: 10, node: 44, row: 112, gate: 120, stub: 168, beside: 56, plus: 84 };
+/** As many columns stand in one row; more are broken into rows of about the shape of a screen. */
+const ROW = 12;
+const SHAPE = 1.6;
 export const START_ID = "@start";
 
 export interface Box {
@@ -28,11 +32,25 @@ export interface Box {
   y: number;
   width: number;
   height: number;
+  /** From the top to the middle of the first port, where the main way goes in and out. */
+  port: number;
+  /** Of a line that was broken; none where a person put it. */
+  row: number | undefined;
 }
 
-export function heightOf(line: LineDocument, key: string): number {
-  const station = stationOf(line, key);
-  return STATION.height + STATION.step * Math.max(0, (station ? rulesOf(station).length : 1) - 1);
+export interface Row {
+  first: string;
+  last: string;
+  x: number;
+  y: number;
+}
+
+export interface Laid {
+  boxes: Box[];
+  /** More than one only where the line was broken. */
+  rows: Row[];
+  /** "from>to" of the links from the end of one row to the beginning of the next. */
+  wraps: ReadonlySet<string>;
 }
 
 /** The ends that are drawn: those that the line declares, and those of the three standing ones that a rule leads to. */
@@ -43,125 +61,202 @@ export function endsOf(line: LineDocument): string[] {
   return [...declared, ...standing];
 }
 
-/** Where an edge over several columns passes the ones between, in order: [x, y] of a free lane in each. */
-export type Ways = Record<string, [number, number][]>;
-
-/** The ways that were laid out; none where a person moved one of its ends. */
-export function waysOf(line: LineDocument): Ways {
+export function laidOut(line: LineDocument): Laid {
+  const found = automatic(line);
   const chosen = positionsOf(line);
-  const ways = laidOut(line).ways;
-  return Object.fromEntries(
-    Object.entries(ways).filter(([edge]) => {
-      const [rule = "", target = ""] = edge.split(">");
-      const source = ruleOf(line, rule)?.station.key;
-      return source !== undefined && !chosen[source] && !chosen[target];
-    }),
-  );
-}
-
-export function boxes(line: LineDocument): Box[] {
-  const found = laidOut(line).boxes;
-  const chosen = positionsOf(line);
-  return found.map((box) => {
+  const boxes = found.boxes.map((box) => {
     const at = chosen[box.key];
-    return isPlace(at) ? { ...box, x: at[0], y: at[1] } : box;
+    return isPlace(at) ? { ...box, x: at[0], y: at[1], row: undefined } : box;
   });
+  return { ...found, boxes };
 }
 
-const isPlace = (at: unknown): at is [number, number] =>
-  Array.isArray(at) && at.length === 2 && at.every((each) => Number.isFinite(each));
+export const heightOf = (station: Station): number =>
+  STATION.height + STATION.step * Math.max(0, rulesOf(station).length - 1);
 
-interface Laid {
-  boxes: Box[];
-  ways: Ways;
+const between = (least: number, value: number, most: number): number => Math.min(most, Math.max(least, value));
+
+type Part = Omit<Box, "x" | "y" | "row">;
+
+function partsOf(line: LineDocument): Part[] {
+  const stations = line.stations.map((station): Part => {
+    const width = between(STATION.width, Math.ceil((widthOf(nameOf(station), 14) + 44) / 8) * 8, STATION.widest);
+    return { key: station.key, kind: "station", width, height: heightOf(station), port: STATION.port };
+  });
+  const ends = endsOf(line).map((key): Part => {
+    const width = between(END.width, Math.ceil((widthOf(endName(endOf(line, key)?.label ?? key), 13) + 56) / 8) * 8, END.widest);
+    return { key, kind: "end", width, height: END.height, port: END.height / 2 };
+  });
+  return [{ key: START_ID, kind: "start", ...START, port: START.height / 2 }, ...stations, ...ends];
 }
 
-let last: { line: string; laid: Laid } | undefined;
-
-function laidOut(line: LineDocument): Laid {
-  const shape = JSON.stringify([
-    startOf(line),
-    line.stations.map((station) => [station.key, rulesOf(station).map(targetsOf)]),
-    endsOf(line),
-  ]);
-  if (last?.line !== shape) last = { line: shape, laid: wrapped(arranged(line)) };
-  return last.laid;
-}
-
-function arranged(line: LineDocument): Laid {
-  const graph = new Graph({ multigraph: true });
-  graph.setGraph({ rankdir: "LR", ranksep: GAP.rank, nodesep: GAP.node, ranker: "tight-tree" });
-  graph.setDefaultEdgeLabel(() => ({}));
+/** What leads where, in the order of the rules. A station without rules is drawn before the next one: that is what
+ * most policies do, and only its place depends on it. */
+function linksOf(line: LineDocument, parts: ReadonlySet<string>): Link[] {
   const start = startOf(line);
-  graph.setNode(START_ID, { ...START });
-  for (const station of line.stations) {
-    // Dagre aligns the middles of nodes; ours are to stand with their first ports in one line.
-    graph.setNode(station.key, { width: STATION.width, height: 2 * (heightOf(line, station.key) - STATION.port) });
-  }
-  for (const key of endsOf(line)) graph.setNode(key, { ...END });
-  if (start && stationOf(line, start)) graph.setEdge(START_ID, start, { weight: 10 }, "start");
-  for (const station of line.stations) {
-    rulesOf(station).forEach((rule, index) => {
-      for (const target of targetsOf(rule)) {
-        if (target === station.key || !graph.hasNode(target)) continue;
-        graph.setEdge(station.key, target, { weight: index === 0 ? 4 : 1 }, `${rule.id}>${target}`);
+  const links: Link[] = start && parts.has(start) ? [{ from: START_ID, to: start, order: 0 }] : [];
+  line.stations.forEach((station, index) => {
+    const rules = rulesOf(station);
+    const next = line.stations[index + 1];
+    if (rules.length === 0 && next) links.push({ from: station.key, to: next.key, order: 0 });
+    rules.forEach((rule, order) => {
+      for (const to of targetsOf(rule)) {
+        if (to !== station.key && parts.has(to)) links.push({ from: station.key, to, order });
       }
     });
-  }
-  layout(graph);
-  const placed = graph.nodes().map((key): Box => {
-    const node = graph.node(key) as { x: number; y: number; width: number; height: number };
-    const kind = key === START_ID ? "start" : stationOf(line, key) ? "station" : "end";
-    const height = kind === "station" ? heightOf(line, key) : node.height;
-    const over = kind === "station" ? STATION.port : height / 2;
-    return { key, kind, x: node.x - node.width / 2, y: node.y - over, width: node.width, height };
   });
-  const ways: Ways = {};
-  for (const edge of graph.edges()) {
-    const points = (graph.edge(edge) as { points: { x: number; y: number }[] }).points;
-    // The first and last lie on the borders of its ends, where our ports stand elsewhere.
-    const between = points.slice(1, -1).filter((_, index, all) => all.length > 1 || index > 0);
-    if (edge.name && between.length > 0) ways[edge.name] = between.map(({ x, y }) => [x, y]);
-  }
-  return { boxes: inOrderOfRules(line, placed), ways };
+  return links;
 }
 
-/** Among what stands in one column and is first led to by one station, the topmost is the target of the first rule. */
-function inOrderOfRules(line: LineDocument, placed: Box[]): Box[] {
-  const byKey = new Map(placed.map((box) => [box.key, box]));
-  const led = new Set<string>();
-  for (const station of line.stations) {
-    const columns = new Map<number, Box[]>();
-    for (const target of rulesOf(station).flatMap(targetsOf)) {
-      const box = byKey.get(target);
-      if (!box || led.has(target)) continue;
-      led.add(target);
-      const column = Math.round(box.x + box.width / 2);
-      columns.set(column, [...(columns.get(column) ?? []), box]);
+let lastRanks: { shape: string; ranks: Ranked } | undefined;
+let lastLaid: { shape: string; laid: Laid } | undefined;
+
+function automatic(line: LineDocument): Laid {
+  const parts = partsOf(line);
+  const keys = parts.map((part) => part.key);
+  const links = linksOf(line, new Set(keys));
+  const structure = JSON.stringify([keys, links]);
+  const shape = JSON.stringify([structure, parts, line.stations.map((each) => rulesOf(each).map(room))]);
+  if (lastLaid?.shape === shape) return lastLaid.laid;
+  if (lastRanks?.shape !== structure) lastRanks = { shape: structure, ranks: ranked(keys, links) };
+  const laid = placed(line, parts, lastRanks.ranks);
+  lastLaid = { shape, laid };
+  return laid;
+}
+
+/** What a rule needs beside its station. */
+const room = (rule: { label?: string; gates?: string[] }): [string, number] => [rule.label ?? "", rule.gates?.length ?? 0];
+
+function placed(line: LineDocument, parts: readonly Part[], { columns, forward }: Ranked): Laid {
+  const part = new Map(parts.map((each) => [each.key, each]));
+  const into = new Map<string, Link[]>();
+  for (const link of forward) into.set(link.to, [...(into.get(link.to) ?? []), link]);
+  const main = mainWay(forward);
+  const gaps = columns.map((keys) => gapAfter(line, keys, forward));
+  const size = rowSize(columns, gaps, part);
+  const boxes: Box[] = [];
+  const rows: Row[] = [];
+  const rowOf = new Map<string, number>();
+  let bottom = 0;
+  for (let begin = 0; begin < columns.length; begin += size) {
+    const own = columns.slice(begin, begin + size);
+    const row = oneRow(own, gaps.slice(begin, begin + size), part, into, main);
+    const top = Math.min(...row.map((box) => box.y));
+    const down = begin === 0 ? 0 : bottom + GAP.row - top;
+    for (const box of row) {
+      box.y += down;
+      box.row = rows.length;
+      rowOf.set(box.key, rows.length);
     }
-    for (const column of columns.values()) stacked(column);
+    boxes.push(...row);
+    bottom = Math.max(...row.map((box) => box.y + box.height));
+    const stations = row.filter((box) => box.kind === "station");
+    rows.push({ first: stations[0]?.key ?? "", last: stations.at(-1)?.key ?? "", x: 0, y: Math.min(...row.map((box) => box.y)) });
   }
-  return placed;
+  const at = new Map(columns.flatMap((keys, index) => keys.map((key) => [key, index] as const)));
+  const wraps = new Set<string>();
+  for (const { from, to } of forward) {
+    const over = (rowOf.get(to) ?? 0) - (rowOf.get(from) ?? 0);
+    if (over === 1 && (at.get(to) ?? 0) - (at.get(from) ?? 0) === 1) wraps.add(`${from}>${to}`);
+  }
+  return { boxes, rows: rows.length > 1 ? rows : [], wraps };
 }
 
-function stacked(column: Box[]): void {
-  let top = Math.min(...column.map((box) => box.y));
-  for (const box of column) {
-    box.y = top;
-    top += box.height + GAP.node;
-  }
+/** From the start along the first rules: it stands in one straight line. */
+function mainWay(forward: readonly Link[]): Set<string> {
+  const first = new Map<string, string>();
+  for (const link of forward) if (link.order === 0 && !first.has(link.from)) first.set(link.from, link.to);
+  const found = new Set<string>();
+  for (let key: string | undefined = START_ID; key && !found.has(key); key = first.get(key)) found.add(key);
+  return found;
 }
 
-function wrapped(laid: Laid): Laid {
-  const placed = laid.boxes;
-  const columns = [...new Set(placed.map((box) => Math.round(box.x + box.width / 2)))].sort((a, b) => a - b);
-  if (columns.length <= WRAP * 1.5) return laid;
-  const height = Math.max(...placed.map((box) => box.y + box.height)) + GAP.row;
-  const rank = new Map(columns.map((column, index) => [column, index]));
-  const boxes = placed.map((box) => {
-    const index = rank.get(Math.round(box.x + box.width / 2)) ?? 0;
-    const row = Math.floor(index / WRAP);
-    return { ...box, x: box.x - (columns[row * WRAP] ?? 0), y: box.y + row * height };
+function rowSize(columns: readonly string[][], gaps: readonly number[], part: ReadonlyMap<string, Part>): number {
+  if (columns.length <= ROW) return columns.length;
+  const widths = columns.map((keys, index) => widest(keys, part) + (gaps[index] ?? 0));
+  const heights = columns.map((keys) => keys.reduce((sum, key) => sum + (part.get(key)?.height ?? 0) + GAP.node, 0));
+  const mean = (all: number[]): number => all.reduce((sum, each) => sum + each, 0) / all.length;
+  const across = Math.sqrt((columns.length * SHAPE * (mean(heights) + GAP.row)) / mean(widths));
+  return between(ROW - 4, Math.round(across), 2 * ROW);
+}
+
+const widest = (keys: readonly string[], part: ReadonlyMap<string, Part>): number =>
+  Math.max(0, ...keys.map((key) => part.get(key)?.width ?? 0));
+
+/** Room for what stands between a column and the next: words, gates, edges that turn. */
+function gapAfter(line: LineDocument, keys: readonly string[], forward: readonly Link[]): number {
+  const own = new Set(keys);
+  const turning = forward.filter((link) => own.has(link.from)).length - keys.length;
+  let gap = GAP.column + GAP.lane * between(0, turning, 8);
+  if (keys.length === 1 && keys[0] === START_ID) return GAP.column;
+  let stubs = 0;
+  let beside = 0;
+  let gates = 0;
+  for (const key of keys) {
+    const station = stationOf(line, key);
+    if (!station) continue;
+    const rules = rulesOf(station);
+    if (rules.length === 0) beside = Math.max(beside, GAP.plus);
+    for (const rule of rules) {
+      const words = rules.length > 1 ? widthOf(cut(rule.label ?? ""), 12) : 0;
+      beside = Math.max(beside, words > 0 ? GAP.beside + words : 0);
+      gates = Math.max(gates, rule.gates?.length ? GAP.gate : 0);
+      for (const to of targetsOf(rule)) if (to.startsWith("@")) stubs = Math.max(stubs, GAP.stub);
+    }
+  }
+  return Math.max(gap, beside, gates + stubs, stubs > 0 ? stubs + GAP.column : 0);
+}
+
+function oneRow(
+  columns: readonly string[][],
+  gaps: readonly number[],
+  part: ReadonlyMap<string, Part>,
+  into: ReadonlyMap<string, Link[]>,
+  main: ReadonlySet<string>,
+): Box[] {
+  const boxes = new Map<string, Box>();
+  let x = 0;
+  columns.forEach((keys, index) => {
+    stackColumn(keys, x, part, into, main, boxes);
+    x += widest(keys, part) + (gaps[index] ?? GAP.column);
   });
-  return { boxes, ways: {} };
+  return [...boxes.values()];
+}
+
+/** One column: what the main way goes through stands on its line, the others beside what leads to them, in order. */
+function stackColumn(
+  keys: readonly string[],
+  x: number,
+  part: ReadonlyMap<string, Part>,
+  into: ReadonlyMap<string, Link[]>,
+  main: ReadonlySet<string>,
+  boxes: Map<string, Box>,
+): void {
+  const column = keys.flatMap((key): Box[] => {
+    const own = part.get(key);
+    return own ? [{ ...own, row: undefined, x, y: main.has(key) ? -own.port : wanted(key, own, into, boxes) }] : [];
+  });
+  const anchor = Math.max(0, column.findIndex((box) => main.has(box.key)));
+  for (let index = anchor + 1; index < column.length; index += 1) {
+    const [box, over] = [column[index], column[index - 1]];
+    if (box && over) box.y = Math.max(box.y, over.y + over.height + GAP.node);
+  }
+  for (let index = anchor - 1; index >= 0; index -= 1) {
+    const [box, below] = [column[index], column[index + 1]];
+    if (box && below) box.y = Math.min(box.y, below.y - GAP.node - box.height);
+  }
+  for (const box of column) boxes.set(box.key, { ...box, y: Math.round(box.y) });
+}
+
+function wanted(key: string, own: Part, into: ReadonlyMap<string, Link[]>, boxes: ReadonlyMap<string, Box>): number {
+  let sum = 0;
+  let weights = 0;
+  for (const link of into.get(key) ?? []) {
+    const from = boxes.get(link.from);
+    if (!from) continue;
+    const weight = link.order === 0 ? 4 : 1;
+    sum += weight * (from.y + from.port + STATION.step * link.order);
+    weights += weight;
+  }
+  return (weights > 0 ? sum / weights : 0) - own.port;
 }

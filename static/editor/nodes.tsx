@@ -1,72 +1,119 @@
-import { Handle, type NodeProps, Position } from "@xyflow/react";
+import { type NodeProps } from "@xyflow/react";
 import { memo } from "react";
 
-import { rulesOf } from "./document";
 import type { EndNode, StartNode, StationNode } from "./flow";
 import { Icon } from "./Icon";
 import { STATION } from "./layout";
+import { useLevel } from "./level";
+import { NoteCard } from "./NoteCard";
 import { say } from "./words";
 
 const KINDS = new Set(["command", "chat", "route", "tools", "http", "runner", "manual", "hook", "noop"]);
-const stationIcon = (kind: string): string => `station-${KINDS.has(kind) ? kind : "other"}`;
+const known = (kind: string): string => (KINDS.has(kind) ? kind : "other");
 
 /** A rounded card as high as it has rules: port 1 at a fixed height, the next every 24 px, so that the number in the
- * circle is the rule. */
+ * circle is the rule. What a port starts is drawn by `drawn.tsx`, by its `data-port`. */
 export const StationCard = memo(function StationCard({ data }: NodeProps<StationNode>) {
-  const rules = rulesOf(data.station);
+  const level = useLevel();
+  const kind = known(data.kind);
   return (
-    <div className="ed-station" data-errors={data.errors > 0 || undefined}>
-      <Handle type="target" position={Position.Left} className="ed-in" style={{ top: STATION.port }} />
-      {data.station.join ? <span className="ed-join" title={say("join", data.station.join.aggregation ?? "")} /> : null}
+    <div className="ed-station" data-errors={data.errors > 0 || undefined} data-mark={data.mark}>
       <span className="ed-kind">
-        <Icon name={stationIcon(data.kind)} size={14} /> {say(`kind_${KINDS.has(data.kind) ? data.kind : "other"}` as "kind_other")}
+        <Icon name={`station-${kind}`} size={14} /> <span>{say(`kind_${kind}` as "kind_other")}</span>
       </span>
       <span className="ed-name" title={data.name}>
         {data.name}
       </span>
-      {data.errors > 0 ? (
-        <span className="ed-badge ed-badge-danger">
-          <Icon name="danger" size={12} /> {say("errors", String(data.errors))}
-        </span>
-      ) : data.warnings > 0 ? (
-        <span className="ed-badge ed-badge-attention">
-          <Icon name="warning" size={12} /> {say("warnings", String(data.warnings))}
-        </span>
-      ) : null}
-      {data.gate ? <span className="ed-bar" title={data.gate} /> : null}
-      {rules.map((rule, index) => (
-        <Handle
-          key={rule.id}
-          id={rule.id}
-          type="source"
-          position={Position.Right}
-          isConnectableStart={false}
-          className="ed-port"
-          data-mark={data.marks[rule.id]}
-          title={rule.label || rule.id}
-          style={{ top: STATION.port + STATION.step * index }}
-        >
-          {index + 1}
-        </Handle>
-      ))}
-      <Handle
-        id="@new"
-        type="source"
-        position={Position.Right}
-        className="ed-port ed-port-new"
-        title={say("drawRule")}
-        style={{ top: STATION.port + STATION.step * rules.length }}
-      >
-        +
-      </Handle>
+      {level === "far" ? null : <Details data={data} />}
+      {level === "near" ? <Ports data={data} /> : null}
     </div>
   );
 });
 
+function Details({ data }: { data: StationNode["data"] }) {
+  const { join, gate } = data;
+  return (
+    <>
+      <Badge data={data} />
+      {join ? (
+        <span className="ed-join" title={say("joinWaits", join.waits)}>
+          <span className="ed-join-words">{say("join", join.how)}</span>
+        </span>
+      ) : null}
+      {gate ? (
+        <span className="ed-bar nodrag" data-gate={gate.key} title={say("stationGate", gate.name)}>
+          <span className="visually-hidden">{say("stationGate", gate.name)}</span>
+        </span>
+      ) : null}
+      {data.visits !== undefined ? <span className="ed-visits">{say("visits", String(data.visits))}</span> : null}
+    </>
+  );
+}
+
+function Badge({ data }: { data: StationNode["data"] }) {
+  const said =
+    data.dead > 0
+      ? ["danger", "danger", say("deadRules", String(data.dead))]
+      : data.errors > 0
+        ? ["danger", "danger", say("errors", String(data.errors))]
+        : data.warnings > 0
+          ? ["attention", "warning", say("warnings", String(data.warnings))]
+          : undefined;
+  return (
+    <>
+      {data.rules.length > 1 ? <span className="ed-count">{say("rulesCount", String(data.rules.length))}</span> : null}
+      {said ? (
+        <span className={`ed-badge ed-badge-${said[0]}`}>
+          <Icon name={said[1] ?? ""} size={12} /> {said[2]}
+        </span>
+      ) : null}
+    </>
+  );
+}
+
+function Ports({ data }: { data: StationNode["data"] }) {
+  return (
+    <>
+      {data.rules.map((rule, index) => (
+        <span
+          key={rule.id}
+          className="ed-port nodrag nopan"
+          data-port={rule.id}
+          data-mark={rule.mark}
+          title={rule.title}
+          style={{ top: STATION.port + STATION.step * index }}
+        >
+          {index + 1}
+        </span>
+      ))}
+      {data.rules.length > 0 ? (
+        <span
+          className="ed-port ed-port-new nodrag nopan"
+          data-port="@new"
+          title={say("drawRule")}
+          style={{ top: STATION.port + STATION.step * data.rules.length }}
+        >
+          +
+        </span>
+      ) : (
+        <button
+          type="button"
+          className="ed-plus nodrag nopan"
+          data-port="@new"
+          title={say("noWayOut", data.otherwise)}
+          aria-label={say("addWayFrom", data.name, data.otherwise)}
+          style={{ top: STATION.port }}
+        >
+          +
+        </button>
+      )}
+    </>
+  );
+}
+
 export const EndPill = memo(function EndPill({ data }: NodeProps<EndNode>) {
   return (
-    <div className="ed-end">
-      <Handle type="target" position={Position.Left} className="ed-in" />
+    <div className="ed-end" data-kind={data.kind} data-mark={data.mark}>
       <Icon name={`end-${data.kind}`} size={14} />
       <span title={data.name}>{data.name}</span>
     </div>
@@ -75,16 +122,15 @@ export const EndPill = memo(function EndPill({ data }: NodeProps<EndNode>) {
 
 export const StartMark = memo(function StartMark({ data }: NodeProps<StartNode>) {
   return (
-    <div className="ed-start" title={say("inputs", String(data.inputs))}>
+    <div className="ed-start" title={say("startInputs")}>
       <Icon name="run" size={14} />
       <span className="ed-start-word">
-        {say("start")}
+        <strong>{say("start")}</strong>
         <br />
         {say("inputs", String(data.inputs))}
       </span>
-      <Handle type="source" position={Position.Right} className="ed-in" isConnectable={false} />
     </div>
   );
 });
 
-export const nodeTypes = { station: StationCard, end: EndPill, start: StartMark };
+export const nodeTypes = { station: StationCard, end: EndPill, start: StartMark, note: NoteCard };
