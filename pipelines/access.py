@@ -26,6 +26,7 @@ TABLE: dict[str, tuple[Role, str]] = {
     "operate": (O, "report"),  # retry, cancel, answer, complete, hold
     "report": (O, "report"),  # outcomes of jobs, by machines
     "design": (D, "design"),  # drafts, import
+    "comment": (V, "design"),  # on the parts of a line: who may look may speak, and it changes nothing
     "publish": (D, "design"),
     "execute": (
         D,
@@ -35,7 +36,7 @@ TABLE: dict[str, tuple[Role, str]] = {
     "admin": (A, ""),  # members, tokens, settings: never by a bearer token
 }
 # What a machine never does, whatever its role and scopes.
-NEVER_BY_MACHINE = ("decide", "execute", "admin")
+NEVER_BY_MACHINE = ("decide", "execute", "comment", "admin")
 
 
 def can(who: Who, action: str, project: Project) -> bool:

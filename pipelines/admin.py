@@ -13,6 +13,7 @@ from pipelines.models import (
     ApiToken,
     Artifact,
     Blob,
+    Comment,
     Decision,
     Event,
     GateVisit,
@@ -112,6 +113,13 @@ class LineAdmin(ReadOnly):
     list_display = ("project", "key", "name", "live", "draft_number")
     list_select_related = ("project__owner", "live__line")
     search_fields = ("key", "name")
+
+
+@admin.register(Comment)
+class CommentAdmin(ReadOnly):
+    list_display = ("line", "kind", "key", "author", "created_at", "resolved_at", "deleted_at")
+    list_select_related = ("line", "author")
+    search_fields = ("text", "key")
 
 
 @admin.register(LineVersion)

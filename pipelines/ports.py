@@ -105,6 +105,16 @@ class Hint:
 
 
 @dataclass(frozen=True)
+class LineHint:
+    """For whoever has this line open: `what` (draft, comments, live) has this number now, and it only grows."""
+
+    project_id: int
+    line_id: int
+    what: str
+    number: int
+
+
+@dataclass(frozen=True)
 class Violation:
     """An invariant (house §3) that does not hold. `subject` says where, e.g. `task 12`, `version 3`."""
 
@@ -141,11 +151,11 @@ def observers() -> tuple[Observer, ...]:
 
 
 @lru_cache(maxsize=1)
-def _sink() -> Callable[[Sequence[Hint]], Any] | None:
+def _sink() -> Callable[[Sequence[Hint | LineHint]], Any] | None:
     return import_string(settings.HINT_SINK) if settings.HINT_SINK else None
 
 
-def publish_hints(hints: Sequence[Hint]) -> None:
+def publish_hints(hints: Sequence[Hint | LineHint]) -> None:
     """Hand the hints to the live push. Only ever called after the commit; lost ones heal (house §4)."""
     sink = _sink()
     if sink and hints:

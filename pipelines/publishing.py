@@ -28,6 +28,7 @@ from pipelines.models import (
     VersionStation,
 )
 from pipelines.models.people import slug
+from pipelines.ports import LineHint, publish_hints
 from pipelines.routing import line as routing
 from pipelines.routing.line import Problem
 from pipelines.routing.lint.examination import Examination
@@ -160,6 +161,12 @@ def replace_draft(stored: Line, draft: Mapping[str, Any], text: str, user: User)
     stored.draft_by, stored.draft_at = user, now
     fields = ["draft", "draft_text", "draft_number", "draft_by", "draft_at", "draft_hands"]
     stored.save(update_fields=fields)
+    _hint(stored, "draft", number)
+
+
+def _hint(line: Line, what: str, number: int) -> None:
+    hint = LineHint(line.project_id, line.pk, what, number)
+    transaction.on_commit(lambda: publish_hints([hint]))
 
 
 def publish(
@@ -195,6 +202,7 @@ def publish(
             at=version.published_at,
             data={"draft": stored.draft_number, **(record or {})},
         )
+        _hint(stored, "live", version.number)
     return version
 
 

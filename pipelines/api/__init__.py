@@ -2,7 +2,18 @@
 
 from ninja import NinjaAPI
 
-from pipelines.api import analytics, backtest, difference, lines, lint, migrations, problems, scenarios, tasks
+from pipelines.api import (
+    analytics,
+    backtest,
+    comments,
+    difference,
+    lines,
+    lint,
+    migrations,
+    problems,
+    scenarios,
+    tasks,
+)
 from pipelines.api.auth import Bearer
 
 api = NinjaAPI(
@@ -22,3 +33,4 @@ api.add_router("", backtest.router)
 api.add_router("", lint.router)
 api.add_router("", scenarios.router)
 api.add_router("", migrations.router)
+api.add_router("", comments.router)

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import F, QuerySet
 
-from pipelines.models import Decision, GateVisit, Job, LineVersion, MigrationEntry, Task, VersionRule
+from pipelines.models import Comment, Decision, GateVisit, Job, LineVersion, MigrationEntry, Task, VersionRule
 from pipelines.ports import Violation
 from pipelines.routing.line import digest, read_line
 
@@ -27,6 +27,7 @@ def no_key_leads_across_projects(task_ids: Ids) -> Iterable[Violation]:
             (MigrationEntry, "task"),
         )
     )
+    answers = Comment.objects.filter(parent__isnull=False) if task_ids is None else Comment.objects.none()
     crossings: tuple[tuple[str, QuerySet[Any]], ...] = (
         ("line of another project", tasks.exclude(line__project=F("project"))),
         ("version of another line", tasks.exclude(pinned__line=F("line"))),
@@ -38,6 +39,12 @@ def no_key_leads_across_projects(task_ids: Ids) -> Iterable[Violation]:
         ("decision under the version of another line", decisions.exclude(pinned__line=F("task__line"))),
         ("migration of a task of another line", entries.exclude(migration__line=F("task__line"))),
         ("migration to a version of another line", entries.exclude(to__line=F("task__line"))),
+        ("answer on another line than its thread", answers.exclude(parent__line=F("line"))),
+        (
+            "answer at another place than its thread",
+            answers.exclude(parent__kind=F("kind"), parent__key=F("key")),
+        ),
+        ("answer to an answer", answers.filter(parent__parent__isnull=False)),
     )
     for what, rows in crossings:
         for row in rows:

@@ -9,7 +9,8 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from pipelines.live.healing import healer
-from pipelines.live.hints import Row, group_of
+from pipelines.live.hints import Row, group_of, room_of
+from pipelines.live.presence import Presence
 from pipelines.live.seats import Seat, seat_for
 
 NO_LONGER = 4403  # closing code: signed out, or no member any more; the client does not come back
@@ -17,9 +18,13 @@ NO_LONGER = 4403  # closing code: signed out, or no member any more; the client 
 
 class LiveConsumer(AsyncWebsocketConsumer):
     """`/live/?project=owner/key[&line=key][&task=WI-…]` sends `{"hints": [{"task", "version"}, …]}` and
-    `{"resync": true}`. Whoever may not see the project is refused before the socket is accepted (403)."""
+    `{"resync": true}`. With `&line=…&draw=1` it is one of a canvas: it tells besides `{"line": what, "number": n}` (the
+    draft, the comments, the live version has this number now) and `{"here": {"socket", "user", "chosen", "away"}}` or
+    `{"here": {"socket", "gone"}}` of the others who have it open. Whoever may not see the project is refused before the
+    socket is accepted (403)."""
 
     seat: Seat  # unset until the socket is accepted
+    presence: Presence | None = None
 
     async def connect(self) -> None:
         seat = await database_sync_to_async(seat_for)(
@@ -31,6 +36,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.seat = seat
         # Subscribed before it is accepted: the snapshot that the client takes then misses nothing.
         await self.channel_layer.group_add(group_of(seat.project_id), self.channel_name)
+        if seat.draws and seat.line_id is not None:
+            self.presence = Presence(seat.user_id, self._tell_room)
+            await self.channel_layer.group_add(room_of(seat.line_id), self.channel_name)
         await self.accept()
         healer.join(self)
 
@@ -39,7 +47,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self._leave()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """Nothing is asked over a socket; what a client sends is ignored."""
+        """Nothing is asked over a socket: a canvas says what is chosen on it, and whatever else is sent is ignored."""
+        if self.presence is not None:
+            await self.presence.said(text_data)
 
     # -- from the layer ------------------------------------------------------------------------------------------
 
@@ -60,6 +70,18 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def live_resync(self, message: dict[str, Any]) -> None:
         await self.resync()
 
+    async def live_line(self, message: dict[str, Any]) -> None:
+        if self.seat.line_id is not None:
+            healer.note_line(self.seat.line_id, message["what"], message["number"])
+        await self.tell_line(message["what"], message["number"])
+
+    async def live_who(self, message: dict[str, Any]) -> None:
+        if self.presence is not None:
+            await self.presence.again()
+
+    async def live_here(self, message: dict[str, Any]) -> None:
+        await self.send(text_data=json.dumps({"here": message["here"]}, separators=(",", ":")))
+
     # -- to the client -------------------------------------------------------------------------------------------
 
     async def tell(self, rows: list[Row]) -> None:
@@ -68,6 +90,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
         ]
         if hints:
             await self.send(text_data=json.dumps({"hints": hints}, separators=(",", ":")))
+
+    async def tell_line(self, what: str, number: int) -> None:
+        await self.send(text_data=json.dumps({"line": what, "number": number}, separators=(",", ":")))
 
     async def resync(self) -> None:
         await self.send(text_data='{"resync":true}')
@@ -79,9 +104,22 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def _leave(self) -> None:
         healer.leave(self)
         await self.channel_layer.group_discard(group_of(self.seat.project_id), self.channel_name)
+        if self.presence is not None and self.seat.line_id is not None:
+            await self.channel_layer.group_discard(room_of(self.seat.line_id), self.channel_name)
+            await self.presence.leave()
+
+    async def _tell_room(self, message: dict[str, Any]) -> None:
+        if self.seat.line_id is not None:
+            await self.channel_layer.group_send(room_of(self.seat.line_id), message)
 
     def _concerns(self, line_id: int, name: str) -> bool:
         return self.seat.line_id in (None, line_id) and self.seat.task in (None, name)
 
 
-TOLD = {"live.hints": LiveConsumer.live_hints, "live.resync": LiveConsumer.live_resync}
+TOLD = {
+    "live.hints": LiveConsumer.live_hints,
+    "live.resync": LiveConsumer.live_resync,
+    "live.line": LiveConsumer.live_line,
+    "live.who": LiveConsumer.live_who,
+    "live.here": LiveConsumer.live_here,
+}

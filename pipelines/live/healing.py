@@ -32,6 +32,7 @@ class Socket(Protocol):
     seat: Seat
 
     async def tell(self, rows: list[Row]) -> None: ...
+    async def tell_line(self, what: str, number: int) -> None: ...
     async def resync(self) -> None: ...
     async def dismiss(self) -> None: ...
 
@@ -66,12 +67,34 @@ def changed_since(project_ids: Iterable[int], since: datetime | None) -> tuple[d
     return rows[0][0], found
 
 
+ROOMS = """
+    SELECT l.id, l.draft_number, v.number,
+           (SELECT sum(c.revision) FROM pipelines_comment c WHERE c.line_id = l.id)
+    FROM pipelines_line l LEFT JOIN pipelines_lineversion v ON v.id = l.live_id WHERE l.id = ANY(%s)"""
+
+
+def rooms_now(line_ids: Iterable[int]) -> dict[tuple[int, str], int]:
+    """The numbers of the lines that are open on a canvas, by one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(ROOMS, [list(line_ids)])
+        rows = cursor.fetchall()
+    found: dict[tuple[int, str], int] = {}
+    for line_id, draft, live, comments in rows:
+        found |= {
+            (line_id, "draft"): draft,
+            (line_id, "live"): live or 0,
+            (line_id, "comments"): comments or 0,
+        }
+    return found
+
+
 class Healer:
     """Runs while its process has sockets, on their loop."""
 
     def __init__(self) -> None:
         self._sockets: set[Socket] = set()
         self._told: dict[str, tuple[int, datetime | None]] = {}
+        self._rooms: dict[tuple[int, str], int] = {}
         self._since: datetime | None = None
         self._task: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -82,7 +105,7 @@ class Healer:
             self._sockets, self._task, self._loop = set(), None, loop
         self._sockets.add(socket)
         if self._task is None or self._task.done():
-            self._since, self._told = None, {}
+            self._since, self._told, self._rooms = None, {}, {}
             self._task = loop.create_task(self._run())
 
     def leave(self, socket: Socket) -> None:
@@ -95,11 +118,17 @@ class Healer:
             if known is None or known[0] < seq:
                 self._told[name] = (seq, known[1] if known else None)
 
+    def note_line(self, line_id: int, what: str, number: int) -> None:
+        """The canvases of this process have been told."""
+        known = self._rooms.get((line_id, what), 0)
+        self._rooms[line_id, what] = max(known, number)
+
     async def _run(self) -> None:
         tick = 0
         while self._sockets:
             try:
                 await self.heal()
+                await self.heal_rooms()
                 if tick % SEATS_EVERY == 0:
                     await self.check_seats()
             except (DatabaseError, OSError) as error:
@@ -122,6 +151,24 @@ class Healer:
             rows = [(one.line_id, one.name, one.seq) for one in news if one.project_id == project_id]
             await asyncio.gather(
                 *(s.tell(rows) for s in list(self._sockets) if s.seat.project_id == project_id)
+            )
+
+    async def heal_rooms(self) -> None:
+        """One query more while a canvas is open. A number that is told twice is no news to a page."""
+        watched = {s.seat.line_id for s in self._sockets if s.seat.draws and s.seat.line_id is not None}
+        if not watched:
+            self._rooms = {}
+            return
+        now = await database_sync_to_async(rooms_now)(watched)
+        news = [key for key, number in now.items() if self._rooms.get(key, 0) < number]
+        self._rooms = now
+        for line_id, what in news:
+            await asyncio.gather(
+                *(
+                    s.tell_line(what, now[line_id, what])
+                    for s in list(self._sockets)
+                    if s.seat.draws and s.seat.line_id == line_id
+                )
             )
 
     def _remember(self, changed: list[Changed], now: datetime) -> None:

@@ -19,7 +19,7 @@ import psycopg
 from channels.layers import get_channel_layer
 from redis.exceptions import RedisError
 
-from pipelines.ports import Hint
+from pipelines.ports import Hint, LineHint
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +33,15 @@ def group_of(project_id: int) -> str:
     return f"live.project.{project_id}"
 
 
+def room_of(line_id: int) -> str:
+    """The group of those who have the canvas of this line open."""
+    return f"live.line.{line_id}"
+
+
+def room_message(what: str, number: int) -> dict[str, Any]:
+    return {"type": "live.line", "what": what, "number": number}
+
+
 def message_of(rows: Sequence[Row]) -> dict[str, Any]:
     return {"type": "live.hints", "hints": [list(row) for row in rows]}
 
@@ -41,17 +50,17 @@ class Sender:
     """Merges hints (the highest version of a task wins) and hands them to the channel layer from its own thread."""
 
     def __init__(self) -> None:
-        self._pending: dict[tuple[int, str], Hint] = {}
+        self._pending: dict[tuple[int, str], Hint | LineHint] = {}
         self._work = threading.Condition()
         self._busy = False
         self._thread: threading.Thread | None = None
 
-    def put(self, hints: Iterable[Hint]) -> None:
+    def put(self, hints: Iterable[Hint | LineHint]) -> None:
         with self._work:
             for hint in hints:
-                key = hint.project_id, hint.task
+                key = _subject(hint)
                 known = self._pending.get(key)
-                if known is None or known.seq < hint.seq:
+                if known is None or _number(known) < _number(hint):
                     self._pending[key] = hint
             if self._pending and self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="live-hints", daemon=True)
@@ -79,18 +88,32 @@ class Sender:
                     self._work.notify_all()
                 time.sleep(WINDOW)
 
-    def _send(self, runner: asyncio.Runner, batch: list[Hint]) -> None:
+    def _send(self, runner: asyncio.Runner, batch: list[Hint | LineHint]) -> None:
         try:
             runner.run(_publish(batch))
         except (psycopg.Error, RedisError, OSError) as error:
             log.warning("live: %d hints lost, healing will replace them: %s", len(batch), str(error).strip())
 
 
-async def _publish(batch: list[Hint]) -> None:
+def _subject(hint: Hint | LineHint) -> tuple[int, str]:
+    """No name of a task has a space in it."""
+    if isinstance(hint, LineHint):
+        return hint.line_id, f"line {hint.what}"
+    return hint.project_id, hint.task
+
+
+def _number(hint: Hint | LineHint) -> int:
+    return hint.number if isinstance(hint, LineHint) else hint.seq
+
+
+async def _publish(batch: list[Hint | LineHint]) -> None:
     layer = get_channel_layer()
     rows: defaultdict[int, list[Row]] = defaultdict(list)
     for hint in batch:
-        rows[hint.project_id].append((hint.line_id, hint.task, hint.seq))
+        if isinstance(hint, LineHint):
+            await layer.group_send(room_of(hint.line_id), room_message(hint.what, hint.number))
+        else:
+            rows[hint.project_id].append((hint.line_id, hint.task, hint.seq))
     for project_id, of_project in rows.items():
         for start in range(0, len(of_project), PER_MESSAGE):
             await layer.group_send(group_of(project_id), message_of(of_project[start : start + PER_MESSAGE]))
@@ -99,6 +122,6 @@ async def _publish(batch: list[Hint]) -> None:
 sender = Sender()
 
 
-def push(hints: Sequence[Hint]) -> None:
+def push(hints: Sequence[Hint | LineHint]) -> None:
     """What a commit changed. Called after it, by any thread."""
     sender.put(hints)

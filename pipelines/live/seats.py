@@ -27,15 +27,16 @@ class Seat:
     session_hash: str
     line_id: int | None = None
     task: str | None = None
+    draws: bool = False  # has the canvas of the line open
 
 
 def parse(query: bytes) -> dict[str, str] | None:
-    """`project=owner/key[&line=…][&task=WI-…]`; None when it cannot name anything."""
+    """`project=owner/key[&line=…][&task=WI-…][&draw=1]`; None when it cannot name anything."""
     try:
         values = parse_qs(query.decode("ascii"), max_num_fields=5, errors="strict")
     except ValueError:
         return None
-    words = {key: found[-1] for key, found in values.items() if key in {"project", "line", "task"}}
+    words = {key: found[-1] for key, found in values.items() if key in {"project", "line", "task", "draw"}}
     if words.get("project", "").count("/") != 1 or any("\0" in word for word in words.values()):
         return None
     return words
@@ -60,6 +61,7 @@ def seat_for(user: Any, session: Any, query: bytes) -> Seat | None:
         session.get(HASH_SESSION_KEY, ""),
         line.pk if line else None,
         task.name if task else None,
+        line is not None and "draw" in words,
     )
 
 

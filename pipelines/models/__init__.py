@@ -1,5 +1,6 @@
 """Every model of this app, so that each can be named from here."""
 
+from pipelines.models.comments import Comment
 from pipelines.models.events import Decision, Event
 from pipelines.models.gates import GateVisit, Vote, Word
 from pipelines.models.lines import (
@@ -40,6 +41,7 @@ __all__ = [
     "ApiToken",
     "Artifact",
     "Blob",
+    "Comment",
     "Decision",
     "Event",
     "GateVisit",

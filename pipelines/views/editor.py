@@ -5,7 +5,6 @@ The browser draws; whatever is decided about the draft is decided here, by `lint
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from django.http import HttpResponse, JsonResponse
@@ -22,7 +21,7 @@ from pipelines.linting import BUILT, examined
 from pipelines.models import Line, Project
 from pipelines.routing.line import DocumentError
 from pipelines.templatetags.gateline import asset
-from pipelines.views import lines
+from pipelines.views import editor_clashes, lines
 from pipelines.views.editor_elsewhere import elsewhere
 from pipelines.views.editor_findings import findings_of, told
 from pipelines.views.editor_words import words
@@ -32,6 +31,9 @@ from pipelines.views.project import tab_trail
 KINDS = tuple(sorted(BUILT))
 URLS = {
     "code": "line-edit",
+    "latest": "line-draw-latest",
+    "people": "line-draw-people",
+    "comments": "line-comments",
     "publish": "line-edit",
     "tests": "line-tests",
     "versions": "line-versions",
@@ -47,14 +49,12 @@ URLS = {
 
 
 class Draft(BaseModel):
-    """What the canvas sends: the whole document, and the draft that it was made from, with its number. `prefer`: whose
-    word counts where somebody else changed the same place meanwhile. `text`: what says the document, if one was typed.
-    """
+    """What the canvas sends: the whole document, and the draft that it was made from, with its number. `text`: what
+    says the document, if one was typed."""
 
     based_on: int = Field(ge=0, le=2**31 - 1)
     base: dict[str, Any]
     document: dict[str, Any]
-    prefer: drafting.Prefer | None = None
     text: str = Field(default="", max_length=native.MAX_TEXT)
 
 
@@ -92,13 +92,12 @@ def save(request: SignedIn, project: Project, line: str) -> HttpResponse:
             request.user,
             based_on=sent.based_on,
             base=sent.base,
-            prefer=sent.prefer,
             text=sent.text,
         )
     except ValidationError as fault:
         return JsonResponse({"detail": _first(fault)}, status=400)
     except drafting.TextBehind as behind:
-        return JsonResponse(_behind(behind))
+        return JsonResponse(_behind(behind, sent.based_on))
     except drafting.DraftClash as clash:
         return JsonResponse(_clash(clash), status=409)
     except Conflict as conflict:
@@ -109,18 +108,20 @@ def save(request: SignedIn, project: Project, line: str) -> HttpResponse:
     findings = {**told(examination, saved.draft), "elsewhere": elsewhere(sent.base, examination.line)}
     answer = {
         "number": saved.draft_number,
+        "draft": drafting.told(saved, sent.based_on),
         "findings": findings,
         "differs": lines.draft_differs(saved),
     }
     return JsonResponse(answer if says(saved.draft, sent.document) else {**answer, "document": saved.draft})
 
 
-def _behind(behind: drafting.TextBehind) -> dict[str, Any]:
+def _behind(behind: drafting.TextBehind, based_on: int) -> dict[str, Any]:
     """Nothing is stored: `document` is to be written into the text, and saved over `base`, the stored draft."""
     stored = behind.line
     return {
         "behind": True,
         "number": stored.draft_number,
+        "draft": drafting.told(stored, based_on),
         "base": stored.draft,
         "document": behind.document,
         "text": stored.draft_text,
@@ -128,11 +129,14 @@ def _behind(behind: drafting.TextBehind) -> dict[str, Any]:
 
 
 def _clash(clash: drafting.DraftClash) -> dict[str, Any]:
+    """`document`: what is stored, and what saving again after a choice is based on."""
     return {
         "detail": clash.detail,
         "by": clash.by,
         "number": clash.line.draft_number,
-        "clashes": [asdict(each) for each in clash.clashes],
+        "document": clash.line.draft,
+        "text": clash.line.draft_text,
+        "clashes": [editor_clashes.told(each, clash.line.draft) for each in clash.clashes],
     }
 
 
@@ -142,6 +146,9 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
         "document": line.draft,
         "text": line.draft_text,
         "number": line.draft_number,
+        "draft": drafting.told(line),
+        "me": request.user.pk,
+        "live": {"project": f"{project.owner.key}/{project.key}", "line": line.key},
         "saveUrl": reverse("line-draw-save", args=at),
         "urls": {
             **{name: reverse(route, args=at) for name, route in URLS.items()},

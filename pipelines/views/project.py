@@ -25,6 +25,7 @@ from pipelines.views.page import Crumb, SignedIn, crumbs, in_project, show
 # What a row of the table of roles says of an action of `access.TABLE`.
 ACTIONS = {
     "view": gettext_lazy("See lines, tasks, logs and outputs"),
+    "comment": gettext_lazy("Comment on the parts of a line"),
     "submit": gettext_lazy("Start tasks"),
     "operate": gettext_lazy("Answer, complete, retry, cancel"),
     "design": gettext_lazy("Draw and import lines"),

@@ -71,6 +71,11 @@ POST line-draw-tests-run     >          0         y       y         y         y 
 POST line-draw-tests-generate >         0         -       -         y         y         y      >
 POST line-draw-tests-keep    >          0         -       -         y         y         y      >
 POST line-draw-tests-delete  >          0         -       -         y         y         y      >
+GET  line-draw-latest        >          0         y       y         y         y         y      >
+GET  line-draw-people        >          0         y       y         y         y         y      >
+GET  line-comments           >          0         y       y         y         y         y      >
+POST line-comments           >          0         y       y         y         y         y      >
+POST line-comment            >          0         y       y         y         y         y      >
 POST line-publish            >          0         -       -         y         y         y      >
 GET  line-export             >          0         y       y         y         y         y      >
 GET  line-live               >          0         y       y         y         y         y      >
@@ -135,6 +140,10 @@ PUT  {DRAFTS}/{{line}}/scenarios/{{key}}  >       0         -       -         y 
 DELETE {DRAFTS}/{{line}}/scenarios/{{key}}  >     0         -       -         y         y         y      -
 POST {DRAFTS}/{{line}}/run-scenarios   >          0         y       y         y         y         y      y
 POST {DRAFTS}/{{line}}/generate-scenarios  >      0         -       -         y         y         y      -
+GET  {DRAFTS}/{{line}}/comments        >          0         y       y         y         y         y      y
+POST {DRAFTS}/{{line}}/comments        >          0         y       y         y         y         y      -
+PATCH {DRAFTS}/{{line}}/comments/{{comment}}  >   0         y       y         y         y         y      -
+DELETE {DRAFTS}/{{line}}/comments/{{comment}}  >  0         y       -         -         -         -      -
 GET  {DRAFTS}/{{line}}/backtest        >          0         y       y         y         y         y      y
 POST {DRAFTS}/{{line}}/backtest        >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/lint            >          0         y       y         y         y         y      y

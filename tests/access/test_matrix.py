@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from pipelines import accounts
+from pipelines import accounts, comments
 from pipelines.api import api
 from pipelines.live.routing import urlpatterns as socket_routes
 from pipelines.models import Artifact, Blob, Membership, Migration, Role, Scenario
@@ -32,6 +32,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "/publish": {"draft": 0},
     "/migrations": {"to": 1, "digest": "none", "reason": "r"},
     "/undo": {"reason": ""},
+    "/comments": {"text": "t", "kind": "line"},
+    "/comments/{comment}": {"resolved": False},
 }
 PASSWORD = "correct horse battery"
 
@@ -67,6 +69,7 @@ class Place:
             line=version.line, key="smoke", name="Smoke", document={"key": "smoke"}, at=timezone.now()
         )
 
+        self.comment = comments.write(version.line, world.viewer, "Why?", timezone.now(), kind="line")
         self.migration = Migration.objects.create(
             line=version.line, to=version, reason="r", at=timezone.now(), finished_at=timezone.now()
         )
@@ -92,6 +95,7 @@ class Place:
             "key": self.scenario.key,
             "what": "station",
             "migration": self.migration.pk,
+            "comment": self.comment.pk,
             "token": self.machine.pk if "token" in name else self.visit.token_id,
         }
 

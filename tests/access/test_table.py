@@ -14,18 +14,29 @@ from tests.factories import World, make_member, make_project
 
 pytestmark = pytest.mark.django_db
 
-ACTIONS = ("view", "submit", "operate", "report", "design", "publish", "execute", "decide", "admin")
+ACTIONS = (
+    "view",
+    "submit",
+    "operate",
+    "report",
+    "design",
+    "comment",
+    "publish",
+    "execute",
+    "decide",
+    "admin",
+)
 # y: may · -: may not. `execute` asks for the membership's flag, which only the standing admin has.
 CELLS = """
-                 view  submit  operate  report  design  publish  execute  decide  admin
-anonymous        -     -       -        -       -       -        -        -       -
-stranger         -     -       -        -       -       -        -        -       -
-viewer           y     -       -        -       -       -        -        y       -
-operator         y     y       y        y       -       -        -        y       -
-designer         y     y       y        y       y       y        -        y       -
-reviewer         y     y       y        y       y       y        -        y       -
-admin            y     y       y        y       y       y        y        y       y
-machine          y     y       y        y       -       -        -        -       -
+                 view  submit  operate  report  design  comment  publish  execute  decide  admin
+anonymous        -     -       -        -       -       -        -        -        -       -
+stranger         -     -       -        -       -       -        -        -        -       -
+viewer           y     -       -        -       -       y        -        -        y       -
+operator         y     y       y        y       -       y        -        -        y       -
+designer         y     y       y        y       y       y        y        -        y       -
+reviewer         y     y       y        y       y       y        y        -        y       -
+admin            y     y       y        y       y       y        y        y        y       y
+machine          y     y       y        y       -       -        -        -        -       -
 """
 
 
@@ -79,7 +90,7 @@ def test_who_may_not_sign_in_may_nothing(world: World) -> None:
         ("submit", {"submit"}),
         ("report", {"operate", "report"}),
         ("decide", {"decide"}),
-        ("design", {"design", "publish", "execute"}),
+        ("design", {"design", "comment", "publish", "execute"}),
     ],
 )
 def test_a_persons_token_acts_as_them_within_its_scopes(world: World, scope: str, allowed: set[str]) -> None:
@@ -89,7 +100,8 @@ def test_a_persons_token_acts_as_them_within_its_scopes(world: World, scope: str
 
 def test_a_persons_token_gives_no_more_than_the_person_has(world: World) -> None:
     token, _ = world.token_of(world.viewer, "read", "submit", "design", "decide", "report")
-    assert {action for action in ACTIONS if access.can(token, action, world.project)} == {"view", "decide"}
+    may = {action for action in ACTIONS if access.can(token, action, world.project)}
+    assert may == {"view", "comment", "decide"}
 
 
 def test_a_machine_acts_in_its_own_project_only(world: World) -> None:

@@ -111,7 +111,9 @@ def test_who_is_late_is_told_the_places_that_both_changed(world: World, signed_i
     ]
     line.refresh_from_db()
     assert line.draft == theirs
-    assert sent(world, signed_in, {**mine, "prefer": "mine"}).json()["number"] == 4
+    shown = answer.json()
+    settled = {"based_on": shown["number"], "base": shown["document"], "document": mine["document"]}
+    assert sent(world, signed_in, settled).json()["number"] == 4
     line.refresh_from_db()
     assert line.draft["name"] == "Mine"
 

@@ -1,0 +1,125 @@
+"""Comments on the parts of a line over HTTP (docs/drawing.md)."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+from typing import Any, Literal
+
+from django.http import HttpRequest
+from django.utils import timezone
+from ninja import Router, Status
+from pydantic import BaseModel, StrictBool
+
+from pipelines import access, comments
+from pipelines.api.auth import person_of
+from pipelines.api.problems import ProblemOut
+from pipelines.api.schemas import Strict
+from pipelines.errors import Invalid
+from pipelines.models import Line
+
+router = Router(tags=["comments"])
+COMMENTS = "/owners/{owner}/projects/{project}/lines/{line}/comments"
+ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
+Kind = Literal["line", "station", "rule", "gate"]
+
+
+class PersonOut(BaseModel):
+    id: int
+    name: str
+
+
+class AnswerOut(BaseModel):
+    """`by` is absent where the account is gone; `revision` counts the changes of this comment."""
+
+    id: uuid.UUID
+    kind: Kind
+    key: str
+    text: str
+    by: PersonOut | None
+    at: datetime
+    edited: datetime | None
+    resolved: datetime | None
+    resolved_by: PersonOut | None
+    deleted: bool
+    revision: int
+
+
+class ThreadOut(AnswerOut):
+    """A deleted one is here without text and author while it has answers."""
+
+    replies: list[AnswerOut]
+
+
+class CommentIn(Strict):
+    """On a part: `kind` and, but for the line itself, `key` (of a rule its id). Or an answer: `parent`. `id`: a UUID of
+    your own makes sending it twice harmless."""
+
+    text: str
+    kind: Kind | None = None
+    key: str = ""
+    parent: uuid.UUID | None = None
+    id: uuid.UUID | None = None
+
+
+class ChangeIn(Strict):
+    """`text` with the `revision` that was changed, or `resolved`."""
+
+    text: str | None = None
+    revision: int | None = None
+    resolved: StrictBool | None = None
+
+
+@router.get(COMMENTS, response={200: list[ThreadOut], **ERRORS}, summary="List comments")
+def index(request: HttpRequest, owner: str, project: str, line: str) -> list[dict[str, Any]]:
+    """The threads of a line with their answers, oldest first."""
+    return comments.listed(_line(request, owner, project, line, "view"))
+
+
+@router.post(COMMENTS, response={201: AnswerOut, **ERRORS}, summary="Comment or answer")
+def write(
+    request: HttpRequest, owner: str, project: str, line: str, payload: CommentIn
+) -> Status[dict[str, Any]]:
+    found = _line(request, owner, project, line, "comment")
+    row = comments.write(
+        found,
+        person_of(request.auth),  # type: ignore[attr-defined]
+        payload.text,
+        timezone.now(),
+        kind=payload.kind or "",
+        key=payload.key,
+        parent=payload.parent,
+        pk=payload.id,
+    )
+    return Status(201, comments.told(row))
+
+
+@router.patch(COMMENTS + "/{comment}", response={200: AnswerOut, **ERRORS}, summary="Edit, resolve or reopen")
+def change(
+    request: HttpRequest, owner: str, project: str, line: str, comment: uuid.UUID, payload: ChangeIn
+) -> dict[str, Any]:
+    """Only who wrote a comment edits it; every member resolves and reopens a thread."""
+    found = _line(request, owner, project, line, "comment")
+    user, now = person_of(request.auth), timezone.now()  # type: ignore[attr-defined]
+    if (payload.text is None) == (payload.resolved is None):
+        raise Invalid.at("text", "or `resolved` is needed, and not both")
+    if payload.text is None:
+        return comments.told(comments.resolve(found, comment, user, bool(payload.resolved), now))
+    if payload.revision is None:
+        raise Invalid.at("revision", "is missing", "Say which revision was changed.")
+    return comments.told(comments.edit(found, comment, user, payload.text, payload.revision, now))
+
+
+@router.delete(COMMENTS + "/{comment}", response={204: None, **ERRORS}, summary="Delete a comment")
+def delete(request: HttpRequest, owner: str, project: str, line: str, comment: uuid.UUID) -> Status[None]:
+    """Only one's own. Its answers stay."""
+    found = _line(request, owner, project, line, "comment")
+    comments.delete(found, comment, person_of(request.auth), timezone.now())  # type: ignore[attr-defined]
+    return Status(204, None)
+
+
+def _line(request: HttpRequest, owner: str, project: str, line: str, action: str) -> Line:
+    who = request.auth  # type: ignore[attr-defined]
+    found = access.get_line(who, owner, project, line)
+    access.require(who, action, found.project)
+    return found

@@ -1,0 +1,203 @@
+"""What members say about the parts of a line. It belongs to the line, not to its document: publishing, restoring and
+undoing leave it alone, and a part that is gone keeps what was said about it."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Sum
+
+from pipelines import access
+from pipelines.engine import payload
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.models import Comment, Line, User
+from pipelines.ports import LineHint, publish_hints
+
+LONGEST = 4_000
+LONGEST_KEY = 200
+MOST = 1_000
+"""Of one line, answers among them; what was deleted does not count."""
+
+
+def number(line: Line) -> int:
+    """Grows with every change of a comment of the line, whatever order the changes are committed in."""
+    return line.comments.aggregate(sum=Sum("revision"))["sum"] or 0
+
+
+def listed(line: Line) -> list[dict[str, Any]]:
+    """The threads of the line, oldest first, as `told` says them. A deleted one stays while it has answers."""
+    rows = line.comments.select_related("author", "resolved_by").order_by("created_at", "id")
+    replies: dict[uuid.UUID, list[dict[str, Any]]] = {}
+    threads = []
+    for row in rows:
+        if row.parent_id is None:
+            threads.append(row)
+        elif row.deleted_at is None:
+            replies.setdefault(row.parent_id, []).append(told(row))
+    kept = (row for row in threads if row.deleted_at is None or row.pk in replies)
+    return [{**told(row), "replies": replies.get(row.pk, [])} for row in kept]
+
+
+def told(row: Comment) -> dict[str, Any]:
+    """One comment in plain values; of a deleted one neither text nor author."""
+    deleted = row.deleted_at is not None
+    return {
+        "id": str(row.pk),
+        "kind": row.kind,
+        "key": row.key,
+        "text": row.text,
+        "by": None if deleted else _person(row.author),
+        "at": row.created_at.isoformat(),
+        "edited": row.edited_at.isoformat() if row.edited_at else None,
+        "resolved": row.resolved_at.isoformat() if row.resolved_at else None,
+        "resolved_by": _person(row.resolved_by),
+        "deleted": deleted,
+        "revision": row.revision,
+    }
+
+
+def _person(user: User | None) -> dict[str, Any] | None:
+    return {"id": user.pk, "name": str(user)} if user else None
+
+
+def write(
+    line: Line,
+    user: User,
+    text: str,
+    now: datetime,
+    *,
+    kind: str = "",
+    key: str = "",
+    parent: uuid.UUID | None = None,
+    pk: uuid.UUID | None = None,
+) -> Comment:
+    """A new thread at a place, or an answer in one (`parent`), which takes the place of its thread. Written twice under
+    one `pk` it is there once, with the text of the first time.
+
+    Raises Forbidden, NotFound (the thread), Invalid (with the field), Conflict (too many; the id is taken)."""
+    access.require(user, "comment", line.project)
+    said = _said(text)
+    with transaction.atomic():
+        # One after the other on a line, so that the count is true.
+        Line.objects.select_for_update(of=("self",), no_key=True).get(pk=line.pk)
+        if pk is not None and (known := Comment.objects.filter(pk=pk).first()):
+            return _again(known, line, user)
+        if line.comments.filter(deleted_at=None).count() >= MOST:
+            raise Conflict(f"This line has {MOST} comments. Delete some that are settled.")
+        thread = _thread(line, parent) if parent else None
+        place = (thread.kind, thread.key) if thread else _place(kind, key)
+        row = Comment.objects.create(
+            pk=pk or uuid.uuid4(),
+            line=line,
+            kind=place[0],
+            key=place[1],
+            parent=thread,
+            text=said,
+            author=user,
+            created_at=now,
+        )
+        _hint(line)
+    return row
+
+
+def edit(line: Line, pk: uuid.UUID, user: User, text: str, revision: int, now: datetime) -> Comment:
+    """Other words for what one wrote oneself. `revision`: the one that was changed; another one is a Conflict.
+
+    Raises Forbidden, NotFound, Invalid, Conflict."""
+    said = _said(text)
+    with transaction.atomic():
+        row = _own(line, pk, user)
+        if row.revision != revision and row.text != said:
+            raise Conflict("This comment was changed meanwhile; look again.")
+        if row.text != said:
+            row.text, row.edited_at = said, now
+            _keep(row, "text", "edited_at")
+    return row
+
+
+def resolve(line: Line, pk: uuid.UUID, user: User, resolved: bool, now: datetime) -> Comment:
+    """Settle a whole thread, or open it again; anybody who may comment may. Twice is once.
+
+    Raises Forbidden, NotFound, Invalid (an answer is not resolved by itself)."""
+    with transaction.atomic():
+        row = _found(line, pk, user)
+        if row.parent_id is not None:
+            raise Invalid.at(
+                "resolved", "is of a thread, not of an answer", "Resolve the comment it answers."
+            )
+        if (row.resolved_at is not None) != resolved:
+            row.resolved_at, row.resolved_by = (now, user) if resolved else (None, None)
+            _keep(row, "resolved_at", "resolved_by")
+    return row
+
+
+def delete(line: Line, pk: uuid.UUID, user: User, now: datetime) -> None:
+    """What one wrote oneself: the text goes, the answers stay.
+
+    Raises Forbidden, NotFound."""
+    with transaction.atomic():
+        row = _own(line, pk, user)
+        row.text, row.deleted_at = "", now
+        _keep(row, "text", "deleted_at")
+
+
+def _again(known: Comment, line: Line, user: User) -> Comment:
+    if known.line_id != line.pk or known.author_id != user.pk:
+        raise Conflict("This id is taken; choose another.")
+    return known
+
+
+def _thread(line: Line, pk: uuid.UUID) -> Comment:
+    row = line.comments.filter(pk=pk).first()
+    if row is None:
+        raise NotFound
+    if row.parent_id is not None:
+        raise Invalid.at("parent", "is an answer itself", "Answer the comment that began the thread.")
+    if row.resolved_at is not None:
+        raise Conflict("This thread is resolved; reopen it to answer.")
+    return row
+
+
+def _place(kind: str, key: str) -> tuple[str, str]:
+    """Whether the part is there is not asked: the draft of who writes may be ahead of the stored one."""
+    if kind not in Comment.Kind.values:
+        raise Invalid.at("kind", f"has to be one of {', '.join(Comment.Kind.values)}")
+    if (kind == Comment.Kind.LINE) != (key == ""):
+        raise Invalid.at("key", "is for a part", "A comment on the line has none; any other names its part.")
+    return kind, payload.text(key, "key", LONGEST_KEY)
+
+
+def _said(text: str) -> str:
+    said = payload.text(text, "text", LONGEST).strip()
+    if not said:
+        raise Invalid.at("text", "says nothing", "Write what you want to say.")
+    return said
+
+
+def _found(line: Line, pk: uuid.UUID, user: User) -> Comment:
+    access.require(user, "comment", line.project)
+    row = line.comments.select_for_update(of=("self",)).filter(pk=pk, deleted_at=None).first()
+    if row is None:
+        raise NotFound
+    return row
+
+
+def _own(line: Line, pk: uuid.UUID, user: User) -> Comment:
+    row = _found(line, pk, user)
+    if row.author_id != user.pk:
+        raise Forbidden("This is somebody else's comment: only who wrote it changes or deletes it.")
+    return row
+
+
+def _keep(row: Comment, *fields: str) -> None:
+    row.revision += 1
+    row.save(update_fields=[*fields, "revision"])
+    _hint(row.line)
+
+
+def _hint(line: Line) -> None:
+    hint = LineHint(line.project_id, line.pk, "comments", number(line))
+    transaction.on_commit(lambda: publish_hints([hint]))

@@ -1,0 +1,169 @@
+"""Places that two people changed at once, as a person reads them: the part by its name, both values in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from pipelines.formats.merging import ORDER, Clash
+from pipelines.queries.conditions import describe
+from pipelines.routing import jsontext
+from pipelines.routing.conditions import read_condition
+from pipelines.routing.reading.reader import Problems
+
+PLACE: Final = re.compile(
+    r"^(?P<list>stations|gates|ends|inputs)\[(?P<key>[^\]]*)\]"
+    r"(?:\.rules\[(?P<rule>[^\]]*)\])?(?:\.(?P<rest>.*))?$"
+)
+FIELDS: Final = {
+    "name": gettext_noop("name"),
+    "label": gettext_noop("label"),
+    "when": gettext_noop("condition"),
+    "to": gettext_noop("leads to"),
+    "gates": gettext_noop("gates"),
+    "gate": gettext_noop("gate of the station"),
+    "work": gettext_noop("work"),
+    "join": gettext_noop("join"),
+    "approval": gettext_noop("approval"),
+    "mode": gettext_noop("mode"),
+    "start": gettext_noop("first station"),
+    "description": gettext_noop("description"),
+    "policy": gettext_noop("policy"),
+    "rules": gettext_noop("rules"),
+    ORDER: gettext_noop("order"),
+    f"rules.{ORDER}": gettext_noop("order of the rules"),
+    f"stations.{ORDER}": gettext_noop("order of the stations"),
+}
+LONGEST = 400
+Document = Mapping[str, Any]
+
+
+def told(clash: Clash, document: Document) -> dict[str, Any]:
+    """The clash in plain values with `place`, `mineWords`, `theirsWords`, and the part of the canvas where it is
+    (`station`, `rule`, `gate`). `document`: one that has the names."""
+    found = PLACE.match(clash.path)
+    kind, key, rule, rest = found.group("list", "key", "rule", "rest") if found else (None, None, None, None)
+    field = rest if found else clash.path
+    return {
+        **asdict(clash),
+        "place": _place(document, kind, key, rule, field or "") or clash.path,
+        "mineWords": _words(clash.mine, field or "", document),
+        "theirsWords": _words(clash.theirs, field or "", document),
+        "station": key if kind == "stations" else None,
+        "rule": rule,
+        "gate": key if kind == "gates" else None,
+    }
+
+
+def _place(document: Document, kind: str | None, key: str | None, rule: str | None, field: str) -> str:
+    parts = []
+    if kind and key is not None:
+        parts.append(_part(document, kind, key))
+    if rule is not None:
+        parts.append(_("Rule %(rule)s") % {"rule": _rule_name(document, key, rule)})
+    if field:
+        parts.append(_field(field))
+    return " › ".join(parts)
+
+
+def _part(document: Document, kind: str, key: str) -> str:
+    name = _name(document, kind, key)
+    if kind == "stations":
+        return _("Station %(name)s") % {"name": name}
+    if kind == "gates":
+        return _("Gate %(name)s") % {"name": name}
+    if kind == "ends":
+        return _("End %(name)s") % {"name": name}
+    return _("Input %(name)s") % {"name": name}
+
+
+def _name(document: Document, kind: str, key: object) -> str:
+    found = _member(document.get(kind), "key", key)
+    return str((found.get("name") or found.get("label")) or key) if found else str(key)
+
+
+def _rule_name(document: Document, station: str | None, rule: object) -> str:
+    found = _member((_member(document.get("stations"), "key", station) or {}).get("rules"), "id", rule)
+    return str((found or {}).get("label") or rule)
+
+
+def _member(members: object, identity: str, key: object) -> Document | None:
+    if not isinstance(members, Sequence):
+        return None
+    return next((each for each in members if isinstance(each, Mapping) and each.get(identity) == key), None)
+
+
+def _field(field: str) -> str:
+    known = FIELDS.get(field)
+    return _(known) if known else field.replace(".", " › ")
+
+
+def _words(value: Any, field: str, document: Document) -> str:
+    """In words where there are some, else as JSON; "" where there is nothing."""
+    if value is None:
+        return ""
+    if field == "when":
+        return _condition(value, document)
+    if field == "to":
+        targets = value if isinstance(value, list) else [value]
+        return ", ".join(_target(document, each) for each in targets)
+    if field.endswith(ORDER) and isinstance(value, list):
+        return " → ".join(_any_name(document, field, each) for each in value)
+    if field == "gates" and isinstance(value, list):
+        return ", ".join(_name(document, "gates", each) for each in value)
+    if field == "" and isinstance(value, Mapping):
+        return _whole(value, document)
+    return _cut(value if isinstance(value, str) else jsontext.dumps(value))
+
+
+def _condition(value: Any, document: Document) -> str:
+    problems = Problems()
+    condition = read_condition(value, "", problems, _keys(document))
+    return _cut(jsontext.dumps(value) if problems.found else describe(condition))
+
+
+def _keys(document: Document) -> set[str]:
+    lists = [document.get("stations"), document.get("ends")]
+    return {
+        str(each.get("key"))
+        for members in lists
+        if isinstance(members, list)
+        for each in members
+        if isinstance(each, Mapping)
+    }
+
+
+def _target(document: Document, key: object) -> str:
+    if key == "@origin":
+        return _("back where it came from")
+    if key == "@blocked":
+        return _("stays here, blocked")
+    return _name(document, "stations" if _member(document.get("stations"), "key", key) else "ends", key)
+
+
+def _any_name(document: Document, field: str, key: object) -> str:
+    if field.startswith("stations"):
+        return _name(document, "stations", key)
+    for station in document.get("stations") or ():
+        if isinstance(station, Mapping) and _member(station.get("rules"), "id", key):
+            return _rule_name(document, str(station.get("key")), key)
+    return str(key)
+
+
+def _whole(value: Document, document: Document) -> str:
+    """A part that the other one deleted."""
+    if "to" in value or "when" in value:
+        when = _words(value.get("when", {"always": True}), "when", document)
+        return f"{when} → {_words(value.get('to'), 'to', document)}"
+    return str(value.get("name") or value.get("label") or value.get("key") or "") or _cut(
+        jsontext.dumps(value)
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[:LONGEST] + "…"

@@ -1,0 +1,217 @@
+"""Comments on the parts of a line: who may say and change what, that nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.http import HttpResponse
+from django.utils import timezone
+
+from pipelines import comments, ports
+from pipelines.invariants.record import no_key_leads_across_projects
+from pipelines.models import Comment, Line, User
+from pipelines.ports import LineHint
+from pipelines.publishing import create_line, publish, save_draft
+from tests.factories import World, document
+from tests.pages.conftest import As, at
+
+pytestmark = pytest.mark.django_db
+Say = Callable[..., HttpResponse]
+
+
+@pytest.fixture
+def line(world: World) -> Line:
+    return create_line(world.project, "drawn", "Drawn", document(key="drawn"), world.designer)
+
+
+@pytest.fixture
+def say(world: World, signed_in: As, line: Line) -> Say:
+    """Posts a comment as this person, on a station unless told otherwise."""
+
+    def post(by: User, text: str = "Why twice?", **more: Any) -> HttpResponse:
+        body = {"id": str(uuid.uuid4()), "text": text, "kind": "station", "key": "build", **more}
+        where = at(world, "line-comments", "drawn")
+        return signed_in(by).post(where, json.dumps(body), content_type="application/json")
+
+    return post
+
+
+@pytest.fixture
+def change(world: World, signed_in: As, line: Line) -> Say:
+    def post(by: User, comment: str, do: str, **more: Any) -> HttpResponse:
+        where = at(world, "line-comment", "drawn", comment)
+        return signed_in(by).post(where, json.dumps({"do": do, **more}), content_type="application/json")
+
+    return post
+
+
+def first(answer: HttpResponse) -> dict[str, Any]:
+    assert answer.status_code == 200, answer.content
+    found: dict[str, Any] = answer.json()["threads"][0]
+    return found
+
+
+def test_whoever_may_look_may_speak(world: World, say: Say) -> None:
+    thread = first(say(world.viewer))
+    assert (thread["text"], thread["kind"], thread["key"]) == ("Why twice?", "station", "build")
+    assert thread["by"] == {"id": world.viewer.pk, "name": str(world.viewer)}
+
+
+def test_what_is_sent_twice_is_there_once(world: World, say: Say, line: Line) -> None:
+    pk = str(uuid.uuid4())
+    say(world.viewer, id=pk)
+    answer = say(world.viewer, id=pk)
+    assert [each["id"] for each in answer.json()["threads"]] == [pk]
+    assert say(world.designer, id=pk).status_code == 409
+
+
+def test_an_answer_takes_the_place_of_its_thread_and_has_no_answers(world: World, say: Say) -> None:
+    thread = first(say(world.viewer))
+    answered = first(say(world.designer, "Because.", parent=thread["id"], kind="gate", key="else"))
+    assert [(a["text"], a["kind"], a["key"]) for a in answered["replies"]] == [
+        ("Because.", "station", "build")
+    ]
+    assert say(world.viewer, "Why?", parent=answered["replies"][0]["id"]).status_code == 400
+
+
+def test_only_who_wrote_it_edits_and_deletes_it(world: World, say: Say, change: Say) -> None:
+    pk = first(say(world.viewer))["id"]
+    assert change(world.admin, pk, "edit", text="Mine now", revision=1).status_code == 403
+    assert change(world.admin, pk, "delete").status_code == 403
+    edited = first(change(world.viewer, pk, "edit", text="Why thrice?", revision=1))
+    assert (edited["text"], edited["revision"]) == ("Why thrice?", 2)
+    assert edited["edited"]
+
+
+def test_an_edit_of_what_was_changed_meanwhile_is_refused(world: World, say: Say, change: Say) -> None:
+    pk = first(say(world.viewer))["id"]
+    change(world.viewer, pk, "edit", text="One", revision=1)
+    assert change(world.viewer, pk, "edit", text="Two", revision=1).status_code == 409
+    assert first(change(world.viewer, pk, "edit", text="One", revision=1))["revision"] == 2
+
+
+def test_a_thread_is_resolved_by_anybody_and_opened_again(world: World, say: Say, change: Say) -> None:
+    thread = first(say(world.viewer))
+    reply = first(say(world.viewer, "So?", parent=thread["id"]))["replies"][0]
+    resolved = first(change(world.designer, thread["id"], "resolve"))
+    assert resolved["resolved_by"] == {"id": world.designer.pk, "name": str(world.designer)}
+    assert say(world.viewer, "But", parent=thread["id"]).status_code == 409
+    assert first(change(world.viewer, thread["id"], "resolve"))["revision"] == resolved["revision"]
+    assert first(change(world.viewer, thread["id"], "reopen"))["resolved"] is None
+    assert change(world.viewer, reply["id"], "resolve").status_code == 400
+
+
+def test_a_deleted_thread_keeps_its_answers_but_not_its_words(world: World, say: Say, change: Say) -> None:
+    pk = first(say(world.viewer, "A secret"))["id"]
+    say(world.designer, "Careful!", parent=pk)
+    left = first(change(world.viewer, pk, "delete"))
+    assert (left["text"], left["by"], left["deleted"]) == ("", None, True)
+    assert [each["text"] for each in left["replies"]] == ["Careful!"]
+    assert not Comment.objects.filter(text__contains="secret").exists()
+    assert change(world.designer, left["replies"][0]["id"], "delete").json()["threads"] == []
+
+
+def test_it_belongs_to_the_line_and_not_to_a_draft(world: World, say: Say, line: Line) -> None:
+    say(world.viewer)
+    other = save_draft(line, document(["ship"], key="drawn"), world.designer, 1)
+    version = publish(other, user=world.admin, based_on=2)
+    assert [each["key"] for each in comments.listed(line)] == ["build"]
+    assert "Why twice?" not in json.dumps(version.document)
+
+
+def test_markup_stays_text(world: World, say: Say, signed_in: As) -> None:
+    said = "</script><b onclick=alert(1)>&amp;"
+    assert first(say(world.viewer, said))["text"] == said
+    answer = signed_in(world.viewer).get(at(world, "line-comments", "drawn"))
+    assert answer["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"text": ""},
+        {"text": " \n "},
+        {"text": "x" * 4_001},
+        {"text": "a\0b"},
+        {"text": 3},
+        {"kind": "nonsense"},
+        {"key": "build", "kind": "line"},
+        {"key": ""},
+        {"key": "k" * 201},
+        {"id": "no uuid"},
+        {"parent": "no uuid"},
+    ],
+)
+def test_what_is_no_comment_is_refused_with_its_place(world: World, say: Say, body: dict[str, Any]) -> None:
+    answer = say(world.viewer, **body)
+    assert answer.status_code == 400
+    assert next(iter(body)) in answer.json()["detail"]
+    assert not Comment.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\xff",
+        b'{"text": "\\ud800"}',
+        b"[]",
+        b"null",
+        b'{"do": "explode"}',
+        b'{"do": "edit", "revision": -1}',
+    ],
+)
+def test_any_other_body_is_refused(world: World, signed_in: As, say: Say, body: bytes) -> None:
+    pk = first(say(world.viewer))["id"]
+    for where in (at(world, "line-comments", "drawn"), at(world, "line-comment", "drawn", pk)):
+        assert signed_in(world.viewer).post(where, body, content_type="application/json").status_code == 400
+
+
+def test_there_is_a_limit(world: World, say: Say, change: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comments, "MOST", 2)
+    pk = first(say(world.viewer))["id"]
+    say(world.viewer)
+    assert say(world.viewer).status_code == 409
+    change(world.viewer, pk, "delete")
+    assert say(world.viewer).status_code == 200
+
+
+def test_a_thread_of_another_line_cannot_be_answered_or_changed(
+    world: World, say: Say, change: Say, line: Line
+) -> None:
+    other = create_line(world.project, "other", "Other", document(key="other"), world.designer)
+    foreign = comments.write(other, world.viewer, "Here", timezone.now(), kind="line")
+    assert say(world.viewer, parent=str(foreign.pk)).status_code == 404
+    assert change(world.viewer, str(foreign.pk), "delete").status_code == 404
+
+
+def test_each_change_is_hinted_once_it_is_committed(
+    world: World, line: Line, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[LineHint] = []
+    monkeypatch.setattr(ports, "_sink", lambda: heard.extend)
+    with django_capture_on_commit_callbacks(execute=True):
+        row = comments.write(line, world.viewer, "One", timezone.now(), kind="line")
+        assert heard == []
+    with django_capture_on_commit_callbacks(execute=True):
+        comments.resolve(line, row.pk, world.viewer, True, timezone.now())
+    assert [(hint.line_id, hint.what, hint.number) for hint in heard] == [
+        (line.pk, "comments", 1),
+        (line.pk, "comments", 2),
+    ]
+
+
+@pytest.mark.broken
+def test_an_answer_that_left_its_thread_is_found(world: World, line: Line) -> None:
+    thread = comments.write(line, world.viewer, "One", timezone.now(), kind="line")
+    reply = comments.write(line, world.viewer, "Two", timezone.now(), parent=thread.pk)
+    with transaction.atomic():
+        Comment.objects.filter(pk=reply.pk).update(kind="station", key="build")
+    assert [each.message for each in no_key_leads_across_projects(None)] == [
+        "answer at another place than its thread"
+    ]
