@@ -148,6 +148,7 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
         "number": line.draft_number,
         "draft": drafting.told(line),
         "me": request.user.pk,
+        "myName": str(request.user),
         "live": {"project": f"{project.owner.key}/{project.key}", "line": line.key},
         "saveUrl": reverse("line-draw-save", args=at),
         "urls": {

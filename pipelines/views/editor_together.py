@@ -39,14 +39,14 @@ class Changed(BaseModel):
 @require_safe
 def latest(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """The stored draft: its document, whose it is, what lint finds. `?since=`: the draft that the asker has; an equal
-    one is answered without a document."""
+    one is answered without a document, and `?alone=1` always is."""
     found = lines.get(request, project, line)
     told: dict[str, Any] = {
         "draft": drafting.told(found, _since(request)),
         "mayEdit": access.can(request.user, "design", project),
         "differs": lines.draft_differs(found),
     }
-    if request.GET.get("since") != str(found.draft_number):
+    if "alone" not in request.GET and request.GET.get("since") != str(found.draft_number):
         told |= {
             "document": found.draft,
             "text": found.draft_text,

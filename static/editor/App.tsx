@@ -2,7 +2,7 @@ import { useReactFlow } from "@xyflow/react";
 import { type CSSProperties, useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import type { Desk } from "./actions";
-import { Fold, History, SaveTrouble, Views, Zoom } from "./Bar";
+import { Fold, History, Views, Zoom } from "./Bar";
 import { Canvas, viewOf } from "./Canvas";
 import { startClipboard } from "./clipboard";
 import { Connect } from "./Connect";
@@ -12,10 +12,13 @@ import { Inspector } from "./Inspector";
 import { startKeys } from "./keys";
 import { ContextMenu, type MenuAt, menuAt, menuHere } from "./Menu";
 import { startOffers } from "./offers";
+import { Marks } from "./Marks";
 import { Outline } from "./Outline";
 import { Palette } from "./Palette";
+import { Notice } from "./People";
 import { Problems } from "./Problems";
 import { Resizer } from "./Resizer";
+import { SaveTrouble } from "./Saved";
 import { Sheet } from "./Sheet";
 import { type Side, useNarrow, useSides } from "./sides";
 import { Empty, ReadOnly } from "./States";
@@ -103,6 +106,8 @@ export function App({ editor, kinds, mayEdit }: Page) {
   const picture = (
     <div className="ed-canvas" tabIndex={-1}>
       <Canvas editor={editor} mayEdit={mayEdit && !narrow} openTargets={openTargets} />
+      <Marks editor={editor} />
+      <Notice editor={editor} />
       {narrow ? null : (
         <>
           <div className="ed-corner ed-corner-top">

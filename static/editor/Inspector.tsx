@@ -11,7 +11,7 @@ import { say } from "./words";
 
 /** What is chosen on the canvas; the line itself, where nothing is. */
 export function Inspector({ editor, mayEdit }: { editor: Editor; mayEdit: boolean }) {
-  const { history, selection, findings } = useEditor(editor);
+  const { history, selection, findings, asked } = useEditor(editor);
   const line = history.line;
   const chosen = chosenOf(line, selection);
   const [wanted, setWanted] = useState("rules");
@@ -21,6 +21,9 @@ export function Inspector({ editor, mayEdit }: { editor: Editor; mayEdit: boolea
   useEffect(() => {
     if (selection.part) setWanted(selection.part);
   }, [selection]);
+  useEffect(() => {
+    if (asked) setWanted(asked.tab);
+  }, [asked]);
   const shown = TABS.filter((tab) => tab.shows(chosen));
   const tab = shown.find((each) => each.id === wanted) ?? shown[0];
   return (
@@ -35,7 +38,7 @@ export function Inspector({ editor, mayEdit }: { editor: Editor; mayEdit: boolea
       </header>
       {tab ? (
         <>
-          <TabList {...{ shown, chosen, line }} current={tab} onChoose={setWanted} />
+          <TabList {...{ editor, shown, chosen, line }} current={tab} onChoose={setWanted} />
           <div className="ed-tab-panel" role="tabpanel" id="ed-tab-panel" aria-labelledby={`ed-tab-${tab.id}`}>
             <tab.component {...{ editor, line, findings, chosen, mayEdit }} />
           </div>
@@ -46,6 +49,7 @@ export function Inspector({ editor, mayEdit }: { editor: Editor; mayEdit: boolea
 }
 
 interface Tabs {
+  editor: Editor;
   shown: readonly Tab[];
   current: Tab;
   chosen: Chosen;
@@ -54,7 +58,7 @@ interface Tabs {
 }
 
 /** One stop for the Tab key; the arrows go from tab to tab. */
-function TabList({ shown, current, chosen, line, onChoose }: Tabs) {
+function TabList({ editor, shown, current, chosen, line, onChoose }: Tabs) {
   const go = (event: KeyboardEvent): void => {
     const at = shown.indexOf(current);
     const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: shown.length - 1 }[event.key];
@@ -80,6 +84,7 @@ function TabList({ shown, current, chosen, line, onChoose }: Tabs) {
         >
           {say(tab.word)}
           {tab.count ? <span className="badge">{tab.count(chosen, line)}</span> : null}
+          {tab.badge ? <tab.badge {...{ editor, line, chosen }} /> : null}
         </button>
       ))}
     </div>
@@ -154,10 +159,12 @@ function wordsOf(chosen: Chosen, line: LineDocument): { icon: string; kind: { wo
 
 function Name({ editor, station, mayEdit }: { editor: Editor; station: Station; mayEdit: boolean }) {
   const [typed, setTyped] = useState(nameOf(station));
-  useEffect(() => setTyped(nameOf(station)), [station]);
+  const name = nameOf(station);
+  // What is typed stays while somebody else changes another thing of the station.
+  useEffect(() => setTyped(name), [name]);
   const keep = (): void => {
-    const name = typed.trim();
-    if (name && name !== nameOf(station)) editor.run(commands.renameStation(station.key, name));
+    const wanted = typed.trim();
+    if (wanted && wanted !== name) editor.run(commands.renameStation(station.key, wanted));
     else setTyped(nameOf(station));
   };
   return (

@@ -2,9 +2,10 @@ import { type ReactNode, useId, useRef } from "react";
 import { createPortal } from "react-dom";
 
 import { action, type Desk, possible } from "./actions";
-import { SaveState } from "./Bar";
 import { Icon } from "./Icon";
 import { shown } from "./keystrokes";
+import { People } from "./People";
+import { SaveState } from "./Saved";
 import { useEditor } from "./store";
 import { say } from "./words";
 
@@ -19,7 +20,8 @@ function Tools({ desk }: { desk: Desk }) {
   useEditor(desk.editor);
   return (
     <>
-      <SaveState editor={desk.editor} />
+      <SaveState editor={desk.editor} mayEdit={desk.mayEdit} />
+      <People editor={desk.editor} mayEdit={desk.mayEdit} />
       <ProblemCount desk={desk} />
       <Do id="test" desk={desk} />
       {desk.mayEdit ? <Publish desk={desk} /> : null}

@@ -15,7 +15,6 @@ interface Page extends Given {
   words: Partial<Words>;
   icons: string;
   kinds: string[];
-  mayEdit: boolean;
 }
 
 const place = document.getElementById("editor");
@@ -25,6 +24,7 @@ if (place && given && canBeDrawn(given.document)) {
   translate(given.words);
   useSprite(given.icons);
   const editor = new Editor(given);
+  editor.together.start();
   createRoot(place).render(
     <StrictMode>
       <ReactFlowProvider>

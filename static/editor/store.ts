@@ -3,10 +3,13 @@ import { useSyncExternalStore } from "react";
 
 import { announce } from "../ts/dom";
 import type { Command } from "./commands";
+import { changedParts } from "./changed";
 import type { LineDocument } from "./document";
 import { type Elsewhere, type Findings, NOTHING } from "./findings";
-import { begin, type History, redo, run, undo } from "./history";
-import { Saver, type Saving } from "./saving";
+import { begin, type History, redo, run, taken, undo } from "./history";
+import { type Side } from "./merge";
+import { type Draft, Saver, type Saving } from "./saving";
+import { Together } from "./together";
 import { say } from "./words";
 
 export interface Selection {
@@ -20,6 +23,12 @@ export interface Selection {
   part?: "configure" | "inputs" | "gates";
 }
 
+/** What somebody else did a moment ago, in words. */
+export interface Notice {
+  id: number;
+  words: string;
+}
+
 export interface State {
   history: History;
   selection: Selection;
@@ -29,34 +38,36 @@ export interface State {
   elsewhere: Elsewhere | null;
   /** Whether the stored draft says anything else than what is live. */
   differs: boolean;
+  draft: Draft;
+  /** Whether the browser keeps a copy of what is not saved. */
+  kept: boolean;
+  notice?: Notice | undefined;
+  /** A tab of the inspector that was asked for; each time another value. */
+  asked?: { tab: string };
 }
 
 export interface Given {
   document: LineDocument;
-  number: number;
+  draft: Draft;
+  mayEdit: boolean;
   saveUrl: string;
   /** Addresses of the line by their name (`_data` of pipelines/views/editor.py). */
   urls: Record<string, string>;
   csrf: string;
   findings: Findings;
   differs: boolean;
+  me: number;
+  myName: string;
+  live: { project: string; line: string };
 }
 
 export class Editor {
   #state: State;
   readonly #heard = new Set<() => void>();
   readonly #saver: Saver;
+  readonly together = new Together(this);
 
   constructor(readonly given: Given) {
-    this.#saver = new Saver({
-      url: given.saveUrl,
-      csrf: given.csrf,
-      number: given.number,
-      document: given.document,
-      onMerged: (line) => this.#merged(line),
-      onState: (saving) => this.#set({ saving }),
-      onFindings: (findings, differs) => this.#set({ findings, differs, ...(findings.elsewhere ? { elsewhere: findings.elsewhere } : {}) }),
-    });
     this.#state = {
       history: begin(given.document),
       selection: { keys: [] },
@@ -64,11 +75,23 @@ export class Editor {
       findings: given.findings ?? NOTHING,
       elsewhere: null,
       differs: given.differs,
+      draft: given.draft,
+      kept: true,
     };
-    const kept = this.#saver.restored();
-    if (kept) {
-      this.#run({ label: say("restored"), apply: () => kept });
-    }
+    this.#saver = new Saver({
+      saveUrl: given.saveUrl,
+      latestUrl: given.urls.latest ?? "",
+      csrf: given.csrf,
+      document: given.document,
+      draft: given.draft,
+      mayEdit: given.mayEdit,
+      onMerged: (line, draft) => this.#merged(line, draft),
+      onRestored: (line) => this.#run({ label: say("restored"), apply: () => line }),
+      onState: (saving) => this.#set({ saving }),
+      onDraft: (draft) => this.#set({ draft }),
+      onFindings: (findings, differs) => this.#set({ findings, differs, ...(findings.elsewhere ? { elsewhere: findings.elsewhere } : {}) }),
+      onKept: (kept) => this.#set({ kept }),
+    });
   }
 
   get state(): State {
@@ -95,11 +118,22 @@ export class Editor {
   }
 
   undo(): void {
-    this.#became(undo(this.#state.history), say("undid", this.#state.history.done.at(-1)?.label ?? ""));
+    this.#turned(undo(this.#state.history), "undid", this.#state.history.done.at(-1)?.label ?? "");
   }
 
   redo(): void {
-    this.#became(redo(this.#state.history), say("redid", this.#state.history.undone.at(-1)?.label ?? ""));
+    this.#turned(redo(this.#state.history), "redid", this.#state.history.undone.at(-1)?.label ?? "");
+  }
+
+  /** Where somebody has changed the same since, theirs stays, and there may be nothing left to take back. */
+  #turned(history: History, word: "undid" | "redid", label: string): void {
+    if (history === this.#state.history) return;
+    if (history.line === this.#state.history.line) {
+      this.#set({ history });
+      announce(say("turnedNothing", label));
+    } else {
+      this.#became(history, say(word, label));
+    }
   }
 
   select(selection: Selection): void {
@@ -110,18 +144,50 @@ export class Editor {
     this.#set({ elsewhere: null });
   }
 
+  showTab(tab: string): void {
+    this.#set({ asked: { tab } });
+  }
+
   retry(): void {
     this.#saver.retry();
   }
 
-  settle(prefer: "mine" | "theirs"): void {
-    this.#saver.settle(prefer);
+  /** The server is there again. */
+  wake(): void {
+    this.#saver.wake();
   }
 
-  #merged(line: LineDocument): void {
-    const label = say("merged");
-    this.#set({ history: run(this.#state.history, { label, apply: () => line }) });
-    announce(label);
+  /** Somebody stored a draft with this number. */
+  heard(number: number): void {
+    this.#saver.heard(number);
+  }
+
+  /** Something happened that may not have been heard of: somebody published, or the socket was away. */
+  look(): void {
+    this.#saver.refresh();
+  }
+
+  choose(path: string, side: Side): void {
+    this.#saver.choose(path, side);
+  }
+
+  settle(): void {
+    this.#saver.settle();
+  }
+
+  dismiss(notice: Notice): void {
+    if (this.#state.notice === notice) this.#set({ notice: undefined });
+  }
+
+  /** What others stored is here now. It is no step of one's own, and what is chosen stays chosen. */
+  #merged(line: LineDocument, draft: Draft): void {
+    const history = taken(this.#state.history, line);
+    const parts = changedParts(this.#state.history.line, history.line);
+    if (history.line === this.#state.history.line || parts.length === 0) return this.#set({ history });
+    const who = draft.others.filter((name) => name !== this.given.myName).join(", ") || say("somebody");
+    const words = say("theyChanged", who, parts.join(", "));
+    this.#set({ history, notice: { id: (this.#state.notice?.id ?? 0) + 1, words } });
+    announce(words);
   }
 
   #became(history: History, label: string): void {

@@ -1,6 +1,7 @@
 /** The tabs of the inspector, in their order. A new one is a line here and a component in a file of its own. */
 import type { ComponentType } from "react";
 
+import { CommentCount, Comments } from "./Comments";
 import { Configure, InputsTab } from "./Configure";
 import { type End, endOf, type Gate, type LineDocument, rulesOf, type Station, stationOf } from "./document";
 import { GatesTab } from "./Gates";
@@ -31,6 +32,8 @@ export interface Tab {
   shows(chosen: Chosen): boolean;
   /** How many there are, beside the word. */
   count?(chosen: Chosen, line: LineDocument): number;
+  /** The same, where it does not stand in the line. */
+  badge?: ComponentType<{ editor: Editor; line: LineDocument; chosen: Chosen }>;
   component: ComponentType<TabProps>;
 }
 
@@ -57,6 +60,7 @@ export const TABS: readonly Tab[] = [
     count: (_, line) => line.gates?.length ?? 0,
     component: GatesTab,
   },
+  { id: "comments", word: "comments", shows: ({ what }) => ["line", "station", "gate"].includes(what), badge: CommentCount, component: Comments },
 ];
 
 export function chosenOf(line: LineDocument, { keys, rule, gate }: Selection): Chosen {

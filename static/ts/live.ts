@@ -30,6 +30,7 @@ export interface Hint {
 interface Push extends Hint {
   hints?: Hint[];
   resync?: boolean;
+  [other: string]: unknown;
 }
 
 export interface Options {
@@ -39,6 +40,8 @@ export interface Options {
   /** Called when everything has to be fetched again. */
   onResync: () => void;
   onState: (state: LiveState) => void;
+  /** Hints that are not of tasks, as a canvas gets them. */
+  onOther?: (push: Readonly<Record<string, unknown>>) => void;
   socket?: (address: string) => WebSocket;
 }
 
@@ -85,6 +88,11 @@ export class Live {
     this.socket?.close();
   }
 
+  /** Says something to the server, if it hears at this moment; nothing that matters is said here alone. */
+  say(what: unknown): void {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(what));
+  }
+
   /** The browser knows that the network is gone long before the socket does. */
   lost(): void {
     const { socket } = this;
@@ -109,6 +117,7 @@ export class Live {
     const push = parse(text);
     if (!push) return;
     if (push.resync) return this.resync();
+    if (push.line !== undefined || push.here !== undefined) return this.options.onOther?.(push);
     for (const hint of Array.isArray(push.hints) ? push.hints : [push]) this.hinted(hint);
   }
 

@@ -1,0 +1,129 @@
+import { useStore, ViewportPortal } from "@xyflow/react";
+import { useMemo } from "react";
+
+import { type LineDocument, ruleOf, rulesOf } from "./document";
+import { Icon } from "./Icon";
+import { initials, partName, TONES } from "./People";
+import { type Editor, useEditor } from "./store";
+import { type Other, type Part, type PartKind, type Thread, useAround } from "./together";
+import { say } from "./words";
+
+interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+interface Mark extends Part {
+  /** The node of the canvas, and its port, at which it stands. */
+  node: string;
+  port?: string;
+  others: { other: Other; tone: number }[];
+  comments: number;
+}
+
+/** Over the canvas: a ring and a name at what others have chosen, and how many comments are open at a part. */
+export function Marks({ editor }: { editor: Editor }) {
+  const { others, threads } = useAround(editor);
+  const { history } = useEditor(editor);
+  const marks = useMemo(() => marksOf(history.line, others, threads ?? []), [history.line, others, threads]);
+  // Only where these stand: the canvas moves without this being drawn again for every node.
+  const places = useStore((flow) => JSON.stringify(marks.map(({ node, port }) => boxOf(flow.nodeLookup.get(node), port))));
+  const boxes = JSON.parse(places) as (Box | null)[];
+  if (marks.length === 0) return null;
+  return (
+    <ViewportPortal>
+      {marks.map((mark, index) => {
+        const box = boxes[index];
+        return box ? <One key={`${mark.kind} ${mark.key}`} {...{ editor, mark, box }} /> : null;
+      })}
+    </ViewportPortal>
+  );
+}
+
+function One({ editor, mark, box }: { editor: Editor; mark: Mark; box: Box }) {
+  const style = { transform: `translate(${box.x}px, ${box.y}px)`, width: box.width, height: box.height };
+  const [first] = mark.others;
+  return (
+    <div className="ed-mark" data-kind={mark.kind} style={style}>
+      {first ? (
+        <>
+          <span className="ed-ring" data-tone={first.tone} aria-hidden="true" />
+          <span className="ed-tags" aria-hidden="true">
+            {mark.others.map(({ other, tone }) => (
+              <span key={other.id} className="ed-tag" data-tone={tone} title={other.name}>
+                <b>{initials(other.name)}</b> {other.name}
+              </span>
+            ))}
+          </span>
+        </>
+      ) : null}
+      {mark.comments > 0 ? (
+        <button type="button" className="ed-said nodrag nopan" aria-label={say("commentsOn", String(mark.comments), partName(editor, mark))} title={say("commentsOn", String(mark.comments), partName(editor, mark))} onClick={() => openComments(editor, mark)}>
+          <Icon name="comment" size={12} /> {mark.comments}
+        </button>
+      ) : null}
+    </div>
+  );
+}
+
+export function openComments(editor: Editor, { kind, key }: Part): void {
+  if (kind === "gate") editor.select({ keys: [], gate: key });
+  else if (kind === "rule") {
+    const found = ruleOf(editor.line, key);
+    if (found) editor.select({ keys: [found.station.key], rule: key });
+  } else editor.select({ keys: [key] });
+  editor.showTab("comments");
+}
+
+function marksOf(line: LineDocument, others: readonly Other[], threads: readonly Thread[]): Mark[] {
+  const found = new Map<string, Mark>();
+  const at = (kind: PartKind, key: string): Mark | undefined => {
+    const name = `${kind} ${key}`;
+    const known = found.get(name);
+    const place = known ?? placeOf(line, kind, key);
+    if (!place) return undefined;
+    const mark = known ?? { kind, key, ...place, others: [], comments: 0 };
+    found.set(name, mark);
+    return mark;
+  };
+  others.forEach((other, index) => {
+    if (other.chosen && !other.away) at(other.chosen.kind, other.chosen.key)?.others.push({ other, tone: index % TONES });
+  });
+  for (const thread of threads) {
+    const mark = thread.resolved || thread.kind === "line" ? undefined : at(thread.kind, thread.key);
+    if (mark) mark.comments += 1;
+  }
+  return [...found.values()];
+}
+
+function placeOf(line: LineDocument, kind: PartKind, key: string): { node: string; port?: string } | undefined {
+  if (kind === "station" || kind === "end") return { node: key };
+  if (kind === "rule") {
+    const rule = ruleOf(line, key);
+    return rule ? { node: rule.station.key, port: key } : undefined;
+  }
+  for (const station of line.stations) {
+    if (station.gate === key) return { node: station.key };
+    const rule = rulesOf(station).find((each) => each.gates?.includes(key));
+    if (rule) return { node: station.key, port: rule.id };
+  }
+  return undefined;
+}
+
+interface Drawn {
+  measured: { width?: number; height?: number };
+  internals: {
+    positionAbsolute: { x: number; y: number };
+    handleBounds?: { source: { id?: string | null; x: number; y: number; width: number; height: number }[] | null };
+  };
+}
+
+function boxOf(node: Drawn | undefined, port: string | undefined): Box | null {
+  if (!node) return null;
+  const { x, y } = node.internals.positionAbsolute;
+  if (port === undefined) return { x, y, width: node.measured.width ?? 0, height: node.measured.height ?? 0 };
+  const handle = node.internals.handleBounds?.source?.find(({ id }) => id === port);
+  return handle ? { x: x + handle.x, y: y + handle.y, width: handle.width, height: handle.height } : null;
+}

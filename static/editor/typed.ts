@@ -1,0 +1,45 @@
+/** What is typed and not sent yet, kept in the browser: it outlives a reload, a crash and a server that is away. */
+import { useCallback, useState } from "react";
+
+const place = (name: string): string => `gateline typed ${location.pathname} ${name}`;
+
+/** Texts for which the browser had no room; only these are lost with the page. */
+const unkept = new Set<string>();
+
+window.addEventListener("beforeunload", (event) => {
+  if (unkept.size > 0) event.preventDefault();
+});
+
+export function typed(name: string): string {
+  try {
+    return localStorage.getItem(place(name)) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+export function keepTyped(name: string, text: string): void {
+  try {
+    unkept.delete(name);
+    if (text) localStorage.setItem(place(name), text);
+    else localStorage.removeItem(place(name));
+  } catch {
+    if (text) unkept.add(name);
+  }
+}
+
+/** Like useState for the text of a field with this name; "" forgets it. */
+export function useTyped(name: string, first = ""): [string, (text: string) => void] {
+  const [known, setKnown] = useState({ name, text: typed(name) || first });
+  // Another name is another field: what was typed there.
+  const now = known.name === name ? known : { name, text: typed(name) || first };
+  if (now !== known) setKnown(now);
+  const set = useCallback(
+    (text: string) => {
+      setKnown({ name, text });
+      keepTyped(name, text);
+    },
+    [name],
+  );
+  return [now.text, set];
+}
