@@ -17,7 +17,7 @@ export function People({ editor, mayEdit }: { editor: Editor; mayEdit: boolean }
     <span className="ed-people">
       {mayEdit ? null : (
         <span className="ed-watching small">
-          <Icon name="eye" size={14} />{" "}
+          <Icon name="watch" size={14} />{" "}
           {drawing.length > 0 ? say("watchingWhile", drawing.map((each) => each.name).join(", ")) : say("watching")}
         </span>
       )}
@@ -36,7 +36,7 @@ export function People({ editor, mayEdit }: { editor: Editor; mayEdit: boolean }
                 onClick={() => each.chosen && follow(editor, each.chosen)}
               >
                 <span className="avatar">{initials(each.name)}</span>
-                {each.watches ? <Icon name="eye" size={12} /> : null}
+                {each.watches ? <Icon name="watch" size={12} /> : null}
               </button>
             </li>
           ))}

@@ -163,11 +163,13 @@ def test_where_two_people_change_the_same_place_both_are_shown_and_one_is_chosen
     canvas.locator('.react-flow__node[data-id="build"]').click()
     canvas.locator("#ed-name").fill("Make")
     canvas.keyboard.press("Enter")
-    clash = canvas.get_by_role("alert", name="Changed by two people")
-    expect(clash).to_contain_text("Compile")
-    expect(clash).to_contain_text("Make")
+    clash = canvas.get_by_role("region", name="Changed by two people")
+    place = clash.get_by_role("group", name="Station Compile › name")
+    expect(place.get_by_role("radio", name="Compile")).not_to_be_checked()
+    expect(clash.get_by_role("button", name="Save")).to_be_disabled()
     assert draft(line)["stations"] == theirs
-    clash.get_by_role("button", name="Keep mine").click()
+    place.get_by_role("radio", name="Make").check()
+    clash.get_by_role("button", name="Save").click()
     saved(canvas)
     assert draft(line)["stations"][0]["name"] == "Make"
     assert draft(line)["description"] == "Theirs."

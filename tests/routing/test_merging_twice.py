@@ -1,0 +1,98 @@
+"""The canvas puts drafts together as the server does: both read the same cases (static/editor/merge.ts)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from pipelines.formats.merging import merge
+
+ROOT = Path(__file__).resolve().parents[2]
+NODE = shutil.which("node")
+RUN = """
+const ts = require("typescript"), fs = require("fs");
+const text = fs.readFileSync("static/editor/merge.ts", "utf8");
+const { outputText } = ts.transpileModule(text, { compilerOptions: { module: "CommonJS", target: "ES2022" } });
+const module_ = { exports: {} };
+new Function("module", "exports", outputText)(module_, module_.exports);
+const { merge } = module_.exports;
+const cases = JSON.parse(fs.readFileSync(0, "utf8"));
+process.stdout.write(JSON.stringify(cases.map(([base, mine, theirs]) => {
+  const kept = JSON.stringify([base, mine, theirs]);
+  const open = merge(base, mine, theirs, () => undefined);
+  const mineWins = merge(base, mine, theirs, () => "mine").document;
+  const untouched = kept === JSON.stringify([base, mine, theirs]);
+  return { document: open.document, clashes: open.open, mineWins, untouched };
+})));
+"""
+
+
+def document(random: Random) -> dict[str, Any]:
+    """Small, so that three of them often have the same parts and say different things of them."""
+
+    def some(keys: str, make: Any) -> list[Any]:
+        return [make(key) for key in random.sample(keys, random.randint(0, 3))]
+
+    def maybe(**fields: list[Any]) -> dict[str, Any]:
+        return {key: random.choice(values) for key, values in fields.items() if random.random() < 0.4}
+
+    def rule(key: str) -> dict[str, Any]:
+        return {"id": key, "to": random.choice("ab"), **maybe(when=[0, 1])}
+
+    def station(key: str) -> dict[str, Any]:
+        more = maybe(name=["x", "y", "ü\u2028"], rules=[some("pqrs", rule)])
+        return {"key": key, **more, **({"odd key": True} if random.random() < 0.2 else {})}
+
+    return {
+        "stations": some("abcd", station),
+        **maybe(
+            name=["A", "B"],
+            extra=[{}, {"a": 0}, {"a": 1, "b": None}],
+            gates=[[], "none", [{"key": "g"}], [{"key": "g"}, {"key": "g"}]],
+            number=[0, 1, True, False, None],
+        ),
+    }
+
+
+def cases() -> list[list[Any]]:
+    random = Random(5)
+    found: list[list[Any]] = []
+    for _ in range(600):
+        base, mine, theirs = document(random), document(random), document(random)
+        half = {**base, **mine}
+        found += [[base, mine, theirs], [base, half, theirs], [base, base, theirs], [base, mine, base]]
+    return found
+
+
+@pytest.mark.skipif(NODE is None, reason="no node on the path")
+def test_both_find_the_same_document_and_the_same_clashes() -> None:
+    assert NODE
+    tried = cases()
+    run = subprocess.run(
+        [NODE, "-e", RUN], cwd=ROOT, input=json.dumps(tried), capture_output=True, text=True, check=True
+    )
+    told = json.loads(run.stdout)
+    assert any(each["clashes"] for each in told)
+    for case, each in zip(tried, told, strict=True):
+        here = merge(*case)
+        assert each["untouched"]
+        assert json.dumps(each["document"], sort_keys=True) == json.dumps(here.document, sort_keys=True), case
+        clashes = [{"path": c.path, "base": c.base, "mine": c.mine, "theirs": c.theirs} for c in here.clashes]
+        assert each["clashes"] == clashes, case
+        turned = merge(case[0], case[2], case[1]).document
+        assert _sets(each["mineWins"]) == _sets(turned), case
+
+
+def _sets(document: Any) -> Any:
+    """Which of two orders counts where both changed it is a choice of its own: only the members are compared."""
+    if isinstance(document, dict):
+        return {key: _sets(value) for key, value in document.items()}
+    if isinstance(document, list):
+        return sorted((_sets(each) for each in document), key=lambda each: json.dumps(each, sort_keys=True))
+    return document
