@@ -150,6 +150,8 @@ WORDS = {
     "addedRule": _("Added a rule to %s"),
     "moveRule": _("Move rule %s"),
     "movesARule": _("moves a rule"),
+    "newGate": _("New gate on this rule"),
+    "review": _("Review"),
     "noRuleTakes": _("No rule takes"),
     "notKnownUntaken": _("It is not known whether every outcome %s is taken: %s"),
     "outcomes_passed": _("that passed"),

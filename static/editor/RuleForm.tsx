@@ -1,37 +1,32 @@
-import * as commands from "./commands";
-import { type LineDocument, type Rule, type Station, targetsOf } from "./document";
-import { targetName } from "./flow";
-import { endsOf } from "./layout";
+import { useEffect, useMemo, useRef } from "react";
+
+import { newGate } from "./commands-rules";
+import type { Rule, Station } from "./document";
+import { Icon } from "./Icon";
+import { ServerForm } from "./ServerForm";
 import type { Editor } from "./store";
+import { ruleSubject } from "./subjects";
 import { say } from "./words";
 
-/** Where a rule leads. */
-export function RuleForm({ editor, line, rule }: { editor: Editor; line: LineDocument; station: Station; rule: Rule }) {
-  const [only, ...more] = targetsOf(rule);
-  if (more.length > 0) return null;
-  const names = { origin: say("origin"), blocked: say("blocked") };
-  const keys = [
-    ...line.stations.map((each) => each.key),
-    ...new Set([...endsOf(line), "completed", "failed", "cancelled"]),
-    "@origin",
-    "@blocked",
-  ];
+/** Everything that a rule says: the server draws it, and every change is one command. */
+export function RuleForm({ editor, station, rule }: { editor: Editor; station: Station; rule: Rule }) {
+  const subject = useMemo(() => ruleSubject(rule.id, station.key), [rule.id, station.key]);
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // A rule that was renamed is another row of the list: whoever typed the name goes on there.
+    if (document.activeElement === document.body) place.current?.closest("li")?.querySelector<HTMLElement>(".ed-rule-head")?.focus();
+  }, []);
+  const gate = (): void => {
+    const command = newGate(editor.line, rule.id);
+    editor.run(command);
+    editor.select({ keys: [station.key], gate: command.key });
+  };
   return (
-    <label className="field">
-      <span className="field-label">{say("leadsTo")}</span>
-      <select
-        className="input"
-        value={only ?? ""}
-        onChange={(event) => editor.run(commands.replaceRule(rule.id, { ...rule, to: event.target.value }))}
-      >
-        {only && !keys.includes(only) ? <option value={only}>{only}</option> : null}
-        {only ? null : <option value="">{say("nowhere")}</option>}
-        {keys.map((key) => (
-          <option key={key} value={key}>
-            {targetName(line, key, names)}
-          </option>
-        ))}
-      </select>
-    </label>
+    <div className="ed-rule-form" ref={place}>
+      <ServerForm editor={editor} subject={subject} />
+      <button type="button" className="button button-small" onClick={gate}>
+        <Icon name="gate-manual" size={14} /> <span>{say("newGate")}</span>
+      </button>
+    </div>
   );
 }

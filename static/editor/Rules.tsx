@@ -166,8 +166,8 @@ function RuleRow({ editor, line, station, rule, index, last, says, finding, open
             {mayEdit ? <Remedies editor={editor} remedies={finding?.remedies} /> : null}
           </>
         )}
-        {open && mayEdit ? <RuleForm key={rule.id} {...{ editor, line, station, rule }} /> : null}
       </div>
+      {open && mayEdit ? <RuleForm key={rule.id} {...{ editor, station, rule }} /> : null}
     </li>
   );
 }

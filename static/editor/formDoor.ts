@@ -224,6 +224,7 @@ export class Door {
     const said = await this.#fetched({
       fragment,
       own: this.subject.own,
+      within: this.subject.within ?? "",
       scope: this.scope,
       names: outlineOf(this.editor.line),
       typed: Object.fromEntries(typed),
@@ -296,7 +297,8 @@ export class Door {
 
   #apply(sent: Fragment, answer: Answer): void {
     const { subject } = this;
-    const [from, to] = [sent.key, answer.fragment.key];
+    const by = subject.renamed?.by ?? "key";
+    const [from, to] = [sent[by], answer.fragment[by]];
     const renamed = typeof from === "string" && typeof to === "string" && from !== to ? subject.renamed : undefined;
     const label = say("changedFields", subject.title(this.editor.line), answer.label);
     const change = (now: Fragment): Fragment => patched(now, sent, answer.fragment);

@@ -99,3 +99,10 @@ export function renamedInput(line: LineDocument, from: string, to: string): Line
   ) as Station[];
   return { ...withChecks(line, `input.${from}`, `input.${to}`), stations };
 }
+
+/** Budgets that speak of the rule. */
+export function renamedRule(line: LineDocument, from: string, to: string): LineDocument {
+  if (!Array.isArray(line.budgets)) return line;
+  const budgets = (line.budgets as Json[]).map((each) => (isObject(each) ? changed(each, ["rule", "rules"], swapping(from, to)) : each));
+  return { ...line, budgets };
+}

@@ -1,8 +1,8 @@
 /** What a server form is about: which part of the line it gets, and where its answer goes. */
-import { type End, endOf, type Gate, type Json, type LineDocument, nameOf, type Station } from "./document";
+import { type End, endOf, type Gate, type Json, type LineDocument, nameOf, type Rule, ruleOf, rulesOf, type Station } from "./document";
 import { endName } from "./flow";
 import type { Fragment } from "./patch";
-import { renamedEnd, renamedGate, renamedStation } from "./renaming";
+import { renamedEnd, renamedGate, renamedRule, renamedStation } from "./renaming";
 import type { Selection } from "./store";
 
 type Change = (now: Fragment) => Fragment;
@@ -12,6 +12,8 @@ export interface Subject {
   what: string;
   /** The key of the part in the line; "" for the line itself. */
   own: string;
+  /** Key of the station that the part belongs to, where it is a part of one. */
+  within?: string;
   /** In words, for what undo says. */
   title(line: LineDocument): string;
   /** The part, without what other forms have; undefined once it is gone. */
@@ -19,6 +21,8 @@ export interface Subject {
   put(line: LineDocument, change: Change): LineDocument;
   /** Where the answer has another key: every name of it follows. */
   renamed?: {
+    /** What the part is known by. */
+    by?: "key" | "id";
     everywhere(line: LineDocument, from: string, to: string): LineDocument;
     subject(own: string): Subject;
     selection(own: string): Selection;
@@ -129,6 +133,29 @@ export function inputsSubject(): Subject {
   };
 }
 
+export function ruleSubject(own: string, within: string): Subject {
+  const find = (line: LineDocument): Rule | undefined => ruleOf(line, own)?.rule;
+  return {
+    what: "rule",
+    own,
+    within,
+    title: (line) => find(line)?.label || own,
+    fragment: (line) => find(line) as Fragment | undefined,
+    put: (line, change) => {
+      const found = ruleOf(line, own);
+      if (!found) return line;
+      const rules = rulesOf(found.station).map((rule) => (rule === found.rule ? (change(rule) as unknown as Rule) : rule));
+      return { ...line, stations: line.stations.map((each) => (each === found.station ? { ...each, rules } : each)) };
+    },
+    renamed: {
+      by: "id",
+      everywhere: renamedRule,
+      subject: (id) => ruleSubject(id, within),
+      selection: (id) => ({ keys: [within], rule: id }),
+    },
+  };
+}
+
 const outlines = new WeakMap<LineDocument, Json>();
 
 /** What a form needs to know of the rest of the line. */
@@ -139,9 +166,11 @@ export function outlineOf(line: LineDocument): Json {
   const made = {
     preset: (line.preset as Json) ?? null,
     policy: (line.policy as Json) ?? null,
+    flags: (line.flags as Json) ?? null,
     stations: line.stations.map((each) => ({ key: each.key, name: text(each.name) })),
     gates: (line.gates ?? []).map((each) => ({ key: each.key, name: text(each.name) })),
     ends: (line.ends ?? []).map((each) => ({ key: each.key, name: text(each.label), kind: text(each.kind) })),
+    rules: line.stations.flatMap((each) => rulesOf(each).map((rule) => rule.id)),
     inputs: Array.isArray(line.inputs) ? line.inputs.flatMap((each) => (typeof each?.key === "string" ? [each.key] : [])) : [],
   };
   outlines.set(line, made);

@@ -136,6 +136,8 @@ const ENGLISH = {
   addedRule: "Added a rule to %s",
   moveRule: "Move rule %s",
   movesARule: "moves a rule",
+  newGate: "New gate on this rule",
+  review: "Review",
   noRuleTakes: "No rule takes",
   notKnownUntaken: "It is not known whether every outcome %s is taken: %s",
   outcomes_passed: "that passed",

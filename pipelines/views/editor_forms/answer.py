@@ -116,7 +116,7 @@ def _done(
     left = [members[index] for index in order]
     now = {f"{rows.name}[{was}]": f"{rows.name}[{at}]" for at, was in enumerate(order)}
     rename = {f"{rows.name}[{index}]": now.get(f"{rows.name}[{index}]") for index in range(len(members))}
-    fragment = places.put(fragment, rows.at, left or places.MISSING)
+    fragment = places.put(fragment, rows.at, left if left or rows.keeps_empty else places.MISSING)
     return fragment, _moved(refused, rename), _moved(wrong, rename), rows.label, focus
 
 

@@ -28,6 +28,7 @@ class Outline(BaseModel):
     gates: list[Named] = Field(default_factory=list, max_length=MOST)
     ends: list[Named] = Field(default_factory=list, max_length=MOST)
     inputs: list[str] = Field(default_factory=list, max_length=MOST)
+    rules: list[str] = Field(default_factory=list, max_length=20 * MOST)
 
     def options(self, part: Literal["stations", "gates", "ends"]) -> list[tuple[str, str]]:
         members: list[Named] = getattr(self, part)
@@ -46,13 +47,15 @@ class Deed(BaseModel):
 
 
 class Asked(BaseModel):
-    """`own`: the key under which the line has the fragment, which a typed key is about to change. `typed`: the
-    fields whose control differs from what stands in the fragment. `peek`: only show what would be wrong with it."""
+    """`own`: the key under which the line has the fragment, which a typed key is about to change; `within`: the key of
+    the station that it is a part of, if it is one. `typed`: the fields whose control differs from what stands in the
+    fragment. `peek`: only show what would be wrong with it."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     fragment: dict[str, Any]
     own: str = ""
+    within: str = ""
     scope: str = Field(default="", max_length=100, pattern=r"^[a-z0-9-]*$")
     names: Outline = Field(default_factory=Outline)
     typed: dict[str, list[str]] = Field(default_factory=dict, max_length=1_000)

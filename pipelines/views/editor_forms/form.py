@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from pipelines.models import Project
+from pipelines.models import Line, Project
 from pipelines.routing.line import DocumentError, Problem, read_line
 from pipelines.routing.publishable import publishing_problems
 from pipelines.views.editor_forms import places
@@ -36,6 +36,9 @@ class Rows:
     rest: bool = True
     """Whether a row shows what no field of it covers."""
     folded: bool = False
+    keeps_empty: bool = False
+    """Whether a list without members still says something; else it goes."""
+    css: str = ""
 
     @property
     def name(self) -> str:
@@ -57,23 +60,29 @@ class Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """`open`: unfolded from the start. `template`: something to show below the fields, given the fragment."""
+    """`open`: unfolded from the start. `template`: something to show with `context` below the fields, or, `on_top`,
+    above them."""
 
     title: str = ""
     fields: Sequence[Field | Rows] = ()
     help: str = ""
     open: bool = False
+    on_top: bool = False
+    css: str = ""
     template: str = ""
     context: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """In which line and project a form is asked. `own`: the key of the fragment in the line."""
+    """In which line and project a form is asked. `own`: the key of the fragment in the line; `within`: of the station
+    that it is a part of, if it is one."""
 
     project: Project
     names: Outline
     own: str
+    line: Line | None = None
+    within: str = ""
 
 
 @dataclass(frozen=True)
@@ -158,7 +167,7 @@ def _inside(problems: Sequence[Problem], placed: Placed) -> list[Problem]:
 
 def skeleton(names: Outline, **parts: Any) -> dict[str, Any]:
     """A document of nothing but names, for the readers to look them up, and these parts."""
-    given = {"preset": names.preset, "policy": names.policy}
+    given = {"preset": names.preset, "policy": names.policy, "flags": names.flags}
     ends = [{"key": each.key, "kind": each.kind or "completed"} for each in names.ends]
     return {
         "gateline": 1,

@@ -7,6 +7,7 @@ from pipelines.views.editor_forms.form import Form
 from pipelines.views.editor_forms.gate import GateForm
 from pipelines.views.editor_forms.inputs import InputsForm
 from pipelines.views.editor_forms.line import LineForm
+from pipelines.views.editor_forms.rule import RuleForm
 from pipelines.views.editor_forms.station import StationForm
 
 FORMS: dict[str, Form] = {
@@ -15,4 +16,5 @@ FORMS: dict[str, Form] = {
     "end": EndForm(),
     "line": LineForm(),
     "inputs": InputsForm(),
+    "rule": RuleForm(),
 }

@@ -32,7 +32,7 @@ from pipelines.views.page import SignedIn, in_project
 def form(request: SignedIn, project: Project, line: str, what: str) -> HttpResponse:
     """200 `{html, fragment, label, refused, focus}` · 422 the same, where something typed is refused: it stands in the
     form with its error, the rest is in the fragment · 400 what is no question · 404 no such form."""
-    lines.get(request, project, line)
+    stored = lines.get(request, project, line)
     if what not in FORMS:
         raise Http404
     try:
@@ -43,7 +43,7 @@ def form(request: SignedIn, project: Project, line: str, what: str) -> HttpRespo
         return JsonResponse({"detail": f"{'.'.join(map(str, first['loc']))}: {first['msg']}"}, status=400)
     except Invalid as fault:
         return JsonResponse({"detail": str(fault)}, status=400)
-    found = answer(FORMS[what], asked, Setting(project, asked.names, asked.own))
+    found = answer(FORMS[what], asked, Setting(project, asked.names, asked.own, stored, asked.within))
     drawn = Drawn(found, asked.scope or what)
     context = {
         "sections": [drawn.section(index, each) for index, each in enumerate(found.sections)],
@@ -84,6 +84,8 @@ class Drawn:
             "faulty": any(each["faulty"] for each in blocks),
             "open": section.open,
             "template": section.template,
+            "on_top": section.on_top,
+            "css": section.css,
             "context": section.context,
         }
 

@@ -1,0 +1,76 @@
+"""Paths that recorded outputs of a station had, each with one of its values: what a condition may look at."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pipelines.models import Job, Line, Task
+
+TASKS = 40
+"""The latest tasks of the line that are looked at."""
+JOBS = 20
+DEEP = 4
+MOST = 60
+WIDE = 40
+"""Members of one object, and paths of one output."""
+LONGEST = 40
+PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
+
+
+def output_paths(line: Line, station: str) -> list[tuple[str, str]]:
+    """(path, example) of the latest outputs, the latest first; each path once. Large outputs are looked at in part."""
+    tasks = Task.objects.filter(line=line).order_by("-id").values("id")[:TASKS]
+    outputs = (
+        Job.objects.filter(
+            task_id__in=tasks, station=station, state=Job.State.DONE, outcome__has_key="output"
+        )
+        .order_by("-id")
+        .values_list("outcome__output", flat=True)[:JOBS]
+    )
+    found: dict[str, str] = {}
+    for output in outputs:
+        for path, example in _paths(output):
+            found.setdefault(path, example)
+    return list(found.items())[:MOST]
+
+
+def _paths(output: Any) -> Iterator[tuple[str, str]]:
+    if not isinstance(output, dict):
+        yield "$", _example(output)
+        return
+    for key, value in list(output.items())[:WIDE]:
+        yield from _below(key if _reads_plainly(key) else f"$[{json.dumps(key)}]", value, DEEP)
+
+
+def _reads_plainly(key: str) -> bool:
+    return bool(PLAIN.match(key))
+
+
+def _below(path: str, value: Any, left: int) -> Iterator[tuple[str, str]]:
+    yield path, _example(value)
+    if left == 0:
+        return
+    if isinstance(value, dict):
+        for key, member in list(value.items())[:WIDE]:
+            yield from _below(_member(path, key), member, left - 1)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        rooted = path if path.startswith("$") else f"$.{path}"
+        for key, member in list(value[0].items())[:WIDE]:
+            yield from _below(_member(f"{rooted}[*]", key), member, left - 1)
+
+
+def _member(path: str, key: str) -> str:
+    if _reads_plainly(key):
+        return f"{path}.{key}"
+    rooted = path if path.startswith("$") else f"$.{path}"
+    return f"{rooted}[{json.dumps(key)}]"
+
+
+def _example(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(list(value)[:3])}{', …' if len(value) > 3 else ''}}}"[:LONGEST]
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
