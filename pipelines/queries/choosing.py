@@ -14,7 +14,7 @@ from pipelines.queries.walks import did, held_again, outcome_words
 from pipelines.queries.words import gate_name, station_name, target_name
 from pipelines.routing.checks import Check
 from pipelines.routing.line import Line, Station
-from pipelines.routing.outcome import derive, read_outcome
+from pipelines.routing.outcome import Move, derive, read_outcome
 from pipelines.routing.reported import RESULTS, VERDICTS
 from pipelines.routing.simulate import choices
 from pipelines.routing.simulate.choices import Choice
@@ -77,7 +77,8 @@ def _label(line: Line, position: Position, choice: Choice) -> str:
         return _("Run %(station)s again") % {"station": station_name(line, position.station)}
     if choice.kind == choices.WORD:
         return _word(line, choice)
-    return did(line, choice.step)
+    said = did(line, choice.step)
+    return said[:1].upper() + said[1:]
 
 
 def _standing(line: Line, position: Position, choice: Choice) -> str:
@@ -105,8 +106,12 @@ def _then(line: Line, position: Position, choice: Choice) -> str:
     if choice.taken is None:
         return sentence(choice.refused)
     if choice.taken.decision is None:
-        return _("Still waits at the other gates.") if choice.kind == choices.WORD else ""
-    said = consequence(line, choice.taken.decision.to_dict())
+        again = _("%(station)s runs again") % {"station": station_name(line, position.station)}
+        return _("Still waits at the other gates.") if choice.kind == choices.WORD else sentence(again)
+    decision = choice.taken.decision
+    if isinstance(decision, Move) and decision.to == (position.station,):
+        return sentence(_("%(station)s runs again") % {"station": station_name(line, position.station)})
+    said = consequence(line, decision.to_dict())
     after = _after(choice.taken.walk, position)
     return (after and held_again(line, after)) or sentence(said)
 

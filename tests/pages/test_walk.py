@@ -101,6 +101,7 @@ def test_a_rule_whose_budget_is_used_up_says_what_would_come_of_it(walk: Any) ->
     state = walk(FAILURE).json()
     again = next(each for each in choices(state, "rule") if each["rule"] == "again")
     assert again["then"] == "The task fails."
+    assert not again["leads"]
     ended = walk(FAILURE, FAILURE).json()
     assert ended["over"]
     assert ended["tokens"][0]["error"] == "RetryLimitExceeded"
@@ -110,7 +111,7 @@ def test_a_rule_whose_budget_is_used_up_says_what_would_come_of_it(walk: Any) ->
 def test_a_gate_offers_its_words_with_their_consequences(walk: Any) -> None:
     words = {each["word"]: each for each in choices(walk(SUCCESS).json(), "word")}
     assert words["approve"]["then"] == "Ship starts."
-    assert words["send_back"]["then"] == "Build starts."
+    assert words["send_back"]["then"] == "Build runs again."
     assert words["reject"]["then"] == "The task fails."
 
 

@@ -124,7 +124,8 @@ def _tried(line: Line, walk: Walk, position: Position, kind: str, step: Step, ru
         asked, taken = answering(line, walk, replace(step, at=position.station))
     except StepRefused as why:
         return Choice(kind, step, refused=str(why), rule=rule, leads=False)
-    leads = not rule or rule in taken.rules or getattr(taken.decision, "rule", None) == rule
+    waits = isinstance(taken.decision, Wait) and taken.decision.rule == rule
+    leads = not rule or rule in taken.rules or waits
     return Choice(kind, replace(asked, at=None), taken, rule=rule, leads=leads)
 
 
