@@ -23,6 +23,9 @@ import { Sheet } from "./Sheet";
 import { type Side, useNarrow, useSides } from "./sides";
 import { Empty, ReadOnly } from "./States";
 import { type Editor, useEditor } from "./store";
+import { useTest } from "./test/session";
+import { TestLayer } from "./test/TestLayer";
+import { TestPanel } from "./test/TestPanel";
 import { TopBar } from "./TopBar";
 
 export interface Page {
@@ -34,6 +37,7 @@ export interface Page {
 export function App({ editor, kinds, mayEdit }: Page) {
   const flow = useReactFlow<AnyNode, RuleEdge>();
   const { history, selection, findings } = useEditor(editor);
+  const { open: testing } = useTest(editor);
   const [panel, setPanel] = useState("");
   const [menu, setMenu] = useState<MenuAt>();
   const [form, setForm] = useState(false);
@@ -95,6 +99,12 @@ export function App({ editor, kinds, mayEdit }: Page) {
     };
   }, [desk, editor, mayEdit]);
 
+  const wasTesting = useRef(testing);
+  useEffect(() => {
+    if (wasTesting.current !== testing) window.setTimeout(fit, 50);
+    wasTesting.current = testing;
+  }, [testing, fit]);
+
   const keeping = useRef<ReturnType<typeof startKeeping>>(undefined);
   useEffect(() => {
     keeping.current = startKeeping();
@@ -102,6 +112,8 @@ export function App({ editor, kinds, mayEdit }: Page) {
   }, []);
   useEffect(() => keeping.current?.kept(), [history.line, selection, findings]);
 
+  // A test without anything chosen leaves its room to the canvas.
+  const nothing = selection.keys.length === 0 && !selection.gate && !selection.part;
   const empty = history.line.stations.length === 0;
   const picture = (
     <div className="ed-canvas" tabIndex={-1}>
@@ -135,11 +147,20 @@ export function App({ editor, kinds, mayEdit }: Page) {
         <div className="ed-middle">
           {mayEdit ? null : <ReadOnly />}
           <SaveTrouble editor={editor} />
-          <Outline {...{ desk, picture, problems, palette }} form={inspector} open={form} setOpen={setForm} />
+          {testing && !form ? (
+            <>
+              {picture}
+              <TestPanel desk={desk} />
+            </>
+          ) : (
+            <Outline {...{ desk, picture, problems, palette }} form={inspector} open={form} setOpen={setForm} />
+          )}
         </div>
       ) : (
         <>
-          {mayEdit && !sides.folded.palette ? (
+          {testing ? (
+            <TestPanel desk={desk} />
+          ) : mayEdit && !sides.folded.palette ? (
             <>
               {palette}
               <Resizer side="palette" sides={sides} of=".ed-palette" />
@@ -152,7 +173,7 @@ export function App({ editor, kinds, mayEdit }: Page) {
             {sides.folded.problems ? null : <Resizer side="problems" sides={sides} of=".ed-problem-list" />}
             {problems}
           </div>
-          {sides.folded.inspector ? null : (
+          {sides.folded.inspector || (testing && nothing) ? null : (
             <>
               <Resizer side="inspector" sides={sides} of=".ed-inspector" />
               {inspector}
@@ -162,6 +183,7 @@ export function App({ editor, kinds, mayEdit }: Page) {
       )}
       {panel === "connect" ? <Connect editor={editor} kinds={kinds} close={() => setPanel("")} /> : null}
       {menu ? <ContextMenu desk={desk} at={menu} close={closeMenu} /> : null}
+      <TestLayer editor={editor} />
       <Sheet mayEdit={mayEdit} />
       <TopBar desk={desk} />
     </div>

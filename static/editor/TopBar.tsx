@@ -7,6 +7,7 @@ import { shown } from "./keystrokes";
 import { People } from "./People";
 import { SaveState } from "./Saved";
 import { useEditor } from "./store";
+import { useTest } from "./test/session";
 import { say } from "./words";
 
 /** Beside the tabs of the line: whose draft it is, whether it is stored, what is wrong with it, and what can be done with
@@ -18,12 +19,13 @@ export function TopBar({ desk }: { desk: Desk }) {
 
 function Tools({ desk }: { desk: Desk }) {
   useEditor(desk.editor);
+  const { open: testing } = useTest(desk.editor);
   return (
     <>
       <SaveState editor={desk.editor} mayEdit={desk.mayEdit} />
       <People editor={desk.editor} mayEdit={desk.mayEdit} />
       <ProblemCount desk={desk} />
-      <Do id="test" desk={desk} />
+      <Do id="test" desk={desk} pressed={testing} />
       {desk.mayEdit ? <Publish desk={desk} /> : null}
       <More desk={desk} />
     </>
@@ -44,11 +46,11 @@ function ProblemCount({ desk }: { desk: Desk }) {
   );
 }
 
-function Do({ id, desk }: { id: string; desk: Desk }) {
+function Do({ id, desk, pressed }: { id: string; desk: Desk; pressed?: boolean }) {
   const each = action(id);
   if (!possible(each, desk)) return null;
   return (
-    <button type="button" className="button" title={tip(id)} onClick={() => each.run(desk)}>
+    <button id={`ed-do-${id}`} type="button" className="button" aria-pressed={pressed} title={tip(id)} onClick={() => each.run(desk)}>
       {each.icon ? <Icon name={each.icon} /> : null}
       <span className="button-word">{say(each.word)}</span>
     </button>

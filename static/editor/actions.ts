@@ -14,6 +14,7 @@ import { formsWait } from "./formDoor";
 import { endsOf } from "./layout";
 import type { Side } from "./sides";
 import type { Editor } from "./store";
+import { TEST } from "./test/actions";
 import { type Direction, next, type Spot, step } from "./walking";
 import { say, type Words } from "./words";
 
@@ -126,14 +127,14 @@ const page = (id: string, word: keyof Words, keys: string[], url: string, icon: 
 
 export const LINE: readonly Action[] = [
   { ...page("publish", "publish", ["Shift+P"], "publish", "upload", true), run: publish },
-  page("test", "test", ["Shift+T"], "tests", "flask"),
+  page("tests", "testsPage", [], "tests", "flask"),
   page("nameVersion", "nameVersion", ["Shift+N"], "nameVersion", "flag", true),
   page("history", "history", ["Shift+H"], "versions", "history"),
   page("import", "import", ["Shift+I"], "import", "upload", true),
   page("code", "code", ["Shift+C"], "code", "output", true),
 ];
 
-export const ACTIONS: readonly Action[] = [...CHANGE, ...RULES, ...WALK, ...VIEW, ...LINE, ...FORMS];
+export const ACTIONS: readonly Action[] = [...TEST, ...CHANGE, ...RULES, ...WALK, ...VIEW, ...LINE, ...FORMS];
 
 export function action(id: string): Action {
   const found = ACTIONS.find((each) => each.id === id);

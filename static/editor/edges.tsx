@@ -5,6 +5,7 @@ import { type Drawn, type GateMark, gateWords, type Stub } from "./drawing";
 import { edgeId } from "./flow";
 import { Icon } from "./Icon";
 import { type Level, useView } from "./level";
+import { edgeMark } from "./marks";
 import type { Point, Rect } from "./routes";
 import { cut } from "./text";
 import { say } from "./words";
@@ -31,7 +32,7 @@ export const EdgeLayer = memo(function EdgeLayer({ drawn, level, cull, chosenRul
     <ViewportPortal>
       <svg className="ed-edges" role="group" aria-label={say("edges")}>
         {seen.map((each) => (
-          <Way key={each.id} drawn={each} chosen={chosen(each)} mark={marks[each.id]} far={level === "far"} />
+          <Way key={each.id} drawn={each} chosen={chosen(each)} mark={marks[edgeMark(each.id)]} far={level === "far"} />
         ))}
         {drawing ? <path className="ed-drawing" d={`M${drawing.from.join(" ")}L${drawing.to.join(" ")}`} /> : null}
       </svg>

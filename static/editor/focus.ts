@@ -12,7 +12,7 @@ type Flow = ReactFlowInstance<AnyNode, RuleEdge>;
 const FOCUSABLE =
   'a[href], button:not([disabled]), input:not([disabled]):not([type=hidden]), select:not([disabled]), textarea:not([disabled]), summary, [tabindex]:not([tabindex="-1"])';
 /** In the order in which F6 visits them. */
-const REGIONS = [".editor-bar", ".ed-conflict", ".ed-palette", ".ed-canvas", ".ed-inspector", ".ed-code", ".ed-problems"];
+const REGIONS = [".editor-bar", ".ed-conflict", ".ed-test", ".ed-palette", ".ed-canvas", ".ed-inspector", ".ed-code", ".ed-problems"];
 
 export const canvas = (): HTMLElement | null => document.querySelector<HTMLElement>(".ed-canvas");
 

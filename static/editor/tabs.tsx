@@ -8,6 +8,7 @@ import { GatesTab } from "./Gates";
 import type { Findings } from "./findings";
 import { RulesTab } from "./Rules";
 import type { Editor, Selection } from "./store";
+import { TestsTab } from "./test/TestsTab";
 import type { Words } from "./words";
 
 /** What the inspector is about. Nothing chosen is the line itself. */
@@ -60,6 +61,7 @@ export const TABS: readonly Tab[] = [
     count: (_, line) => line.gates?.length ?? 0,
     component: GatesTab,
   },
+  { id: "tests", word: "tests", shows: (chosen) => chosen.what === "line" || chosen.what === "station", component: TestsTab },
   { id: "comments", word: "comments", shows: ({ what }) => ["line", "station", "gate"].includes(what), badge: CommentCount, component: Comments },
 ];
 
