@@ -16,10 +16,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from pipelines import scenarios
+from pipelines import access, scenarios
 from pipelines.errors import Invalid, Refused
 from pipelines.formats import scenarios as texts
 from pipelines.models import Line, Project, Scenario
+from pipelines.queries.recording import recorded
 from pipelines.routing.line import Problem
 from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.generate import Missing
@@ -101,6 +102,30 @@ def generate(request: SignedIn, project: Project, line: str) -> HttpResponse:
         return _page(request, found, against, missing=generated.missing, stopped=generated.stopped, said=said)
     messages.success(request, said)
     return _back(found, against)
+
+
+@in_project("design")
+@require_POST
+def from_task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
+    """What happened to the task as a test of its line, opened on the canvas."""
+    task = access.find_task(request.user, project.owner.key, project.key, wi)
+    keys = (project.owner.key, project.key)
+    if not request.POST.get("record"):
+        messages.warning(request, _("Nothing was recorded."))
+        return redirect(reverse("task", args=[*keys, task.name]))
+    made = recorded(task, scenarios.free_key(task.line, task.name))
+    try:
+        row = scenarios.put(
+            task.line, made.scenario.to_dict(), request.user, timezone.now(), source=Scenario.Source.RECORDED
+        )
+    except Refused as refused:
+        messages.warning(request, str(refused))
+        return redirect(reverse("task", args=[*keys, task.name]))
+    if made.rest:
+        messages.warning(request, made.rest)
+    messages.success(request, _("Test made of %(task)s") % {"task": task.name})
+    address = reverse("line-draw", args=[*keys, task.line.key])
+    return redirect(f"{address}?{urlencode({'test': row.key})}")
 
 
 @in_project("design")

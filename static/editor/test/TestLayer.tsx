@@ -9,7 +9,7 @@ import { type Editor, useEditor } from "../store";
 import { say } from "../words";
 import type { Covered, Walked, Way } from "./answers";
 import { marksOf } from "./overlay";
-import { useTest } from "./session";
+import { testOf, useTest } from "./session";
 
 /** The words and signs of a test over the canvas: where it stands, how often each way was taken, what is covered. */
 export function TestLayer({ editor }: { editor: Editor }) {
@@ -18,24 +18,18 @@ export function TestLayer({ editor }: { editor: Editor }) {
   const { open, walked, coverage, kept } = session;
   useEffect(() => paint(marksOf(line, session)), [line, open, walked, coverage, kept]);
   useEffect(() => () => paint(), []);
+  useEffect(() => void testOf(editor).fromAddress(), [editor]);
   const boxes = useMemo(() => new Map(laidOut(line).boxes.map((box) => [box.key, box])), [line]);
-  if (open && walked) {
-    return (
-      <ViewportPortal>
-        <Undrawn line={line} boxes={boxes} ways={walked.ways} />
-        <div className="ed-test-layer">
-          <Places boxes={boxes} walked={walked} />
-          <Counts line={line} boxes={boxes} ways={walked.ways} />
-        </div>
-      </ViewportPortal>
-    );
-  }
   const rules = coverage ? kept?.coverage?.rules : undefined;
-  if (!rules) return null;
+  const shown = open ? walked : undefined;
+  if (!shown && !rules) return null;
   return (
     <ViewportPortal>
+      {shown ? <Undrawn line={line} boxes={boxes} ways={shown.ways} /> : null}
       <div className="ed-test-layer">
-        <Coverage line={line} boxes={boxes} rules={rules} />
+        {shown ? <Places boxes={boxes} walked={shown} /> : null}
+        {shown ? <Counts line={line} boxes={boxes} ways={shown.ways} /> : null}
+        {rules ? <Coverage line={line} boxes={boxes} rules={rules} /> : null}
       </div>
     </ViewportPortal>
   );

@@ -195,6 +195,15 @@ export class Test {
     if (this.#state.kept === undefined) this.#list(await this.#ask("testsKept"));
   }
 
+  /** What the address asks for: `?test` begins one, `?test=key` opens a stored one. */
+  async fromAddress(): Promise<void> {
+    const wanted = new URLSearchParams(window.location.search).get("test");
+    if (wanted === null || this.#state.open) return;
+    if (wanted === "") return this.begin();
+    await this.load();
+    this.begin(this.#state.kept?.scenarios.find((each) => each.key === wanted)?.document);
+  }
+
   async runAll(): Promise<void> {
     await this.#do("run", "testsRun", { document: this.editor.line });
     const { kept } = this.#state;

@@ -1,0 +1,153 @@
+"""What happened to a task as a scenario: its recorded outcomes, words at gates and answers, walked once more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines import versions
+from pipelines.models import Decision, Event, GateVisit, Job, Task
+from pipelines.queries.why import sentence
+from pipelines.routing.line import Line
+from pipelines.routing.simulate.run import expectation, run
+from pipelines.routing.simulate.scenario import MAX_STEPS, Scenario, Step
+from pipelines.routing.simulate.state import StepRefused, Taken, Walk, begin
+from pipelines.routing.simulate.walk import take
+
+SAID = ("decision", "to", "end", "status", "gates", "error")
+"""Of two decisions, what makes them the same way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """`rest`: why the scenario ends before the task does, "" where it tells it all."""
+
+    scenario: Scenario
+    rest: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Happened:
+    """`stop`: what no step of a scenario says."""
+
+    step: Step | None
+    station: str = ""
+    decision: Decision | None = None
+    stop: str = ""
+
+
+def recorded(task: Task, key: str) -> Recording:
+    """Under the version on which the task started, with what that walk shows as its expectation."""
+    line = versions.by_id(_first_version(task))
+    script = Scenario(
+        key, f"{task.name} {task.title}"[:200], inputs=_inputs(line, task), task=_facts(line, task)
+    )
+    steps, rest = _steps(line, script, task)
+    script = replace(script, steps=steps)
+    return Recording(replace(script, expect=expectation(run(line, script))), rest)
+
+
+def _first_version(task: Task) -> int:
+    submitted = task.events.get(kind="task.submitted")
+    return int(submitted.data.get("pinned", task.pinned_id))
+
+
+def _inputs(line: Line, task: Task) -> dict[str, Any]:
+    """Without secrets, which a file of tests is no place for."""
+    known = {each.key for each in line.inputs if each.type != "secret"}
+    return {key: value for key, value in task.inputs.items() if key in known}
+
+
+def _facts(line: Line, task: Task) -> dict[str, Any]:
+    """The fields of the task that its gates' checks read."""
+    read = {
+        check.field.removeprefix("task.").partition(".")[0]
+        for gate in line.gates
+        if gate.checks is not None
+        for check in gate.checks.checks()
+        if check.field.startswith("task.")
+    }
+    first = task.decisions.order_by("at").first() if read else None
+    told: Mapping[str, Any] = first.situation["facts"].get("task", {}) if first else {}
+    return {name: value for name, value in told.items() if name in read and value is not None}
+
+
+def _steps(line: Line, script: Scenario, task: Task) -> tuple[tuple[Step, ...], str]:
+    walk, steps = begin(line, script), list[Step]()
+    for happened in _happened(task):
+        if happened.step is None:
+            return tuple(steps), happened.stop
+        if len(steps) == MAX_STEPS:
+            return tuple(steps), _("A test has at most %(n)s steps.") % {"n": MAX_STEPS}
+        step = _named(walk, happened)
+        try:
+            taken = take(line, walk, step)
+        except StepRefused as why:
+            return tuple(steps), _("The next step cannot be tested: %(why)s.") % {"why": why}
+        other = _otherwise(line, happened, taken)
+        if other:
+            return tuple(steps), other
+        walk = taken.walk
+        steps.append(step)
+    return tuple(steps), ""
+
+
+def _named(walk: Walk, happened: _Happened) -> Step:
+    """While branches run side by side a step names its station."""
+    assert happened.step is not None
+    several = sum(not each.over for each in walk.positions) > 1
+    return replace(happened.step, at=happened.station) if several else happened.step
+
+
+def _otherwise(line: Line, happened: _Happened, taken: Taken) -> str:
+    """A test knows no escalations, preconditions or hands that held a task: what they decided, it cannot show."""
+    if happened.decision is None or taken.decision is None:
+        return ""
+    then, now = happened.decision.answer, taken.decision.to_dict()
+    if all((then.get(name) or None) == (now.get(name) or None) for name in SAID):
+        return ""
+    return _("The task then went another way than a test can show: %(how)s") % {
+        "how": sentence(line, happened.decision.station, then)
+    }
+
+
+def _happened(task: Task) -> Iterator[_Happened]:
+    """Everything that moved the task, in order."""
+    decisions = {each.cause: each for each in task.decisions.all()}
+    jobs = {each.pk: each for each in task.jobs.all()}
+    visits = {str(each.pk): each for each in task.gate_visits.select_related("job")}
+    for event in task.events.order_by("seq"):
+        found = _of_event(event, jobs, visits)
+        if found is not None:
+            cause = f"gate:{event.data['visit']}" if event.kind == "gate.decided" else event.trigger
+            yield replace(found, decision=decisions.get(cause))
+
+
+def _of_event(event: Event, jobs: Mapping[int, Job], visits: Mapping[str, GateVisit]) -> _Happened | None:
+    match event.kind, event.trigger:
+        case "job.reported", _trigger:
+            job = jobs[event.data["job"]["id"]]
+            return _Happened(Step("outcome", outcome=job.outcome or {}), job.station)
+        case "gate.decided", _trigger:
+            visit = visits[event.data["visit"]]
+            return _Happened(Step("gates", gates={visit.gate: _word(visit)}), visit.job.station)
+        case "evaluation.answered", _trigger:
+            return _Happened(Step("answers", answers=(event.data["answer"],)), event.source)
+        case "token.moved", "answer":
+            text = jobs[event.data["job"]["id"]].feedback
+            return _Happened(Step("answer", answer=text), event.source)
+        case "token.moved", "retry":
+            return _Happened(Step("retry"), event.source)
+        case "task.migrated", _trigger:
+            return _Happened(None, stop=_("The task was then migrated to another version."))
+        case "token.ended", "cancel":
+            return _Happened(None, stop=_("The task was then cancelled by hand."))
+    return None
+
+
+def _word(visit: GateVisit) -> dict[str, str]:
+    given = {"decision": visit.word, "route": visit.route, "reason": visit.reason}
+    return {key: value for key, value in given.items() if value}
