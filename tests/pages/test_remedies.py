@@ -44,6 +44,22 @@ BROKEN: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         line(rule("ok", when=OK), rule("bad", "failed", {"not": OK}), rule("high", "failed", HIGH)),
         ["Move above 1", "Delete"],
     ),
+    "dead, and the only way to where it leads": (
+        "dead-rule",
+        line(rule("ok", "completed", OK), rule("high", when={"all": [OK, HIGH]}), rule("rest", "failed")),
+        ["Move above 1", "Delete"],
+    ),
+    "dead, and where it leads goes round for ever": (
+        "dead-rule",
+        document(
+            [
+                station("build", rule("ok", "completed", OK), rule("high", "ship", {"all": [OK, HIGH]})),
+                station("ship", rule("round", "fix")),
+                station("fix", rule("and-round", "ship")),
+            ]
+        ),
+        ["Delete"],
+    ),
     "dead twins: neither may kill the other": (
         "dead-rule",
         line(rule("one", when=OK), rule("two", "failed", OK), rule("rest", "failed")),

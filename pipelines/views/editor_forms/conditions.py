@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.queries.conditions import OPERATORS, describe
 from pipelines.routing import operators
-from pipelines.routing.conditions import Condition, read_condition
+from pipelines.routing.conditions import read_condition
 from pipelines.routing.reading.conditions import ANY_RESULT, ANY_VERDICT
 from pipelines.routing.reading.reader import Problems
 from pipelines.routing.reported import RESULTS, VERDICTS
@@ -142,12 +142,13 @@ def in_words(condition: Any, around: Around) -> str:
     return "" if problems else describe(read)
 
 
-def first_problem(condition: Any, around: Around) -> str:
-    """Where it is faulty, and why: "" if it is not."""
+def refuse_faulty(condition: Any, around: Around) -> None:
+    """Raises Refused with the place of the first fault."""
     problems = Problems()
-    read: Condition = read_condition(condition, "when", problems, _places(around))
-    assert read is not None
-    return str(problems.found[0]) if problems else ""
+    read_condition(condition, "when", problems, _places(around))
+    for problem in problems.found[:1]:
+        words = {"place": problem.path, "message": problem.message}
+        raise Refused(_("at %(place)s: %(message)s") % words, problem.hint)
 
 
 def _places(around: Around) -> list[str]:
@@ -434,7 +435,5 @@ class AsJson(Anything):
         if not typed.strip():
             return MISSING
         condition = parsed(typed)
-        problem = first_problem(condition, self.around)
-        if problem:
-            raise Refused(problem)
+        refuse_faulty(condition, self.around)
         return condition

@@ -22,6 +22,7 @@ from pipelines.routing.lint.checks import (
 from pipelines.routing.lint.finding import INFO, Finding
 from pipelines.routing.lint.study import Known, excerpt
 from pipelines.routing.lint.subject import Subject, spread
+from pipelines.routing.lint.visits import components
 from pipelines.routing.regions.stations import DEAD
 
 CHECKS = (constant_condition, dead_rule, default_not_last, no_rule_takes, shadowed_gate, undecided)
@@ -66,9 +67,22 @@ class Trials:
             return target != "@origin"
         if (station.key, target) in self._pairs:
             return True
-        if subject.line.forbidden_parallel or target not in subject.reached:
+        if subject.line.forbidden_parallel or not self._leads_on(target):
             return False
         return bounded or station.key not in self._reach(target)
+
+    def _leads_on(self, target: str) -> bool:
+        """Whether what would be reached for the first time comes to an end, and goes round nowhere."""
+        newly = {key for key in self._reach(target) if key in self.subject.line.stations_by_key}
+        newly -= self.subject.reached
+        inside = {key: {b for a, b in self._pairs if a == key and b in newly} for key in newly}
+        rounds = any(len(group) > 1 or group[0] in inside[group[0]] for group in components(inside))
+        return not rounds and newly <= self._ending
+
+    @cached_property
+    def _ending(self) -> frozenset[str]:
+        """From where an end can be reached."""
+        return spread(set(self.subject.line.ends_by_key), [(b, a) for a, b in self._pairs])
 
     @cached_property
     def _pairs(self) -> frozenset[tuple[str, str]]:
