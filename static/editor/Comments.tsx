@@ -22,23 +22,16 @@ const LONGEST = 4000;
 export function Comments({ editor, line, chosen }: TabProps) {
   const { threads } = useAround(editor);
   const here = placeOf(chosen);
-  if (!threads) {
-    return (
-      <p className="ed-comments muted small" role="status">
-        {say("loading")}
-      </p>
-    );
-  }
-  const groups = groupsOf(line, chosen, here, threads);
-  const gone = chosen.what === "line" ? threads.filter((each) => !isThere(line, each)) : [];
+  const groups = groupsOf(line, chosen, here, threads ?? []);
+  const gone = chosen.what === "line" ? (threads ?? []).filter((each) => !isThere(line, each)) : [];
   return (
     <div className="ed-comments">
       <Write key={`${here.kind} ${here.key}`} editor={editor} name={`comment ${here.kind} ${here.key}`} label={say("commentOn", partName(editor, here))} button={say("comment")} body={{ ...here }} />
       {groups.map((place) => (
-        <Group key={`${place.kind} ${place.key}`} editor={editor} title={place === here && groups.length === 1 ? "" : partName(editor, place)} threads={threads.filter((each) => each.kind === place.kind && each.key === place.key)} />
+        <Group key={`${place.kind} ${place.key}`} editor={editor} title={place === here && groups.length === 1 ? "" : partName(editor, place)} threads={(threads ?? []).filter((each) => each.kind === place.kind && each.key === place.key)} />
       ))}
       {gone.length > 0 ? <Group editor={editor} title={say("partsGone")} threads={gone} gone /> : null}
-      {groups.length === 0 && gone.length === 0 ? <p className="muted small">{say("noComments")}</p> : null}
+      {groups.length === 0 && gone.length === 0 ? <p className="muted small">{say(threads ? "noComments" : "loading")}</p> : null}
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useEffect, useState } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 
 import * as commands from "./commands";
@@ -160,8 +160,12 @@ function wordsOf(chosen: Chosen, line: LineDocument): { icon: string; kind: { wo
 function Name({ editor, station, mayEdit }: { editor: Editor; station: Station; mayEdit: boolean }) {
   const [typed, setTyped] = useState(nameOf(station));
   const name = nameOf(station);
-  // What is typed stays while somebody else changes another thing of the station.
-  useEffect(() => setTyped(name), [name]);
+  const known = useRef(name);
+  // What is half typed stays, also while somebody else renames the station.
+  useEffect(() => {
+    setTyped((now) => (now === known.current ? name : now));
+    known.current = name;
+  }, [name]);
   const keep = (): void => {
     const wanted = typed.trim();
     if (wanted && wanted !== name) editor.run(commands.renameStation(station.key, wanted));

@@ -1,10 +1,12 @@
 /** One server form, as long as something is typed in it: asks for its HTML, sends what was typed, makes one command of
  * the answer. It outlives the place where it is shown, so that nothing typed is lost when something else is chosen. */
 import { announce } from "../ts/dom";
+import { csrf } from "./csrf";
 import { isControl, morph, remember } from "./morph";
 import { type Fragment, patched, same } from "./patch";
 import type { Editor } from "./store";
 import { outlineOf, type Subject } from "./subjects";
+import { keepTyped, typed as typedBefore } from "./typed";
 import { say } from "./words";
 
 export type DoorState = "loading" | "ready" | "away" | "signed-out" | "refused";
@@ -53,7 +55,18 @@ export class Door {
     private readonly scope: string,
     private readonly moved: (from: string, to: string) => void,
     private readonly kept: (keep: boolean) => void,
-  ) {}
+  ) {
+    for (const [name, values] of readBefore(this.#place)) this.#typed.set(name, values);
+  }
+
+  get #place(): string {
+    return `form ${this.scope} ${this.#name}`;
+  }
+
+  /** What is typed outlives the page, too. */
+  #keepTyped(): void {
+    keepTyped(this.#place, this.#typed.size > 0 ? JSON.stringify([...this.#typed]) : "");
+  }
 
   subscribe = (heard: () => void): (() => void) => {
     this.#heard.add(heard);
@@ -63,6 +76,10 @@ export class Door {
   /** Whether something typed is not in the document yet. */
   get pending(): boolean {
     return this.#typed.size > 0 || this.#deeds.length > 0;
+  }
+
+  get waiting(): boolean {
+    return this.#deeds.length > 0;
   }
 
   get asking(): boolean {
@@ -143,6 +160,7 @@ export class Door {
     const values = this.#values().get(name) ?? [];
     if (!this.#refused.has(name) && JSON.stringify(values) === this.#drawn.get(name)) this.#typed.delete(name);
     else this.#typed.set(name, values);
+    this.#keepTyped();
   }
 
   /** Whether something is typed that the server has not said a word about. */
@@ -179,6 +197,7 @@ export class Door {
     const stored = control.closest("[data-name]")?.getAttribute("data-stored") ?? this.#drawn.get(name) ?? "[]";
     this.#typed.delete(name);
     this.#refused.delete(name);
+    this.#keepTyped();
     this.#drawn.set(name, stored);
     this.#ask("show");
   }
@@ -245,7 +264,7 @@ export class Door {
     try {
       const response = await fetch(`${this.editor.given.urls.forms}${this.subject.what}/`, {
         method: "POST",
-        headers: { "Content-Type": "application/json", "X-CSRFToken": this.editor.given.csrf },
+        headers: { "Content-Type": "application/json", "X-CSRFToken": csrf(this.editor.given.csrf) },
         body: JSON.stringify(question),
         signal: AbortSignal.timeout(PATIENCE),
       });
@@ -281,6 +300,7 @@ export class Door {
       this.#typed.set(name, values.get(name) ?? []);
       this.#refused.add(name);
     }
+    this.#keepTyped();
     if (deed) this.#deeds.shift();
     const undisturbed = shown === this.#now();
     this.#draw(fresh, values);
@@ -303,7 +323,9 @@ export class Door {
     const label = say("changedFields", subject.title(this.editor.line), answer.label);
     const change = (now: Fragment): Fragment => patched(now, sent, answer.fragment);
     if (renamed && typeof from === "string" && typeof to === "string") {
+      keepTyped(this.#place, "");
       this.subject = renamed.subject(to);
+      this.#keepTyped();
       this.moved(from, to);
       if (this.#el) this.#el.dataset.form = this.#name;
       this.editor.run(
@@ -380,7 +402,20 @@ function guarded(editor: Editor): Map<string, Door> {
   const known = new Map<string, Door>();
   doors.set(editor, known);
   window.addEventListener("beforeunload", (event) => {
-    if ([...known.values()].some((door) => door.pending)) event.preventDefault();
+    // What is typed is kept in the browser; a button that waits for the server is not.
+    if ([...known.values()].some((door) => door.waiting)) event.preventDefault();
   });
   return known;
+}
+
+/** What was typed into the form of this name and never reached the document. */
+function readBefore(place: string): [string, string[]][] {
+  try {
+    const found: unknown = JSON.parse(typedBefore(place) || "[]");
+    const isField = (each: unknown): each is [string, string[]] =>
+      Array.isArray(each) && typeof each[0] === "string" && Array.isArray(each[1]) && each[1].every((value) => typeof value === "string");
+    return Array.isArray(found) ? found.filter(isField) : [];
+  } catch {
+    return [];
+  }
 }

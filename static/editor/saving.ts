@@ -2,6 +2,7 @@
  * server has it, and a server that is away is tried again. What others save meanwhile is taken in; where both changed
  * the same place, nothing is stored until a person has chosen. Answers come with what lint finds. */
 import { Copies, type Copy } from "./copies";
+import { csrf } from "./csrf";
 import { canBeDrawn, type LineDocument } from "./document";
 import type { Findings } from "./findings";
 import { merge, type Place, type Side } from "./merge";
@@ -208,7 +209,7 @@ export class Saver {
   #post(line: LineDocument): Promise<Response> {
     return fetch(this.wanted.saveUrl, {
       method: "POST",
-      headers: { "Content-Type": "application/json", "X-CSRFToken": csrfNow() || this.wanted.csrf },
+      headers: { "Content-Type": "application/json", "X-CSRFToken": csrf(this.wanted.csrf) },
       body: JSON.stringify({ based_on: this.#number, base: this.#base, document: line }),
       signal: AbortSignal.timeout(PATIENCE),
     });
@@ -344,9 +345,4 @@ export class Saver {
     this.#kept = kept;
     this.wanted.onKept(kept);
   }
-}
-
-/** The page's token is worth nothing any more after signing in again in another tab; the cookie always is. */
-function csrfNow(): string {
-  return /(?:^|;\s*)gateline_csrf=([^;]+)/.exec(document.cookie)?.[1] ?? "";
 }

@@ -4,6 +4,7 @@ import { useSyncExternalStore } from "react";
 
 import { showFailure } from "../ts/failures";
 import { Live, liveAddress, type LiveState } from "../ts/live";
+import { csrf } from "./csrf";
 import { stationOf } from "./document";
 import type { Editor, Selection } from "./store";
 import { say } from "./words";
@@ -206,12 +207,11 @@ export class Together {
 
   /** Writes a comment or changes one; "" when it is stored, else what keeps it from that. */
   async send(body: Record<string, unknown>, comment = ""): Promise<string> {
-    const { urls, csrf } = this.editor.given;
-    const token = /(?:^|;\s*)gateline_csrf=([^;]+)/.exec(document.cookie)?.[1] ?? csrf;
+    const { urls, csrf: ofPage } = this.editor.given;
     try {
       const answer = await fetch((urls.comments ?? "") + (comment ? `${comment}/` : ""), {
         method: "POST",
-        headers: { "Content-Type": "application/json", "X-CSRFToken": token },
+        headers: { "Content-Type": "application/json", "X-CSRFToken": csrf(ofPage) },
         body: JSON.stringify(body),
         signal: AbortSignal.timeout(30_000),
       });

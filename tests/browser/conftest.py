@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
 from django.utils import timezone
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from pipelines import accounts
-from pipelines.models import Membership, Project, Role, User
+from pipelines.models import Line, Membership, Project, Role, User
+from pipelines.publishing import create_line
 from tests.demo.repositories import GOOD, Repository
 from tests.factories import World, make_worker
 from tests.fixtures.site import Site, environment, manage, start_web, stop
+from tests.pages.conftest import at
 
 
 @pytest.fixture
@@ -59,3 +62,73 @@ def link(demo: World) -> str:
     newcomer.set_unusable_password()
     newcomer.save()
     return f"/sign-in/{accounts.make_link(newcomer, timezone.now())}/"
+
+
+DRAWN = {
+    "gateline": 1,
+    "key": "drawn",
+    "name": "Drawn",
+    "stations": [
+        {
+            "key": "build",
+            "name": "Build",
+            "work": {"kind": "noop"},
+            "rules": [
+                {"id": "all", "to": "ship"},
+                {"id": "broken", "label": "Broken", "when": {"result": "failure"}, "to": "failed"},
+            ],
+        },
+        {"key": "ship", "name": "Ship", "work": {"kind": "manual", "instructions": "Send it."}},
+    ],
+}
+
+
+@pytest.fixture
+def drawn(world: World) -> Line:
+    """A line of two stations with a draft, and nothing published."""
+    return create_line(world.project, "drawn", "Drawn", DRAWN, world.admin)
+
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def open_canvas(
+    new_context: Callable[..., BrowserContext],
+    world: World,
+    drawn: Line,
+    sign_in: Callable[[BrowserContext, User], None],
+) -> Open:
+    """The canvas of the line, opened by this person in a browser of their own (or one that is given)."""
+
+    def opened(user: User, context: BrowserContext | None = None, **options: object) -> Page:
+        if context is None:
+            context = new_context(**options)
+            user.set_password("a password")
+            user.save(update_fields=["password"])
+            sign_in(context, user)
+        page = context.new_page()
+        page.goto(at(world, "line-draw", "drawn"))
+        expect(page.locator(".ed-station").first).to_be_visible()
+        return page
+
+    return opened
+
+
+def node(page: Page, key: str) -> Locator:
+    return page.locator(f'.react-flow__node[data-id="{key}"]')
+
+
+def is_saved(page: Page) -> None:
+    expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved", timeout=20_000)
+
+
+def add_station(page: Page, kind: str = "manual") -> None:
+    page.locator("#ed-search").fill(kind)
+    page.keyboard.press("Enter")
+    page.locator("#ed-search").fill("")
+
+
+def rename_chosen(page: Page, name: str) -> None:
+    page.locator("#ed-name").fill(name)
+    page.keyboard.press("Enter")
