@@ -446,4 +446,5 @@ WORDS = {
     "coveredTested": _("Tested, never taken"),
     "coveredNever": _("Not covered"),
     "loading": _("Loading…"),
+    "takeGateOff": _("Take the gate off here"),
 }

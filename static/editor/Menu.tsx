@@ -105,7 +105,9 @@ export function menuAt(desk: Desk, event: MouseEvent): MenuAt | undefined {
   const spot: Spot = { kind: held.matches(".react-flow__node") ? "node" : "edge", id };
   const many = desk.editor.state.selection.keys;
   if (!(spot.kind === "node" && many.length > 1 && many.includes(id))) choose(desk.editor, spot);
-  return { x: event.clientX, y: event.clientY, place: target.closest(".ed-gate") ? "gate" : placeOf(desk, spot) };
+  const gate = target.closest("[data-gate]")?.getAttribute("data-gate");
+  if (gate) desk.editor.select({ ...desk.editor.state.selection, gate });
+  return { x: event.clientX, y: event.clientY, place: gate ? "gate" : placeOf(desk, spot) };
 }
 
 /** For the keyboard: at what has the focus. */

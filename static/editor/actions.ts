@@ -78,6 +78,7 @@ export const CHANGE: readonly Action[] = [
   { id: "selectAll", word: "selectAll", keys: ["Ctrl+A"], group: "groupChange", on: ["canvas"], run: selectAll },
   { id: "rename", word: "rename", keys: ["F2"], group: "groupChange", icon: "edit", on: ["station"], edits: true, when: oneStation, run: rename },
   { id: "remove", word: "remove", keys: ["Del"], also: ["Backspace"], group: "groupChange", icon: "delete", on: ["station", "end", "rule"], danger: true, where: "canvas", edits: true, when: anything, run: remove },
+  { id: "gateOff", word: "takeGateOff", keys: [], group: "groupChange", icon: "delete", on: ["gate"], danger: true, quiet: true, edits: true, when: (desk) => desk.editor.state.selection.gate !== undefined, run: remove },
 ];
 
 export const RULES: readonly Action[] = [

@@ -1,10 +1,16 @@
 /** Copying, pasting and deleting what is chosen. Stations travel as JSON, so between lines and windows too. */
 import * as commands from "./commands";
+import { takeGateOff, takeStationGateOff } from "./commands-connect";
 import type { Editor } from "./store";
 
 export function removeChosen(editor: Editor): void {
-  const { keys, rule } = editor.state.selection;
-  if (rule) {
+  const { keys, rule, gate } = editor.state.selection;
+  if (gate) {
+    // It is taken off where it was chosen, and stays in the line for the others.
+    if (rule) editor.run(takeGateOff(rule, gate));
+    else if (keys[0]) editor.run(takeStationGateOff(keys[0], gate));
+    editor.select({ keys, ...(rule ? { rule } : {}) });
+  } else if (rule) {
     editor.run(commands.removeRule(rule));
     editor.select({ keys });
   } else if (keys.length > 0) {

@@ -69,6 +69,18 @@ export function takeGateOff(id: string, gate: string): Command {
   };
 }
 
+export function takeStationGateOff(key: string, gate: string): Command {
+  return {
+    label: say("gateOff", gate),
+    apply: (line) => {
+      const station = stationOf(line, key);
+      if (station?.gate !== gate) return line;
+      const { gate: _, ...rest } = station;
+      return { ...line, stations: line.stations.map((each) => (each.key === key ? rest : each)) };
+    },
+  };
+}
+
 const placesOf = (line: LineDocument): string[] => [...line.stations.map((each) => each.key), ...endsOf(line)];
 
 function withRules(line: LineDocument, key: string, rules: Rule[]): LineDocument {

@@ -74,10 +74,18 @@ function bringIntoView(editor: Editor, flow: Flow, spot: Spot): void {
   });
 }
 
+const FRAMES = 20;
+
 /** Drawing anew may take away the very node or edge that has the focus, and with it the place of who works by keyboard:
  * it gets it back as soon as it is there again. Call the answer after every drawing. */
 export function startKeeping(): { kept(): void; stop(): void } {
   let held: Spot | undefined;
+  let frame = 0;
+  // It is taken away when React Flow has measured, some frames after the change.
+  const watch = (left: number): void => {
+    if (held && document.activeElement === document.body) elementOf(held)?.focus({ preventScroll: true });
+    if (held && left > 0) frame = requestAnimationFrame(() => watch(left - 1));
+  };
   const came = (event: FocusEvent): void => {
     const element = event.target instanceof Element ? event.target.closest(".react-flow__node, .react-flow__edge") : null;
     const id = element?.getAttribute("data-id");
@@ -90,10 +98,11 @@ export function startKeeping(): { kept(): void; stop(): void } {
   document.addEventListener("pointerdown", clicked);
   return {
     kept: () => {
-      const lost = held;
-      if (lost) requestAnimationFrame(() => document.activeElement === document.body && whenDrawn(lost, (found) => found.focus({ preventScroll: true })));
+      window.cancelAnimationFrame(frame);
+      watch(FRAMES);
     },
     stop: () => {
+      window.cancelAnimationFrame(frame);
       document.removeEventListener("focusin", came);
       document.removeEventListener("pointerdown", clicked);
     },

@@ -1,7 +1,7 @@
 /** From a key to an action of the table (actions.ts). Silent while something is typed and while a dialog or menu is open;
  * single letters can be switched off. */
 import { ACTIONS, type Action, type Desk, possible } from "./actions";
-import { onCanvas } from "./focus";
+import { choose, onCanvas, spotNow, spotOfChoice } from "./focus";
 import { isSingle, matches } from "./keystrokes";
 
 const typing = (target: EventTarget | null): boolean =>
@@ -20,6 +20,15 @@ export function actionFor(event: KeyboardEvent, desk: Desk): Action | undefined 
   return ACTIONS.find((each) => !each.native && struck(each) && counts(each) && possible(each, desk));
 }
 
+/** What the keyboard comes to is what is chosen, so that the settings beside it are its own. */
+function followed({ target }: FocusEvent, desk: Desk): void {
+  if (!(target instanceof Element) || !target.matches(".react-flow__node, .react-flow__edge") || !target.matches(":focus-visible")) return;
+  const spot = spotNow(desk.editor);
+  const held = spotOfChoice(desk.editor);
+  const among = spot?.kind === "node" && desk.editor.state.selection.keys.includes(spot.id);
+  if (spot && !among && held?.id !== spot.id) choose(desk.editor, spot);
+}
+
 export function startKeys(desk: Desk): () => void {
   const down = (event: KeyboardEvent): void => {
     const found = actionFor(event, desk);
@@ -27,6 +36,11 @@ export function startKeys(desk: Desk): () => void {
     event.preventDefault();
     found.run(desk);
   };
+  const came = (event: FocusEvent): void => followed(event, desk);
   document.addEventListener("keydown", down);
-  return () => document.removeEventListener("keydown", down);
+  document.addEventListener("focusin", came);
+  return () => {
+    document.removeEventListener("keydown", down);
+    document.removeEventListener("focusin", came);
+  };
 }

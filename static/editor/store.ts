@@ -89,7 +89,7 @@ export class Editor {
       onRestored: (line) => this.#run({ label: say("restored"), apply: () => line }),
       onState: (saving) => this.#set({ saving }),
       onDraft: (draft) => this.#set({ draft }),
-      onFindings: (findings, differs) => this.#set({ findings, differs, ...(findings.elsewhere ? { elsewhere: findings.elsewhere } : {}) }),
+      onFindings: (findings, differs) => this.#found({ findings, differs, ...(findings.elsewhere ? { elsewhere: findings.elsewhere } : {}) }),
       onKept: (kept) => this.#set({ kept }),
     });
   }
@@ -197,11 +197,21 @@ export class Editor {
     this.#saver.save(history.line);
   }
 
+  /** The pills show it to those who see them; the others hear when there are more or fewer problems. */
+  #found(found: Partial<State>): void {
+    const before = grave(this.#state.findings);
+    this.#set(found);
+    const now = grave(this.#state.findings);
+    if (now !== before) announce(say("problemCount", String(now)));
+  }
+
   #set(changed: Partial<State>): void {
     this.#state = { ...this.#state, ...changed };
     for (const heard of this.#heard) heard();
   }
 }
+
+const grave = ({ findings }: Findings): number => findings.filter((each) => each.severity !== "info").length;
 
 export function useEditor(editor: Editor): State {
   return useSyncExternalStore(editor.subscribe, () => editor.state);

@@ -420,6 +420,7 @@ const ENGLISH = {
   coveredTested: "Tested, never taken",
   coveredNever: "Not covered",
   loading: "Loading…",
+  takeGateOff: "Take the gate off here",
 };
 
 export type Words = typeof ENGLISH;

@@ -28,5 +28,7 @@ export function on<K extends keyof DocumentEventMap>(
 /** Says a change to those who do not see it. */
 export function announce(text: string): void {
   const place = document.getElementById("announcer");
-  if (place) place.textContent = text;
+  if (!place) return;
+  // The same words twice are two things that happened: a text that stays as it is would not be read again.
+  place.textContent = place.textContent === text ? `${text}\u00a0` : text;
 }

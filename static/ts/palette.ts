@@ -47,7 +47,8 @@ export function startPalette(): void {
       window.htmx?.trigger(input, "gl:ask");
     });
     dialog.addEventListener("close", () => nav.stop());
-    input.addEventListener("input", offer);
+    // On its way up: the combobox itself forgets its selection at the input.
+    dialog.addEventListener("input", offer);
     // Who already walked to something that stays keeps it.
     list.addEventListener("htmx:afterSwap", () => list.querySelector('[aria-selected="true"]') ?? nav.resetSelection());
     list.addEventListener("combobox-commit", (event) => {
