@@ -25,10 +25,15 @@ export function on<K extends keyof DocumentEventMap>(
   });
 }
 
+/** What was said before stays beside it: two things that happen at once are both read. */
+const SAID = 3;
+
 /** Says a change to those who do not see it. */
 export function announce(text: string): void {
   const place = document.getElementById("announcer");
   if (!place) return;
-  // The same words twice are two things that happened: a text that stays as it is would not be read again.
-  place.textContent = place.textContent === text ? `${text}\u00a0` : text;
+  const said = document.createElement("p");
+  said.textContent = text;
+  place.append(said);
+  while (place.childElementCount > SAID) place.firstElementChild?.remove();
 }

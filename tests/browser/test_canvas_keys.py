@@ -258,7 +258,7 @@ def test_on_a_phone_the_line_is_a_list_with_the_same_forms(
     phone.get_by_role("button", name="Back to the line").tap()
     expect(rows).to_have_count(3)
     small = phone.evaluate(
-        "() => [...document.querySelectorAll('.ed-outline button, #editor-bar button')]"
+        "() => [...document.querySelectorAll('.ed-outline > :not(.ed-canvas) button, #editor-bar button')]"
         ".filter((each) => each.getClientRects().length && each.getBoundingClientRect().height < 44)"
         ".map((each) => each.outerHTML)"
     )
