@@ -5,10 +5,12 @@ after that is merged, or asked about, again. So nothing is ever overwritten that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pipelines import publishing
+from django.db import transaction
+
+from pipelines import comments, publishing
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.formats.authorship import Noted
@@ -47,9 +49,11 @@ def save(
     based_on: int,
     base: Mapping[str, Any],
     text: str = "",
+    renamed: Sequence[tuple[str, str, str]] = (),
 ) -> Line:
     """Store `document`, which was made from `base`, the draft with the number `based_on`; over a newer draft, what is
-    disjoint in both. `text`: what says the document, kept as it is.
+    disjoint in both. `text`: what says the document, kept as it is. `renamed`: parts that have another key since
+    `base`, (kind, key before, key now): the comments on them go with them.
     Raises Forbidden, Invalid (path `text`: it does not say the document), DraftClash, TextBehind, DraftConflict (others
     save again and again)."""
     number, wanted = based_on, document
@@ -57,7 +61,7 @@ def save(
         raise Invalid.at("text", "does not say the same as the document", "Load the page again.")
     for _ in range(TRIES - 1):
         try:
-            return publishing.save_draft(line, text or wanted, user, number)
+            return _stored(line, text or wanted, user, number, renamed)
         except publishing.DraftConflict as conflict:
             stored = Line.objects.select_related("project__owner", "draft_by", "live").get(pk=line.pk)
             merged = merge(base, document, stored.draft)
@@ -66,7 +70,37 @@ def save(
             number, wanted = stored.draft_number, merged.document
             if text and not says(native.loads(text), wanted):
                 raise TextBehind(stored, wanted) from conflict
-    return publishing.save_draft(line, text or wanted, user, number)
+    return _stored(line, text or wanted, user, number, renamed)
+
+
+def _stored(
+    line: Line,
+    document: str | Mapping[str, Any],
+    user: User,
+    number: int,
+    renamed: Sequence[tuple[str, str, str]],
+) -> Line:
+    if not renamed:
+        return publishing.save_draft(line, document, user, number)
+    with transaction.atomic():
+        saved = publishing.save_draft(line, document, user, number)
+        comments.moved(saved, renamed, set(_parts(saved.draft)))
+    return saved
+
+
+def _parts(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Kind and key of everything in a draft, which may be no line, that can be commented on."""
+    for station in _members(document, "stations"):
+        yield "station", str(station.get("key"))
+        for rule in _members(station, "rules"):
+            yield "rule", str(rule.get("id"))
+    for gate in _members(document, "gates"):
+        yield "gate", str(gate.get("key"))
+
+
+def _members(of: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
+    found = of.get(name)
+    return (each for each in found if isinstance(each, Mapping)) if isinstance(found, list) else iter(())
 
 
 def told(line: Line, since: int | None = None) -> dict[str, Any]:

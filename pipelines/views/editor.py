@@ -5,7 +5,7 @@ The browser draws; whatever is decided about the draft is decided here, by `lint
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from django.http import HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
@@ -48,14 +48,23 @@ URLS = {
 """Addresses that the canvas asks, by the name it knows them by; each belongs to the line."""
 
 
+class Renamed(BaseModel):
+    """A part that has another key now."""
+
+    kind: Literal["station", "rule", "gate"]
+    source: str = Field(alias="from", max_length=200)
+    to: str = Field(max_length=200)
+
+
 class Draft(BaseModel):
     """What the canvas sends: the whole document, and the draft that it was made from, with its number. `text`: what
-    says the document, if one was typed."""
+    says the document, if one was typed. `renamed`: since `base`, one after the other."""
 
     based_on: int = Field(ge=0, le=2**31 - 1)
     base: dict[str, Any]
     document: dict[str, Any]
     text: str = Field(default="", max_length=native.MAX_TEXT)
+    renamed: list[Renamed] = Field(default=[], max_length=1_000)
 
 
 @in_project("view")
@@ -93,6 +102,7 @@ def save(request: SignedIn, project: Project, line: str) -> HttpResponse:
             based_on=sent.based_on,
             base=sent.base,
             text=sent.text,
+            renamed=[(each.kind, each.source, each.to) for each in sent.renamed],
         )
     except ValidationError as fault:
         return JsonResponse({"detail": _first(fault)}, status=400)

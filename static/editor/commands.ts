@@ -23,6 +23,14 @@ export interface Command {
   /** What it does, in the words that undo and the announcer use. */
   label: string;
   apply(line: LineDocument): LineDocument;
+  /** Parts that have another key from then on: what was said about them goes with them. */
+  renames?: readonly Rename[];
+}
+
+export interface Rename {
+  kind: "station" | "gate" | "rule";
+  from: string;
+  to: string;
 }
 
 type Place = [number, number];

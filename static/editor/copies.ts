@@ -1,5 +1,6 @@
 /** What was changed here and is not on the server yet, kept in the browser: each tab has a copy of its own, so that two
  * tabs of one line never write over each other's, and the copy of a tab that is gone is found by the next one. */
+import type { Rename } from "./commands";
 import type { LineDocument } from "./document";
 
 export interface Copy {
@@ -7,6 +8,7 @@ export interface Copy {
   number: number;
   base: LineDocument;
   line: LineDocument;
+  renames?: readonly Rename[];
 }
 
 interface Stored extends Copy {

@@ -1,6 +1,7 @@
 /** One server form, as long as something is typed in it: asks for its HTML, sends what was typed, makes one command of
  * the answer. It outlives the place where it is shown, so that nothing typed is lost when something else is chosen. */
 import { announce } from "../ts/dom";
+import type { Rename } from "./commands";
 import { csrf } from "./csrf";
 import { isControl, morph, remember } from "./morph";
 import { type Fragment, patched, same } from "./patch";
@@ -329,7 +330,7 @@ export class Door {
       this.moved(from, to);
       if (this.#el) this.#el.dataset.form = this.#name;
       this.editor.run(
-        { label, apply: (line) => renamed.everywhere(subject.put(line, change), from, to) },
+        { label, apply: (line) => renamed.everywhere(subject.put(line, change), from, to), renames: renamesOf(subject.what, from, to) },
         renamed.selection(to),
       );
     } else {
@@ -407,6 +408,9 @@ function guarded(editor: Editor): Map<string, Door> {
   });
   return known;
 }
+
+const renamesOf = (what: string, from: string, to: string): Rename[] =>
+  what === "station" || what === "gate" ? [{ kind: what, from, to }] : [];
 
 /** What was typed into the form of this name and never reached the document. */
 function readBefore(place: string): [string, string[]][] {

@@ -1,4 +1,4 @@
-import type { Command } from "./commands";
+import type { Command, Rename } from "./commands";
 import type { LineDocument } from "./document";
 import { grafted, merge } from "./merge";
 
@@ -6,6 +6,7 @@ interface Step {
   label: string;
   before: LineDocument;
   after: LineDocument;
+  renames: readonly Rename[];
 }
 
 /** The document now, what was done to it here, and what was undone. Documents are never changed, only replaced: what two
@@ -24,7 +25,7 @@ export function run(history: History, command: Command): History {
   const before = history.line;
   const after = command.apply(before);
   if (after === before) return history;
-  return { line: after, done: [...history.done, { label: command.label, before, after }].slice(-MOST), undone: [] };
+  return { line: after, done: [...history.done, { label: command.label, before, after, renames: command.renames ?? [] }].slice(-MOST), undone: [] };
 }
 
 /** What somebody else did is no step of this history: neither undo nor redo ever takes it back. */

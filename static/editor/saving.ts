@@ -1,6 +1,7 @@
 /** Keeps the draft on the server: a change is saved a moment after the last one, a copy lies in the browser until the
  * server has it, and a server that is away is tried again. What others save meanwhile is taken in; where both changed
  * the same place, nothing is stored until a person has chosen. Answers come with what lint finds. */
+import type { Rename } from "./commands";
 import { Copies, type Copy } from "./copies";
 import { csrf } from "./csrf";
 import { canBeDrawn, type LineDocument } from "./document";
@@ -92,6 +93,8 @@ export class Saver {
   #theirs: { number: number; document: LineDocument; draft: Draft } | undefined;
   #clashes: Clash[] = [];
   #chosen: Choices = {};
+  /** Keys that changed since what is stored. */
+  #renames: readonly Rename[] = [];
   #timer = 0;
   #busy = false;
   #failures = 0;
@@ -114,8 +117,9 @@ export class Saver {
     });
   }
 
-  save(line: LineDocument): void {
+  save(line: LineDocument, renames: readonly Rename[] = []): void {
     this.#pending = line;
+    this.#renames = [...this.#renames, ...renames];
     this.#keep(line);
     this.wanted.onState({ state: "waiting" });
     this.#soon(PAUSE);
@@ -182,6 +186,7 @@ export class Saver {
   #take(copy: Copy): void {
     this.#number = copy.number;
     this.#base = copy.base;
+    this.#renames = copy.renames ?? [];
     this.wanted.onRestored(copy.line);
   }
 
@@ -197,7 +202,8 @@ export class Saver {
     // A conflict, or a server that is away, stays on the screen until there is something else to say.
     if (this.#failures === 0 && !this.#theirs) this.wanted.onState({ state: "saving" });
     try {
-      await this.#answered(line, await this.#post(line));
+      const renamed = this.#renames.length;
+      await this.#answered(line, renamed, await this.#post(line));
     } catch {
       this.#failed();
     } finally {
@@ -210,24 +216,25 @@ export class Saver {
     return fetch(this.wanted.saveUrl, {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-CSRFToken": csrf(this.wanted.csrf) },
-      body: JSON.stringify({ based_on: this.#number, base: this.#base, document: line }),
+      body: JSON.stringify({ based_on: this.#number, base: this.#base, document: line, renamed: this.#renames }),
       signal: AbortSignal.timeout(PATIENCE),
     });
   }
 
-  async #answered(line: LineDocument, answer: Response): Promise<void> {
+  async #answered(line: LineDocument, renamed: number, answer: Response): Promise<void> {
     if (answer.redirected || answer.status === 401) return this.#locked("signed-out");
     if (answer.status === 403 || answer.status === 404) return this.#locked(await this.#whyNot());
     if (answer.status >= 500 || answer.status === 429) return this.#failed();
     const said = (await answer.json().catch(() => ({}))) as Answer & Refusal;
     this.#failures = 0;
-    if (answer.ok) this.#stored(line, said);
+    if (answer.ok) this.#stored(line, renamed, said);
     else if (answer.status === 409 && said.document) this.#clashed(said);
     else if (answer.status === 409) this.#soon(PAUSE * 2);
     else this.wanted.onState({ state: "refused", why: said.detail ?? String(answer.status) });
   }
 
-  #stored(line: LineDocument, said: Answer): void {
+  #stored(line: LineDocument, renamed: number, said: Answer): void {
+    this.#renames = this.#renames.slice(renamed);
     const stored = said.document ?? line;
     if (!canBeDrawn(stored)) return this.#undrawable(said.draft);
     const here = this.#pending ?? line;
@@ -336,7 +343,7 @@ export class Saver {
   #keep(line: LineDocument): void {
     void this.#ready.then(() => {
       if (this.#pending !== line) return;
-      this.#noteKept(this.#copies.keep({ number: this.#number, base: this.#base, line }));
+      this.#noteKept(this.#copies.keep({ number: this.#number, base: this.#base, line, renames: this.#renames }));
     });
   }
 

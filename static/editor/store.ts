@@ -2,7 +2,7 @@
 import { useSyncExternalStore } from "react";
 
 import { announce } from "../ts/dom";
-import type { Command } from "./commands";
+import type { Command, Rename } from "./commands";
 import { changedParts } from "./changed";
 import type { LineDocument } from "./document";
 import { type Elsewhere, type Findings, NOTHING } from "./findings";
@@ -114,25 +114,28 @@ export class Editor {
   }
 
   #run(command: Command): void {
-    this.#became(run(this.#state.history, command), command.label);
+    this.#became(run(this.#state.history, command), command.label, command.renames);
   }
 
   undo(): void {
-    this.#turned(undo(this.#state.history), "undid", this.#state.history.done.at(-1)?.label ?? "");
+    const last = this.#state.history.done.at(-1);
+    const renames = last?.renames.map(({ kind, from, to }) => ({ kind, from: to, to: from })).reverse();
+    this.#turned(undo(this.#state.history), "undid", last?.label ?? "", renames);
   }
 
   redo(): void {
-    this.#turned(redo(this.#state.history), "redid", this.#state.history.undone.at(-1)?.label ?? "");
+    const next = this.#state.history.undone.at(-1);
+    this.#turned(redo(this.#state.history), "redid", next?.label ?? "", next?.renames);
   }
 
   /** Where somebody has changed the same since, theirs stays, and there may be nothing left to take back. */
-  #turned(history: History, word: "undid" | "redid", label: string): void {
+  #turned(history: History, word: "undid" | "redid", label: string, renames?: readonly Rename[]): void {
     if (history === this.#state.history) return;
     if (history.line === this.#state.history.line) {
       this.#set({ history });
       announce(say("turnedNothing", label));
     } else {
-      this.#became(history, say(word, label));
+      this.#became(history, say(word, label), renames);
     }
   }
 
@@ -190,11 +193,11 @@ export class Editor {
     announce(words);
   }
 
-  #became(history: History, label: string): void {
+  #became(history: History, label: string, renames?: readonly Rename[]): void {
     if (history === this.#state.history) return;
     this.#set({ history });
     announce(label);
-    this.#saver.save(history.line);
+    this.#saver.save(history.line, renames);
   }
 
   /** The pills show it to those who see them; the others hear when there are more or fewer problems. */

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.utils import timezone
 
-from pipelines import comments, ports
+from pipelines import comments, drafting, ports
 from pipelines.invariants.record import no_key_leads_across_projects
 from pipelines.models import Comment, Line, User
 from pipelines.ports import LineHint
@@ -204,6 +204,27 @@ def test_each_change_is_hinted_once_it_is_committed(
         (line.pk, "comments", 1),
         (line.pk, "comments", 2),
     ]
+
+
+def test_it_goes_with_its_part_to_another_key_and_back(world: World, say: Say, line: Line) -> None:
+    say(world.viewer)
+    first = line.draft
+
+    def keyed(key: str, *renamed: tuple[str, str, str]) -> list[str]:
+        line.refresh_from_db()
+        stations = [{**line.draft["stations"][0], "key": key}, *line.draft["stations"][1:]]
+        changed = {**line.draft, "stations": stations}
+        number = line.draft_number
+        drafting.save(line, changed, world.designer, based_on=number, base=line.draft, renamed=renamed)
+        return [each["key"] for each in comments.listed(line)]
+
+    steps = (("station", "build", "make"), ("station", "make", "compile"))
+    assert keyed("compile", *steps) == ["compile"]
+    assert keyed("build", ("station", "compile", "build")) == ["build"]
+    # A key that the stored draft still has, or has not, is no rename.
+    assert keyed("build", ("station", "build", "ship")) == ["build"]
+    assert keyed("other", ("station", "build", "elsewhere")) == ["build"]
+    assert first["stations"][0]["key"] == "build"
 
 
 @pytest.mark.broken
