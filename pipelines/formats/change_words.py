@@ -154,7 +154,7 @@ def _named(change: Change) -> str:
 def _said(change: Change, value: Any, document: Document) -> str:
     at = (change.kind, change.field)
     if at == ("rule", "when"):
-        return _condition(value)
+        return condition(value)
     if at in (("rule", "to"), ("line", "start")):
         return _targets(document, value)
     if at == ("rule", "gates") and isinstance(value, list):
@@ -172,10 +172,10 @@ def _leads(rule: Any, document: Document) -> str:
     gates = rule.get("gates")
     names = [_name(document, "gate", str(key)) for key in gates] if isinstance(gates, list) else []
     asks = f" after {', '.join(names)}" if names else ""
-    return f"{_condition(rule.get('when', {'always': True}))} → {_targets(document, rule.get('to'))}{asks}"
+    return f"{condition(rule.get('when', {'always': True}))} → {_targets(document, rule.get('to'))}{asks}"
 
 
-def _condition(value: Any) -> str:
+def condition(value: Any) -> str:
     """In words; one that cannot be read, as it is written."""
     problems = Problems()
     found = read_condition(value, "", problems, ())

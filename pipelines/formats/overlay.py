@@ -111,7 +111,7 @@ def _union(old: Document, new: Document) -> dict[str, Any]:
         "stations": _with_ghosts(stations, old["stations"]),
         "gates": _with_ghosts(new["gates"], old["gates"]),
         "ends": _with_ghosts(new["ends"], old["ends"]),
-        "extra": {"editor": {"positions": {**_positions(old), **_positions(new)}}},
+        "extra": {"editor": {**_editor(new), "positions": {**_positions(old), **_positions(new)}}},
     }
 
 
@@ -148,6 +148,10 @@ def _with_ghosts(now: Sequence[Document], before: Sequence[Document]) -> list[Do
 
 
 def _positions(document: Document) -> Mapping[str, Any]:
-    found = document.get("extra", {}).get("editor", {})
-    places = found.get("positions", {}) if isinstance(found, Mapping) else {}
+    places = _editor(document).get("positions", {})
     return places if isinstance(places, Mapping) else {}
+
+
+def _editor(document: Document) -> Mapping[str, Any]:
+    found = document.get("extra", {}).get("editor", {})
+    return found if isinstance(found, Mapping) else {}

@@ -38,9 +38,9 @@ def backtest(request: SignedIn, project: Project, line: str) -> HttpResponse:
         "given": {name: request.GET.get(name, "") for name in FIELDS},
         "problems": problems,
         "starts": bool(request.GET.get("to")) and target is not None,
-        "recorded": _recorded(found),
+        "recorded": recorded(found),
         "verdicts": verdicts(),
-        "words": json.dumps(words()),
+        "words": words_as_json(),
         "task_url": reverse("task", args=[project.owner.key, project.key, "WI-0-0"]),
     }
     return show(
@@ -86,7 +86,7 @@ def _targets(line: Line) -> list[tuple[str, str]]:
     return [("draft", _("The draft (%(number)s)") % {"number": line.draft_number}), *shown]
 
 
-def _recorded(line: Line) -> bool:
+def recorded(line: Line) -> bool:
     """Whether anything was ever decided about a task of this line."""
     decided = Decision.objects.filter(task=OuterRef("pk"))
     return Task.objects.filter(line=line).filter(Exists(decided)).exists()
@@ -101,6 +101,10 @@ def verdicts() -> list[dict[str, str]]:
         {"key": "gate_newly_skipped", "tone": "danger", "icon": "gate-skip", "word": _("Gate newly skipped")},
         {"key": "undecidable", "tone": "neutral", "icon": "help", "word": _("Undecidable")},
     ]
+
+
+def words_as_json() -> str:
+    return json.dumps(words())
 
 
 def words() -> dict[str, str]:

@@ -64,7 +64,7 @@ def difference(request: SignedIn, project: Project, line: str) -> HttpResponse:
         new=sides[1].name if sides else "",
         names=[_name(side.name) for side in sides or ()],
         problems=problems,
-        **_context(compared),
+        **context(compared),
     )
 
 
@@ -77,19 +77,20 @@ def _name(side: str) -> str:
     return _("the draft") if side == comparing.DRAFT else f"v{side}"
 
 
-def _context(found: Difference | None) -> dict[str, Any]:
+def context(found: Difference | None, most: int = MAX_SHOWN) -> dict[str, Any]:
+    """What the templates show of a difference, the changes up to this number."""
     if found is None:
         return {"verdict": "", "groups": [], "unknown": [], "left_out": 0}
     shown = [*_structure(found), *_changes(found)]
     groups: dict[str, list[Shown]] = {}
-    for each in shown[:MAX_SHOWN]:
+    for each in shown[:most]:
         groups.setdefault(each.place, []).append(each)
     return {
         "verdict": found.verdict,
         "total": len(shown),
         "groups": list(groups.items()),
         "unknown": [words.of_change(found.pair, each) for each in found.unknown[:MAX_SHOWN]],
-        "left_out": max(0, len(shown) - MAX_SHOWN),
+        "left_out": max(0, len(shown) - most),
     }
 
 

@@ -1,4 +1,4 @@
-"""Editing a line by its document: errors at their line, drafts that never overwrite another's, publishing."""
+"""Editing a line by its document: errors at their line, drafts that never overwrite another's."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
-from pipelines import access, publishing
-from pipelines.errors import Forbidden, Invalid
+from pipelines import publishing
+from pipelines.errors import Invalid
 from pipelines.formats import native
 from pipelines.models import Line, Project
 from pipelines.routing.line import DocumentError, Problem
 from pipelines.routing.lint.examination import unreadable
 from pipelines.routing.lint.finding import ERROR, INFO, WARNING, Finding
-from pipelines.views import errors, lines
+from pipelines.views import lines
 from pipelines.views.findings import MOST, shown
-from pipelines.views.forms import DraftText, Publish
+from pipelines.views.forms import DraftText
 from pipelines.views.page import SignedIn, in_project, show
 from pipelines.views.project import tab_trail
 
@@ -53,28 +53,6 @@ def edit(request: SignedIn, project: Project, line: str) -> HttpResponse:
     return redirect("line-edit", project.owner.key, project.key, saved.key)
 
 
-@in_project("publish")
-@require_POST
-def publish(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    """Publishes the stored draft, as the page showed it: `based_on` is its number."""
-    found = lines.get(request, project, line)
-    form = Publish(request.POST)
-    if not form.is_valid():
-        return errors.bad_request(request)
-    try:
-        version = publishing.publish(
-            found, user=request.user, name=form.cleaned_data["name"], based_on=form.cleaned_data["based_on"]
-        )
-    except publishing.DraftConflict as conflict:
-        return conflict_page(request, found, "", conflict)
-    except publishing.PublishRefused:
-        return _stored(request, found, status=422)
-    except Forbidden as refused:
-        return _stored(request, found, status=403, refused=refused.detail)
-    messages.success(request, _("Version %(number)s is live.") % {"number": version.number})
-    return redirect("line", project.owner.key, project.key, found.key)
-
-
 def conflict_page(
     request: SignedIn, line: Line, typed: str, conflict: publishing.DraftConflict
 ) -> HttpResponse:
@@ -101,10 +79,10 @@ def _placed(text: str, problems: Sequence[Problem]) -> Sequence[Problem]:
     return native.locate(text, problems)
 
 
-def _stored(request: SignedIn, line: Line, **more: Any) -> HttpResponse:
+def _stored(request: SignedIn, line: Line) -> HttpResponse:
     """The page of the draft as it is stored, with what lint says of it."""
     text = draft_text(line)
-    return _page(request, line, text, publishing.check(line, text).findings, **more)
+    return _page(request, line, text, publishing.check(line, text).findings)
 
 
 def _page(
@@ -114,9 +92,7 @@ def _page(
     findings: Sequence[Finding],
     status: int = 200,
     unsaved: bool = False,
-    refused: str = "",
 ) -> HttpResponse:
-    """`refused`: why it was not published, where that is not for what stands in the document."""
     context: dict[str, Any] = {
         "line": line,
         "text": text,
@@ -126,9 +102,7 @@ def _page(
         "warnings": [finding for finding in findings if finding.severity == WARNING],
         "notes": [finding for finding in findings if finding.severity == INFO],
         "unsaved": unsaved,
-        "refused": refused,
         "draft_differs": lines.draft_differs(line),
-        "may_execute": access.can(request.user, "execute", line.project),
     }
     return show(
         request,

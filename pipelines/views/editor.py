@@ -34,7 +34,7 @@ URLS = {
     "latest": "line-draw-latest",
     "people": "line-draw-people",
     "comments": "line-comments",
-    "publish": "line-edit",
+    "publish": "line-publish",
     "tests": "line-tests",
     "versions": "line-versions",
     "walk": "line-draw-walk",

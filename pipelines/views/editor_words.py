@@ -447,4 +447,9 @@ WORDS = {
     "coveredNever": _("Not covered"),
     "loading": _("Loading…"),
     "takeGateOff": _("Take the gate off here"),
+    "mark_added": _("New"),
+    "mark_removed": _("Gone"),
+    "mark_changed": _("Decides otherwise"),
+    "mark_edited": _("Other work or words"),
+    "mark_moved": _("Only moved"),
 }

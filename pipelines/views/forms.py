@@ -131,8 +131,31 @@ class DraftText(forms.Form):
 
 
 class Publish(forms.Form):
-    name = forms.CharField(label=_("Name of the version"), max_length=200, required=False)
+    """What the Publish page showed: `based_on` the draft's number, `live` the number of the version that it was
+    compared with (0: none), `findings` and `plan` digests. Words that are too long are refused by `confirming`."""
+
+    name = forms.CharField(label=_("Name of the version"), required=False)
     based_on = forms.IntegerField(min_value=0, max_value=2**31 - 1)
+    live = forms.IntegerField(min_value=0, max_value=2**31 - 1)
+    findings = forms.CharField(max_length=64, required=False)
+    running = forms.ChoiceField(choices=[("pin", "pin"), ("migrate", "migrate")], required=False)
+    plan = forms.CharField(max_length=64, required=False)
+    reason = forms.CharField(label=_("Reason"), required=False)
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or self.cleaned_data
+        return {**given, "migrate": given.get("running") == "migrate"}
+
+
+class Restore(forms.Form):
+    """`source`: the number of a version, or `aside-<id>`; `based_on`: of the draft that the page showed."""
+
+    source = forms.RegexField(r"^(\d{1,8}|aside-\d{1,18})$")
+    based_on = forms.IntegerField(min_value=0, max_value=2**31 - 1)
+
+
+class VersionName(forms.Form):
+    name = forms.CharField(label=_("Name of the version"), required=False)
 
 
 class Import(forms.Form):

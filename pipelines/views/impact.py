@@ -112,9 +112,9 @@ def _page(
         to=to,
         choices=_choices(line),
         impact=found,
-        rows=_rows(found) if found else [],
-        counts=_counts(found) if found else [],
-        selects=_selects(line, found, mapping) if found else [],
+        rows=rows_of(found) if found else [],
+        counts=counts_of(found) if found else [],
+        selects=selects_of(line, found, mapping) if found else [],
         refused=refused,
         reason=said.get("reason", ""),
         shown=SHOWN,
@@ -142,7 +142,7 @@ def _choices(line: Line) -> list[tuple[str, str]]:
     return [*named, (DRAFT, _("The draft"))]
 
 
-def _rows(found: Impact) -> list[dict[str, Any]]:
+def rows_of(found: Impact) -> list[dict[str, Any]]:
     """One for each position, the worst first."""
     order = list(found.counts)
     tasks = sorted(found.tasks, key=lambda each: order.index(each.effect))
@@ -161,11 +161,11 @@ def _rows(found: Impact) -> list[dict[str, Any]]:
     ]
 
 
-def _counts(found: Impact) -> list[tuple[int, str, str]]:
+def counts_of(found: Impact) -> list[tuple[int, str, str]]:
     return [(n, impacts.label(effect), LOOKS[effect][0]) for effect, n in found.counts.items() if n]
 
 
-def _selects(line: Line, found: Impact, mapping: dict[str, str]) -> list[dict[str, Any]]:
+def selects_of(line: Line, found: Impact, mapping: dict[str, str]) -> list[dict[str, Any]]:
     """A choice for every station that is gone and matters, and for those that were mapped already."""
     names = _station_names(line, found.versions)
     keys = dict.fromkeys([*found.needs, *mapping, *found.next_gone])

@@ -421,6 +421,11 @@ const ENGLISH = {
   coveredNever: "Not covered",
   loading: "Loading…",
   takeGateOff: "Take the gate off here",
+  mark_added: "New",
+  mark_removed: "Gone",
+  mark_changed: "Decides otherwise",
+  mark_edited: "Other work or words",
+  mark_moved: "Only moved",
 };
 
 export type Words = typeof ENGLISH;

@@ -76,7 +76,9 @@ GET  line-draw-people        >          0         y       y         y         y 
 GET  line-comments           >          0         y       y         y         y         y      >
 POST line-comments           >          0         y       y         y         y         y      >
 POST line-comment            >          0         y       y         y         y         y      >
+GET  line-publish            >          0         -       -         y         y         y      >
 POST line-publish            >          0         -       -         y         y         y      >
+GET  line-published          >          0         y       y         y         y         y      >
 GET  line-export             >          0         y       y         y         y         y      >
 GET  line-live               >          0         y       y         y         y         y      >
 GET  line-tasks              >          0         y       y         y         y         y      >
@@ -95,6 +97,9 @@ POST line-migrate            >          0         -       -         y         y 
 POST migration-undo          >          0         -       -         y         y         y      >
 POST migration-continue      >          0         -       -         y         y         y      >
 GET  line-version            >          0         y       y         y         y         y      >
+POST line-version-name       >          0         -       -         y         y         y      >
+GET  line-picture            >          0         y       y         y         y         y      >
+POST line-restore            >          0         -       -         y         y         y      >
 GET  task-new                >          0         -       y         y         y         y      >
 POST task-new                >          0         -       y         y         y         y      >
 GET  tasks                   >          0         y       y         y         y         y      >

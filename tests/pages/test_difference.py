@@ -71,7 +71,7 @@ def test_markup_in_names_stays_text(world: World, signed_in: As, line: Line) -> 
 
 
 def test_publishing_leads_to_the_difference(world: World, signed_in: As, line: Line) -> None:
-    shown = text(signed_in(world.designer).get(at(world, "line-edit", "app-check")))
+    shown = text(signed_in(world.designer).get(at(world, "line-publish", "app-check")))
     assert at(world, "line-difference", "app-check") + "?from=live&amp;to=draft" in shown
 
 

@@ -1,0 +1,107 @@
+"""What differs between two documents of a line, as pages show it: in words, grouped by what it is about, and as what
+the canvas draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.comparing import Apart
+from pipelines.formats.authorship import Hand
+from pipelines.formats.change_words import condition, sentence
+from pipelines.formats.changes import AFFECTS, Change
+from pipelines.formats.overlay import Place, place_of
+from pipelines.models import User
+
+GROUPS: dict[str, Callable[[], str]] = {
+    "routing": lambda: _("Where tasks go"),
+    "work": lambda: _("What is done"),
+    "form": lambda: _("The start form"),
+    "words": lambda: _("Names and notes"),
+    "layout": lambda: _("Only the picture"),
+}
+LOOKS: dict[str, tuple[str, Callable[[], str]]] = {
+    "added": ("plus", lambda: _("Added")),
+    "removed": ("minus", lambda: _("Removed")),
+    "changed": ("edit", lambda: _("Changed")),
+    "order": ("chevrons-up-down", lambda: _("Order")),
+}
+LEGEND: tuple[tuple[str, str, Callable[[], str]], ...] = (
+    ("added", "plus", lambda: _("New")),
+    ("removed", "minus", lambda: _("Gone")),
+    ("changed", "station-route", lambda: _("Decides otherwise")),
+    ("edited", "edit", lambda: _("Other work or words")),
+    ("moved", "move", lambda: _("Only moved")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One change. `look`: of the change itself, not of the thing; `people`: who made it, the last one last."""
+
+    sentence: str
+    what: str
+    icon: str
+    word: str
+    place: Place
+    people: tuple[str, ...] = ()
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    key: str
+    title: str
+    rows: tuple[Row, ...]
+
+
+def groups(apart: Apart, hands: Callable[[Change], Iterable[Hand]] = lambda _change: ()) -> list[Group]:
+    """`hands`: who made a change. What decides where tasks go comes first."""
+    made = {change.path: tuple(hands(change)) for change in apart.changes}
+    names = people(hand for each in made.values() for hand in each)
+    rows: dict[str, list[Row]] = {each: [] for each in AFFECTS}
+    for change in apart.changes:
+        rows[change.affects].append(_row(apart, change, made[change.path], names))
+    return [Group(key, GROUPS[key](), tuple(found)) for key, found in rows.items() if found]
+
+
+def people(hands: Iterable[Hand]) -> dict[str, str]:
+    """{person: name}"""
+    found = {hand.person for hand in hands if hand.person.isdigit()}
+    return {str(pk): str(user) for pk, user in User.objects.in_bulk(found).items()}
+
+
+def _row(apart: Apart, change: Change, hands: tuple[Hand, ...], names: dict[str, str]) -> Row:
+    icon, word = LOOKS[change.what]
+    return Row(
+        sentence(change, apart.old, apart.new),
+        change.what,
+        icon,
+        word(),
+        place_of(change, apart.picture.document),
+        tuple(names.get(hand.person, _("somebody")) for hand in hands),
+        datetime.fromisoformat(hands[-1].at) if hands and hands[-1].at else None,
+    )
+
+
+def picture(apart: Apart) -> dict[str, Any]:
+    """What the canvas draws: one document with the ghosts, and the mark of every part that is not the same."""
+    found = apart.picture
+    marks = {"stations": found.stations, "rules": found.rules, "ends": found.ends}
+    rules = [rule for station in found.document["stations"] for rule in station["rules"]]
+    conditions = {rule["id"]: condition(rule.get("when", {"always": True})) for rule in rules}
+    return {"document": found.document, "marks": marks, "conditions": conditions}
+
+
+def legend() -> list[dict[str, str]]:
+    return [{"mark": mark, "icon": icon, "word": word()} for mark, icon, word in LEGEND]
+
+
+def totals(found: list[Group]) -> dict[str, int]:
+    """How many decide where tasks go, and how many do not."""
+    routing = sum(len(each.rows) for each in found if each.key == "routing")
+    return {"routing": routing, "other": sum(len(each.rows) for each in found) - routing}

@@ -1,0 +1,47 @@
+// The picture of what differs between two documents of a line: drawn as on the canvas, but only to look at. The server
+// says what differs; here it is shown, and found by those who choose it in the list beside.
+import "../vendor.css";
+
+import { ReactFlowProvider } from "@xyflow/react";
+import { StrictMode } from "react";
+import { createRoot, type Root } from "react-dom/client";
+
+import { useSprite } from "../Icon";
+import { translate, type Words } from "../words";
+import { DiffCanvas, type Picture } from "./DiffCanvas";
+
+interface Answer extends Picture {
+  words: Partial<Words>;
+  icons: string;
+}
+
+async function load(figure: HTMLElement, root: Root): Promise<void> {
+  const failed = figure.querySelector<HTMLElement>("[data-diff-failed]");
+  try {
+    const answer = await fetch(figure.dataset.diff ?? "", { headers: { Accept: "application/json" } });
+    if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
+    const given = (await answer.json()) as Answer;
+    translate(given.words);
+    useSprite(given.icons);
+    if (failed) failed.hidden = true;
+    root.render(
+      <StrictMode>
+        <ReactFlowProvider>
+          <DiffCanvas picture={given} label={figure.getAttribute("aria-label") ?? ""} />
+        </ReactFlowProvider>
+      </StrictMode>,
+    );
+  } catch {
+    root.render(null);
+    if (failed) failed.hidden = false;
+  }
+}
+
+for (const figure of document.querySelectorAll<HTMLElement>("[data-diff]")) {
+  const place = figure.querySelector("[data-diff-canvas]");
+  if (!place) continue;
+  place.replaceChildren();
+  const root = createRoot(place);
+  figure.querySelector("[data-diff-again]")?.addEventListener("click", () => void load(figure, root));
+  void load(figure, root);
+}

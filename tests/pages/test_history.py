@@ -1,0 +1,174 @@
+"""Versions: what each changed, in words and as data of the picture; restoring one as a draft; naming it later."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from pipelines import publishing
+from pipelines.models import Line, LineEvent
+from tests.factories import World, document, station
+from tests.pages.conftest import As, at, text
+
+pytestmark = pytest.mark.django_db
+GOOD = {"id": "good", "label": "Good", "when": {"result": "success"}, "to": "ship"}
+
+
+def versions(world: World) -> Line:
+    """Two of them: the second has another target and one station more."""
+    world.line(document([station("build", GOOD), "ship"], key="app-check"))
+    more = document([station("build", {**GOOD, "to": "test"}), "test", "ship"], key="app-check")
+    return world.line(more).line
+
+
+def draft(line: Line, world: World, **more: Any) -> Line:
+    stored = Line.objects.get(pk=line.pk)
+    given = document(**{"stations": ["other"], "key": "app-check", **more})
+    return publishing.save_draft(stored, given, world.designer, stored.draft_number)
+
+
+def words(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
+
+
+def test_a_version_is_compared_with_the_one_before_it(world: World, signed_in: As) -> None:
+    line = versions(world)
+    page = words(text(signed_in(world.viewer).get(at(world, "line-versions", line.key))))
+    assert "Rule 1, “Good” of build: target: ship before, test now." in page
+    assert "Station test (test) is new." in page
+    assert "2 decide where tasks go" in page
+
+
+def test_the_first_version_has_none_before_it(world: World, signed_in: As) -> None:
+    line = versions(world)
+    page = text(signed_in(world.viewer).get(at(world, "line-versions", line.key), {"to": "1"}))
+    assert "The first version" in page
+
+
+def test_any_two_are_compared_in_both_directions(world: World, signed_in: As) -> None:
+    line = versions(world)
+    client = signed_in(world.viewer)
+    page = words(text(client.get(at(world, "line-versions", line.key), {"from": "2", "to": "1"})))
+    assert "Station test (test) is gone." in page
+    same = text(client.get(at(world, "line-versions", line.key), {"from": "1", "to": "1"}))
+    assert "Both say the same." in same
+
+
+def test_the_draft_stands_on_top_where_it_says_anything_else(world: World, signed_in: As) -> None:
+    line = draft(versions(world), world)
+    page = text(signed_in(world.designer).get(at(world, "line-versions", line.key)))
+    assert "Not published" in page
+    assert at(world, "line-publish", line.key) in page
+    assert str(world.designer) in page
+
+
+@pytest.mark.parametrize("side", ["9", "x", "aside-1", "aside-x", "-1", "9" * 40])
+def test_a_version_that_is_none_is_not_found(world: World, signed_in: As, side: str) -> None:
+    line = versions(world)
+    client = signed_in(world.viewer)
+    assert client.get(at(world, "line-versions", line.key), {"to": side}).status_code == 404
+    assert client.get(at(world, "line-picture", line.key), {"from": "1", "to": side}).status_code == 404
+
+
+def test_the_picture_holds_what_is_gone_and_marks_what_is_not_the_same(world: World, signed_in: As) -> None:
+    line = versions(world)
+    client = signed_in(world.viewer)
+    found = client.get(at(world, "line-picture", line.key), {"from": "2", "to": "1"}).json()
+    assert [each["key"] for each in found["document"]["stations"]] == ["build", "test", "ship"]
+    assert found["marks"]["stations"] == {"test": "removed"}
+    assert found["marks"]["rules"] == {"good": "changed", "good (before)": "removed"}
+    assert found["conditions"]["good"] == "result is success"
+
+
+def test_a_draft_that_is_no_line_is_compared_with_nothing(world: World, signed_in: As) -> None:
+    line = versions(world)
+    publishing.save_draft(line, {"key": "app-check", "stations": 3}, world.designer, line.draft_number)
+    client = signed_in(world.designer)
+    page = client.get(at(world, "line-versions", line.key))
+    assert page.status_code == 200
+    assert "cannot be drawn" in text(page)
+    query = {"from": "live", "to": "draft"}
+    assert client.get(at(world, "line-picture", line.key), query).status_code == 409
+
+
+def test_one_click_restores_and_a_draft_with_changes_is_put_aside_first(world: World, signed_in: As) -> None:
+    line = versions(world)
+    client = signed_in(world.designer)
+    shown = {"source": "1", "based_on": line.draft_number}
+    answer = client.post(at(world, "line-restore", line.key), shown)
+    assert answer.headers["Location"] == at(world, "line-draw", line.key)
+    line.refresh_from_db()
+    assert line.draft == line.versions.get(number=1).document
+    assert not line.record.filter(draft__isnull=False).exists(), "nothing was lost: v2 is what it was"
+
+    before = draft(line, world).draft
+    client.post(at(world, "line-restore", line.key), {"source": "2", "based_on": line.draft_number + 1})
+    aside = line.record.get(draft__isnull=False)
+    page = text(client.get(at(world, "line-versions", line.key)))
+    assert "Put aside" in page
+    line.refresh_from_db()
+    said = {"source": f"aside-{aside.pk}", "based_on": line.draft_number}
+    client.post(at(world, "line-restore", line.key), said)
+    line.refresh_from_db()
+    assert line.draft == before, "restoring is undone in the same way"
+
+
+def test_a_draft_that_somebody_saved_meanwhile_is_not_replaced(world: World, signed_in: As) -> None:
+    line = versions(world)
+    seen = line.draft_number
+    kept = draft(line, world).draft
+    answer = signed_in(world.admin).post(
+        at(world, "line-restore", line.key), {"source": "1", "based_on": seen}
+    )
+    assert answer.status_code == 409
+    assert "Nothing was restored" in text(answer)
+    line.refresh_from_db()
+    assert line.draft == kept
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ({}, 400),
+        ({"source": "draft", "based_on": "1"}, 400),
+        ({"source": "1", "based_on": "x"}, 400),
+        ({"source": "99", "based_on": "2"}, 404),
+        ({"source": "aside-99", "based_on": "2"}, 404),
+    ],
+)
+def test_what_cannot_be_restored_is_refused(
+    world: World, signed_in: As, said: dict[str, str], status: int
+) -> None:
+    line = versions(world)
+    assert signed_in(world.designer).post(at(world, "line-restore", line.key), said).status_code == status
+
+
+def test_a_version_is_named_later_and_the_record_says_by_whom(world: World, signed_in: As) -> None:
+    line = versions(world)
+    client = signed_in(world.designer)
+    client.post(at(world, "line-version-name", line.key, 1), {"name": "Before the tests"})
+    page = text(client.get(at(world, "line-versions", line.key)))
+    assert "Before the tests" in page
+    assert "Named v1 “Before the tests”" in page
+    assert LineEvent.objects.get(kind="named").by == world.designer
+    refused = client.post(at(world, "line-version-name", line.key, 1), {"name": "x" * 201})
+    assert refused.status_code == 422
+
+
+def test_a_viewer_sees_the_history_and_changes_nothing(world: World, signed_in: As) -> None:
+    line = draft(versions(world), world)
+    client = signed_in(world.viewer)
+    page = text(client.get(at(world, "line-versions", line.key), {"to": "1"}))
+    assert "Restore as a draft" not in page
+    assert "name-version" not in page
+    assert client.post(at(world, "line-restore", line.key), {"source": "1"}).status_code == 403
+    assert client.post(at(world, "line-version-name", line.key, 1), {"name": "x"}).status_code == 403
+
+
+def test_a_line_without_versions_says_how_to_get_one(world: World, signed_in: As) -> None:
+    publishing.create_line(world.project, "new", "New", document(key="new"), world.designer)
+    assert "Nothing was published yet" in text(
+        signed_in(world.designer).get(at(world, "line-versions", "new"))
+    )
