@@ -123,7 +123,7 @@ export function App({ editor, kinds, mayEdit }: Page) {
       {narrow ? null : (
         <>
           <div className="ed-corner ed-corner-top">
-            {mayEdit ? <Fold side="palette" desk={desk} open={!sides.folded.palette} /> : null}
+            {mayEdit && !testing ? <Fold side="palette" desk={desk} open={!sides.folded.palette} /> : null}
             {mayEdit ? <History desk={desk} /> : null}
           </div>
           <div className="ed-corner ed-corner-end">

@@ -115,6 +115,7 @@ def test_the_whole_of_it_by_keyboard_alone(canvas: Page) -> None:
     test = panel(canvas)
     expect(test.get_by_role("heading", name="Test this line")).to_be_focused()
     choose(canvas, test.get_by_role("button", name="Take rule 3: Built"))
+    expect(test.get_by_role("button", name="Build", exact=True)).to_be_focused()
     choose(canvas, test.get_by_role("button", name="Send back"))
     expect(steps(canvas)).to_have_count(3)
     expect(place(canvas, "build")).to_contain_text("Has to report")
@@ -134,7 +135,7 @@ def test_the_whole_of_it_by_keyboard_alone(canvas: Page) -> None:
 
 def choose(page: Page, choice: Locator) -> None:
     expect(choice).to_be_visible()
-    for _ in range(40):
+    for _ in range(12):
         if choice.evaluate("element => element === document.activeElement"):
             break
         page.keyboard.press("Tab")

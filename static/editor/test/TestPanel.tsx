@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
 import { action, type Desk } from "../actions";
 import { Icon } from "../Icon";
@@ -18,8 +18,9 @@ export function TestPanel({ desk }: { desk: Desk }) {
   const session = useTest(editor);
   const { walked, script } = session;
   useInView(desk, walked?.tokens.find((token) => !token.over)?.station);
+  const keep = useFocusKept(walked);
   return (
-    <aside className="ed-test" aria-label={say("testTitle")} aria-busy={session.busy}>
+    <aside className="ed-test" aria-label={say("testTitle")} aria-busy={session.busy} onFocus={keep}>
       <header className="ed-test-head">
         <Icon name="flask" />
         <h2 id="ed-test-title" className="grow" tabIndex={-1}>
@@ -41,6 +42,26 @@ export function TestPanel({ desk }: { desk: Desk }) {
       </div>
     </aside>
   );
+}
+
+/** A choice that was taken is gone: who works by keyboard goes on at where the test now stands. */
+function useFocusKept(walked: Walked | undefined): () => void {
+  const inside = useRef(false);
+  useEffect(() => {
+    const came = (event: FocusEvent): void => {
+      inside.current = event.target instanceof Element && event.target.closest(".ed-test") !== null;
+    };
+    document.addEventListener("focusin", came);
+    return () => document.removeEventListener("focusin", came);
+  }, []);
+  useEffect(() => {
+    if (!inside.current || document.activeElement !== document.body) return;
+    const next = document.querySelector<HTMLElement>(".ed-test-place") ?? document.getElementById("ed-test-title");
+    next?.focus();
+  }, [walked]);
+  return () => {
+    inside.current = true;
+  };
 }
 
 /** Where the test stands is brought into view, where it is not. */
