@@ -25,6 +25,8 @@ if (place && given && canBeDrawn(given.document)) {
   useSprite(given.icons);
   const editor = new Editor(given);
   editor.together.start();
+  // What the server wrote there for pages without a canvas; here it is kept up to date.
+  document.getElementById("editor-draft")?.remove();
   createRoot(place).render(
     <StrictMode>
       <ReactFlowProvider>
