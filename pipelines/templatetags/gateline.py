@@ -104,7 +104,8 @@ def vite(context: Context, entry: str) -> SafeString:
     chunk = manifest.get(f"static/ts/{entry}.ts") or manifest.get(f"static/{entry}/main.tsx")
     if chunk is None:
         return mark_safe("")
-    nonce = str(getattr(context.get("request"), "csp_nonce", "") or "")
+    # It is made when it is first written out, and is false until then.
+    nonce = str(getattr(context.get("request"), "csp_nonce", ""))
     sheets = [static(f"dist/{name}") for name in _sheets(manifest, chunk)]
     links = format_html_join(
         "\n", '<link rel="stylesheet" href="{}" nonce="{}">', ((s, nonce) for s in sheets)

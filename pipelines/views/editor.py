@@ -146,6 +146,7 @@ def _clash(clash: drafting.DraftClash) -> dict[str, Any]:
         "number": clash.line.draft_number,
         "document": clash.line.draft,
         "text": clash.line.draft_text,
+        "text": clash.line.draft_text,
         "clashes": [editor_clashes.told(each, clash.line.draft) for each in clash.clashes],
     }
 
@@ -163,6 +164,8 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
         "saveUrl": reverse("line-draw-save", args=at),
         "urls": {
             **{name: reverse(route, args=at) for name, route in URLS.items()},
+            "schema": reverse("api-1:schema"),
+            "templates": reverse("lines-new", args=at[:2]),
             "forms": reverse("line-draw-form", args=[*at, "station"]).removesuffix("station/"),
         },
         "csrf": get_token(request),

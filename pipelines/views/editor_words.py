@@ -452,4 +452,17 @@ WORDS = {
     "mark_changed": _("Decides otherwise"),
     "mark_edited": _("Other work or words"),
     "mark_moved": _("Only moved"),
+    "typed": _("Edited the text"),
+    "textFirst": _("The text cannot be read. Put it right first, or give up what you typed."),
+    "textNotDrawn": _(
+        "This cannot be drawn: stations, gates and ends are lists of objects with a key, rules have an id"
+    ),
+    "textOf": _("Text of the line"),
+    "textBehind": _("Line %s cannot be read: %s. The canvas shows the last state that could."),
+    "goThere": _("Go there"),
+    "giveUpText": _("Give up what I typed"),
+    "bothViews": _("Both"),
+    "switchView": _("Form, code or both"),
+    "loadingText": _("Loading the text…"),
+    "schemaGives": _("One of: %s"),
 }

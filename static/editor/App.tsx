@@ -5,6 +5,8 @@ import type { Desk } from "./actions";
 import { Fold, History, Views, Zoom } from "./Bar";
 import { Canvas, viewOf } from "./Canvas";
 import { startClipboard } from "./clipboard";
+import { CodeView, TextTrouble } from "./code/CodeView";
+import { useView, type View, VIEWS, WIDE } from "./code/view";
 import { Connect } from "./Connect";
 import type { AnyNode, RuleEdge } from "./flow";
 import { startKeeping } from "./focus";
@@ -20,7 +22,7 @@ import { Problems } from "./Problems";
 import { Resizer } from "./Resizer";
 import { SaveTrouble } from "./Saved";
 import { Sheet } from "./Sheet";
-import { type Side, useNarrow, useSides } from "./sides";
+import { type Side, useMedia, useNarrow, useSides } from "./sides";
 import { Empty, ReadOnly } from "./States";
 import { type Editor, useEditor } from "./store";
 import { useTest } from "./test/session";
@@ -43,6 +45,8 @@ export function App({ editor, kinds, mayEdit }: Page) {
   const [form, setForm] = useState(false);
   const sides = useSides();
   const narrow = useNarrow();
+  const wide = useMedia(WIDE);
+  const [view, setView] = useView();
   const fit = useCallback(() => {
     const { clientWidth: width = 0, clientHeight: height = 0 } = document.querySelector(".ed-flow") ?? {};
     const { history: now, findings: said } = editor.state;
@@ -71,10 +75,12 @@ export function App({ editor, kinds, mayEdit }: Page) {
       open: (wanted) => (wanted === "menu" ? setMenu(menuHere(made)) : setPanel(wanted)),
       openMenu: setMenu,
       fold,
+      view,
+      setView,
       trail: trail.current,
     };
     return made;
-  }, [editor, flow, mayEdit, fit, fold]);
+  }, [editor, flow, mayEdit, fit, fold, view, setView]);
   const openTargets = useCallback(
     (station: string) => {
       editor.select({ keys: [station] });
@@ -82,6 +88,14 @@ export function App({ editor, kinds, mayEdit }: Page) {
     },
     [editor],
   );
+  const seen = useRef(view);
+  useEffect(() => {
+    if (seen.current === view) return undefined;
+    seen.current = view;
+    // The canvas has another width now, which it learns after it was drawn.
+    const later = window.setTimeout(fit, 100);
+    return () => window.clearTimeout(later);
+  }, [view, fit]);
   const closeMenu = useCallback(() => setMenu(undefined), []);
 
   useEffect(() => {
@@ -127,8 +141,8 @@ export function App({ editor, kinds, mayEdit }: Page) {
             {mayEdit ? <History desk={desk} /> : null}
           </div>
           <div className="ed-corner ed-corner-end">
-            <Views desk={desk} />
-            <Fold side="inspector" desk={desk} open={!sides.folded.inspector} />
+            {view === "form" ? <Views desk={desk} /> : null}
+            {view === "form" || wide ? <Fold side="inspector" desk={desk} open={!sides.folded.inspector} /> : null}
           </div>
           <div className="ed-corner ed-corner-bottom">
             <Zoom desk={desk} />
@@ -141,12 +155,37 @@ export function App({ editor, kinds, mayEdit }: Page) {
   const problems = <Problems {...{ editor, show, mayEdit }} open={!sides.folded.problems} fold={() => fold("problems")} />;
   const inspector = <Inspector editor={editor} mayEdit={mayEdit} />;
   const palette = <Palette editor={editor} kinds={kinds} />;
+  const switchView = useCallback(() => setView(nextView(view, narrow)), [setView, view, narrow]);
+  const code = (
+    <div className="ed-code-side">
+      <div className="ed-views-bar">
+        <Views desk={desk} />
+      </div>
+      <CodeView {...{ editor, mayEdit, switchView }} />
+    </div>
+  );
+  const trouble = (
+    <>
+      {mayEdit ? null : <ReadOnly />}
+      <SaveTrouble editor={editor} />
+      <TextTrouble editor={editor} show={() => setView(view === "form" ? "both" : view)} />
+    </>
+  );
+  const drawn = narrow || view !== "code";
   return (
     <div className="ed" style={sizes(sides.size)}>
-      {narrow ? (
+      {narrow && view === "code" ? (
         <div className="ed-middle">
-          {mayEdit ? null : <ReadOnly />}
-          <SaveTrouble editor={editor} />
+          {trouble}
+          {code}
+          {problems}
+        </div>
+      ) : narrow ? (
+        <div className="ed-middle">
+          {trouble}
+          <div className="ed-views-bar">
+            <Views desk={desk} narrow />
+          </div>
           {testing && !form ? (
             <>
               {picture}
@@ -160,20 +199,22 @@ export function App({ editor, kinds, mayEdit }: Page) {
         <>
           {testing ? (
             <TestPanel desk={desk} />
-          ) : mayEdit && !sides.folded.palette ? (
+          ) : mayEdit && drawn && !sides.folded.palette ? (
             <>
               {palette}
               <Resizer side="palette" sides={sides} of=".ed-palette" />
             </>
           ) : null}
           <div className="ed-middle">
-            {mayEdit ? null : <ReadOnly />}
-            <SaveTrouble editor={editor} />
-            {picture}
+            {trouble}
+            <div className="ed-stage" data-view={view}>
+              {picture}
+              {view === "form" ? null : code}
+            </div>
             {sides.folded.problems ? null : <Resizer side="problems" sides={sides} of=".ed-problem-list" />}
             {problems}
           </div>
-          {sides.folded.inspector || (testing && nothing) ? null : (
+          {sides.folded.inspector || (testing && nothing) || view === "code" || (view === "both" && !wide) ? null : (
             <>
               <Resizer side="inspector" sides={sides} of=".ed-inspector" />
               {inspector}
@@ -188,6 +229,12 @@ export function App({ editor, kinds, mayEdit }: Page) {
       <TopBar desk={desk} />
     </div>
   );
+}
+
+/** Beside each other there is no room for both on a small screen. */
+function nextView(view: View, narrow: boolean): View {
+  if (narrow) return view === "code" ? "form" : "code";
+  return VIEWS[(VIEWS.indexOf(view) + 1) % VIEWS.length] ?? "form";
 }
 
 /** The sizes that a person chose, in place of the style sheet's. */

@@ -1,6 +1,7 @@
 import { useViewport } from "@xyflow/react";
 
 import { action, type Desk, possible } from "./actions";
+import { type View, VIEWS } from "./code/view";
 import { Icon } from "./Icon";
 import { shown } from "./keystrokes";
 import { useEditor } from "./store";
@@ -63,17 +64,17 @@ export function Fold({ side, desk, open }: { side: "palette" | "inspector"; desk
   );
 }
 
-/** The same line, drawn or written. */
-export function Views({ desk }: { desk: Desk }) {
-  if (!desk.mayEdit) return null;
+/** The same line, drawn or written, or both beside each other. */
+export function Views({ desk, narrow = false }: { desk: Desk; narrow?: boolean }) {
+  const names: Record<View, string> = { form: say("formView"), both: say("bothViews"), code: say("codeView") };
+  const keys = action("code").keys[0];
   return (
-    <div className="segments ed-views" role="group" aria-label={say("view")}>
-      <span className="segment" aria-current="page">
-        {say("formView")}
-      </span>
-      <a className="segment" href={desk.urls.code}>
-        {say("codeView")}
-      </a>
+    <div className="segments ed-views" role="group" aria-label={say("switchView")} title={keys ? `${say("switchView")} (${shown(keys)})` : undefined}>
+      {VIEWS.filter((view) => !narrow || view !== "both").map((view) => (
+        <button key={view} type="button" className="segment" aria-pressed={view === desk.view || (narrow && view === "form" && desk.view === "both")} onClick={() => desk.setView(view)}>
+          {names[view]}
+        </button>
+      ))}
     </div>
   );
 }

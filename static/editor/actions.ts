@@ -6,6 +6,7 @@ import type { ReactFlowInstance } from "@xyflow/react";
 import { announce } from "../ts/dom";
 import { FORMS } from "./actions-forms";
 import { duplicate, pasteFromMenu, removeChosen } from "./clipboard";
+import { type View, VIEWS } from "./code/view";
 import * as commands from "./commands";
 import { ruleOf, rulesOf, startOf, stationOf } from "./document";
 import { type AnyNode, edgesOf, type RuleEdge } from "./flow";
@@ -32,6 +33,8 @@ export interface Desk {
   fold(side: Side, open?: boolean): void;
   /** Where a walk with the arrow keys came from, so that left goes back the same way. */
   trail: { from?: string };
+  view: View;
+  setView(view: View): void;
 }
 
 export type Group = "groupChange" | "groupRules" | "groupWalk" | "groupView" | "groupLine";
@@ -132,7 +135,7 @@ export const LINE: readonly Action[] = [
   page("nameVersion", "nameVersion", ["Shift+N"], "nameVersion", "flag", true),
   page("history", "history", ["Shift+H"], "versions", "history"),
   page("import", "import", ["Shift+I"], "import", "upload", true),
-  page("code", "code", ["Shift+C"], "code", "output", true),
+  { id: "code", word: "switchView", keys: ["Shift+C"], also: ["Shift+Alt+C"], group: "groupView", icon: "output", run: (desk) => desk.setView(VIEWS[(VIEWS.indexOf(desk.view) + 1) % VIEWS.length] ?? "form") },
 ];
 
 export const ACTIONS: readonly Action[] = [...TEST, ...CHANGE, ...RULES, ...WALK, ...VIEW, ...LINE, ...FORMS];
@@ -152,6 +155,10 @@ function leave({ editor, urls }: Desk, url: string): void {
   if (!address) return;
   const go = (): boolean => {
     const { state } = editor.state.saving;
+    if (editor.state.text.fault) {
+      announce(say("textFirst"));
+      return true;
+    }
     if (state === "waiting" || state === "saving" || formsWait(editor)) return false;
     if (state === "saved") window.location.assign(address);
     else announce(say("saveFirst"));

@@ -57,3 +57,13 @@ export function redo(history: History): History {
 function turned(from: LineDocument, now: LineDocument, to: LineDocument): LineDocument {
   return now === from ? to : merge(from, now, to, () => "mine").document;
 }
+
+/** Another outcome of the last step; it goes where nothing is left of it. */
+export function amend(history: History, line: LineDocument, nothingLeft: boolean): History {
+  const last = history.done.at(-1);
+  const others = history.done.slice(0, -1);
+  return { line, done: nothingLeft || !last ? others : [...others, { ...last, after: line }], undone: [] };
+}
+
+/** The same document, as another object: something beside it is to be stored. */
+export const touched = (history: History): History => ({ ...history, line: { ...history.line } });

@@ -1,6 +1,8 @@
 /** Keeps the draft on the server: a change is saved a moment after the last one, a copy lies in the browser until the
  * server has it, and a server that is away is tried again. What others save meanwhile is taken in; where both changed
  * the same place, nothing is stored until a person has chosen. Answers come with what lint finds. */
+import { storeDraft } from "./code/door";
+import type { LineText } from "./code/text";
 import type { Rename } from "./commands";
 import { Copies, type Copy } from "./copies";
 import { csrf } from "./csrf";
@@ -52,6 +54,8 @@ export interface Draft {
 interface Answer {
   draft: Draft;
   document?: LineDocument;
+  /** As it was typed; empty where nobody typed one. */
+  text?: string;
   findings?: Findings;
   differs?: boolean;
   mayEdit?: boolean;
@@ -62,6 +66,7 @@ interface Refusal {
   by?: string;
   number?: number;
   document?: LineDocument;
+  text?: string;
   clashes?: Clash[];
 }
 
@@ -70,6 +75,7 @@ export interface Wanted {
   latestUrl: string;
   csrf: string;
   document: LineDocument;
+  text: LineText;
   draft: Draft;
   mayEdit: boolean;
   onState(saving: Saving): void;
@@ -213,12 +219,12 @@ export class Saver {
   }
 
   #post(line: LineDocument): Promise<Response> {
-    return fetch(this.wanted.saveUrl, {
+    const init = {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-CSRFToken": csrf(this.wanted.csrf) },
-      body: JSON.stringify({ based_on: this.#number, base: this.#base, document: line, renamed: this.#renames }),
       signal: AbortSignal.timeout(PATIENCE),
-    });
+    };
+    return storeDraft(this.wanted.saveUrl, init, { based_on: this.#number, base: this.#base, document: line, renamed: this.#renames }, this.wanted.text);
   }
 
   async #answered(line: LineDocument, renamed: number, answer: Response): Promise<void> {
@@ -268,7 +274,7 @@ export class Saver {
     if (this.#newest > this.#number) void this.#look();
   }
 
-  #clashed({ by = "", number = 0, document, clashes = [] }: Refusal): void {
+  #clashed({ by = "", number = 0, document, text, clashes = [] }: Refusal): void {
     if (!document || !canBeDrawn(document)) return this.#undrawable(undefined, by);
     const shown = new Map(this.#clashes.map((clash) => [clash.path, JSON.stringify(clash.theirs)]));
     const still = clashes.filter(({ path, theirs }) => shown.get(path) === JSON.stringify(theirs));
@@ -277,6 +283,7 @@ export class Saver {
     this.#clashes = clashes;
     const draft = { number, by: { id: 0, name: by }, at: null, live: null, people: [], others: [by] };
     this.#theirs = { number, document, draft };
+    this.wanted.text.stored(text);
     this.#conflict(by);
   }
 
@@ -304,6 +311,7 @@ export class Saver {
     this.#number = said.draft.number;
     this.#base = said.document;
     this.wanted.onDraft(said.draft);
+    this.wanted.text.stored(said.text);
     this.wanted.onMerged(said.document, said.draft);
     if (said.findings) this.wanted.onFindings(said.findings, said.differs ?? true);
   }

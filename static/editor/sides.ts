@@ -52,13 +52,16 @@ export function useSides(): SidesState {
 /** As the style sheet switches to the outline: below 900 px. */
 const NARROW = "(max-width: 56.24rem)";
 
-export function useNarrow(): boolean {
-  const [narrow, setNarrow] = useState(() => window.matchMedia(NARROW).matches);
+export const useNarrow = (): boolean => useMedia(NARROW);
+
+export function useMedia(query: string): boolean {
+  const [matches, setMatches] = useState(() => window.matchMedia(query).matches);
   useEffect(() => {
-    const media = window.matchMedia(NARROW);
-    const changed = (): void => setNarrow(media.matches);
+    const media = window.matchMedia(query);
+    const changed = (): void => setMatches(media.matches);
+    changed();
     media.addEventListener("change", changed);
     return () => media.removeEventListener("change", changed);
-  }, []);
-  return narrow;
+  }, [query]);
+  return matches;
 }

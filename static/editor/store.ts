@@ -2,11 +2,13 @@
 import { useSyncExternalStore } from "react";
 
 import { announce } from "../ts/dom";
+import { LineText, type Shown } from "./code/text";
 import type { Command, Rename } from "./commands";
 import { changedParts } from "./changed";
-import type { LineDocument } from "./document";
+import { same } from "./code/values";
+import type { Json, LineDocument } from "./document";
 import { type Elsewhere, type Findings, NOTHING } from "./findings";
-import { begin, type History, redo, run, taken, undo } from "./history";
+import { amend, begin, type History, redo, run, taken, touched, undo } from "./history";
 import { type Side } from "./merge";
 import { type Draft, Saver, type Saving } from "./saving";
 import { Together } from "./together";
@@ -38,6 +40,8 @@ export interface State {
   elsewhere: Elsewhere | null;
   /** Whether the stored draft says anything else than what is live. */
   differs: boolean;
+  /** The text of the line, as the code pane shows it. */
+  text: Shown;
   draft: Draft;
   /** Whether the browser keeps a copy of what is not saved. */
   kept: boolean;
@@ -48,6 +52,8 @@ export interface State {
 
 export interface Given {
   document: LineDocument;
+  /** As it was typed, with its comments; empty where nobody typed one. */
+  text: string;
   draft: Draft;
   mayEdit: boolean;
   saveUrl: string;
@@ -66,19 +72,32 @@ export class Editor {
   readonly #heard = new Set<() => void>();
   readonly #saver: Saver;
   readonly together = new Together(this);
+  readonly text: LineText;
+  /** Whoever shows the text wants to see at once what the canvas changed in it. */
+  textIsShown = false;
+  /** The text was changed last: what is typed next is the same step. */
+  #typing = false;
 
   constructor(readonly given: Given) {
+    this.text = new LineText(given.saveUrl, { text: given.text, line: given.document }, {
+      line: () => this.line,
+      became: (line) => this.#typed(line),
+      worded: () => this.#worded(),
+      changed: () => this.#set({ text: this.text.shown }),
+    });
     this.#state = {
       history: begin(given.document),
       selection: { keys: [] },
       saving: { state: "saved", at: Date.now() },
       findings: given.findings ?? NOTHING,
+      text: this.text.shown,
       elsewhere: null,
       differs: given.differs,
       draft: given.draft,
       kept: true,
     };
     this.#saver = new Saver({
+      text: this.text,
       saveUrl: given.saveUrl,
       latestUrl: given.urls.latest ?? "",
       csrf: given.csrf,
@@ -92,6 +111,7 @@ export class Editor {
       onFindings: (findings, differs) => this.#found({ findings, differs, ...(findings.elsewhere ? { elsewhere: findings.elsewhere } : {}) }),
       onKept: (kept) => this.#set({ kept }),
     });
+    void this.text.restore();
   }
 
   get state(): State {
@@ -114,16 +134,19 @@ export class Editor {
   }
 
   #run(command: Command): void {
+    if (this.#isBehind()) return;
     this.#became(run(this.#state.history, command), command.label, command.renames);
   }
 
   undo(): void {
+    if (this.#isBehind()) return;
     const last = this.#state.history.done.at(-1);
     const renames = last?.renames.map(({ kind, from, to }) => ({ kind, from: to, to: from })).reverse();
     this.#turned(undo(this.#state.history), "undid", last?.label ?? "", renames);
   }
 
   redo(): void {
+    if (this.#isBehind()) return;
     const next = this.#state.history.undone.at(-1);
     this.#turned(redo(this.#state.history), "redid", next?.label ?? "", next?.renames);
   }
@@ -185,6 +208,8 @@ export class Editor {
   /** What others stored is here now. It is no step of one's own, and what is chosen stays chosen. */
   #merged(line: LineDocument, draft: Draft): void {
     const history = taken(this.#state.history, line);
+    // Asked once the line is there.
+    queueMicrotask(() => void this.text.othersChanged());
     const parts = changedParts(this.#state.history.line, history.line);
     if (history.line === this.#state.history.line || parts.length === 0) return this.#set({ history });
     const who = draft.others.filter((name) => name !== this.given.myName).join(", ") || say("somebody");
@@ -195,9 +220,36 @@ export class Editor {
 
   #became(history: History, label: string, renames?: readonly Rename[]): void {
     if (history === this.#state.history) return;
+    this.#typing = false;
     this.#set({ history });
     announce(label);
     this.#saver.save(history.line, renames);
+    this.text.lineChanged(this.textIsShown);
+  }
+
+  /** While the text cannot be read the canvas shows the state before it: a change of that would be lost. */
+  #isBehind(): boolean {
+    if (!this.#state.text.fault) return false;
+    announce(say("textFirst"));
+    return true;
+  }
+
+  /** A run of typing is one step. */
+  #typed(line: LineDocument): void {
+    const now = this.#state.history;
+    const before = now.done.at(-1)?.before as Json | undefined;
+    const history = this.#typing
+      ? amend(now, line, same(before, line as Json))
+      : run(now, { label: say("typed"), apply: () => line });
+    this.#typing = history.done.length > 0;
+    this.#set({ history });
+    this.#saver.save(history.line);
+  }
+
+  #worded(): void {
+    const history = touched(this.#state.history);
+    this.#set({ history });
+    this.#saver.save(history.line);
   }
 
   /** The pills show it to those who see them; the others hear when there are more or fewer problems. */

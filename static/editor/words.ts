@@ -426,6 +426,17 @@ const ENGLISH = {
   mark_changed: "Decides otherwise",
   mark_edited: "Other work or words",
   mark_moved: "Only moved",
+  typed: "Edited the text",
+  textFirst: "The text cannot be read. Put it right first, or give up what you typed.",
+  textNotDrawn: "This cannot be drawn: stations, gates and ends are lists of objects with a key, rules have an id",
+  textOf: "Text of the line",
+  textBehind: "Line %s cannot be read: %s. The canvas shows the last state that could.",
+  goThere: "Go there",
+  giveUpText: "Give up what I typed",
+  bothViews: "Both",
+  switchView: "Form, code or both",
+  loadingText: "Loading the text…",
+  schemaGives: "One of: %s",
 };
 
 export type Words = typeof ENGLISH;

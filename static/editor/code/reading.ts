@@ -14,6 +14,7 @@ import {
 } from "yaml";
 
 import type { Json } from "../document";
+import { join, type Places } from "./paths";
 
 export const MAX_TEXT = 4 * 1024 * 1024;
 const MAX_NODES = 200_000;
@@ -27,11 +28,6 @@ const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 const NOT_FINITE = /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
 const HALF_ESCAPED = /\\u[dD][89a-fA-F]/;
 const TEXT_TAG = "tag:yaml.org,2002:str";
-
-/** From, to: places in the text, counted in UTF-16 units from 0. */
-export type Place = readonly [number, number];
-/** By path, as findings name it: `stations[0].rules[1].when`. A member of an object begins at its key. */
-export type Places = Record<string, Place>;
 
 export interface Unread {
   ok: false;
@@ -67,15 +63,6 @@ export function read(text: string): Read | Unread {
   }
 }
 
-export function join(path: string, step: string | number): string {
-  if (typeof step === "number") return `${path}[${step}]`;
-  if (!/^[A-Za-z_@][A-Za-z0-9_-]*$/.test(step)) return `${path}[${ascii(step)}]`;
-  return path ? `${path}.${step}` : step;
-}
-
-const ascii = (text: string): string =>
-  JSON.stringify(text).replace(/[\x7f-\uffff]/g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`);
-
 interface Built {
   value: Json;
   size: number;
@@ -92,9 +79,22 @@ class Reader {
     this.isJson = text.trimStart().startsWith("{") && parsesAsJson(text);
   }
 
+  /** What is JSON but for such a word is no YAML either: there it would be a text. */
+  private refuseNotFinite(): void {
+    if (this.isJson || !this.text.trimStart().startsWith("{")) return;
+    let found: { word: string; at: number } | undefined;
+    const without = this.text.replace(/"(?:[^"\\]|\\.)*"|-?\bInfinity\b|\bNaN\b/g, (part, at: number) => {
+      if (part.startsWith('"')) return part;
+      found ??= { word: part, at };
+      return "0";
+    });
+    if (found && parsesAsJson(without)) throw new TextError(`${found.word} is not JSON`, found.at);
+  }
+
   read(): Read {
     const forbidden = this.text.search(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]/);
     if (forbidden >= 0) throw new TextError("special characters are not allowed", forbidden);
+    this.refuseNotFinite();
     const documents = parseAllDocuments(this.text, {
       version: "1.2",
       schema: "failsafe",

@@ -1,20 +1,23 @@
 /** Reads and rewrites texts beside the page, so that a long one never holds it up. */
 import type { Json } from "../document";
 import { whole } from "./emit";
-import { type Places, read } from "./reading";
+import { merge3 } from "./lines3";
+import type { Places } from "./paths";
+import { read } from "./reading";
 import { rewrite } from "./rewrite";
 
 export type Asked =
   | { do: "read"; text: string }
   /** `document`: JSON of the wanted document. Without a text it is written from scratch. */
-  | { do: "write"; text: string; document: string };
+  | { do: "write"; text: string; document: string }
+  | { do: "merge"; text: string; base: string; theirs: string };
 
 export type Answered =
   | { ok: true; text: string; value: { [key: string]: Json }; places: Places }
   | { ok: false; text: string; message: string; at: number };
 
 function answer(asked: Asked): Answered {
-  let text = asked.text;
+  let text = asked.do === "merge" ? merge3(asked.base, asked.text, asked.theirs) : asked.text;
   if (asked.do === "write") {
     const document = JSON.parse(asked.document) as { [key: string]: Json };
     text = text.trim() === "" ? whole(document) : rewrite(text, document);

@@ -1,0 +1,42 @@
+import { lazy, Suspense, useCallback, useEffect } from "react";
+
+import { backToCanvas } from "../focus";
+import { Icon } from "../Icon";
+import { type Editor, useEditor } from "../store";
+import { say } from "../words";
+
+const Pane = lazy(() => import("./Pane"));
+
+/** The text of the line; its editor comes with the first look at it. */
+export function CodeView({ editor, mayEdit, switchView }: { editor: Editor; mayEdit: boolean; switchView(): void }) {
+  const { text } = useEditor(editor);
+  const leave = useCallback(() => backToCanvas(editor), [editor]);
+  useEffect(() => {
+    if (text.text === undefined) void editor.text.open();
+  }, [editor, text.text]);
+  const waiting = <p className="ed-code-waiting muted">{say("loadingText")}</p>;
+  return (
+    <section className="ed-code" aria-label={say("textOf")}>
+      {text.text === undefined ? waiting : <Suspense fallback={waiting}><Pane {...{ editor, mayEdit, leave, switchView }} /></Suspense>}
+    </section>
+  );
+}
+
+/** The text is ahead of the canvas, because nobody can read it yet. */
+export function TextTrouble({ editor, show }: { editor: Editor; show(): void }) {
+  const { text } = useEditor(editor);
+  if (!text.fault) return null;
+  const line = (text.text ?? "").slice(0, text.fault.at).split("\n").length;
+  return (
+    <div className="banner banner-attention" role="alert">
+      <Icon name="warning" />
+      <p className="grow">{say("textBehind", String(line), text.fault.message)}</p>
+      <button type="button" className="button button-small" onClick={show}>
+        {say("goThere")}
+      </button>
+      <button type="button" className="button button-small button-quiet" onClick={() => void editor.text.giveUp()}>
+        {say("giveUpText")}
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,38 @@
+/** Stores a draft with its text. Where somebody saved meanwhile, the two are put together in the text too, before
+ * anything is stored: a text never goes without its comments. */
+import type { LineDocument } from "../document";
+import type { LineText } from "./text";
+
+const TRIES = 4;
+
+export interface Sent {
+  based_on: number;
+  base: LineDocument;
+  document: LineDocument;
+  [key: string]: unknown;
+}
+
+/** As `fetch` answers: of what was put together with somebody else's, with the `document` that is stored now. */
+export async function storeDraft(url: string, init: RequestInit, sent: Sent, text: LineText): Promise<Response> {
+  let body: Sent & { text?: string | undefined } = { ...sent, text: await text.textOf(sent.document) };
+  let others: unknown;
+  for (let left = TRIES; ; left -= 1) {
+    const answer = await fetch(url, { ...init, body: JSON.stringify(body) });
+    if (!answer.ok || answer.redirected) return answer;
+    const said = await answer.json();
+    if (!said.behind || left === 0) {
+      if (body.text !== undefined && !said.behind) text.saved(body.text);
+      const document = said.document ?? (body.document === sent.document ? undefined : body.document);
+      const draft = others ? { ...said.draft, others } : said.draft;
+      return new Response(JSON.stringify({ ...said, draft, document }), { status: said.behind ? 503 : 200 });
+    }
+    others = said.draft?.others;
+    body = {
+      ...sent,
+      based_on: said.number,
+      base: said.base,
+      document: said.document,
+      text: await text.merged(said.text, said.document),
+    };
+  }
+}

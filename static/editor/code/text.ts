@@ -1,0 +1,204 @@
+/** The text of the line in this page. It and the document on the canvas say the same: a change of one is written into
+ * the other. A text that cannot be read yet is kept as it is, here and in the browser, until it can. */
+import { canBeDrawn, type LineDocument } from "../document";
+import { say } from "../words";
+import * as client from "./client";
+import { type KeptText, TextKeeper } from "./kept";
+import type { Places } from "./paths";
+import type { Answered } from "./worker";
+
+const PAUSE = 300;
+
+export interface Fault {
+  message: string;
+  at: number;
+}
+
+export interface Shown {
+  /** What the pane shows; undefined while nobody has asked for it. */
+  text: string | undefined;
+  /** Why the canvas shows an older state than the text. */
+  fault: Fault | undefined;
+  /** Of the last text that could be read, which is `text` but for the moment after a key was pressed. */
+  places: Places;
+}
+
+/** What the text needs of the editor. */
+export interface Port {
+  line(): LineDocument;
+  /** The text says another document now: one step of the history for a run of typing. */
+  became(line: LineDocument): void;
+  /** Only the text changed: a comment, say. */
+  worded(): void;
+  changed(): void;
+}
+
+export class LineText {
+  #shown: Shown;
+  /** The last text that could be read, and the document that it says. */
+  #good: { text: string; line: LineDocument } | undefined;
+  #timer = 0;
+  #asked = 0;
+  /** Something was typed that is not read yet. */
+  #unread = false;
+  #theirs: string | undefined;
+  readonly #kept: TextKeeper;
+  readonly #before: KeptText | undefined;
+
+  constructor(
+    place: string,
+    private readonly given: { text: string; line: LineDocument },
+    private readonly port: Port,
+  ) {
+    this.#kept = new TextKeeper(place);
+    this.#before = this.#kept.found();
+    this.#shown = { text: given.text || undefined, fault: undefined, places: {} };
+    if (given.text) this.#good = given;
+  }
+
+  get shown(): Shown {
+    return this.#shown;
+  }
+
+  /** What was typed here and never reached the server. */
+  async restore(): Promise<void> {
+    const kept = this.#before;
+    if (!kept) return;
+    const text = await this.#brought(kept);
+    if (kept.leads) this.typed(text);
+    else this.#took(await client.write(text, this.port.line()));
+  }
+
+  /** The kept text, with what was stored meanwhile. */
+  async #brought({ base, text }: KeptText): Promise<string> {
+    return base === this.given.text ? text : client.merge(base, text, this.given.text);
+  }
+
+  /** Shows the text; it is written from the document if nobody typed one. */
+  async open(): Promise<void> {
+    if (this.#shown.text === undefined) this.#took(await client.write("", this.port.line()));
+    else if (this.#shown.fault === undefined) await this.#follow();
+  }
+
+  /** The person typed: read a moment after the last key. */
+  typed(text: string): void {
+    if (text === this.#shown.text) return;
+    this.#asked += 1;
+    this.#unread = true;
+    this.#set({ text });
+    this.#keep(true);
+    window.clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => void this.#read(), PAUSE);
+  }
+
+  get isUnread(): boolean {
+    return this.#unread;
+  }
+
+  /** Reads what was typed without waiting for more. */
+  async settled(): Promise<void> {
+    window.clearTimeout(this.#timer);
+    if (this.#unread) await this.#read();
+  }
+
+  /** The canvas shows another document: whoever looks at the text sees it there at once. */
+  lineChanged(looking: boolean): void {
+    if (this.#shown.text === undefined || this.#good?.line === this.port.line()) return;
+    this.#keep(false);
+    if (looking) void this.#follow();
+  }
+
+  /** The text that says this line, to be saved with it; nothing where there is none yet. */
+  async textOf(line: LineDocument): Promise<string | undefined> {
+    if (this.#unread) await this.settled();
+    if (this.#shown.text === undefined || !this.#good) return undefined;
+    if (this.#good.line === line) return this.#good.text;
+    const said = await client.write(this.#good.text, line);
+    if (said.ok && line === this.port.line()) this.#took(said);
+    return said.ok ? said.text : undefined;
+  }
+
+  /** Somebody else's text and this one put together, so that it says `line`. */
+  async merged(theirs: string, line: LineDocument): Promise<string> {
+    const mine = this.#good?.text ?? "";
+    const both = theirs && mine ? await client.merge(this.given.text, mine, theirs) : theirs || mine;
+    const said = await client.write(both, line);
+    return said.text;
+  }
+
+  /** The server has this text now. */
+  saved(text: string): void {
+    this.given.text = text;
+    this.#theirs = undefined;
+    if (this.#shown.text === text) this.#kept.forget();
+  }
+
+  /** Somebody else stored this text. */
+  stored(text: string | undefined): void {
+    this.#theirs = text;
+  }
+
+  /** The line has what somebody else saved: the text says both, with the comments of both. */
+  async othersChanged(): Promise<void> {
+    const [theirs, mine, base, line] = [this.#theirs, this.#good?.text ?? "", this.given.text, this.port.line()];
+    this.#theirs = undefined;
+    if (theirs !== undefined) this.given.text = theirs;
+    if (this.#shown.fault || this.#unread || (this.#shown.text === undefined && !theirs)) return;
+    const both = theirs && mine ? await client.merge(base, mine, theirs) : theirs || mine;
+    const said = await client.write(both, line);
+    if (line === this.port.line()) this.#took(said);
+  }
+
+  /** Gives up what cannot be read, for what the canvas shows. */
+  async giveUp(): Promise<void> {
+    const good = this.#good?.text ?? "";
+    this.#unread = false;
+    this.#set({ text: good, fault: undefined });
+    this.#took(await client.write(good, this.port.line()));
+    this.#kept.forget();
+  }
+
+  async #read(): Promise<void> {
+    const text = this.#shown.text ?? "";
+    const asked = this.#asked;
+    const said = await client.read(text);
+    if (asked !== this.#asked) return;
+    this.#unread = false;
+    if (!said.ok) return this.#set({ fault: said });
+    if (!canBeDrawn(said.value)) return this.#set({ fault: { message: say("textNotDrawn"), at: said.places.stations?.[0] ?? 0 } });
+    const before = this.port.line();
+    const line = client.shared(before, said.value as LineDocument);
+    this.#good = { text, line };
+    this.#set({ fault: undefined, places: said.places });
+    if (line !== before) return this.port.became(line);
+    this.port.worded();
+    this.#good = { text, line: this.port.line() };
+  }
+
+  /** Writes what the canvas shows into the text. */
+  async #follow(): Promise<void> {
+    const line = this.port.line();
+    const good = this.#good;
+    if (this.#shown.fault || this.#unread || !good) return;
+    this.#asked += 1;
+    const asked = this.#asked;
+    const said = good.line === line ? await client.read(good.text) : await client.write(good.text, line);
+    if (asked === this.#asked && line === this.port.line()) this.#took(said);
+  }
+
+  #took(said: Answered): void {
+    if (!said.ok) return;
+    this.#good = { text: said.text, line: this.port.line() };
+    this.#set({ text: said.text, fault: undefined, places: said.places });
+  }
+
+  #keep(leads: boolean): void {
+    const text = this.#shown.text;
+    if (text !== undefined) this.#kept.keep({ base: this.given.text, text, leads });
+  }
+
+  #set(changed: Partial<Shown>): void {
+    this.#shown = { ...this.#shown, ...changed };
+    this.port.changed();
+  }
+}

@@ -1,0 +1,235 @@
+"""The text of a line beside its canvas, in a real browser: a change of one is a change of the other, comments stay,
+and nothing typed is lost."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Locator, Page, expect
+
+from pipelines.formats import native
+from pipelines.models import Line
+from pipelines.publishing import create_line
+from pipelines.routing.line import DocumentError
+from tests.browser.test_canvas import saved
+from tests.factories import World
+from tests.fixtures.site import Site
+from tests.pages.conftest import at
+from tests.routing.test_native import PLAIN, REFUSED
+
+TEXT = """\
+# Why this line is here
+gateline: 1
+key: drawn
+name: "Drawn"   # as people call it
+
+stations:
+  # It all begins here
+  - key: build
+    name: Build
+    work: {kind: noop}
+    rules:
+      - {id: broken, when: {result: failure}, to: failed}  # the rare case
+      - id: all
+        to: ship
+
+  - key: ship
+    work: {kind: manual}
+    rules: [{id: shipped, to: completed}]
+"""
+
+
+@pytest.fixture
+def line(world: World) -> Line:
+    return create_line(world.project, "drawn", "Drawn", TEXT, world.admin)
+
+
+@pytest.fixture
+def page_(page: Page, site: Site, world: World, line: Line, sign_in: Callable[..., None]) -> Page:
+    """Canvas and text beside each other."""
+    world.admin.set_password("a password")
+    world.admin.save(update_fields=["password"])
+    sign_in(page, world.admin)
+    page.goto(at(world, "line-draw", "drawn"))
+    expect(page.locator(".ed-station")).to_have_count(2)
+    page.get_by_role("button", name="Both", exact=True).click()
+    expect(page.locator(".cm-content")).to_contain_text("Why this line is here")
+    return page
+
+
+def words(page: Page, text: str) -> Locator:
+    return page.locator(".cm-line", has_text=text).first
+
+
+def typed(page: Page, behind: str, text: str) -> None:
+    """At the end of the first line that says `behind`."""
+    words(page, behind).click()
+    page.keyboard.press("End")
+    page.keyboard.insert_text(text)
+
+
+def stored(line: Line) -> Line:
+    line.refresh_from_db()
+    return line
+
+
+def test_what_is_typed_is_drawn_and_what_is_drawn_is_written_and_no_comment_goes(
+    page_: Page, line: Line
+) -> None:
+    typed(page_, "name: Build", " everything")
+    expect(page_.locator('.react-flow__node[data-id="build"]')).to_contain_text("Build everything")
+    saved(page_)
+    typed_text = TEXT.replace("name: Build", "name: Build everything")
+    assert stored(line).draft_text == typed_text
+    page_.locator('.react-flow__node[data-id="ship"]').click()
+    page_.locator('.react-flow__node[data-id="ship"]').press("Delete")
+    expect(page_.locator(".cm-content")).not_to_contain_text("key: ship")
+    saved(page_)
+    kept = stored(line).draft_text
+    assert native.loads(kept) == line.draft
+    for comment in (
+        "# Why this line is here",
+        "# as people call it",
+        "# It all begins here",
+        "# the rare case",
+    ):
+        assert comment in kept
+    page_.locator(".react-flow__pane").click()
+    page_.keyboard.press("Control+z")
+    page_.keyboard.press("Control+z")
+    expect(page_.locator(".cm-content")).to_contain_text("key: ship")
+    saved(page_)
+    assert stored(line).draft == native.loads(TEXT)
+
+
+def test_a_comment_alone_is_saved_too(page_: Page, line: Line) -> None:
+    typed(page_, "gateline: 1", "  # the law")
+    expect(page_.locator(".ed-save")).not_to_have_attribute("data-state", "saved")
+    saved(page_)
+    assert "gateline: 1  # the law\n" in stored(line).draft_text
+    assert line.draft == native.loads(TEXT)
+
+
+def test_a_text_that_cannot_be_read_yet_is_kept_and_the_canvas_says_so(page_: Page, line: Line) -> None:
+    typed(page_, "name: Build", "\n    labels: [x")
+    alert = page_.get_by_role("alert")
+    expect(alert).to_contain_text("cannot be read")
+    expect(alert).to_contain_text("The canvas shows the last state that could")
+    page_.locator('.react-flow__node[data-id="ship"]').click()
+    page_.locator('.react-flow__node[data-id="ship"]').press("Delete")
+    expect(page_.locator(".ed-station")).to_have_count(2)
+    page_.reload()
+    expect(page_.locator(".cm-content")).to_contain_text("labels: [x")
+    expect(page_.get_by_role("alert")).to_contain_text("cannot be read")
+    assert stored(line).draft_text == TEXT
+    typed(page_, "labels: [x", "]")
+    expect(page_.get_by_role("alert")).to_have_count(0)
+    saved(page_)
+    assert stored(line).draft["stations"][0]["labels"] == ["x"]
+
+
+def test_what_is_typed_while_the_server_is_away_outlives_a_reload(page_: Page, line: Line) -> None:
+    page_.route("**/draw/save/", lambda route: route.abort())
+    typed(page_, "name: Build", " well  # and fast")
+    expect(page_.get_by_role("alert")).to_contain_text("The server cannot be reached")
+    page_.unroute("**/draw/save/")
+    page_.reload()
+    expect(page_.locator('.react-flow__node[data-id="build"]')).to_contain_text("Build well")
+    saved(page_)
+    assert "name: Build well  # and fast\n" in stored(line).draft_text
+
+
+def test_what_is_chosen_on_one_side_is_marked_on_the_other(page_: Page) -> None:
+    page_.locator('.react-flow__node[data-id="ship"]').click()
+    expect(page_.locator(".ed-code-chosen").first).to_contain_text("key: ship")
+    words(page_, "id: all").click()
+    expect(page_.locator('.react-flow__node[data-id="build"]')).to_have_class(re.compile("selected"))
+    expect(page_.locator(".ed-code-chosen").first).to_contain_text("id: all")
+
+
+def test_the_schema_completes_and_explains_and_findings_stand_at_their_place(page_: Page) -> None:
+    typed(page_, "name: Build", "")
+    page_.keyboard.press("Enter")
+    page_.keyboard.type("result_doc")
+    option = page_.get_by_role("option", name="result_document")
+    expect(option).to_be_visible()
+    option.click()
+    page_.keyboard.type("req")
+    page_.get_by_role("option", name="required").click()
+    expect(words(page_, "result_document: required")).to_be_visible()
+    words(page_, "result_document").get_by_text("result_document").hover()
+    expect(page_.locator(".ed-code-meaning")).to_contain_text("One of: required, optional, none")
+    typed(page_, "to: ship", "ping")
+    saved(page_)
+    expect(page_.locator(".cm-lintRange-error").first).to_be_visible()
+    page_.locator(".cm-lintRange-error").first.hover()
+    expect(page_.locator(".cm-diagnostic-error").first).to_contain_text("shipping")
+
+
+SCALARS = [f"x: {text}\n" for text, _ in PLAIN]
+MORE = [
+    "a: &x {n: 1}\nb: *x\n",
+    "a: &x [1]\nb: [*x, *x]\n",
+    "a: |\n  one\n   two\n\nb: >\n  folded\n  text\n",
+    "a: 'it''s'\nb: \"\\u00e9\\n\"\n",
+    "? a\n: 1\n",
+    "a: 12345678901234567890\n",
+    "a: {b, c: }\n",
+    "a: [x, {y: 1}, ]\n",
+    "'5': x\n",
+    "{a: on, b: [1]}",
+    '{"a": "\\ud83d\\ude00", "b": "\\/", "c": 1E2}',
+    "a: -0\nb: 1.50\nc: 1e3\nd: 0.1\n",
+    "a: multi\n  line plain\n",
+    "a:\n- 1\n- 2\n",
+    "a: <<\n<<: b\n",
+    "--- \na: 1\n...\n",
+    "a: 2024-01-02T03:04:05Z\nb: 0b11\nc: 1__0\n",
+]
+BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 12)
+)
+DEEP = "a: &x " + "[" * 60 + "]" * 60 + "\nb: " + "[" * 60 + "*x" + "]" * 60
+BROKEN = [text for text, *_ in REFUSED if isinstance(text, str) and len(text) < 100_000]
+LINES = [path.read_text() for path in sorted((settings.BASE_DIR / "pipelines").glob("**/lines/*.yaml"))]
+READ = """async ([address, texts]) => {
+  const worker = new Worker(address, {type: "module"});
+  const answer = (id, text) => new Promise((done) => {
+    worker.addEventListener("message", ({data}) => data.id === id && done(data.answered));
+    worker.postMessage({id, asked: {do: "read", text}});
+  });
+  const found = await Promise.all(texts.map((text, id) => answer(id, text)));
+  return JSON.stringify(found.map((each) => (each.ok ? {value: each.value} : {message: each.message})));
+}"""
+
+
+def server_reads(text: str) -> Any:
+    try:
+        return native.loads(text)
+    except DocumentError:
+        return None
+
+
+def as_browsers_hold_it(value: Any) -> Any:
+    return json.loads(json.dumps(value), parse_int=lambda digits: float(digits))
+
+
+def test_browser_and_server_read_the_same_from_every_text(page: Page, site: Site) -> None:
+    [built] = Path(settings.BASE_DIR, "static/dist/assets").glob("worker-*.js")
+    texts = [*SCALARS, *MORE, BOMB, DEEP, *BROKEN, TEXT, *LINES]
+    page.goto("/sign-in/")
+    found = json.loads(page.evaluate(READ, [f"/static/dist/assets/{built.name}", texts]))
+    differ = []
+    for text, here in zip(texts, found, strict=True):
+        there = server_reads(text)
+        if as_browsers_hold_it(here.get("value")) != as_browsers_hold_it(there):
+            differ.append((text[:60], here, there))
+    assert not differ
+    assert sum("value" in each for each in found) > len(SCALARS)
+    assert sum("message" in each for each in found) > len(BROKEN)
