@@ -1,4 +1,4 @@
-import { lazy, Suspense, useCallback, useEffect } from "react";
+import { lazy, Suspense, useCallback, useEffect, useState } from "react";
 
 import { backToCanvas } from "../focus";
 import { Icon } from "../Icon";
@@ -22,10 +22,24 @@ export function CodeView({ editor, mayEdit, switchView }: { editor: Editor; mayE
   );
 }
 
+const A_WHILE = 1200;
+
+/** Half a word is no trouble worth moving the page for: whether something has been so for a while. */
+function useLasting(now: boolean): boolean {
+  const [lasts, setLasts] = useState(false);
+  useEffect(() => {
+    if (!now) return setLasts(false);
+    const later = window.setTimeout(() => setLasts(true), A_WHILE);
+    return () => window.clearTimeout(later);
+  }, [now]);
+  return lasts;
+}
+
 /** The text is ahead of the canvas, because nobody can read it yet. */
 export function TextTrouble({ editor, show }: { editor: Editor; show(): void }) {
   const { text } = useEditor(editor);
-  if (!text.fault) return null;
+  const lasts = useLasting(text.fault !== undefined);
+  if (!text.fault || !lasts) return null;
   const line = (text.text ?? "").slice(0, text.fault.at).split("\n").length;
   return (
     <div className="banner banner-attention" role="alert">
