@@ -146,7 +146,6 @@ def _clash(clash: drafting.DraftClash) -> dict[str, Any]:
         "number": clash.line.draft_number,
         "document": clash.line.draft,
         "text": clash.line.draft_text,
-        "text": clash.line.draft_text,
         "clashes": [editor_clashes.told(each, clash.line.draft) for each in clash.clashes],
     }
 
