@@ -147,6 +147,7 @@ def test_an_edit_under_way_says_where_the_walk_now_differs(canvas: Page) -> None
     canvas.get_by_role("button", name="Test", exact=True).click()
     test = panel(canvas)
     test.get_by_role("button", name=re.compile("^Failure")).click()
+    expect(place(canvas, "build")).to_contain_text("visited ×2")
     test.get_by_role("button", name=re.compile("^Success")).click()
     expect(place(canvas, "build")).to_contain_text("Awaiting review")
     node(canvas, "build").click()

@@ -34,7 +34,7 @@ export function TestPanel({ desk }: { desk: Desk }) {
         </button>
       </header>
       <div className="ed-test-body">
-        <Problems problems={session.problems} />
+        <Problems problems={session.problems} again={() => test.again()} />
         {walked && walked.joins.length > 0 ? <Note tone="attention">{say("testJoins", walked.joins.join(", "))}</Note> : null}
         <Differs desk={desk} session={session} />
         {walked && session.problems.length === 0 ? <Body {...{ desk, session, walked }} /> : null}
@@ -182,7 +182,7 @@ function Note({ tone, children }: { tone: string; children: React.ReactNode }) {
   );
 }
 
-function Problems({ problems }: { problems: Problem[] }) {
+function Problems({ problems, again }: { problems: Problem[]; again(): void }) {
   if (problems.length === 0) return null;
   return (
     <div className="ed-test-note ed-test-note-danger" role="alert">
@@ -194,6 +194,11 @@ function Problems({ problems }: { problems: Problem[] }) {
             {each.path ? <code>{each.path}</code> : null} {each.message} {each.hint}
           </span>
         ))}
+        {problems.every((each) => !each.path) ? (
+          <button type="button" className="button button-small" onClick={again}>
+            {say("retry")}
+          </button>
+        ) : null}
       </div>
     </div>
   );

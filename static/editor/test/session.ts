@@ -92,7 +92,9 @@ export class Test {
 
   /** What happens next. What came after this place is no more, unless it is the very same step. */
   choose(step: Step): void {
-    const { steps, cursor } = this.#state;
+    const { steps, cursor, busy } = this.#state;
+    // The choices on the page are those of the step before: a second click is for none of what comes next.
+    if (busy) return;
     const same = JSON.stringify(steps[cursor]) === JSON.stringify(step);
     const next = same ? steps : [...steps.slice(0, cursor), step];
     this.#set({ steps: next, cursor: cursor + 1, differs: undefined, faults: {} });
@@ -105,6 +107,11 @@ export class Test {
     this.#set({ faults: {}, differs: undefined });
     this.#before = [];
     void this.#walk((walked) => this.#tell(walked), { ...(at ? { at } : {}), values });
+  }
+
+  /** Once more, where the server did not answer. */
+  again(): void {
+    void this.#walk();
   }
 
   goTo(cursor: number): void {
