@@ -44,7 +44,7 @@ export type Place = "station" | "end" | "rule" | "gate" | "canvas";
 export interface Action {
   id: string;
   word: keyof Words;
-  /** As people write them; the first is shown on tools and in menus. None: found in the palette and in menus. */
+  /** As people write them; the first is shown on tools and in menus. */
   keys: readonly string[];
   /** Keys that do the same and are not shown. */
   also?: readonly string[];
@@ -81,7 +81,7 @@ export const CHANGE: readonly Action[] = [
   { id: "selectAll", word: "selectAll", keys: ["Ctrl+A"], group: "groupChange", on: ["canvas"], run: selectAll },
   { id: "rename", word: "rename", keys: ["F2"], group: "groupChange", icon: "edit", on: ["station"], edits: true, when: oneStation, run: rename },
   { id: "remove", word: "remove", keys: ["Del"], also: ["Backspace"], group: "groupChange", icon: "delete", on: ["station", "end", "rule"], danger: true, where: "canvas", edits: true, when: anything, run: remove },
-  { id: "gateOff", word: "takeGateOff", keys: [], group: "groupChange", icon: "delete", on: ["gate"], danger: true, quiet: true, edits: true, when: (desk) => desk.editor.state.selection.gate !== undefined, run: remove },
+  { id: "gateOff", word: "takeGateOff", keys: ["Del"], where: "canvas", group: "groupChange", icon: "delete", on: ["gate"], danger: true, quiet: true, edits: true, when: (desk) => desk.editor.state.selection.gate !== undefined, run: remove },
 ];
 
 export const RULES: readonly Action[] = [
@@ -131,7 +131,7 @@ const page = (id: string, word: keyof Words, keys: string[], url: string, icon: 
 
 export const LINE: readonly Action[] = [
   { ...page("publish", "publish", ["Shift+P"], "publish", "upload", true), run: publish },
-  page("tests", "testsPage", [], "tests", "flask"),
+  page("tests", "testsPage", ["Shift+S"], "tests", "flask"),
   page("nameVersion", "nameVersion", ["Shift+N"], "nameVersion", "flag", true),
   page("history", "history", ["Shift+H"], "versions", "history"),
   page("import", "import", ["Shift+I"], "import", "upload", true),
