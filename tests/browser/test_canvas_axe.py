@@ -108,6 +108,12 @@ STATES: dict[str, Open] = {
     "a dead rule open": chosen("build", "ArrowDown", "ArrowDown", "Enter"),
     "an end chosen": chosen("failed"),
     "everything chosen": chosen("build", "Control+a"),
+    "the line's gates": keys("g"),
+    "the line's inputs": keys("i"),
+    "a new gate": keys("Shift+G"),
+    "comments": tab("build", "Comments"),
+    "tests of a station": tab("build", "Tests"),
+    "a test begun": keys("Shift+T"),
     "problems folded": named("button", "Problems"),
     "palette and settings folded": keys("Shift+Alt+P", "Shift+Alt+I"),
     "the shortcut sheet": keys("?"),
@@ -123,6 +129,7 @@ PHONE_STATES: dict[str, Open] = {
     "the outline": keys(),
     "a station's rules": named("button", "Build"),
     "the line's settings": named("button", "Settings of the line"),
+    "a test begun": named("button", "Test"),
     "adding": named("button", "Add a station or end"),
 }
 
