@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef } from "react";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
 
 import { ACTIONS, type Action, type Desk, type Place, possible } from "./actions";
 import { nameOf, ruleOf, stationOf } from "./document";
@@ -40,9 +40,12 @@ export function ContextMenu({ desk, at, close }: { desk: Desk; at: MenuAt; close
       window.removeEventListener("blur", close);
     };
   }, [close]);
+  // The list of the phone has a button of its own for it; on the canvas the place itself gets the focus back.
+  const [opener] = useState(() => document.activeElement);
   const leave = (): void => {
     close();
-    backToCanvas(desk.editor);
+    if (opener instanceof HTMLElement && opener.closest(".ed-outline-list") && opener.isConnected) opener.focus();
+    else backToCanvas(desk.editor);
   };
   const actions = ACTIONS.filter((each) => each.on?.includes(at.place) && possible(each, desk));
   return (

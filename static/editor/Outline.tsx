@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 
-import type { Desk } from "./actions";
+import type { Desk, Place } from "./actions";
 import { type LineDocument, kindOf, nameOf, type Rule, rulesOf, type Station, startOf, targetsOf } from "./document";
 import type { Findings, RuleSays } from "./findings";
 import { gateName, targetName } from "./flow";
@@ -131,25 +131,11 @@ function StationItem({ desk, line, station, findings, chosen, openOn }: Item) {
             </span>
           ) : null}
         </button>
-        {desk.mayEdit ? (
-          <button
-            type="button"
-            className="button button-quiet button-icon"
-            aria-haspopup="menu"
-            aria-label={say("actionsFor", nameOf(station))}
-            onClick={(event) => {
-              const box = event.currentTarget.getBoundingClientRect();
-              desk.editor.select({ keys: [station.key] });
-              desk.openMenu({ x: box.left, y: box.bottom, place: "station" });
-            }}
-          >
-            <Icon name="ellipsis" />
-          </button>
-        ) : null}
+        <Actions desk={desk} of={nameOf(station)} place="station" chosen={{ keys: [station.key] }} />
       </div>
       <ol className="ed-outline-rules">
         {rulesOf(station).map((rule, index) => (
-          <RuleItem key={rule.id} {...{ line, rule, index }} says={findings.rules[rule.id]} open={() => openOn({ keys: [station.key], rule: rule.id })} />
+          <RuleItem key={rule.id} {...{ desk, line, station, rule, index }} says={findings.rules[rule.id]} open={() => openOn({ keys: [station.key], rule: rule.id })} />
         ))}
         <li className="ed-outline-rule muted small">
           {say("otherwise")}: {findings.otherwise[station.key] ?? say("byPolicy")}
@@ -159,11 +145,41 @@ function StationItem({ desk, line, station, findings, chosen, openOn }: Item) {
   );
 }
 
-function RuleItem({ line, rule, index, says, open }: { line: LineDocument; rule: Rule; index: number; says: RuleSays | undefined; open(): void }) {
+/** The menu that the canvas opens by the right button. */
+function Actions({ desk, of, place, chosen }: { desk: Desk; of: string; place: Place; chosen: Selection }) {
+  if (!desk.mayEdit) return null;
+  return (
+    <button
+      type="button"
+      className="button button-quiet button-icon"
+      aria-haspopup="menu"
+      aria-label={say("actionsFor", of)}
+      onClick={(event) => {
+        const box = event.currentTarget.getBoundingClientRect();
+        desk.editor.select(chosen);
+        desk.openMenu({ x: box.left, y: box.bottom, place });
+      }}
+    >
+      <Icon name="ellipsis" />
+    </button>
+  );
+}
+
+interface RuleParts {
+  desk: Desk;
+  line: LineDocument;
+  station: Station;
+  rule: Rule;
+  index: number;
+  says: RuleSays | undefined;
+  open(): void;
+}
+
+function RuleItem({ desk, line, station, rule, index, says, open }: RuleParts) {
   const names = { origin: say("origin"), blocked: say("blocked") };
   const pill = says && says.status !== "live" ? PILLS[says.status] : undefined;
   return (
-    <li>
+    <li className="ed-outline-head">
       <button type="button" className="ed-outline-rule" onClick={open}>
         <span className="ed-number">{index + 1}</span>
         <span className="grow">
@@ -184,6 +200,7 @@ function RuleItem({ line, rule, index, says, open }: { line: LineDocument; rule:
           </span>
         ) : null}
       </button>
+      <Actions desk={desk} of={rule.label || rule.id} place="rule" chosen={{ keys: [station.key], rule: rule.id }} />
     </li>
   );
 }
