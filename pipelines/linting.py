@@ -19,7 +19,7 @@ from pipelines.routing.lint.examination import Examination, examine, unreadable
 from pipelines.routing.lint.people import People
 
 BUILT = frozenset(HANDLERS) | BY_PEOPLE
-REMEMBERED = 32
+REMEMBERED = 8
 """Documents per process; their stations are remembered one by one besides (`routing/lint/study.py`)."""
 
 

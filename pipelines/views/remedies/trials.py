@@ -7,7 +7,7 @@ way that closes a cycle without a budget, or that leads where nothing led before
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from pipelines.routing.line import Line, Rule, Station
@@ -26,7 +26,7 @@ from pipelines.routing.lint.visits import components
 from pipelines.routing.regions.stations import DEAD
 
 CHECKS = (constant_condition, dead_rule, default_not_last, no_rule_takes, shadowed_gate, undecided)
-MAX_NEW = 16
+MAX_NEW = 8
 """Trials of one answer that are not remembered; each costs the analysis of a station."""
 REMEMBERED = 4_000
 
@@ -49,9 +49,9 @@ class Trials:
         if _tried.cache_info().misses >= self._ends:
             return False
         line = self.subject.line
-        before = _tried(_Question(known, (), line, station))
+        before = _tried(_Question(known, (), line, station.key))
         changed = replace(station, rules=change(station.rules))
-        after = _tried(_Question(known, what, _with(line, changed), changed))
+        after = _tried(_Question(known, what, _with(line, changed), station.key))
         worse = after.names - (before.names - {_name(gone)})
         living = before.dead - after.dead
         return not worse and all(self.may_lead(station, r) for r in changed.rules if r.id in living)
@@ -94,12 +94,19 @@ class Trials:
         return self._reached[target]
 
 
-@dataclass(frozen=True, slots=True)
 class _Question:
-    known: Known
-    what: tuple[str, ...]
-    line: Line = field(compare=False)
-    station: Station = field(compare=False)
+    """Of a change (`what`) of the station that the study is of. It keeps no line alive."""
+
+    def __init__(self, known: Known, what: tuple[str, ...], line: Line, station: str) -> None:
+        self.key = known, what
+        self.excerpt = excerpt(line, line.station(station))
+        self.station = station
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Question) and other.key == self.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +117,10 @@ class _Trial:
 
 @lru_cache(maxsize=REMEMBERED)
 def _tried(question: _Question) -> _Trial:
-    subject = Subject(excerpt(question.line, question.station))
+    subject = Subject(question.excerpt)
     found = (finding for check in CHECKS for finding in check.check(subject))
     names = frozenset(_name(each) for each in found if each.severity != INFO or each.check == undecided.ID)
-    study = subject.analysis(subject.line.station(question.station.key))
+    study = subject.analysis(subject.line.station(question.station))
     return _Trial(names, frozenset(each.rule.id for each in study.standings if each.status == DEAD))
 
 
