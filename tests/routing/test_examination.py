@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from pipelines.routing.lint.examination import Examination, examine, unreadable
+from pipelines.routing.lint.report import report
 from pipelines.routing.problems import Problem
 from tests.routing.support import ruled
 
@@ -105,3 +106,16 @@ def test_what_cannot_be_read_has_findings_alone() -> None:
         "stations": [],
     }
     assert isinstance(found, Examination)
+
+
+def test_a_report_shows_the_example_as_it_was_written() -> None:
+    other = {"not": {"output": {"path": "ä", "op": "equals", "value": "ö"}}}
+    text = report(examine(ruled({"when": other, "to": "c"})))
+    assert "\n    for example {" in text
+    assert '"ä": "ö"' in text
+
+
+def test_what_cannot_be_decided_has_no_example() -> None:
+    for station in examine(LINE).stations:
+        for each in station.untaken:
+            assert (each.then == "") == (each.witness is None)

@@ -6,6 +6,8 @@ import pytest
 
 from pipelines.routing.line import Line
 from pipelines.routing.lint.run import visits
+from pipelines.routing.lint.subject import Subject
+from pipelines.routing.lint.visits import breaking, endless, unbounded_cycles
 from tests.routing.support import line, ruled
 
 VISITS: dict[str, tuple[Line, dict[str, int]]] = {
@@ -153,3 +155,40 @@ VISITS: dict[str, tuple[Line, dict[str, int]]] = {
 @pytest.mark.parametrize(("of", "most"), list(VISITS.values()), ids=list(VISITS))
 def test_a_station_is_entered_at_most_so_often(of: Line, most: dict[str, int]) -> None:
     assert visits(of) == most
+
+
+def rule(name: str, to: str, **more: object) -> dict[str, object]:
+    return {"id": name, "when": {"output": {"path": name, "op": "equals", "value": 1}}, "to": to, **more}
+
+
+def two_loops() -> Line:
+    """a and b go round each other, c round itself; d goes back to c with a budget."""
+    return line(
+        {"rules": [rule("ab", "b"), rule("a-on", "c")]},
+        {"rules": [rule("ba", "a"), rule("b-on", "c")]},
+        {"rules": [rule("cc", "c"), rule("c-on", "d")]},
+        {"rules": [rule("dc", "c", max_retries=2), rule("out", "completed")]},
+        policy={"self_loop_limit": "none", "no_match": "stuck", "on_failure": "stuck"},
+    )
+
+
+def test_the_cycles_without_a_budget_their_rules_and_what_would_bound_them() -> None:
+    subject = Subject(two_loops())
+    assert unbounded_cycles(subject) == [("a", "b"), ("c",)]
+    assert endless(subject) == {"ab": ("b",), "ba": ("a",), "cc": ("c",)}
+    assert breaking(subject, "a") == ("a",)
+    assert breaking(subject, "c") == ("c",)
+    assert breaking(subject, "b") == () and breaking(subject, "d") == ()
+
+
+def test_as_many_limits_are_named_as_leave_no_cycle() -> None:
+    """b is in both circles, a only in one; the first of what is left is taken each time."""
+    of = line(
+        {"rules": [rule("ab", "b"), rule("out", "completed")]},
+        {"rules": [rule("ba", "a"), rule("bc", "c")]},
+        {"rules": [rule("cb", "b"), rule("ca", "a")]},
+        policy={"no_match": "stuck", "on_failure": "stuck"},
+    )
+    assert unbounded_cycles(Subject(of)) == [("a", "b", "c")]
+    assert breaking(Subject(of), "a") == ("a", "b")
+    assert endless(Subject(of)) == {"ab": ("b",), "ba": ("a",), "bc": ("c",), "cb": ("b",), "ca": ("a",)}

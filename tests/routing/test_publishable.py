@@ -130,3 +130,8 @@ WORDS = [
 @pytest.mark.parametrize(("when", "words"), WORDS)
 def test_a_condition_says_itself_in_words(when: Any, words: str) -> None:
     assert describe(ruled({"when": when}).station("a").rules[0].when) == words
+
+
+def test_a_number_that_would_be_rounded_is_named_by_its_whole_place() -> None:
+    of = ruled({}, extra={"a": [1, {"b": Decimal("0.12345678901234567890123")}]})
+    assert paths(of) == ["extra.a[1].b"]

@@ -79,6 +79,8 @@ def test_a_gate_is_what_a_decision_reads_of_it() -> None:
     assert key(mode="auto", checks=checks("hold", severity="warn")) is None
     assert key(mode="auto", checks=checks("hold"))[:2] == ("g", False)
     assert key(mode="auto", checks=checks("hold"))[2] == ("all", ("exit_code", "equals", b"0", 1))
+    counts, warns = checks("hold")["all"], checks("hold", severity="warn")["all"]
+    assert key(mode="auto", checks={"all": [*counts, *warns]}) == key(mode="auto", checks={"all": counts})
     assert key(mode="manual", checks=checks("abort")) == key(mode="manual")
     assert key(mode="auto", checks=checks("hold")) != key(mode="auto", checks=checks("rework"))
     assert key(mode="auto", checks=checks("hold")) != key(mode="auto", checks={"any": checks("hold")["all"]})
@@ -104,6 +106,8 @@ POLICIES: list[tuple[dict[str, Any], str, Effect]] = [
     ({"on_failure": "halt"}, "failed", Effect(FAILED)),
     ({"on_failure": "stuck"}, "failed", Effect(STUCK, error="NoValidTransition")),
     ({"on_failure": "escalate"}, "failed", Effect(frozenset([("escalate", "on_failure")]))),
+    ({"on_failure": "fallback"}, "failed", Effect(frozenset([("fallback", "on_failure")]))),
+    ({"no_match": "fallback"}, "passed", Effect(frozenset([("fallback", "no_match")]))),
     ({"on_failure": "station:c"}, "failed", Effect(frozenset([("c",)]))),
     ({"no_match": "default"}, "passed", Effect(frozenset([("b",)]))),
     ({"no_match": "fail"}, "passed", Effect(FAILED, error="NoValidTransition")),

@@ -69,6 +69,22 @@ def test_it_is_named_with_a_sample(old: dict[str, Any], new: dict[str, Any], wha
 def test_stations_that_come_and_go_are_named() -> None:
     old, new = line({}, {}, {}), line({}, {"key": "z"}, {"key": "c"})
     assert list(found(old, new)) == ["station b", "station z"]
+    gone, came = difference(old, new).structure
+    assert (gone.old, gone.new, came.old, came.new) == ("b", None, None, "z")
+    assert came.to_dict() == {
+        "what": "station",
+        "key": "z",
+        "old": None,
+        "new": "z",
+        "sample": came.sample.to_dict() if came.sample else None,
+    }
+
+
+def test_a_join_is_named_by_its_station() -> None:
+    joined = {"join": {"wait_for": ["a", "b"], "aggregation": "any-pass"}}
+    [said] = difference(line({}, {}, {}), line({}, {}, joined)).structure
+    assert (said.what, said.key, said.old) == ("join", "c", None)
+    assert said.new == {"wait_for": ["a", "b"], "aggregation": "any-pass"}
 
 
 def test_the_order_counts_where_it_makes_a_move_a_forward_one() -> None:

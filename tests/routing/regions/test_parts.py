@@ -13,7 +13,7 @@ from pipelines.routing.regions.choices import Choice
 from pipelines.routing.regions.effort import Exhausted, at_most, spend
 from pipelines.routing.regions.evals import Evals
 from pipelines.routing.regions.formulas import Both, Either, Literal, negation
-from pipelines.routing.regions.guesses import around
+from pipelines.routing.regions.guesses import around, guesses
 from pipelines.routing.regions.numbers import Interval, Numbers
 from pipelines.routing.regions.outcomes import Impossible, Unknown
 from pipelines.routing.regions.situations import evaluations
@@ -425,3 +425,42 @@ def test_the_bound_within_a_bound_is_its_own() -> None:
             spend(2)
         spend(1)
     assert (outer.left, inner.left) == (9, 1)
+
+
+def tests_of(*conditions: dict[str, Any]) -> list[tuple[Any, bool]]:
+    return [(ruled({"when": each}).stations[0].rules[0].when, True) for each in conditions]
+
+
+def test_each_free_path_is_tried_with_each_value_that_it_could_want() -> None:
+    one = tests_of(output("$.a[*].n", "in", [3, 4]))
+    tried = list(guesses(MISSING, one))
+    assert tried[0] is MISSING
+    assert [each["a"][0]["n"] for each in tried[1:]] == [3, 4, "other"]
+    number = [
+        each["a"][0] for each in guesses(MISSING, tests_of(output("$.a[*]", "gt", 5))) if each is not MISSING
+    ]
+    assert number == [5, 6, 4]
+    word = [
+        each["a"][0]
+        for each in guesses(MISSING, tests_of(output("$.a[*]", "contains", "x")))
+        if each is not MISSING
+    ]
+    assert word == ["x", "other", 1]
+    nothing = [
+        each["a"][0]
+        for each in guesses(MISSING, tests_of(output("$.a[*]", "equals", None)))
+        if each is not MISSING
+    ]
+    assert nothing == ["other", 1, None]
+
+
+def test_what_is_tried_is_laid_over_the_document_and_over_each_other() -> None:
+    free = tests_of(
+        output("$.a[*].n", "equals", 1), output("$.a[*].m", "equals", 2), output("$.b", "equals", 3)
+    )
+    tried = list(guesses({"a": [{"z": 0}], "c": 5}, free[:2]))
+    assert {"a": [{"z": 0}, {"n": 1}], "c": 5} in tried
+    assert {"a": [{"z": 0}, {"n": 1}, {"m": 2}], "c": 5} in tried
+    assert {"a": {"k": 1}} in list(guesses({"a": {"k": 1}}, free[:1]))
+    assert list(guesses("a text", free)) == ["a text"]
+    assert list(guesses({"a": 1}, [])) == [{"a": 1}]

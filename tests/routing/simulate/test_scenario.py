@@ -9,7 +9,7 @@ import pytest
 from pipelines.formats import scenarios as texts
 from pipelines.routing.line import DocumentError
 from pipelines.routing.problems import Malformed
-from pipelines.routing.simulate.scenario import read_scenario, read_scenarios
+from pipelines.routing.simulate.scenario import MAX_SCENARIOS, read_scenario, read_scenarios
 
 WHOLE: dict[str, Any] = {
     "key": "whole",
@@ -72,6 +72,32 @@ def test_a_fault_is_refused_with_its_place(data: Any, path: str) -> None:
     with pytest.raises(Malformed) as caught:
         read_scenario(data)
     assert caught.value.path == path
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"key": "a", "steps": [{"answers": {}}]}, "steps[0].answers: "),
+        ({"key": "a", "steps": [{"answer": " "}]}, "steps[0].answer: is blank"),
+        ({"key": "a", "steps": [{"answers": []}]}, "steps[0].answers: is empty"),
+        ({"key": "a", "steps": [{"gates": {}}]}, "steps[0].gates: is empty"),
+        ({"key": "a", "steps": [{"retry": False}]}, "steps[0].retry: has to be true"),
+        ({"key": "a", "name": "n" * 201}, "name: is longer than 200 characters"),
+        ({"steps": []}, "key: is missing"),
+        ([], "has to be an object"),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_place(data: Any, message: str) -> None:
+    with pytest.raises(Malformed) as caught:
+        read_scenario(data)
+    assert str(caught.value).startswith(message)
+
+
+def test_what_is_no_list_of_scenarios_is_refused() -> None:
+    with pytest.raises(Malformed, match="has to be a list of scenarios"):
+        read_scenarios({})
+    with pytest.raises(Malformed, match="has more than"):
+        read_scenarios([{"key": f"k{n}"} for n in range(MAX_SCENARIOS + 1)])
 
 
 def test_a_key_that_stands_twice_is_refused() -> None:
