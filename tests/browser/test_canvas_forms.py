@@ -1,0 +1,269 @@
+"""The forms of the canvas in a real browser: a field applies when it is left, as one step that undo takes back; what is
+refused, late, or cannot be sent stays where it was typed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, Route, expect
+
+from pipelines.models import Line, User
+from pipelines.publishing import create_line
+from tests.factories import World
+from tests.fixtures.site import Site
+from tests.pages.conftest import at
+
+TAKEN = {"from": "build", "to": "check", "at_least": 3}
+DOCUMENT: dict[str, Any] = {
+    "gateline": 1,
+    "key": "formed",
+    "name": "Formed",
+    "start": "build",
+    "policy": {"on_failure": "station:build"},
+    "inputs": [{"key": "who", "type": "text", "label": "Whom to greet"}],
+    "stations": [
+        {
+            "key": "build",
+            "name": "Build",
+            "work": {"kind": "command", "argv": ["make", "{{input.who}}"]},
+            "rules": [{"id": "on", "to": "check", "gates": ["look"]}],
+            "extra": {"theirs": 1},
+        },
+        {
+            "key": "check",
+            "name": "Check",
+            "work": {"kind": "manual"},
+            "rules": [
+                {"id": "again", "when": {"not": {"edge": TAKEN}}, "to": "build"},
+                {"id": "done", "to": "completed"},
+            ],
+        },
+    ],
+    "gates": [{"key": "look", "name": "Look", "on_reject": "route:build"}],
+}
+
+
+@pytest.fixture
+def line(world: World) -> Line:
+    return create_line(world.project, "formed", "Formed", DOCUMENT, world.admin)
+
+
+Enter = Callable[[User], Page]
+
+
+@pytest.fixture
+def enter(page: Page, site: Site, world: World, line: Line, sign_in: Callable[[Page, User], None]) -> Enter:
+    def opened(user: User) -> Page:
+        user.set_password("a password")
+        user.save(update_fields=["password"])
+        sign_in(page, user)
+        page.goto(at(world, "line-draw", "formed"))
+        expect(page.locator(".ed-station")).to_have_count(2)
+        return page
+
+    return opened
+
+
+@pytest.fixture
+def canvas(enter: Enter, world: World) -> Page:
+    return enter(world.admin)
+
+
+def configure(page: Page, key: str) -> Locator:
+    page.locator(f'.react-flow__node[data-id="{key}"]').click()
+    page.get_by_role("tab", name="Configure").click()
+    form = page.locator(".ef-form")
+    expect(form).to_be_visible()
+    return form
+
+
+def unfold(form: Locator, title: str) -> None:
+    form.locator("summary", has_text=title).click()
+
+
+def saved(page: Page) -> None:
+    expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved", timeout=20_000)
+
+
+def draft(line: Line) -> dict[str, Any]:
+    line.refresh_from_db()
+    return line.draft
+
+
+def test_a_field_applies_when_it_is_left_and_undo_takes_exactly_that_back(canvas: Page, line: Line) -> None:
+    form = configure(canvas, "build")
+    form.get_by_label("Program and arguments", exact=True).fill("make 'all of it' {{ input.who }}")
+    form.get_by_label("Environment", exact=True).click()
+    saved(canvas)
+    changed = draft(line)["stations"][0]
+    assert changed["work"]["argv"] == ["make", "all of it", "{{ input.who }}"]
+    assert changed["extra"] == {"theirs": 1}
+    assert changed["rules"] == DOCUMENT["stations"][0]["rules"]
+    expect(form.get_by_label("Environment", exact=True)).to_be_focused()
+    canvas.keyboard.press("Control+z")
+    expect(form.get_by_label("Program and arguments", exact=True)).to_have_value("make {{input.who}}")
+    saved(canvas)
+    assert draft(line)["stations"] == DOCUMENT["stations"]
+
+
+def test_what_is_refused_says_so_at_its_field_and_keeps_nothing_else_back(canvas: Page, line: Line) -> None:
+    form = configure(canvas, "build")
+    unfold(form, "Limits")
+    expected = form.get_by_label("Expected time", exact=True)
+    expected.fill("soon")
+    form.get_by_label("Longest run", exact=True).fill("5m")
+    form.get_by_label("Longest silence", exact=True).click()
+    expect(expected).to_have_accessible_description(re.compile("text like 90s, 5m, 2h, 1d"))
+    expect(expected).to_have_attribute("aria-invalid", "true")
+    saved(canvas)
+    assert draft(line)["stations"][0]["limits"] == {"max_timeout": "5m"}
+    canvas.locator('.react-flow__node[data-id="check"]').click()
+    expect(canvas.locator(".ef-form").get_by_label("Instructions", exact=True)).to_be_visible()
+    canvas.locator('.react-flow__node[data-id="build"]').click()
+    expect(expected).to_have_value("soon")
+    expected.focus()
+    canvas.keyboard.press("Escape")
+    expect(expected).to_have_value("")
+    expect(expected).not_to_have_attribute("aria-invalid", "true")
+
+
+def test_a_new_key_is_followed_by_everything_that_names_the_station(canvas: Page, line: Line) -> None:
+    form = configure(canvas, "build")
+    form.get_by_label("Key", exact=True).fill("check")
+    canvas.keyboard.press("Enter")
+    expect(form).to_contain_text("The station “check” stands twice")
+    form.get_by_label("Key", exact=True).fill("compile")
+    canvas.keyboard.press("Tab")
+    expect(canvas.locator(".ed-inspector-head code")).to_have_text("compile")
+    expect(form.get_by_label("Kind of work", exact=True)).to_be_focused()
+    saved(canvas)
+    renamed = draft(line)
+    assert [station["key"] for station in renamed["stations"]] == ["compile", "check"]
+    again = renamed["stations"][1]["rules"][0]
+    assert again["to"] == "compile"
+    assert again["when"] == {"not": {"edge": {"from": "compile", "to": "check", "at_least": 3}}}
+    assert (renamed["start"], renamed["policy"]) == ("compile", {"on_failure": "station:compile"})
+    assert renamed["gates"][0]["on_reject"] == "route:compile"
+    canvas.locator(".ed-canvas").focus()
+    canvas.keyboard.press("Control+z")
+    saved(canvas)
+    assert draft(line) == DOCUMENT
+
+
+def test_what_is_typed_while_the_server_is_away_is_applied_when_it_is_back(canvas: Page, line: Line) -> None:
+    form = configure(canvas, "build")
+    canvas.context.set_offline(True)
+    form.get_by_label("Folder", exact=True).fill("src")
+    canvas.keyboard.press("Enter")
+    trouble = canvas.get_by_role("tabpanel").get_by_role("alert")
+    expect(trouble).to_contain_text("What you typed is kept here")
+    canvas.locator('.react-flow__node[data-id="check"]').click()
+    canvas.context.set_offline(False)
+    expect(canvas.locator(".ef-form").get_by_label("Instructions", exact=True)).to_be_visible(timeout=20_000)
+    expect(trouble).to_have_count(0)
+    expect(canvas.locator(".ed-tools").get_by_role("button", name="Undo")).to_be_enabled(timeout=20_000)
+    saved(canvas)
+    assert draft(line)["stations"][0]["work"]["cwd"] == "src"
+
+
+def test_an_answer_that_comes_late_takes_nothing_from_what_was_typed_since(canvas: Page, line: Line) -> None:
+    form = configure(canvas, "build")
+    held: list[Route] = []
+    canvas.route("**/draw/forms/station/", lambda route: held.append(route))
+    form.get_by_label("Folder", exact=True).fill("src")
+    with canvas.expect_request("**/draw/forms/station/"):
+        canvas.keyboard.press("Enter")
+    form.get_by_label("Folder", exact=True).fill("lib")
+    form.get_by_label("Standard input", exact=True).fill("half a sen")
+    canvas.unroute("**/draw/forms/station/")
+    with canvas.expect_response("**/draw/forms/station/"):
+        held[0].continue_()
+    expect(canvas.locator(".ed-save")).to_have_attribute("data-state", "saved")
+    expect(form.get_by_label("Folder", exact=True)).to_have_value("lib")
+    expect(form.get_by_label("Standard input", exact=True)).to_have_value("half a sen")
+    form.get_by_label("Environment", exact=True).click()
+    expect(canvas.locator(".ed-save")).not_to_have_attribute("data-state", "saved")
+    saved(canvas)
+    work = draft(line)["stations"][0]["work"]
+    assert (work["cwd"], work["prompt"]) == ("lib", "half a sen")
+
+
+def test_the_start_opens_the_inputs_and_shows_the_form_that_they_make(canvas: Page, line: Line) -> None:
+    canvas.locator('.react-flow__node[data-id="@start"]').click()
+    expect(canvas.get_by_role("tab", name="Inputs")).to_have_attribute("aria-selected", "true")
+    form, preview = canvas.locator(".ef-form"), canvas.locator(".ef-preview")
+    expect(preview).to_contain_text("Whom to greet")
+    form.get_by_role("button", name="Add a field").click()
+    row = form.locator(".ef-row").last
+    expect(row.get_by_label("Label", exact=True)).to_be_focused()
+    canvas.keyboard.type("How loud")
+    row.get_by_label("Type", exact=True).select_option("choice")
+    expect(form).to_contain_text("A choice lists its choices")
+    row.get_by_label("Choices", exact=True).fill("softly\nloudly")
+    row.get_by_label("Must be filled in", exact=True).check()
+    expect(preview.get_by_label("How loud").locator("option")).to_have_text(["Choose", "softly", "loudly"])
+    form.get_by_role("button", name="Move How loud up").click()
+    expect(form.get_by_role("button", name="Delete How loud")).to_be_visible()
+    saved(canvas)
+    assert [field["label"] for field in draft(line)["inputs"]] == ["How loud", "Whom to greet"]
+    assert draft(line)["inputs"][0]["choices"] == ["softly", "loudly"]
+
+
+def test_a_gate_is_made_with_people_of_the_project_and_asked_by_nobody_once_deleted(
+    canvas: Page, line: Line, world: World
+) -> None:
+    reviewer = world.reviewer.username
+    canvas.get_by_role("tab", name="Gates").click()
+    canvas.get_by_role("button", name="Add a gate").click()
+    form = canvas.locator(".ef-form")
+    form.get_by_role("button", name="Add a requirement").click()
+    form.get_by_label("Asked is a", exact=True).select_option("user")
+    person = form.get_by_role("combobox", name="Person")
+    person.fill(reviewer)
+    canvas.keyboard.press("Enter")
+    canvas.keyboard.press("Tab")
+    saved(canvas)
+    assert draft(line)["gates"][1]["approval"] == {"who": [{"user": reviewer}]}
+    canvas.get_by_role("button", name="Close").click()
+    canvas.get_by_role("button", name="Look asked 1 times").click()
+    canvas.get_by_role("button", name="Delete gate").click()
+    saved(canvas)
+    assert [gate["key"] for gate in draft(line)["gates"]] == ["review"]
+    assert "gates" not in draft(line)["stations"][0]["rules"][0]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_form_is_accessible(canvas: Page, theme: Any) -> None:
+    canvas.emulate_media(color_scheme=theme)
+    found = []
+    form = canvas.locator(".ef-form")
+    expect(form).to_be_visible()
+    found += violations(canvas)
+    for key in ("build", "check"):
+        configure(canvas, key).evaluate(
+            "form => form.querySelectorAll('details').forEach(each => each.open = true)"
+        )
+        found += violations(canvas)
+    canvas.locator('.react-flow__node[data-id="@start"]').click()
+    expect(canvas.locator(".ef-preview")).to_be_visible()
+    found += violations(canvas)
+    canvas.get_by_role("tab", name="Gates").click()
+    canvas.get_by_role("button", name="Look").click()
+    expect(form.get_by_label("What is asked", exact=True)).to_be_visible()
+    found += violations(canvas)
+    assert found == []
+
+
+def violations(page: Page) -> list[str]:
+    found = Axe().run(page, {"include": [[".ed-inspector"]]}).response["violations"]
+    return [f"{each['id']}: {node['html'][:160]}" for each in found for node in each["nodes"]]
+
+
+def test_a_viewer_reads_the_form_and_can_change_nothing(enter: Enter, world: World) -> None:
+    form = configure(enter(world.viewer), "build")
+    expect(form.get_by_label("Program and arguments", exact=True)).to_be_disabled()
+    expect(form.get_by_label("Program and arguments", exact=True)).to_have_value("make {{input.who}}")
