@@ -20,7 +20,9 @@ const ICONS: Record<Saving["state"], string> = {
 
 /** Whether everything is stored, whose draft it is, and who has changed it since it was last published. */
 export function SaveState({ editor, mayEdit }: { editor: Editor; mayEdit: boolean }) {
-  const { saving, draft } = useEditor(editor);
+  const { saving: stored, draft, asking } = useEditor(editor);
+  // What a form has sent and waits for is not in the line yet: then nothing is "saved".
+  const saving: Saving = asking > 0 && stored.state === "saved" ? { state: "waiting" } : stored;
   return (
     <>
       {mayEdit ? (

@@ -11,7 +11,6 @@ import * as commands from "./commands";
 import { ruleOf, rulesOf, startOf, stationOf } from "./document";
 import { type AnyNode, edgesOf, type RuleEdge } from "./flow";
 import * as focus from "./focus";
-import { formsWait } from "./formDoor";
 import { endsOf } from "./layout";
 import type { Side } from "./sides";
 import type { Editor } from "./store";
@@ -159,7 +158,7 @@ function leave({ editor, urls }: Desk, url: string): void {
       announce(say("textFirst"));
       return true;
     }
-    if (state === "waiting" || state === "saving" || formsWait(editor)) return false;
+    if (state === "waiting" || state === "saving" || editor.state.asking > 0) return false;
     if (state === "saved") window.location.assign(address);
     else announce(say("saveFirst"));
     return true;

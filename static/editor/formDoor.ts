@@ -45,6 +45,7 @@ export class Door {
   #deeds: Deed[] = [];
   #wanted: "show" | "send" | undefined;
   #busy = false;
+  #waiting = false;
   #failures = 0;
   #timer = 0;
   #stop: (() => void) | undefined;
@@ -79,12 +80,9 @@ export class Door {
     return this.#typed.size > 0 || this.#deeds.length > 0;
   }
 
+  /** Whether a button was pressed that the server has not answered. */
   get waiting(): boolean {
     return this.#deeds.length > 0;
-  }
-
-  get asking(): boolean {
-    return this.#changed || this.#deeds.length > 0;
   }
 
   attach(el: HTMLElement): void {
@@ -200,6 +198,7 @@ export class Door {
     this.#refused.delete(name);
     this.#keepTyped();
     this.#drawn.set(name, stored);
+    this.#shown = "";
     this.#ask("show");
   }
 
@@ -239,6 +238,7 @@ export class Door {
     if (!fragment || !wanted || (wanted === "show" && this.#shown === shown)) return;
     window.clearTimeout(this.#timer);
     this.#busy = true;
+    if (wanted === "send") this.#waits(true);
     const deed = wanted === "send" ? this.#deeds[0] : undefined;
     const typed = new Map([...this.#typed].filter(([name]) => wanted === "send" || this.#refused.has(name)));
     const said = await this.#fetched({
@@ -255,10 +255,18 @@ export class Door {
     if (said === "away" || said === "signed-out") return this.#failed(said, wanted);
     if (said === "refused") {
       this.#deeds = [];
+      this.#waits(false);
       return this.#become("refused");
     }
     this.#answered(fragment, typed, deed, wanted === "show", shown, said);
+    this.#waits(false);
     if (this.#wanted) void this.#send();
+  }
+
+  /** Whether the line lacks what was typed here, for all who look at it. */
+  #waits(now: boolean): void {
+    if (now !== this.#waiting) this.editor.asks(now ? 1 : -1);
+    this.#waiting = now;
   }
 
   async #fetched(question: object): Promise<Answer | "away" | "signed-out" | "refused"> {
@@ -392,11 +400,6 @@ export function doorOf(editor: Editor, subject: Subject, scope: string): Door {
     (keep) => void (keep ? known.set(id(own), made) : known.delete(id(own))),
   );
   return made;
-}
-
-/** Whether what was typed is on its way to the server. What it refused stays where it was typed. */
-export function formsWait(editor: Editor): boolean {
-  return [...(doors.get(editor)?.values() ?? [])].some((door) => door.asking);
 }
 
 function guarded(editor: Editor): Map<string, Door> {

@@ -22,8 +22,10 @@ export function morph(live: Element, fresh: Element, keeps: Keeps): void {
   }
   attributes(live, fresh);
   if (isControl(live) && keeps(live.name)) return;
+  // Read before the children: text and options go over to the page.
+  const held = isControl(fresh) ? { value: fresh.value, checked: fresh instanceof HTMLInputElement && fresh.checked } : undefined;
   children(live, fresh, keeps);
-  if (isControl(live) && isControl(fresh)) value(live, fresh);
+  if (isControl(live) && held) hold(live, held);
 }
 
 export function isControl(element: unknown): element is Control {
@@ -44,12 +46,9 @@ function whole(live: Element, fresh: Element, keeps: Keeps): void {
   if (focused) document.getElementById(focused)?.focus();
 }
 
-function value(live: Control, fresh: Control): void {
-  if (live instanceof HTMLInputElement && fresh instanceof HTMLInputElement && live.type === "checkbox") {
-    live.checked = fresh.checked;
-  } else if (live.value !== fresh.value) {
-    live.value = fresh.value;
-  }
+function hold(live: Control, held: { value: string; checked: boolean }): void {
+  if (live instanceof HTMLInputElement && live.type === "checkbox") live.checked = held.checked;
+  else if (live.value !== held.value) live.value = held.value;
 }
 
 function attributes(live: Element, fresh: Element): void {

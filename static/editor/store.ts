@@ -42,6 +42,8 @@ export interface State {
   differs: boolean;
   /** The text of the line, as the code pane shows it. */
   text: Shown;
+  /** How many forms have sent what was typed and wait for the answer: it is not in the line yet. */
+  asking: number;
   draft: Draft;
   /** Whether the browser keeps a copy of what is not saved. */
   kept: boolean;
@@ -93,6 +95,7 @@ export class Editor {
       text: this.text.shown,
       elsewhere: null,
       differs: given.differs,
+      asking: 0,
       draft: given.draft,
       kept: true,
     };
@@ -129,8 +132,10 @@ export class Editor {
 
   /** `selection`: what is chosen from then on, in one step with the change. */
   run(command: Command, selection?: Selection): void {
+    const before = this.#state.history;
     if (selection) this.#state = { ...this.#state, selection };
     this.#run(command);
+    if (selection && this.#state.history === before) this.#set({ selection });
   }
 
   #run(command: Command): void {
@@ -172,6 +177,11 @@ export class Editor {
 
   showTab(tab: string): void {
     this.#set({ asked: { tab } });
+  }
+
+  /** A form begins (1) or ends (-1) to wait for its answer. */
+  asks(by: 1 | -1): void {
+    this.#set({ asking: this.#state.asking + by });
   }
 
   retry(): void {

@@ -3,31 +3,90 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.http import HttpResponse
 
+from pipelines.formats import native
 from pipelines.models import Line
 from pipelines.publishing import create_line
+from pipelines.routing.line import read_line
+from pipelines.views.editor_forms.answer import answer
+from pipelines.views.editor_forms.asked import Asked, Outline
+from pipelines.views.editor_forms.fields import Field
+from pipelines.views.editor_forms.form import Setting, fields_of
+from pipelines.views.editor_forms.table import FORMS
 from tests.factories import World, document
 from tests.pages.conftest import As, at
 
 pytestmark = pytest.mark.django_db
 
-STATION = {
-    "key": "lint",
-    "name": "Lint",
-    "work": {"kind": "command", "argv": ["ruff", "check", "Hello {{ input.who }}"], "env": {"A": "b=c"}},
-    "limits": {"max_timeout": "1h", "expected": 300},
-    "labels": ["python"],
-    "extra": {"theirs": [1, {"a": None}]},
+DEMO = sorted((Path(settings.BASE_DIR) / "pipelines/demo/lines").glob("*.yaml"))
+CHECKS = {
+    "all": [
+        {"field": "exit_code", "operator": "equals", "value": 0, "severity": "block", "label": "It ran"},
+        {"any": [{"field": "output.high", "operator": "exists"}, {"all": []}]},
+    ]
 }
-NAMES = {
-    "stations": [{"key": "lint", "name": "Lint"}, {"key": "ship", "name": "Ship"}],
-    "gates": [{"key": "look", "name": "Look"}],
-    "ends": [],
-}
+EVERYTHING: dict[str, Any] = {
+    "gateline": 1,
+    "key": "everything",
+    "name": "Everything",
+    "description": "Two\nlines.",
+    "preset": "flux",
+    "policy": {"revisit": "limit:4", "self_loop_limit": "none", "failure_rules": True, "on_reject": "route:ask"},
+    "flags": {"agentic_conditions": True},
+    "start": "lint",
+    "inputs": [
+        {"key": "who", "type": "choice", "choices": ["a, b", "c"], "default": "c", "required": True},
+        {"key": "size", "type": "number", "default": 3, "help": "How many", "extra": {"ours": [1]}},
+    ],
+    "stations": [
+        {
+            "key": "lint",
+            "name": "Lint",
+            "work": {
+                "kind": "command",
+                "argv": ["ruff", "two\nlines", "{{ input.who }}", "a;b", "[x]", "$A \\"],
+                "env": {"A": "it's=c", "TWO": "l\nm", " odd": ""},
+                "prompt": "  kept as it is \n",
+                "cwd": "src",
+            },
+            "output_keys": ["a", "b, c"],
+            "result_document": "required",
+            "limits": {"idle_timeout": "2m", "max_timeout": 3600, "expected": 90.5, "max_visits": 0},
+            "labels": ["python"],
+            "gate": "look",
+            "rules": [{"id": "on", "to": ["ask", "ship"]}],
+            "extra": {"theirs": [1, {"a": None}]},
+        },
+        {"key": "ask", "work": {"kind": "manual", "form": [{"key": "size", "type": "number", "default": 1}]}},
+        {"key": "ship", "work": {"kind": "chat", "model": "some"}, "join": {"wait_for": ["ask", "lint"]}},
+    ],
+    "gates": [
+        {
+            "key": "look",
+            "mode": "auto",
+            "checks": CHECKS,
+            "requires_approval": False,
+            "approval": {"who": [{"group": "security", "count": 2}, {"user": "ada"}], "max_rounds": 0},
+            "offers": ["reject", "approve"],
+            "on_reject": "route:ask",
+            "due": {"after": "4h", "then": "reject"},
+            "notify": ["a@example.com"],
+            "extra": {"ours": 1},
+        },
+        {"key": "plain"},
+    ],
+    "ends": [{"key": "gone", "kind": "failed", "label": "GONE", "extra": {"x": 1}}],
+    "forbidden_parallel": [["lint", "ask"]],
+    "budgets": [{"loop": "any"}],
+    "extra": {"theirs": True},
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -35,33 +94,327 @@ def line(world: World) -> Line:
     return create_line(world.project, "drawn", "Drawn", document(key="drawn"), world.designer)
 
 
+Ask = Callable[..., HttpResponse]
+NAMES = {
+    "stations": [{"key": "lint", "name": "Lint"}, {"key": "ship", "name": "Ship"}],
+    "gates": [{"key": "look", "name": "Look"}, {"key": "plain", "name": "Plain"}],
+    "ends": [{"key": "gone", "kind": "failed"}],
+}
+
+
 @pytest.fixture
-def ask(world: World, signed_in: As, line: Line) -> Any:
+def ask(world: World, signed_in: As, line: Line) -> Ask:
+    client = signed_in(world.designer)
+
     def asked(what: str, fragment: Any, **more: Any) -> HttpResponse:
-        body = {"fragment": fragment, "own": "lint", "names": NAMES, **more}
-        client = signed_in(world.designer)
+        own = fragment.get("key", "") if isinstance(fragment, dict) else ""
+        body = {"fragment": fragment, "own": own if isinstance(own, str) else "", "names": NAMES, **more}
         return client.post(at(world, "line-draw-form", "drawn", what), json.dumps(body), "application/json")
 
     return asked
 
 
-def test_what_is_typed_is_written_and_the_rest_stays_as_it_was(ask: Any) -> None:
+# --- What is typed ------------------------------------------------------------------------------
+
+STATION = {
+    "key": "lint",
+    "work": {"kind": "command"},
+    "limits": {"max_timeout": "1h"},
+    "extra": {"theirs": 1},
+}
+
+
+def test_what_is_typed_is_written_and_the_rest_stays_as_it_was(ask: Ask) -> None:
     answer = ask("station", STATION, typed={"limits.expected": ["10m"], "labels": ["python, fast"]})
     assert answer.status_code == 200
     said = answer.json()
-    assert said["fragment"] == {
-        **STATION,
-        "labels": ["python", "fast"],
-        "limits": {"max_timeout": "1h", "expected": "10m"},
-    }
+    limits = {"max_timeout": "1h", "expected": "10m"}
+    assert said["fragment"] == {**STATION, "limits": limits, "labels": ["python", "fast"]}
     assert said["label"] == "Expected time, Labels"
 
 
-def test_what_the_reader_refuses_stands_in_the_form_with_its_error_and_the_rest_is_taken(ask: Any) -> None:
-    answer = ask("station", STATION, typed={"limits.expected": ["soon"], "labels": ["python, fast"]})
+def test_what_the_reader_refuses_stands_in_the_form_with_its_error_and_the_rest_is_taken(ask: Ask) -> None:
+    answer = ask("station", STATION, typed={"limits.expected": ["soon"], "labels": ["fast"]})
     assert answer.status_code == 422
     said = answer.json()
     assert said["refused"] == ["limits.expected"]
-    assert said["fragment"] == {**STATION, "labels": ["python", "fast"]}
+    assert said["fragment"] == {**STATION, "labels": ["fast"]}
     assert 'value="soon"' in said["html"]
     assert "A duration is a number of seconds, or a text like 90s, 5m, 2h, 1d" in said["html"]
+
+
+GATE = {"key": "look", "checks": {"all": [{"field": "exit_code", "operator": "equals", "value": 0}]}}
+WHO = {"key": "look", "approval": {"who": [{"role": "reviewer"}]}}
+INPUT = {"inputs": [{"key": "who", "type": "choice", "choices": ["a"]}]}
+
+
+@pytest.mark.parametrize(
+    ("what", "fragment", "field", "typed", "message"),
+    [
+        ("station", STATION, "key", "Not A Key", "is not a key"),
+        ("station", STATION, "key", "", "Is empty"),
+        ("station", STATION, "key", "ship", "The station “ship” stands twice"),
+        ("station", STATION, "key", "gone", "stations and ends share one name space"),
+        ("station", STATION, "work.argv", "make 'all", "A quotation mark is not closed"),
+        ("station", STATION, "work.env", "A=1\nB", "Line 2 is no NAME=value"),
+        ("station", STATION, "work.env", "A=1\nA=2", "A stands twice"),
+        ("station", STATION, "limits.max_timeout", "1 fortnight", "A duration is"),
+        ("station", STATION, "limits.max_visits", "-1", "Has to be a whole number, 0 or more"),
+        ("station", STATION, "limits.max_retries", "some", "Has to be a whole number"),
+        ("station", STATION, "gate", "nowhere", "The line has no gate “nowhere”"),
+        ("station", STATION, "result_document", "often", "“often” is not known"),
+        ("station", STATION, "*", '{"colour": 1}', "Unknown key"),
+        ("station", STATION, "*", '{"extra": ', "Is no JSON in line 1"),
+        ("station", STATION, "*", "[]", "Has to be an object"),
+        ("gate", GATE, "key", "plain", "The gate “plain” stands twice"),
+        ("gate", GATE, "mode", "maybe", "“maybe” is not known"),
+        ("gate", GATE, "checks.all[0].field", "", "Is empty"),
+        ("gate", GATE, "on_reject", "route:nowhere", "The line has no station “nowhere”"),
+        ("gate", GATE, "due.after", "soon", "A duration is"),
+        ("gate", WHO, "approval.who[0].role", "", "Is empty"),
+        ("gate", WHO, "approval.who[0].count", "0", "Has to be a whole number, 1 or more"),
+        ("gate", WHO, "approval.max_rounds", "x", "Has to be a whole number"),
+        ("end", {"key": "gone", "kind": "failed"}, "key", "ship", "A station has this key"),
+        ("end", {"key": "gone", "kind": "failed"}, "kind", "happy", "“happy” is not known"),
+        ("line", {}, "start", "nowhere", "The line has no station “nowhere”"),
+        ("line", {}, "policy.revisit", "limit:x", "“limit:x” is not known"),
+        ("line", {}, "policy.visit_cap", "0", "Has to be a whole number, 1 or more"),
+        ("line", {}, "policy.on_failure", "station:nowhere", "The line has no station “nowhere”"),
+        ("inputs", INPUT, "inputs[0].key", "A B", "is not a key"),
+        ("inputs", INPUT, "inputs[0].default", "b", "Has to be one of: a"),
+        ("inputs", INPUT, "inputs[0].choices", "", "A choice lists its choices"),
+    ],
+)  # fmt: skip
+def test_a_fault_stands_at_its_field_and_is_not_written(
+    ask: Ask, what: str, fragment: dict[str, Any], field: str, typed: str, message: str
+) -> None:
+    answer = ask(what, fragment, typed={field: [typed]})
+    said = answer.json()
+    assert (answer.status_code, said["refused"]) == (422, [field])
+    assert said["fragment"] == fragment
+    block = said["html"].partition(f'data-name="{field}"')[2].partition("ef-block")[0]
+    assert message in block
+
+
+def test_a_fault_that_was_there_before_keeps_nobody_from_changing_something_else(ask: Ask) -> None:
+    broken = {**STATION, "limits": {"expected": "soon"}, "colour": "red", "name": 5}
+    answer = ask("station", broken, typed={"labels": ["fast"]})
+    assert answer.status_code == 200
+    assert answer.json()["fragment"] == {**broken, "labels": ["fast"]}
+    for words in ("A duration is", "Unknown key", "colour", "Has to be a text, not a number"):
+        assert words in answer.json()["html"]
+
+
+def test_another_kind_of_work_keeps_what_it_knows_and_loses_the_rest(ask: Ask) -> None:
+    work = {"kind": "command", "argv": ["make"]}
+    said = ask("station", {**STATION, "work": work}, typed={"work.kind": ["manual"]}).json()
+    assert said["fragment"]["work"] == {"kind": "manual"}
+    assert "Instructions" in said["html"]
+
+
+def test_people_roles_and_groups_of_the_project_are_suggested(ask: Ask, world: World) -> None:
+    world.group("security", world.reviewer)
+    said = ask("gate", WHO).json()["html"]
+    assert "Reviewer – 1 person" in said
+    group = {"key": "look", "approval": {"who": [{"group": "security"}, {"user": "x"}]}}
+    said = ask("gate", group).json()["html"]
+    assert "Security – 1 person" in said
+    assert f"{world.reviewer.username} – Reviewer" in said
+    assert world.stranger.username not in said
+
+
+def test_the_preview_is_the_form_that_starts_a_task(ask: Ask) -> None:
+    preview = ask("inputs", INPUT).json()["html"].partition("data-preview")[2]
+    assert '<option value="a"' in preview
+    assert 'name="title"' in preview
+
+
+@pytest.mark.parametrize(
+    ("deed", "keys"),
+    [
+        ({"do": "add"}, ["a", "b", "c", "field-4"]),
+        ({"do": "remove", "index": 1}, ["a", "c"]),
+        ({"do": "up", "index": 2}, ["a", "c", "b"]),
+        ({"do": "down", "index": 0}, ["b", "a", "c"]),
+        ({"do": "up", "index": 0}, ["a", "b", "c"]),
+        ({"do": "remove", "index": 9}, ["a", "b", "c"]),
+    ],
+)
+def test_rows_are_added_moved_and_deleted(ask: Ask, deed: dict[str, Any], keys: list[str]) -> None:
+    fragment = {"inputs": [{"key": key} for key in "abc"]}
+    said = ask("inputs", fragment, deed={"rows": "inputs", **deed}).json()
+    assert [each["key"] for each in said["fragment"]["inputs"]] == keys
+
+
+def test_what_was_refused_in_a_row_goes_with_the_row(ask: Ask) -> None:
+    fragment = {"inputs": [{"key": "a"}, {"key": "b"}]}
+    deed = {"do": "up", "rows": "inputs", "index": 1}
+    said = ask("inputs", fragment, typed={"inputs[1].key": ["B B"]}, deed=deed).json()
+    assert [each["key"] for each in said["fragment"]["inputs"]] == ["b", "a"]
+    assert said["refused"] == ["inputs[0].key"]
+
+
+# --- What a form does not know ------------------------------------------------------------------
+
+
+def outline(document: dict[str, Any]) -> Outline:
+    parts = {
+        part: [{"key": each["key"]} for each in document.get(part, [])] for part in ("stations", "gates")
+    }
+    ends = [{"key": each["key"], "kind": each["kind"]} for each in document.get("ends", [])]
+    return Outline(preset=document.get("preset"), policy=document.get("policy"), ends=ends, **parts)
+
+
+def parts(
+    document: dict[str, Any],
+) -> Iterator[tuple[str, str, dict[str, Any], Callable[[Any], dict[str, Any]]]]:
+    """Each fragment of a document with its form, its key, and the document with another fragment in its place."""
+    for what, part in (("station", "stations"), ("gate", "gates"), ("end", "ends")):
+        members = document.get(part, [])
+        for index, member in enumerate(members):
+            rules = {"rules": member["rules"]} if "rules" in member else {}
+
+            def put(new: Any, part: str = part, index: int = index, rules: Any = rules) -> dict[str, Any]:
+                changed = [*document[part]]
+                changed[index] = {**new, **rules}
+                return {**document, part: changed}
+
+            yield what, member["key"], {k: v for k, v in member.items() if k != "rules"}, put
+    own = ("gateline", "key", "stations", "gates", "ends", "inputs")
+    line = {key: value for key, value in document.items() if key not in own}
+    kept = {key: value for key, value in document.items() if key in own}
+    yield "line", "", line, lambda new: {**kept, **new}
+    if "inputs" in document:
+        yield "inputs", "", {"inputs": document["inputs"]}, lambda new: {**document, **new}
+
+
+def documents() -> list[dict[str, Any]]:
+    return [EVERYTHING, *(native.loads(path.read_text()) for path in DEMO)]
+
+
+def test_a_form_that_is_only_looked_at_changes_nothing_and_finds_nothing(world: World) -> None:
+    for each in documents():
+        for what, own, fragment, _put in parts(each):
+            setting = Setting(world.project, outline(each), own)
+            found = answer(FORMS[what], Asked(fragment=fragment, own=own), setting)
+            assert found.fragment == fragment
+            assert not found.refused
+            assert not {name: [str(p) for p in said] for name, said in found.problems.items()}
+
+
+def test_every_field_typed_again_as_it_is_shown_means_the_same_line(world: World) -> None:
+    """So that nothing is lost between what stands in the document and what the control can hold."""
+    seen = 0
+    for each in documents():
+        same = read_line(each)
+        for what, own, fragment, put in parts(each):
+            setting = Setting(world.project, outline(each), own)
+            for field in all_fields(what, fragment, setting):
+                typed = {field.name: field.shown(fragment)}
+                found = answer(FORMS[what], Asked(fragment=fragment, own=own, typed=typed), setting)
+                assert not found.refused, (own, field.name, found.problems)
+                assert read_line(put(found.fragment)) == same, (own, field.name)
+                seen += 1
+    assert seen > 200
+
+
+def test_every_place_of_a_document_is_in_some_field(world: World) -> None:
+    for what, own, fragment, _put in parts(EVERYTHING):
+        setting = Setting(world.project, outline(EVERYTHING), own)
+        shown = json.dumps([field.shown(fragment) for field in all_fields(what, fragment, setting)])
+        for leaf in leaves(fragment):
+            if not (what == "station" and leaf == fragment.get("name")):
+                assert str(leaf).strip().split("\n")[0] in shown, (what, own, leaf)
+
+
+def all_fields(what: str, fragment: Any, setting: Setting) -> list[Field]:
+    items = [item for section in FORMS[what].sections(fragment, setting) for item in section.fields]
+    return list(fields_of(items, fragment))
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Texts of a fragment, wherever they stand."""
+    if isinstance(value, dict):
+        value = [*value.values()]
+    if isinstance(value, list):
+        for each in value:
+            yield from leaves(each)
+    elif isinstance(value, str):
+        yield value
+
+
+# --- Whatever is sent ---------------------------------------------------------------------------
+
+ODD = [
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    "",
+    "x",
+    [],
+    {},
+    [[]],
+    [{}],
+    [None],
+    {"a": 1},
+    {"all": 3},
+    {"key": []},
+    {"any": [1]},
+]
+
+
+@pytest.mark.parametrize("what", sorted(FORMS))
+def test_a_fragment_of_any_shape_is_shown(ask: Ask, what: str) -> None:
+    keys = {
+        "station": [*EVERYTHING["stations"][0], "join", "colour"],
+        "gate": [*EVERYTHING["gates"][0], "colour"],
+        "end": ["key", "kind", "label", "extra"],
+        "line": ["name", "description", "preset", "policy", "flags", "start", "budgets", "extra"],
+        "inputs": ["inputs"],
+    }.get(what, [])
+    for odd in ODD:
+        answer = ask(what, dict.fromkeys(keys, odd))
+        assert answer.status_code == 200, odd
+        assert answer.json()["fragment"] == dict.fromkeys(keys, odd)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\xff\xfe",
+        "[]",
+        "null",
+        "{}",
+        '{"fragment": []}',
+        '{"fragment": {"name": "a\\u0000b"}}',
+        '{"fragment": {"name": "\\ud800"}}',
+        '{"fragment": {"a": NaN}}',
+        '{"fragment": {"a": ' + "[" * 200 + "]" * 200 + "}}",
+        '{"fragment": {}, "typed": {"key": "not a list"}}',
+        '{"fragment": {}, "typed": {"key": ["a\\u0000b"]}}',
+        '{"fragment": {}, "scope": "<script>"}',
+        '{"fragment": {}, "deed": {"do": "explode", "rows": "inputs"}}',
+        '{"fragment": {}, "names": {"stations": [{"key": 1}]}}',
+    ],
+)
+def test_what_is_no_question_is_refused_in_words(
+    world: World, signed_in: As, line: Line, body: str | bytes
+) -> None:
+    client = signed_in(world.designer)
+    answer = client.post(at(world, "line-draw-form", "drawn", "station"), body, "application/json")
+    assert answer.status_code == 400
+    assert answer.json()["detail"]
+
+
+def test_there_is_no_form_of_another_name(ask: Ask) -> None:
+    assert ask("colour", {}).status_code == 404
+
+
+def test_a_viewer_sees_the_form_and_its_controls_are_off(world: World, signed_in: As, line: Line) -> None:
+    address = at(world, "line-draw-form", "drawn", "station")
+    body = json.dumps({"fragment": STATION, "own": "lint"})
+    said = signed_in(world.viewer).post(address, body, "application/json")
+    assert '<fieldset class="ef-set" disabled>' in said.json()["html"]

@@ -59,7 +59,6 @@ class EndForm:
 
     def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
         """A station of the same key is told at the station; here it belongs to the end."""
-        stations = {each.key for each in setting.names.stations}
-        if fragment.get("key") in stations and type(fragment.get("key")) is str:
+        if fragment.get("key") in [each.key for each in setting.names.stations]:
             return [Problem("key", _("a station has this key, and stations and ends share one name space"))]
         return ()

@@ -97,7 +97,9 @@ class Duration(Field):
 
     def value(self, typed: str) -> Any:
         typed = typed.strip()
-        return int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 18 else typed or MISSING
+        if not re.fullmatch(r"[0-9]{1,18}(\.[0-9]{1,6})?", typed):
+            return typed or MISSING
+        return float(typed) if "." in typed else int(typed)
 
 
 UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))

@@ -88,7 +88,7 @@ class Setting:
 @dataclass(frozen=True)
 class Placed:
     """A whole document with the fragment in it, for the readers. `path`: where the fragment stands there; `beside`:
-    what else stands there, where that is the top."""
+    what else stands or belongs there, and is no matter of this form."""
 
     document: dict[str, Any]
     path: str = ""
@@ -160,8 +160,9 @@ def _inside(problems: Sequence[Problem], placed: Placed) -> list[Problem]:
     for problem in problems:
         rest = problem.path[len(placed.path) :]
         inside = problem.path.startswith(placed.path) and (not placed.path or rest[:1] in ("", ".", "["))
-        if inside and re.split(r"[.\[]", problem.path)[0] not in placed.beside:
-            found.append(Problem(rest.removeprefix("."), problem.message, problem.hint))
+        rest = rest.removeprefix(".")
+        if inside and re.split(r"[.\[]", rest)[0] not in placed.beside:
+            found.append(Problem(rest, problem.message, problem.hint))
     return found
 
 

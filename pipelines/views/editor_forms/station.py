@@ -44,6 +44,8 @@ class Kind(Choice):
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
         kind = typed[0] if typed else ""
+        if kind == places.get(fragment, self.at):
+            return fragment
         work = places.get(fragment, ("work",))
         kept = {key: work[key] for key in WORK.get(kind, ()) if type(work) is dict and key in work}
         return places.put(fragment, ("work",), {"kind": kind, **kept})
@@ -83,7 +85,8 @@ class StationForm:
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed:
         rest = others(setting.names.stations, setting.own)
-        return Placed(skeleton(setting.names, stations=[*rest, fragment]), f"stations[{len(rest)}]")
+        whole = skeleton(setting.names, stations=[*rest, fragment])
+        return Placed(whole, f"stations[{len(rest)}]", beside=frozenset({"rules"}))
 
     def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
         return inputs.wrong_defaults(fragment, ("work", "form"))
