@@ -31,7 +31,7 @@ class Kind(Choice):
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
         kind = typed[0] if typed else ""
-        if kind not in REQUIREMENTS:
+        if kind not in REQUIREMENTS or [kind] == self.shown(fragment):
             return fragment
         old = places.get(fragment, self.at[:-1])
         others = {key: value for key, value in old.items() if key not in REQUIREMENTS}

@@ -159,10 +159,14 @@ class Several(Field):
         return [*self.options, *((value, value) for value in dict.fromkeys(shown) if value not in known)]
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
-        chosen = [value for value, words in self.choices(typed) if value in typed]
-        same = chosen == [value for value in self.usual if value in chosen] and len(chosen) == len(self.usual)
-        empty = not chosen and not self.needed
-        return places.put(fragment, self.at, MISSING if same or empty else chosen)
+        """In the order in which they stood, what is new in the order of the options."""
+        before = self.shown(fragment)
+        if set(before) == set(typed):
+            return fragment
+        kept = [value for value in before if value in typed]
+        chosen = kept + [value for value, words in self.choices(typed) if value in typed and value not in kept]
+        usual = set(chosen) == set(self.usual)
+        return places.put(fragment, self.at, MISSING if usual or not chosen else chosen)
 
 
 @dataclass(frozen=True, kw_only=True)
