@@ -69,6 +69,10 @@ class Field:
 class Text(Field):
     """`needed`: an empty one is written as such, so that the reader says what is missing."""
 
+    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+        # A text that stands there empty says something else than none: to type it again takes it not away.
+        return fragment if list(typed) == self.shown(fragment) else super().written(fragment, typed)
+
     def value(self, typed: str) -> Any:
         found = super().value(typed)
         return found.strip() if type(found) is str and not self.rows else found
@@ -164,7 +168,9 @@ class Several(Field):
         if set(before) == set(typed):
             return fragment
         kept = [value for value in before if value in typed]
-        chosen = kept + [value for value, words in self.choices(typed) if value in typed and value not in kept]
+        chosen = kept + [
+            value for value, words in self.choices(typed) if value in typed and value not in kept
+        ]
         usual = set(chosen) == set(self.usual)
         return places.put(fragment, self.at, MISSING if usual or not chosen else chosen)
 

@@ -25,6 +25,14 @@ class Preset(Choice):
 
 
 @dataclass(frozen=True, kw_only=True)
+class YesNo(Choice):
+    """Tools of YAML 1.1 make true and false of them."""
+
+    def text(self, value: Any) -> str:
+        return ("yes" if value else "no") if type(value) is bool else super().text(value)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Loops(Choice):
     """A whole number, or `none`."""
 
@@ -77,7 +85,7 @@ def _knob(name: str, label: str, usual: Policy, options: list[tuple[str, str]], 
     """A knob of the policy; left out it is as the preset says, which the first option spells out."""
     value = usual.to_document()[name]
     said = dict(options).get(str(value), str(value))
-    kind = Loops if name == "self_loop_limit" else Choice
+    kind = {"self_loop_limit": Loops, "failure_rules": YesNo}.get(name, Choice)
     return kind(
         at=("policy", name),
         label=label,
