@@ -413,7 +413,7 @@ function guarded(editor: Editor): Map<string, Door> {
 }
 
 const renamesOf = (what: string, from: string, to: string): Rename[] =>
-  what === "station" || what === "gate" ? [{ kind: what, from, to }] : [];
+  what === "station" || what === "gate" || what === "rule" ? [{ kind: what, from, to }] : [];
 
 /** What was typed into the form of this name and never reached the document. */
 function readBefore(place: string): [string, string[]][] {
