@@ -10,9 +10,11 @@ from pydantic import BaseModel
 
 from pipelines import access, comparing
 from pipelines.api.problems import ProblemOut
+from pipelines.formats.change_words import sentence
 
 router = Router(tags=["lines"])
 PATH = "/owners/{owner}/projects/{project}/lines/{line}/difference"
+CHANGES = "/owners/{owner}/projects/{project}/lines/{line}/changes"
 ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
 
 
@@ -53,6 +55,41 @@ class DifferenceOut(BaseModel):
     structure: list[StructureOut]
     changes: list[ChangeOut]
     unknown: list[ChangeOut]
+
+
+class DocumentChangeOut(BaseModel):
+    """`kind` and `key`: what it is about (line, station, rule, gate, end, input). `affects`: `routing` decides where
+    tasks go, the others do not."""
+
+    path: str
+    what: Literal["added", "removed", "changed", "order"]
+    kind: str
+    key: str
+    station: str
+    field: str
+    old: Any
+    new: Any
+    affects: Literal["routing", "work", "form", "words", "layout"]
+    sentence: str
+
+
+@router.get(
+    CHANGES, response={200: list[DocumentChangeOut], **ERRORS}, summary="What differs between two documents"
+)
+def changes(
+    request: HttpRequest,
+    owner: str,
+    project: str,
+    line: str,
+    before: str = Query("live", alias="from"),
+    now: str = Query("draft", alias="to"),
+) -> list[dict[str, Any]]:
+    """Every change of the document, in words too; those with `affects: routing` decide where tasks go. `from` and `to`:
+    the number of a version, `live`, `draft`, or `aside-<id>` of a draft that was put aside."""
+    found = access.get_line(request.auth, owner, project, line)  # type: ignore[attr-defined]
+    access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
+    apart = comparing.apart(comparing.named(found, before), comparing.named(found, now))
+    return [{**each.to_dict(), "sentence": sentence(each, apart.old, apart.new)} for each in apart.changes]
 
 
 @router.get(PATH, response={200: DifferenceOut, **ERRORS}, summary="Which outcomes go elsewhere")

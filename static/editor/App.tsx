@@ -2,6 +2,7 @@ import { useReactFlow } from "@xyflow/react";
 import { type CSSProperties, useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import type { Desk } from "./actions";
+import { arrive } from "./arriving";
 import { Fold, History, Views, Zoom } from "./Bar";
 import { Canvas, viewOf } from "./Canvas";
 import { startClipboard } from "./clipboard";
@@ -112,6 +113,8 @@ export function App({ editor, kinds, mayEdit }: Page) {
       for (const stop of stops) stop();
     };
   }, [desk, editor, mayEdit]);
+
+  useEffect(() => arrive(editor, show), [editor, show]);
 
   const wasTesting = useRef(testing);
   useEffect(() => {

@@ -138,6 +138,7 @@ PUT  {DRAFTS}/{{line}}/draft           >          0         -       -         y 
 POST {DRAFTS}/{{line}}/publish         >          0         -       -         y         y         y      -
 GET  {DRAFTS}/{{line}}/versions        >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/difference      >          0         y       y         y         y         y      y
+GET  {DRAFTS}/{{line}}/changes         >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/analytics       >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/scenarios       >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/scenarios.yaml  >          0         y       y         y         y         y      y

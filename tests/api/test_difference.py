@@ -52,6 +52,15 @@ def test_live_against_the_draft_is_what_it_compares_unasked(world: World, api: A
     assert (change["sample"]["old"]["to"], change["sample"]["new"]["end"]) == (["ship"], "failed")
 
 
+def test_it_lists_what_differs_with_what_it_affects(world: World, api: Apis, line: Line) -> None:
+    (change,) = api.as_(world.viewer).get("/lines/app-check/changes?from=1&to=2").json()
+    assert (change["path"], change["old"], change["new"]) == ("stations[check].rules[bad].to", "fix", "ship")
+    assert (change["affects"], change["kind"], change["station"]) == ("routing", "rule", "check")
+    assert change["sentence"] == "Rule 1, “bad” of check: target: fix before, ship now."
+    assert api.as_(world.viewer).get("/lines/app-check/changes").json() == [], "live against an equal draft"
+    assert api.as_(world.viewer).get("/lines/app-check/changes?to=9").status_code == 404
+
+
 @pytest.mark.parametrize("wanted", ["9", "x", "-1", "99999999999", "²"])
 def test_a_version_that_there_is_not_is_404(world: World, api: Apis, line: Line, wanted: str) -> None:
     answer = api.as_(world.viewer).get(f"/lines/app-check/difference?from={wanted}")

@@ -9,6 +9,7 @@ import { type AnyNode, Nodes, type RuleEdge } from "../flow";
 import { Icon } from "../Icon";
 import { laidOut } from "../layout";
 import { LevelContext, useZoomLevel } from "../level";
+import { edgeMark } from "../marks";
 import { nodeTypes } from "../nodes";
 import { notesOf } from "../notes";
 import { say } from "../words";
@@ -79,7 +80,10 @@ function Flow({ picture, label, size }: { picture: Picture; label: string; size:
   const [shown, setShown] = useState<Shown>();
   const level = useZoomLevel();
   const { document: line, marks } = picture;
-  const all = useMemo<Marks>(() => ({ ...marks.rules, ...marks.ends, ...marks.stations }), [marks]);
+  const all = useMemo<Marks>(() => {
+    const ways = Object.entries(marks.rules).map(([id, mark]) => [edgeMark(id), mark] as const);
+    return { ...Object.fromEntries(ways), ...marks.ends, ...marks.stations };
+  }, [marks]);
   const laid = useMemo(() => laidOut(line), [line]);
   const drawn = useMemo(() => withSigns(worded(line, routed(line, laid, NONE), saying(picture)), marks.rules), [line, laid, picture, marks]);
   const made = useRef(new Nodes());

@@ -1,0 +1,145 @@
+"""Publishing and looking back in a real browser: ticked by keyboard, refused when stale, seen on the canvas."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, Route, expect
+
+from pipelines import publishing
+from pipelines.models import Line, User
+from tests.factories import World, document, station
+from tests.fixtures.site import Site
+from tests.pages.conftest import at
+
+ON = {"id": "on", "label": "Good", "when": {"eval": {"op": "equals", "value": "ok"}}, "to": "ship"}
+Enter = Callable[[User], Page]
+
+
+@pytest.fixture
+def line(world: World) -> Line:
+    """Live: build → ship. The draft, drawn by the designer: another target, a station more, and one warning."""
+    first = [
+        station("build", {"id": "on", "label": "Good", "to": "ship"}, name="Build"),
+        station("ship", name="Ship"),
+    ]
+    live = world.line(document(first, key="drawn")).line
+    more: Any = copy.deepcopy(first)
+    more[0]["rules"] = [{**ON, "to": "test"}]
+    more.append(station("test", {"id": "tested", "to": "ship"}, name="Test"))
+    given = document(more, key="drawn", policy={"no_match": "stuck"})
+    return publishing.save_draft(live, given, world.designer, live.draft_number)
+
+
+@pytest.fixture
+def enter(page: Page, site: Site, world: World, line: Line, sign_in: Callable[[Page, User], None]) -> Enter:
+    def entered(user: User) -> Page:
+        user.set_password("a password")
+        user.save(update_fields=["password"])
+        sign_in(page, user)
+        return page
+
+    return entered
+
+
+def grave(page: Page) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    return [each["id"] for each in found if each["impact"] in ("serious", "critical")]
+
+
+def test_a_draft_is_looked_at_ticked_and_published_by_keyboard(
+    enter: Enter, world: World, line: Line
+) -> None:
+    page = enter(world.admin)
+    page.goto(at(world, "line-publish", "drawn"))
+    drawn = page.locator(".line-diff")
+    expect(drawn.locator('.ed-station[data-mark="added"]')).to_contain_text("Test")
+    expect(drawn.locator('.ed-way[data-mark="removed"]')).to_have_count(1)
+    publish = page.locator("#publish-go").get_by_role("button", name="Publish")
+    expect(publish).to_be_enabled()
+    assert grave(page) == []
+    publish.focus()
+    page.keyboard.press("Enter")
+    seen = page.get_by_role("checkbox", name="I have looked at")
+    expect(seen).to_be_focused()
+    page.keyboard.press("Space")
+    warning = page.get_by_role("checkbox", name="stuck with NoValidTransition")
+    warning.focus()
+    page.keyboard.press("Space")
+    publish.focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(re.escape(at(world, "line", "drawn")) + "$"))
+    line.refresh_from_db()
+    assert line.live is not None
+    assert line.live.number == 2
+
+
+def test_a_page_that_is_out_of_date_says_so_and_keeps_what_was_typed(
+    enter: Enter, world: World, line: Line
+) -> None:
+    page = enter(world.designer)
+    page.goto(at(world, "line-publish", "drawn"))
+    page.get_by_label("Name of the version").fill("My words")
+    page.get_by_role("checkbox", name="stuck with NoValidTransition").check()
+    changed = {**line.draft, "name": "Else"}
+    publishing.save_draft(line, changed, world.admin, line.draft_number)
+    page.locator("#publish-go").get_by_role("button", name="Publish").click()
+    refused = page.locator("#refused")
+    expect(refused).to_contain_text("changed after this page was made")
+    expect(refused).to_contain_text(f"{world.admin} changed name.")
+    expect(page.get_by_label("Name of the version")).to_have_value("My words")
+    expect(page.get_by_role("checkbox", name="stuck with NoValidTransition")).to_be_checked()
+    expect(page.get_by_role("checkbox", name=f"1 change of {world.admin}")).not_to_be_checked()
+
+
+def test_a_part_that_fails_says_so_and_comes_when_it_is_asked_again(
+    enter: Enter, world: World, line: Line
+) -> None:
+    page = enter(world.designer)
+    broken = "**/publish/?part=difference"
+
+    def fail(route: Route) -> None:
+        route.fulfill(status=500, body="no")
+
+    page.route(broken, fail)
+    page.goto(at(world, "line-publish", "drawn"))
+    card = page.locator("#elsewhere")
+    expect(card).to_contain_text("could not be loaded")
+    expect(page.locator("#publish-go").get_by_role("button", name="Publish")).to_be_enabled()
+    page.unroute(broken)
+    card.get_by_role("button", name="Try again").click()
+    expect(card).to_contain_text("from v1 to the draft")
+
+
+def test_a_change_in_the_list_leads_to_its_place_and_a_version_is_restored(
+    enter: Enter, world: World, line: Line
+) -> None:
+    page = enter(world.designer)
+    page.goto(at(world, "line-versions", "drawn"))
+    rule = page.locator("button.change", has_text="Rule 1, “Good” of Build: target")
+    rule.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator('.react-flow__node[data-id="build"]')).to_have_class(re.compile(r"\bselected\b"))
+    assert grave(page) == []
+    page.get_by_role("navigation", name="Versions").get_by_role("link", name="v1").click()
+    page.get_by_role("button", name="Restore as a draft").click()
+    page.get_by_role("dialog").get_by_role("button", name="Restore").click()
+    expect(page.locator(".ed-station")).to_have_count(2)
+    page.goto(at(world, "line-versions", "drawn"))
+    expect(page.get_by_role("navigation", name="Versions")).to_contain_text("Put aside")
+
+
+def test_an_error_leads_to_its_place_on_the_canvas(enter: Enter, world: World, line: Line) -> None:
+    rules = [{"id": "all", "to": "ship"}, {"id": "late", "when": {"result": "failure"}, "to": "failed"}]
+    given = document([station("build", *rules, name="Build"), "ship"], key="drawn")
+    publishing.save_draft(line, given, world.designer, line.draft_number)
+    page = enter(world.designer)
+    page.goto(at(world, "line-publish", "drawn"))
+    expect(page.locator("#publish-go").get_by_role("button", name="Publish")).to_be_disabled()
+    page.get_by_role("list", name="Errors").get_by_role("link", name="Show on the canvas").click()
+    expect(page.locator('.react-flow__node[data-id="build"]')).to_have_class(re.compile(r"\bselected\b"))
