@@ -31,7 +31,7 @@ def line(world: World) -> Line:
     live = world.line(document(first, key="drawn")).line
     more: Any = copy.deepcopy(first)
     more[0]["rules"] = [{**ON, "to": "test"}]
-    more.append(station("test", {"id": "tested", "to": "ship"}, name="Test"))
+    more.insert(1, station("test", {"id": "tested", "to": "ship"}, name="Test"))
     given = document(more, key="drawn", policy={"no_match": "stuck"})
     return publishing.save_draft(live, given, world.designer, live.draft_number)
 
