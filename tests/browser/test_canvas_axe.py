@@ -93,6 +93,11 @@ def new_target(page: Page) -> None:
     expect(page.get_by_role("button", name="Add and connect")).to_be_visible()
 
 
+def written(page: Page) -> None:
+    page.keyboard.press("Shift+C")
+    expect(page.locator(".cm-content")).to_be_visible()
+
+
 def searched(page: Page) -> None:
     page.keyboard.press("Control+k")
     page.keyboard.type("go")
@@ -114,6 +119,7 @@ STATES: dict[str, Open] = {
     "comments": tab("build", "Comments"),
     "tests of a station": tab("build", "Tests"),
     "a test begun": keys("Shift+T"),
+    "the text beside the canvas": written,
     "problems folded": named("button", "Problems"),
     "palette and settings folded": keys("Shift+Alt+P", "Shift+Alt+I"),
     "the shortcut sheet": keys("?"),

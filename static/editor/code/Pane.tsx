@@ -72,7 +72,7 @@ export default function Pane({ editor, mayEdit, leave, switchView }: { editor: E
         extensions: [
           EditorView.cspNonce.of(document.querySelector<HTMLScriptElement>("script[nonce]")?.nonce ?? ""),
           EditorState.readOnly.of(!mayEdit),
-          EditorView.contentAttributes.of({ "aria-label": say("textOf"), spellcheck: "false", autocapitalize: "off" }),
+          EditorView.contentAttributes.of({ "aria-label": say("textOf"), tabindex: "0", spellcheck: "false", autocapitalize: "off" }),
           lineNumbers(),
           foldGutter(),
           lintGutter(),
