@@ -127,7 +127,7 @@ export class Saver {
     this.#pending = line;
     this.#renames = [...this.#renames, ...renames];
     this.#keep(line);
-    this.wanted.onState({ state: "waiting" });
+    this.#say({ state: "waiting" });
     this.#soon(PAUSE);
   }
 
@@ -196,6 +196,11 @@ export class Saver {
     this.wanted.onRestored(copy.line);
   }
 
+  /** A conflict, or a server that is away, stays on the screen until there is something else to say. */
+  #say(saving: Saving): void {
+    if (this.#failures === 0 && !this.#theirs) this.wanted.onState(saving);
+  }
+
   #soon(after: number): void {
     window.clearTimeout(this.#timer);
     this.#timer = window.setTimeout(() => void this.#send(), after);
@@ -205,8 +210,7 @@ export class Saver {
     const line = this.#pending;
     if (!line || this.#busy) return;
     this.#busy = true;
-    // A conflict, or a server that is away, stays on the screen until there is something else to say.
-    if (this.#failures === 0 && !this.#theirs) this.wanted.onState({ state: "saving" });
+    this.#say({ state: "saving" });
     try {
       const renamed = this.#renames.length;
       await this.#answered(line, renamed, await this.#post(line));
