@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import count
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -19,6 +21,7 @@ from pipelines.models import Line, LineVersion, Project
 from pipelines.queries import tasks as task_queries
 from pipelines.routing.line import DocumentError, Problem, read_line
 from pipelines.routing.line import Line as Parsed
+from pipelines.starters.catalogue import BY_KEY, STARTERS, Starter
 from pipelines.views.forms import Import
 from pipelines.views.graph import drawing_of
 from pipelines.views.overview import gates_of, overview_of
@@ -58,12 +61,15 @@ def lines(request: SignedIn, project: Project) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: SignedIn, project: Project) -> HttpResponse:
     """A new line from a document: pasted, or as a file."""
+    if starter := BY_KEY.get(request.POST.get("starter", "")):
+        made = _begun(request, project, starter)
+        return redirect("line-draw", project.owner.key, project.key, made.key)
     form = Import(request.POST or None, request.FILES or None)
     problems: list[Problem] = []
     if request.method == "POST" and form.is_valid():
         made, problems = _imported(request, project, form)
         if made:
-            return redirect("line-edit", project.owner.key, project.key, made.key)
+            return redirect("line-draw", project.owner.key, project.key, made.key)
     return show(
         request,
         "pages/line_new.html",
@@ -74,8 +80,27 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
         form=form,
         problems=problems,
         example=EXAMPLE,
+        starters=pictures(),
         text=form["text"].value() or "",
     )
+
+
+def _begun(request: SignedIn, project: Project, starter: Starter) -> Line:
+    """A line like the template, under a key that is free. Raises Conflict: others take keys faster."""
+    taken = set(project.lines.filter(key__startswith=starter.key).values_list("key", flat=True))
+    key = next(each for each in _numbered(starter.key) if each not in taken)
+    return publishing.create_line(project, key, starter.line.name, starter.under(key), request.user)
+
+
+def _numbered(key: str) -> Iterator[str]:
+    yield key
+    yield from (f"{key}-{number}" for number in count(2))
+
+
+@cache
+def pictures() -> tuple[tuple[Starter, Any], ...]:
+    """The templates, each with the line drawn."""
+    return tuple((starter, drawing_of(starter.line)) for starter in STARTERS)
 
 
 def _imported(request: SignedIn, project: Project, form: Import) -> tuple[Line | None, list[Problem]]:

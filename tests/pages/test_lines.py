@@ -25,7 +25,7 @@ def test_a_project_without_lines_says_how_to_get_one(world: World, signed_in: As
 
 def test_a_line_is_imported_from_text(world: World, signed_in: As) -> None:
     answer = signed_in(world.designer).post(at(world, "lines-new"), {"text": YAML})
-    assert answer.headers["Location"] == at(world, "line-edit", "app-check")
+    assert answer.headers["Location"] == at(world, "line-draw", "app-check")
     assert Line.objects.get().draft_text == YAML
 
 

@@ -1,0 +1,127 @@
+"""The templates of lines. Each is a document as a person would have typed it (`lines/`), proven by tests: lint finds
+neither errors nor warnings in it, and its sample run goes where it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.formats import native
+from pipelines.routing.line import Line
+from pipelines.routing.simulate.run import Result, run
+from pipelines.routing.simulate.scenario import Scenario, read_scenario
+
+LINES = Path(__file__).with_name("lines")
+Steps = tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Starter:
+    """`needs`: what has to be there before a task of it gets through. `sample`: the steps of a run."""
+
+    key: str
+    purpose: Promise | str
+    needs: tuple[Promise | str, ...]
+    steps: Steps
+    inputs: Mapping[str, Any]
+
+    @cached_property
+    def text(self) -> str:
+        return (LINES / f"{self.key}.yaml").read_text(encoding="utf-8")
+
+    @cached_property
+    def line(self) -> Line:
+        return native.read(self.text)
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        return read_scenario(
+            {"key": "sample", "name": "Sample run", "inputs": dict(self.inputs), "steps": list(self.steps)}
+        )
+
+    @cached_property
+    def sample(self) -> Result:
+        return run(self.line, self.scenario)
+
+    @property
+    def path(self) -> Iterator[str]:
+        """Names of the stations of the sample run, in order, and the label of its end."""
+        names = {station.key: station.name or station.key for station in self.line.stations}
+        ends = {end.key: end.label or end.key for end in self.line.ends}
+        yield from (names[key] for key in self.sample.path)
+        if self.sample.walk and self.sample.walk.end:
+            yield ends.get(self.sample.walk.end, self.sample.walk.end)
+
+    def under(self, key: str) -> str:
+        """The text, of a line with another key."""
+        return self.text.replace(f"\nkey: {self.key}\n", f"\nkey: {key}\n", 1)
+
+
+def _did(result: str = "success", **more: Any) -> Mapping[str, Any]:
+    return {"outcome": {"result": result, **more}}
+
+
+def _said(gate: str, word: str = "approve") -> Mapping[str, Any]:
+    return {"gates": {gate: word}}
+
+
+REVIEWER = _("A member who may review, besides who asks and who does the work")
+EXECUTE = _("The permission to publish programs, and a worker")
+
+STARTERS: tuple[Starter, ...] = (
+    Starter(
+        "review-before-delivery",
+        _("Work that nobody should hand over alone: documents, releases, answers to customers."),
+        (REVIEWER,),
+        (_did(), _said("review"), _did(output={"where": "to the customer"})),
+        {"what": "The offer"},
+    ),
+    Starter(
+        "build-test-fix",
+        _("Software that has to pass its tests, with a bound on how often it is tried."),
+        (EXECUTE, _("The commands make build and make test")),
+        (_did(), _did("failure"), _did(), _did(), _did()),
+        {},
+    ),
+    Starter(
+        "checks-in-turn",
+        _(
+            "Several checks of one thing, where whoever puts it right should not have to know which one failed."
+        ),
+        (EXECUTE, REVIEWER, _("The commands make lint, make test and make audit")),
+        (_did(), _did("failure"), _did(), _did(), _did(), _said("sign-off")),
+        {},
+    ),
+    Starter(
+        "triage",
+        _("Reports of any kind that go different ways, and sometimes need a question answered first."),
+        (_("Somebody who may do manual work"),),
+        (_did(output={"grave": "high"}), _did()),
+        {"report": "The door does not close"},
+    ),
+    Starter(
+        "agent-draft",
+        _("Texts that an agent drafts and people answer for."),
+        (
+            EXECUTE,
+            _("An agent program, named in AGENT_COMMAND"),
+            _("Two members who may review, besides who asked"),
+        ),
+        (_did("failure"), _did(output={"draft": "A first draft"}), _said("two-people"), _did()),
+        {"goal": "Explain the new tariff"},
+    ),
+    Starter(
+        "intake",
+        _("Requests from others: a form to fill in, a decision, a day."),
+        (_("Somebody who may do manual work"),),
+        (_did(output={"accepted": "accept"}), _did(output={"day": "2030-01-15"})),
+        {"request": "Access to the archive", "kind": "access"},
+    ),
+)
+BY_KEY: Mapping[str, Starter] = {each.key: each for each in STARTERS}

@@ -1,0 +1,64 @@
+"""The templates on the page of a new line: each is a good line, and its sample run goes where the page says."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.linting import examined_text
+from pipelines.models import Line, Membership
+from pipelines.publishing import publish
+from pipelines.routing.lint.finding import INFO
+from pipelines.starters.catalogue import STARTERS, Starter
+from tests.factories import World
+from tests.pages.conftest import As, at, text
+
+pytestmark = pytest.mark.django_db
+every = pytest.mark.parametrize("starter", STARTERS, ids=lambda starter: starter.key)
+
+
+def test_there_are_six() -> None:
+    assert len({starter.key for starter in STARTERS}) == 6
+
+
+@every
+def test_a_template_is_free_of_errors_and_warnings(world: World, starter: Starter) -> None:
+    world.reviewers(4)
+    found = examined_text(starter.text, world.project)
+    assert [str(each) for each in found.findings if each.severity != INFO] == []
+
+
+@every
+def test_its_sample_run_takes_every_step_and_ends_well(starter: Starter) -> None:
+    sample = starter.sample
+    assert sample.holds
+    assert len(sample.steps) == len(starter.steps) + 1
+    assert sample.walk is not None
+    assert sample.walk.status == "completed"
+    *stations, end = starter.path
+    assert stations[0] == starter.line.stations[0].name
+    assert end in {each.label for each in starter.line.ends}
+
+
+@every
+def test_a_line_is_begun_with_it_and_can_be_published_as_it_is(
+    world: World, signed_in: As, starter: Starter
+) -> None:
+    world.reviewers(4)
+    Membership.objects.filter(user=world.designer).update(execute=True)
+    client = signed_in(world.designer)
+    for key in (starter.key, f"{starter.key}-2"):
+        answer = client.post(at(world, "lines-new"), {"starter": starter.key})
+        assert answer.headers["Location"] == at(world, "line-draw", key)
+        line = Line.objects.get(key=key)
+        assert line.draft_text.startswith("# ")
+        assert publish(line, user=world.designer, based_on=1).number == 1
+
+
+def test_the_page_shows_each_with_its_picture_its_needs_and_its_run(world: World, signed_in: As) -> None:
+    page = text(signed_in(world.designer).get(at(world, "lines-new")))
+    for starter in STARTERS:
+        assert starter.line.name in page
+        assert str(starter.purpose) in page
+        assert all(str(need) in page for need in starter.needs)
+    assert page.count('class="starter-picture"') == 6
+    assert "Build → Test → Fix → Build → Test → RELEASED" in page
