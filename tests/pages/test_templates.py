@@ -60,5 +60,5 @@ def test_the_page_shows_each_with_its_picture_its_needs_and_its_run(world: World
         assert starter.line.name in page
         assert str(starter.purpose) in page
         assert all(str(need) in page for need in starter.needs)
-    assert page.count('class="starter-picture"') == 6
+    assert page.count('class="starter-picture" inert') == 6
     assert "Build → Test → Fix → Build → Test → RELEASED" in page
