@@ -1,0 +1,334 @@
+"""How fluid the canvas is: a line of 300 stations and about 1,000 rules in a real Chromium, beside an empty one.
+
+    python -m bench.editor [--stations 300]
+
+What is done: the page is opened, the whole line is moved about and zoomed, moved about at full size, stations are
+chosen, one is dragged, renamed and given a rule, the canvas is tidied. The browser records a trace of each step;
+frames are the callbacks of animation frames on the page's thread, tasks are what that thread did without a pause. The
+empty canvas of the same run shows what the machine gives at best. `open` counts from the address to the line drawn.
+The server is one of its own, in a temporary folder."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.soak.kills import free_port, prepare
+
+RESULTS = Path(__file__).resolve().parent / "results"
+Json = dict[str, Any]
+SAME_FRAME = 4
+LONG = 50
+"""Milliseconds from which a task is a long one, as browsers count."""
+TARGET = {"open seconds": 2.0, "long tasks p95 ms": 100.0}
+CATEGORIES = ["toplevel", "devtools.timeline", "blink.user_timing"]
+# Frames are only counted where something asks for them.
+TICK = """() => {
+  if (window.ticking) return;
+  window.ticking = true;
+  const next = () => requestAnimationFrame(next);
+  next();
+}"""
+EMPTY_SPOT = """() => {
+  const pane = document.querySelector('.ed-canvas').getBoundingClientRect();
+  for (let y = pane.top + 120; y < pane.bottom - 40; y += 7)
+    for (let x = pane.left + 120; x < pane.right - 240; x += 7)
+      if (document.elementFromPoint(x, y)?.matches('.react-flow__pane')) return [x, y];
+}"""
+
+
+def line_of(stations: int) -> Json:
+    """Ten kinds of neighbourhoods: on, on over one, back by three, to an end; every tenth with a gate."""
+    found = []
+    for number in range(stations):
+        last = number == stations - 1
+        on = "completed" if last else f"s{number + 1}"
+        over = (
+            f"s{number - 3}" if number % 9 == 8 else f"s{number + 2}" if number < stations - 2 else "failed"
+        )
+        clean: Json = {
+            "all": [{"result": "success"}, {"output": {"path": "high", "op": "equals", "value": 0}}]
+        }
+        rules: list[Json] = [
+            {"id": f"r{number}a", "label": "clean", "when": clean, "to": on},
+            {
+                "id": f"r{number}b",
+                "label": "retry",
+                "when": {"eval": {"op": "starts_with", "value": "retry"}},
+                "to": over,
+                "max_retries": 2,
+            },
+            {"id": f"r{number}c", "label": "failure", "when": {"result": "failure"}, "to": "failed"},
+        ]
+        if number % 10 == 5:
+            rules[0]["gates"] = ["review"]
+        if number % 3 == 0:
+            rules.append({"id": f"r{number}d", "label": "success", "when": {"result": "success"}, "to": on})
+        work = {"kind": ("noop", "manual", "command")[number % 3]}
+        if work["kind"] == "command":
+            work = {"kind": "command", "argv": ["true"]}  # type: ignore[dict-item]
+        found.append({"key": f"s{number}", "name": f"Station {number}", "work": work, "rules": rules})
+    return {
+        "gateline": 1,
+        "key": "large",
+        "name": "Large",
+        "stations": found,
+        "gates": [{"key": "review", "name": "Review"}],
+    }
+
+
+class Trace:
+    """What the browser's threads did between `__enter__` and `__exit__`."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.session = page.context.new_cdp_session(page)
+        self.events: list[Json] = []
+
+    def __enter__(self) -> Trace:
+        self.session.on("Tracing.dataCollected", lambda told: self.events.extend(told["value"]))
+        self.session.send(
+            "Tracing.start",
+            {"traceConfig": {"includedCategories": CATEGORIES}, "transferMode": "ReportEvents"},
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        done: list[bool] = []
+        self.session.on("Tracing.tracingComplete", lambda _: done.append(True))
+        self.session.send("Tracing.end")
+        while not done:
+            self.page.wait_for_timeout(50)
+        self.session.detach()
+
+    def main_thread(self) -> tuple[int, int] | None:
+        """Of the page: process and thread of most animation frames."""
+        frames = [(each["pid"], each["tid"]) for each in self.events if each["name"] == "FireAnimationFrame"]
+        return max(set(frames), key=frames.count) if frames else None
+
+    def frames(self) -> list[float]:
+        """Milliseconds between two frames."""
+        began = [e["ts"] for e in self.events if e["name"] == "FireAnimationFrame"]
+        # Several callbacks of one frame are one frame.
+        at = sorted(began)
+        gaps = [(after - before) / 1000 for before, after in zip(at, at[1:], strict=False)]
+        return [gap for gap in gaps if gap > SAME_FRAME]
+
+    def tasks(self, clock: str = "dur") -> list[float]:
+        """Milliseconds of each task of the page's thread; `tdur`: those in which it had a core."""
+        thread = self.main_thread()
+        return [
+            each[clock] / 1000
+            for each in self.events
+            if each["name"].endswith("RunTask") and (each["pid"], each["tid"]) == thread and clock in each
+        ]
+
+
+def told(trace: Trace) -> Json:
+    frames, tasks = sorted(trace.frames()), sorted(trace.tasks())
+    long = [each for each in tasks if each >= LONG]
+    cpu = sorted(each for each in trace.tasks("tdur") if each >= LONG)
+    return {
+        "frames": len(frames),
+        "frame median ms": round(statistics.median(frames), 1) if frames else None,
+        "frame p95 ms": round(at(frames, 0.95), 1),
+        "frame worst ms": round(frames[-1], 1) if frames else None,
+        "long tasks": len(long),
+        "long tasks p95 ms": round(at(long, 0.95), 1),
+        "worst task ms": round(tasks[-1], 1) if tasks else None,
+        "long tasks p95 cpu ms": round(at(cpu, 0.95), 1),
+        "worst task cpu ms": round(cpu[-1], 1) if cpu else None,
+    }
+
+
+def at(ordered: list[float], part: float) -> float:
+    return ordered[min(len(ordered) - 1, int(len(ordered) * part))] if ordered else 0.0
+
+
+def moved(page: Any) -> None:
+    """The canvas is taken and moved to and fro for two seconds."""
+    x, y = page.evaluate(EMPTY_SPOT)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for step in range(100):
+        page.mouse.move(x + (step % 50) * 8 - 200, y + (step % 25) * 6 - 75)
+        page.wait_for_timeout(16)
+    page.mouse.up()
+
+
+def zoomed(page: Any) -> None:
+    x, y = page.evaluate(EMPTY_SPOT)
+    page.mouse.move(x, y)
+    for step in range(40):
+        page.mouse.wheel(0, -60 if step < 20 else 60)
+        page.wait_for_timeout(30)
+
+
+def full_size(page: Any) -> None:
+    page.keyboard.press("0")
+    page.wait_for_timeout(500)
+    moved(page)
+
+
+def chosen(page: Any) -> None:
+    page.keyboard.press("1")
+    page.wait_for_timeout(600)
+    for number in (0, 1, 2, 1, 0):
+        page.locator(f'.react-flow__node[data-id="s{number}"]').click(position={"x": 12, "y": 12})
+        page.wait_for_timeout(200)
+
+
+def dragged(page: Any) -> None:
+    box = page.locator('.react-flow__node[data-id="s1"]').bounding_box()
+    page.mouse.move(box["x"] + 30, box["y"] + 8)
+    page.mouse.down()
+    for step in range(60):
+        page.mouse.move(box["x"] + 30 + step, box["y"] + 8 + step)
+        page.wait_for_timeout(16)
+    page.mouse.up()
+    saved(page)
+
+
+def edited(page: Any) -> None:
+    page.locator('.react-flow__node[data-id="s1"]').click(position={"x": 12, "y": 12})
+    page.locator("#ed-name").fill("Another name")
+    page.keyboard.press("Enter")
+    saved(page)
+    page.locator(".react-flow__pane").press("Control+z")
+    saved(page)
+
+
+def tidied(page: Any) -> None:
+    page.locator(".react-flow__pane").press("Shift+Alt+T")
+    saved(page)
+    page.wait_for_timeout(500)
+
+
+def saved(page: Any) -> None:
+    page.wait_for_selector('.ed-save[data-state="saved"]', timeout=30_000)
+    page.wait_for_timeout(300)
+
+
+STEPS: tuple[tuple[str, Callable[[Any], None]], ...] = (
+    ("move the whole line", moved),
+    ("zoom", zoomed),
+    ("move at full size", full_size),
+    ("choose", chosen),
+    ("drag a station", dragged),
+    ("rename and undo", edited),
+    ("tidy", tidied),
+)
+
+
+def opened(page: Any, address: str) -> Json:
+    began = time.perf_counter()
+    with Trace(page) as trace:
+        page.goto(address, wait_until="commit")
+        page.wait_for_selector(".ed-station, .react-flow__pane", timeout=60_000)
+        page.wait_for_function(
+            "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+        )
+        took = time.perf_counter() - began
+        page.evaluate(TICK)
+        page.wait_for_timeout(1500)
+    return {"open seconds": round(took, 2), **told(trace)}
+
+
+def measure(page: Any, large: str, empty: str) -> Json:
+    """Both pages, each opened once before, so that the server has its code and its findings."""
+    answer: Json = {}
+    for name, address in (("empty", empty), ("large", large)):
+        page.goto(address)
+        page.wait_for_selector(".react-flow__pane", timeout=60_000)
+        answer[name] = {"open": opened(page, address)}
+        for step, act in STEPS if name == "large" else STEPS[:1]:
+            page.evaluate(TICK)
+            with Trace(page) as trace:
+                act(page)
+            answer[name][step] = told(trace)
+    return answer
+
+
+def verdict(found: Json) -> bool:
+    steps = found["large"].values()
+    slow = [each for each in steps if each["long tasks p95 ms"] > TARGET["long tasks p95 ms"]]
+    return not slow and found["large"]["open"]["open seconds"] < TARGET["open seconds"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--stations", type=int, default=300)
+    given, _ = parser.parse_known_args()
+    home = Path(tempfile.mkdtemp(prefix="gl-bench-"))
+    prepare(home)
+    from django.core.management import call_command  # noqa: PLC0415  # after `prepare`
+    from django.db import connections  # noqa: PLC0415  # after `prepare`
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415  # after `prepare`
+
+    from bench.live import wait_for  # noqa: PLC0415  # after `prepare`
+    from tests.fixtures.browser import FLAGS, find_chromium  # noqa: PLC0415  # after `prepare`
+    from tests.soak.fleet import Fleet  # noqa: PLC0415  # after `prepare`
+
+    call_command("migrate", verbosity=0)
+    paths, cookie = lines(given.stations)
+    port = free_port()
+    fleet, address = Fleet(home, (), port), f"http://127.0.0.1:{port}"
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright's loop runs in this thread
+    try:
+        fleet.tend()
+        with sync_playwright() as playwright:
+            program = find_chromium(playwright.chromium.executable_path)
+            if program is None:
+                print("bench.editor: skipped, there is no Chromium here", file=sys.stderr)
+                return 0
+            browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+            context = browser.new_context(viewport={"width": 1440, "height": 900})
+            context.add_cookies([{**cookie, "domain": "127.0.0.1", "path": "/"}])
+            page = context.new_page()
+            wait_for(address)
+            load = os.getloadavg()[0]
+            found = measure(page, *(address + path for path in paths))
+            browser.close()
+    finally:
+        fleet.stop()
+        connections.close_all()
+        shutil.rmtree(home, ignore_errors=True)
+    answer = {"cores": os.cpu_count(), "load before": round(load, 1), "stations": given.stations, **found}
+    text = json.dumps(answer, indent=2)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "editor.json").write_text(text + "\n")
+    print(text)
+    return 0 if verdict(found) else 1
+
+
+def lines(stations: int) -> tuple[tuple[str, str], Json]:
+    """The addresses of the large and the empty canvas, and the cookie of who may draw."""
+    from django.conf import settings  # noqa: PLC0415  # after `prepare`
+    from django.urls import reverse  # noqa: PLC0415  # after `prepare`
+
+    from pipelines.publishing import create_line  # noqa: PLC0415  # after `prepare`
+    from tests.factories import make_world  # noqa: PLC0415  # after `prepare`
+    from tests.live.conftest import session_of  # noqa: PLC0415  # after `prepare`
+
+    world = make_world()
+    project = world.project
+    empty: Json = {"gateline": 1, "key": "empty", "name": "Empty", "stations": []}
+    for document in (line_of(stations), empty):
+        create_line(project, document["key"], document["name"], document, world.admin)
+    large, small = (
+        reverse("line-draw", args=[project.owner.key, project.key, key]) for key in ("large", "empty")
+    )
+    return (large, small), {"name": settings.SESSION_COOKIE_NAME, "value": session_of(world.admin)}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
