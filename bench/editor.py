@@ -11,6 +11,7 @@ The server is one of its own, in a temporary folder."""
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import shutil
@@ -38,6 +39,8 @@ TICK = """() => {
   const next = () => requestAnimationFrame(next);
   next();
 }"""
+TWO_FRAMES = """() => new Promise(
+  (done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"""
 EMPTY_SPOT = """() => {
   const pane = document.querySelector('.ed-canvas').getBoundingClientRect();
   for (let y = pane.top + 120; y < pane.bottom - 40; y += 7)
@@ -120,7 +123,7 @@ class Trace:
         began = [e["ts"] for e in self.events if e["name"] == "FireAnimationFrame"]
         # Several callbacks of one frame are one frame.
         at = sorted(began)
-        gaps = [(after - before) / 1000 for before, after in zip(at, at[1:], strict=False)]
+        gaps = [(after - before) / 1000 for before, after in itertools.pairwise(at)]
         return [gap for gap in gaps if gap > SAME_FRAME]
 
     def tasks(self, clock: str = "dur") -> list[float]:

@@ -11,12 +11,12 @@ import {
   type Viewport,
   ViewportPortal,
 } from "@xyflow/react";
-import { memo, useCallback, useDeferredValue, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { memo, startTransition, useCallback, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 
 import { movedTo } from "./commands-canvas";
 import { EditorContext } from "./context";
 import { type LineDocument, nameOf, type Positions, ruleOf, stationOf } from "./document";
-import { boundsOfAll, type Drawn, rerouted, routed, worded } from "./drawing";
+import { boundsOfAll, type Drawn, rerouted, type Routed, routed, worded } from "./drawing";
 import { EdgeLayer } from "./edges";
 import type { Findings } from "./findings";
 import { type AnyNode, Nodes, type RuleEdge } from "./flow";
@@ -25,11 +25,13 @@ import { LevelContext, levelOf, useZoomLevel } from "./level";
 import { useMarks } from "./marks";
 import { nodeTypes } from "./nodes";
 import { noteKey, notesOf } from "./notes";
+import { Router } from "./routes";
 import { dropOn, overWhat } from "./Palette";
 import { mark, useDrawing } from "./pointer";
 import { type Editor, useEditor } from "./store";
 import { say } from "./words";
 
+const NOT_YET: Routed = { routes: [], router: new Router([], 0), boxes: [] };
 const GRID: [number, number] = [8, 8];
 const NO_EDGES: RuleEdge[] = [];
 /** From here on only what is in view is drawn: below, drawing all is quicker than asking what is in view. */
@@ -78,11 +80,15 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: { width: n
     setShownFor(computed);
     setNodes(computed);
   }
-  const settled = useMemo(() => routed(line, laid, findings.onward), [line, laid, findings.onward]);
-  const drawn = useMemo(() => worded(line, settled, findings), [line, settled, findings]);
+  const many = line.stations.length > MANY;
+  // The stations of a long line are shown before its edges are worked out.
+  const [ready, setReady] = useState(!many);
+  useEffect(() => startTransition(() => setReady(true)), []);
+  const settled = useMemo(() => (ready ? routed(line, laid, findings.onward) : NOT_YET), [ready, line, laid, findings.onward]);
+  const near = level === "near";
+  const drawn = useMemo(() => worded(line, settled, findings, near), [line, settled, findings, near]);
   const dragged = useDragged(line, laid, findings.onward, drawn, nodes);
   const { drawing, handlers } = useDrawing(editor, flow, mayEdit, openTargets);
-  const many = line.stations.length > MANY;
 
   // While something is dragged only the drawing moves; the line changes once, when it is let go.
   const onNodesChange = useCallback(
@@ -177,9 +183,10 @@ const MINIMAP = { width: 168, height: 112, clear: 136 };
 /** All of the line at once, its loops and stubs too, and nothing of it under the overview. */
 export function viewOf(line: LineDocument, findings: Findings, { width, height }: { width: number; height: number }): Viewport {
   const laid = laidOut(line);
-  const bounds = boundsOfAll([...laid.boxes, ...notesOf(line)], routed(line, laid, findings.onward).routes);
-  if (!bounds || width === 0) return { x: 0, y: 0, zoom: 1 };
   const many = laid.rows.length > 0;
+  // In rows the edges hardly stand out beyond the stations, and working them out takes its time.
+  const bounds = boundsOfAll([...laid.boxes, ...notesOf(line)], many ? [] : routed(line, laid, findings.onward).routes);
+  if (!bounds || width === 0) return { x: 0, y: 0, zoom: 1 };
   const room = (clear: number): Viewport => getViewportForBounds(bounds, width, height - clear, 0.1, 1, { x: "40px", top: "64px", bottom: many ? "28px" : "56px" });
   const view = room(0);
   const [right, bottom] = [bounds.x + bounds.width, bounds.y + bounds.height].map((edge) => edge * view.zoom);

@@ -75,9 +75,29 @@ export const onwardId = (station: string): string => `${station}@onward`;
 
 export function routed(line: LineDocument, laid: Laid, onward: Readonly<Record<string, string>>): Routed {
   if (last?.line === line && last.onward === onward) return last.found;
-  const found = freshlyRouted(line, laid, onward);
-  last = { line, onward, found };
+  const boxes = new Map(laid.boxes.map((box) => [box.key, box]));
+  const plans = plansOf(line, laid, boxes, onward);
+  // Most changes are no matter of geometry: names, conditions, findings.
+  const shape = JSON.stringify([laid.boxes, plans.map(({ id, from, targets, stubs }) => [id, from, targets, stubs.map((stub) => stub.width)])]);
+  const found = last?.shape === shape ? renewed(plans, last.found) : laidAnew(plans, laid, boxes);
+  last = { line, onward, shape, found };
   return found;
+}
+
+let last: { line: LineDocument; onward: object; shape: string; found: Routed } | undefined;
+
+function renewed(plans: readonly Plan[], before: Routed): Routed {
+  const routes = plans.map(({ targets: _, ...plan }, index): Route => {
+    const old = before.routes[index];
+    return { ...plan, branches: old?.branches ?? [], fork: old?.fork };
+  });
+  return { ...before, routes };
+}
+
+function laidAnew(plans: readonly Plan[], laid: Laid, boxes: ReadonlyMap<string, Box>): Routed {
+  const router = new Router(laid.boxes, plans.length);
+  for (const plan of plans) for (const stub of plan.stubs) router.block(stub);
+  return { routes: run(plans, boxes, router), router, boxes: laid.boxes };
 }
 
 /** The room that all of it takes. */
@@ -89,22 +109,12 @@ export function boundsOfAll(boxes: readonly Rect[], routes: readonly Route[]): R
   return { x, y, width: right - x, height: Math.max(...all.map((each) => each.y + each.height)) - y };
 }
 
-let last: { line: LineDocument; onward: object; found: Routed } | undefined;
-
-function freshlyRouted(line: LineDocument, laid: Laid, onward: Readonly<Record<string, string>>): Routed {
-  const boxes = new Map(laid.boxes.map((box) => [box.key, box]));
-  const plans = plansOf(line, laid, boxes, onward);
-  const router = new Router(laid.boxes);
-  for (const plan of plans) for (const stub of plan.stubs) router.block(stub);
-  return { routes: run(plans, boxes, router), router, boxes: laid.boxes };
-}
-
 /** While some stations are under way: only the edges at them are laid anew, without words. */
 export function rerouted(line: LineDocument, laid: Laid, onward: Readonly<Record<string, string>>, before: readonly Drawn[], moving: ReadonlySet<string>): Drawn[] {
   const boxes = new Map(laid.boxes.map((box) => [box.key, box]));
   const plans = plansOf(line, laid, boxes, onward);
   const touched = (plan: Plan): boolean => moving.has(plan.station) || plan.targets.some((key) => moving.has(key));
-  const fresh = new Map(run(plans, boxes, new Router(laid.boxes), touched).map((route) => [route.id, route]));
+  const fresh = new Map(run(plans, boxes, new Router(laid.boxes, plans.length), touched).map((route) => [route.id, route]));
   return before.map((each) => {
     const route = fresh.get(each.id);
     return route ? { ...each, ...route, labelAt: undefined, gateAt: route.rule?.gates?.length ? middleOf(route) : undefined, endlessAt: undefined, bounds: boundsOf(route) } : each;
@@ -261,8 +271,8 @@ function enter(legs: Leg[]): void {
   }
 }
 
-/** Words, gates and warnings for routes that are laid; the geometry stays. */
-export function worded(line: LineDocument, { routes, router, boxes }: Routed, findings: Findings): Drawn[] {
+/** Words, gates and warnings for routes that are laid; the geometry stays. `labels`: whether words can be read at all. */
+export function worded(line: LineDocument, { routes, router, boxes }: Routed, findings: Findings, labels: boolean): Drawn[] {
   const spots = new Spots(router);
   for (const box of boxes) spots.take({ x: box.x - 4, y: box.y - 2, width: box.width + 14, height: box.height + 4 });
   for (const route of routes) for (const stub of route.stubs) spots.take(stub);
@@ -283,7 +293,7 @@ export function worded(line: LineDocument, { routes, router, boxes }: Routed, fi
     return {
       ...route,
       label,
-      labelAt: label ? labelAt(route, label, state === "dead", spots) : undefined,
+      labelAt: label && labels ? labelAt(route, label, state === "dead", spots) : undefined,
       gates: own,
       gateAt: at?.point,
       gateName: at?.named ?? false,

@@ -31,9 +31,10 @@ export const EdgeLayer = memo(function EdgeLayer({ drawn, level, cull, chosenRul
   return (
     <ViewportPortal>
       <svg className="ed-edges" role="group" aria-label={say("edges")}>
-        {seen.map((each) => (
-          <Way key={each.id} drawn={each} chosen={chosen(each)} mark={marks[edgeMark(each.id)]} far={level === "far"} />
-        ))}
+        {level === "far" ? <Far drawn={seen} chosen={chosenRule} marks={marks} /> : null}
+        {level === "far"
+          ? null
+          : seen.map((each) => <Way key={each.id} drawn={each} chosen={chosen(each)} mark={marks[edgeMark(each.id)]} />)}
         {drawing ? <path className="ed-drawing" d={`M${drawing.from.join(" ")}L${drawing.to.join(" ")}`} /> : null}
       </svg>
       {level === "far" ? null : (
@@ -52,15 +53,31 @@ function meets({ x, y, width, height }: Rect, view: string): boolean {
   return x <= right && x + width >= left && y <= bottom && y + height >= top;
 }
 
-const Way = memo(function Way({ drawn, chosen, mark, far }: { drawn: Drawn; chosen: boolean; mark: string | undefined; far: boolean }) {
+/** All that look the same in one path: a thousand edges as a few elements. */
+const Far = memo(function Far({ drawn, chosen, marks }: { drawn: readonly Drawn[]; chosen: string | undefined; marks: Shown["marks"] }) {
+  const looks = new Map<string, { first: Drawn; path: string }>();
+  for (const each of drawn) {
+    const look = [each.id === chosen, each.state === "dead", each.kind === "onward", marks[edgeMark(each.id)]].join(" ");
+    const same = looks.get(look);
+    if (same) same.path += pathOf(each);
+    else looks.set(look, { first: each, path: pathOf(each) });
+  }
+  return [...looks].map(([look, { first, path }]) => (
+    <g key={look} className="ed-way" data-kind={first.kind} data-state={first.state} data-chosen={first.id === chosen || undefined} data-mark={marks[edgeMark(first.id)]}>
+      <path className="ed-edge" d={path} />
+    </g>
+  ));
+});
+
+const Way = memo(function Way({ drawn, chosen, mark }: { drawn: Drawn; chosen: boolean; mark: string | undefined }) {
   const path = pathOf(drawn);
   return (
     <g className="ed-way" data-rule={drawn.id} data-kind={drawn.kind} data-state={drawn.state} data-chosen={chosen || undefined} data-mark={mark}>
       <path className="ed-edge" d={path} />
       <path className="ed-arrow" d={drawn.branches.map((branch) => arrow(branch.points)).join("")} />
-      {far ? null : <Reached drawn={drawn} />}
+      <Reached drawn={drawn} />
       {drawn.fork ? <circle className="ed-fork" cx={drawn.fork[0]} cy={drawn.fork[1]} r={4} /> : null}
-      {chosen && !far
+      {chosen
         ? drawn.branches.map((branch) => {
             const [x, y] = branch.points.at(-1) ?? [0, 0];
             return (

@@ -18,9 +18,11 @@ export const StationCard = memo(function StationCard({ data }: NodeProps<Station
   const kind = known(data.kind);
   return (
     <div className="ed-station" data-errors={data.errors > 0 || undefined} data-mark={data.mark}>
-      <span className="ed-kind">
-        <Icon name={`station-${kind}`} size={14} /> <span>{say(`kind_${kind}` as "kind_other")}</span>
-      </span>
+      {level === "far" ? null : (
+        <span className="ed-kind">
+          <Icon name={`station-${kind}`} size={14} /> <span>{say(`kind_${kind}` as "kind_other")}</span>
+        </span>
+      )}
       <span className="ed-name" title={data.name}>
         {data.name}
       </span>

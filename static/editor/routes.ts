@@ -28,8 +28,8 @@ const PAD = 7;
 const NEAR = 6;
 const CELL = 256;
 const COST = { hit: 5000, shared: 300, sharedLength: 3, crossing: 12, bend: 10, length: 0.2, lane: 3 };
-/** With more segments than this, crossings are left to the lanes: counting them takes too long. */
-const MANY = 420;
+/** With more edges than this, crossings are left to the lanes: counting them takes too long. */
+const MANY = 140;
 
 interface Segment {
   at: number;
@@ -38,20 +38,47 @@ interface Segment {
   owner: string;
 }
 
+/** Numbers instead of names: a column and a row of cells in one. */
+const cellOf = (column: number, row: number): number => (column + 4096) * 65536 + row + 4096;
+
+interface Blocked {
+  box: Rect;
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+  /** The last question that it was found by: a box lies in several cells, and is counted once. */
+  asked: number;
+}
+
 export class Router {
-  readonly #cells = new Map<string, Rect[]>();
+  readonly #cells = new Map<number, Blocked[]>();
   readonly #lanes = { h: new Map<number, Segment[]>(), v: new Map<number, Segment[]>() };
   readonly #all = { h: [] as Segment[], v: [] as Segment[] };
+  readonly #crossings: boolean;
+  #asked = 0;
 
-  constructor(boxes: Iterable<Rect>) {
+  /** `edges`: how many there will be. */
+  constructor(boxes: Iterable<Rect>, edges: number) {
+    this.#crossings = edges <= MANY;
     for (const box of boxes) this.block(box);
   }
 
   block(box: Rect): void {
-    for (const cell of cellsOf(box.x - PAD, box.y - PAD, box.x + box.width + PAD, box.y + box.height + PAD)) {
-      const own = this.#cells.get(cell);
-      if (own) own.push(box);
-      else this.#cells.set(cell, [box]);
+    const blocked: Blocked = {
+      box,
+      left: box.x - PAD,
+      top: box.y - PAD,
+      right: box.x + box.width + PAD,
+      bottom: box.y + box.height + PAD,
+      asked: 0,
+    };
+    for (let column = Math.floor(blocked.left / CELL); column <= Math.floor(blocked.right / CELL); column += 1) {
+      for (let row = Math.floor(blocked.top / CELL); row <= Math.floor(blocked.bottom / CELL); row += 1) {
+        const own = this.#cells.get(cellOf(column, row));
+        if (own) own.push(blocked);
+        else this.#cells.set(cellOf(column, row), [blocked]);
+      }
     }
   }
 
@@ -163,36 +190,47 @@ export class Router {
 
   #cost(trip: Trip, points: readonly Point[], off: number, most: number): number {
     let cost = off * COST.lane + (points.length - 2) * COST.bend;
-    for (let index = 1; index < points.length && cost < most; index += 1) {
+    for (let index = 1; index < points.length; index += 1) {
       const [a, b] = [points[index - 1], points[index]] as [Point, Point];
       cost += (Math.abs(a[0] - b[0]) + Math.abs(a[1] - b[1])) * COST.length;
-      cost += this.#shared(trip.owner, a, b);
-      const own = [index === 1 ? trip.source : undefined, index === points.length - 1 ? trip.target : undefined];
-      cost += this.#hits(a, b, own) * COST.hit;
+    }
+    // The cheap part alone is too much for most shapes once a good one is found.
+    for (let index = 1; index < points.length && cost < most; index += 1) {
+      const [a, b] = [points[index - 1], points[index]] as [Point, Point];
+      const source = index === 1 ? trip.source : undefined;
+      const target = index === points.length - 1 ? trip.target : undefined;
+      cost += this.#hits(a, b, source, target) * COST.hit;
+      if (cost < most) cost += this.#shared(trip.owner, a, b);
     }
     return cost;
   }
 
-  #hits(a: Point, b: Point, own: readonly (Rect | undefined)[]): number {
-    const found = this.#within(Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[0], b[0]), Math.max(a[1], b[1]));
-    return found.filter((box) => !own.includes(box)).length;
+  #hits(a: Point, b: Point, source: Rect | undefined, target: Rect | undefined): number {
+    let count = 0;
+    this.#each(Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[0], b[0]), Math.max(a[1], b[1]), (box) => {
+      if (box !== source && box !== target) count += 1;
+    });
+    return count;
   }
 
   #within(left: number, top: number, right: number, bottom: number): Rect[] {
-    const found = new Set<Rect>();
-    for (const cell of cellsOf(left, top, right, bottom)) {
-      for (const box of this.#cells.get(cell) ?? []) {
-        if (
-          box.x - PAD < right &&
-          box.x + box.width + PAD > left &&
-          box.y - PAD < bottom &&
-          box.y + box.height + PAD > top
-        ) {
-          found.add(box);
+    const found: Rect[] = [];
+    this.#each(left, top, right, bottom, (box) => found.push(box));
+    return found;
+  }
+
+  #each(left: number, top: number, right: number, bottom: number, then: (box: Rect) => void): void {
+    this.#asked += 1;
+    const [lastColumn, lastRow] = [Math.floor(right / CELL), Math.floor(bottom / CELL)];
+    for (let column = Math.floor(left / CELL); column <= lastColumn; column += 1) {
+      for (let row = Math.floor(top / CELL); row <= lastRow; row += 1) {
+        for (const each of this.#cells.get(cellOf(column, row)) ?? NONE) {
+          if (each.asked === this.#asked || each.left >= right || each.right <= left || each.top >= bottom || each.bottom <= top) continue;
+          each.asked = this.#asked;
+          then(each.box);
         }
       }
     }
-    return [...found];
   }
 
   /** What it costs to lie on lines of others, and to cross them. */
@@ -202,14 +240,14 @@ export class Router {
     const [from, to] = upright ? ordered(a[1], b[1]) : ordered(a[0], b[0]);
     const lanes = upright ? this.#lanes.v : this.#lanes.h;
     let cost = 0;
-    for (const slot of new Set([Math.floor((at - NEAR) / 16), Math.floor((at + NEAR) / 16)])) {
-      for (const each of lanes.get(slot) ?? []) {
+    for (let slot = Math.floor((at - NEAR) / 16); slot <= Math.floor((at + NEAR) / 16); slot += 1) {
+      for (const each of lanes.get(slot) ?? NO_SEGMENTS) {
         if (each.owner === owner || Math.abs(each.at - at) >= NEAR) continue;
         const length = Math.min(to, each.to) - Math.max(from, each.from);
         if (length > 0) cost += COST.shared + length * COST.sharedLength;
       }
     }
-    if (this.#all.h.length + this.#all.v.length > MANY) return cost;
+    if (!this.#crossings) return cost;
     for (const each of upright ? this.#all.h : this.#all.v) {
       const crosses = each.at > from && each.at < to && each.from < at && each.to > at;
       if (crosses && each.owner !== owner) cost += COST.crossing;
@@ -227,7 +265,7 @@ export class Router {
       const own = this.#lanes[way].get(slot);
       if (own) own.push(segment);
       else this.#lanes[way].set(slot, [segment]);
-      this.#all[way].push(segment);
+      if (this.#crossings) this.#all[way].push(segment);
     }
   }
 }
@@ -250,11 +288,8 @@ const bracket = (sx: number, sy: number, out: number, y: number, in_: number, tx
   [tx, ty],
 ];
 
-function* cellsOf(left: number, top: number, right: number, bottom: number): Generator<string> {
-  for (let x = Math.floor(left / CELL); x <= Math.floor(right / CELL); x += 1) {
-    for (let y = Math.floor(top / CELL); y <= Math.floor(bottom / CELL); y += 1) yield `${x} ${y}`;
-  }
-}
+const NONE: readonly Blocked[] = [];
+const NO_SEGMENTS: readonly Segment[] = [];
 
 const RADIUS = 8;
 

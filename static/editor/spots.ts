@@ -4,21 +4,27 @@ import type { Point, Rect, Router } from "./routes";
 const CELL = 128;
 
 export class Spots {
-  readonly #cells = new Map<string, Rect[]>();
+  readonly #cells = new Map<number, Rect[]>();
 
   constructor(private readonly router: Router) {}
 
   take(area: Rect): void {
-    for (const cell of cells(area)) {
-      const own = this.#cells.get(cell);
-      if (own) own.push(area);
-      else this.#cells.set(cell, [area]);
+    const { left, top, right, bottom } = cells(area);
+    for (let column = left; column <= right; column += 1) {
+      for (let row = top; row <= bottom; row += 1) {
+        const own = this.#cells.get(column * 65536 + row);
+        if (own) own.push(area);
+        else this.#cells.set(column * 65536 + row, [area]);
+      }
     }
   }
 
   free(area: Rect): boolean {
-    for (const cell of cells(area)) {
-      for (const other of this.#cells.get(cell) ?? []) if (meet(area, other)) return false;
+    const { left, top, right, bottom } = cells(area);
+    for (let column = left; column <= right; column += 1) {
+      for (let row = top; row <= bottom; row += 1) {
+        for (const other of this.#cells.get(column * 65536 + row) ?? []) if (meet(area, other)) return false;
+      }
     }
     return true;
   }
@@ -39,11 +45,12 @@ export class Spots {
 const meet = (a: Rect, b: Rect): boolean =>
   a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
-function* cells({ x, y, width, height }: Rect): Generator<string> {
-  for (let column = Math.floor(x / CELL); column <= Math.floor((x + width) / CELL); column += 1) {
-    for (let row = Math.floor(y / CELL); row <= Math.floor((y + height) / CELL); row += 1) yield `${column} ${row}`;
-  }
-}
+const cells = ({ x, y, width, height }: Rect) => ({
+  left: Math.floor(x / CELL) + 4096,
+  top: Math.floor(y / CELL) + 4096,
+  right: Math.floor((x + width) / CELL) + 4096,
+  bottom: Math.floor((y + height) / CELL) + 4096,
+});
 
 export interface Piece {
   a: Point;
