@@ -3,7 +3,7 @@ import { type CSSProperties, useCallback, useEffect, useMemo, useRef, useState }
 
 import type { Desk } from "./actions";
 import { arrive } from "./arriving";
-import { Fold, History, Views, Zoom } from "./Bar";
+import { Arrange, Fold, History, Views, Zoom } from "./Bar";
 import { Canvas, viewOf } from "./Canvas";
 import { startClipboard } from "./clipboard";
 import { CodeView, TextTrouble } from "./code/CodeView";
@@ -142,6 +142,7 @@ export function App({ editor, kinds, mayEdit }: Page) {
           <div className="ed-corner ed-corner-top">
             {mayEdit && !testing ? <Fold side="palette" desk={desk} open={!sides.folded.palette} /> : null}
             {mayEdit ? <History desk={desk} /> : null}
+            {mayEdit ? <Arrange desk={desk} /> : null}
           </div>
           <div className="ed-corner ed-corner-end">
             {view === "form" ? <Views desk={desk} /> : null}

@@ -2,6 +2,7 @@ import { useViewport } from "@xyflow/react";
 
 import { action, type Desk, possible } from "./actions";
 import { type View, VIEWS } from "./code/view";
+import { ARRANGE, movable } from "./actions-canvas";
 import { Icon } from "./Icon";
 import { shown } from "./keystrokes";
 import { useEditor } from "./store";
@@ -31,6 +32,13 @@ function Tools({ label, ids, desk }: { label: string; ids: string[]; desk: Desk 
 export function History({ desk }: { desk: Desk }) {
   useEditor(desk.editor);
   return <Tools label={say("changes")} ids={["undo", "redo", "tidy"]} desk={desk} />;
+}
+
+/** Only while there is something to set in line. */
+export function Arrange({ desk }: { desk: Desk }) {
+  useEditor(desk.editor);
+  if (movable(desk).length < 2) return null;
+  return <Tools label={say("arrange")} ids={ARRANGE.map((each) => each.id)} desk={desk} />;
 }
 
 export function Zoom({ desk }: { desk: Desk }) {

@@ -263,7 +263,7 @@ function choose(editor: Editor, target: Element, show: (key: string) => void): v
   if (found) {
     const { rule, station } = found;
     if (gate === undefined) editor.select({ keys: [station.key], rule: rule.id });
-    else editor.select({ keys: [], rule: rule.id, gate: nextGate(editor, rule.gates ?? [], gate) });
+    else editor.select({ keys: [station.key], rule: rule.id, gate: nextGate(editor, rule.gates ?? [], gate) });
   } else if (gate !== undefined) {
     const station = target.closest<HTMLElement>(".react-flow__node")?.dataset.id ?? "";
     editor.select({ keys: [station], gate });

@@ -1,12 +1,17 @@
-import { useStore, ViewportPortal } from "@xyflow/react";
+import { type InternalNode, useStore, ViewportPortal } from "@xyflow/react";
 import { useMemo } from "react";
 
 import { type LineDocument, ruleOf, rulesOf } from "./document";
+import type { AnyNode } from "./flow";
 import { Icon } from "./Icon";
+import { STATION } from "./layout";
 import { initials, partName, TONES } from "./People";
 import { type Editor, useEditor } from "./store";
 import { type Other, type Part, type PartKind, type Thread, useAround } from "./together";
 import { say } from "./words";
+
+/** As wide as the circle of a number. */
+const PORT = 18;
 
 interface Box {
   x: number;
@@ -29,7 +34,7 @@ export function Marks({ editor }: { editor: Editor }) {
   const { history } = useEditor(editor);
   const marks = useMemo(() => marksOf(history.line, others, threads ?? []), [history.line, others, threads]);
   // Only where these stand: the canvas moves without this being drawn again for every node.
-  const places = useStore((flow) => JSON.stringify(marks.map(({ node, port }) => boxOf(flow.nodeLookup.get(node), port))));
+  const places = useStore((flow) => JSON.stringify(marks.map(({ node, port }) => boxOf(flow.nodeLookup.get(node) as Drawn | undefined, port))));
   const boxes = JSON.parse(places) as (Box | null)[];
   if (marks.length === 0) return null;
   return (
@@ -112,18 +117,14 @@ function placeOf(line: LineDocument, kind: PartKind, key: string): { node: strin
   return undefined;
 }
 
-interface Drawn {
-  measured: { width?: number; height?: number };
-  internals: {
-    positionAbsolute: { x: number; y: number };
-    handleBounds?: { source: { id?: string | null; x: number; y: number; width: number; height: number }[] | null };
-  };
-}
+type Drawn = InternalNode<AnyNode>;
 
 function boxOf(node: Drawn | undefined, port: string | undefined): Box | null {
   if (!node) return null;
   const { x, y } = node.internals.positionAbsolute;
   if (port === undefined) return { x, y, width: node.measured.width ?? 0, height: node.measured.height ?? 0 };
-  const handle = node.internals.handleBounds?.source?.find(({ id }) => id === port);
-  return handle ? { x: x + handle.x, y: y + handle.y, width: handle.width, height: handle.height } : null;
+  const index = node.internals.userNode.type === "station" ? node.internals.userNode.data.rules.findIndex(({ id }) => id === port) : -1;
+  if (index < 0) return null;
+  const middle = y + STATION.port + STATION.step * index;
+  return { x: x + (node.measured.width ?? 0) - PORT / 2, y: middle - PORT / 2, width: PORT, height: PORT };
 }

@@ -11,7 +11,11 @@ import { say } from "./words";
 export const NoteCard = memo(function NoteCard({ data, selected }: NodeProps<NoteNode>) {
   const { editor, mayEdit } = useContext(EditorContext);
   const { note } = data;
-  const [writing, setWriting] = useState(note.text === "" && mayEdit && selected);
+  const [writing, setWriting] = useState(false);
+  const bare = note.text === "" && mayEdit && selected;
+  useEffect(() => {
+    if (bare) setWriting(true);
+  }, [bare]);
   const tone = (TONES as readonly string[]).includes(note.tone) ? note.tone : TONES[0];
   return (
     <div

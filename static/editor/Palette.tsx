@@ -62,7 +62,8 @@ function putOn(editor: Editor, made: Made, onto: Onto | undefined): void {
   const before = new Set(editor.line.gates?.map((gate) => gate.key));
   editor.run(putGate(onto, GATES.some((mode) => mode === made.kind) ? { mode: made.kind, name: made.name } : { key: made.kind }));
   const gate = editor.line.gates?.find((each) => !before.has(each.key))?.key ?? made.kind;
-  editor.select("rule" in onto ? { keys: [], rule: onto.rule, gate } : { keys: [onto.station], gate });
+  const station = "rule" in onto ? (ruleOf(editor.line, onto.rule)?.station.key ?? "") : onto.station;
+  editor.select("rule" in onto ? { keys: [station], rule: onto.rule, gate } : { keys: [station], gate });
 }
 
 function chooseFresh(editor: Editor, add: () => void): void {

@@ -7,11 +7,14 @@ import { announce } from "../ts/dom";
 import { FORMS } from "./actions-forms";
 import { duplicate, pasteFromMenu, removeChosen } from "./clipboard";
 import { type View, VIEWS } from "./code/view";
+import { CANVAS } from "./actions-canvas";
 import * as commands from "./commands";
+import { movedTo } from "./commands-canvas";
 import { ruleOf, rulesOf, startOf, stationOf } from "./document";
 import { type AnyNode, edgesOf, type RuleEdge } from "./flow";
 import * as focus from "./focus";
 import { endsOf } from "./layout";
+import { noteId, noteKey, notesOf } from "./notes";
 import type { Side } from "./sides";
 import type { Editor } from "./store";
 import { TEST } from "./test/actions";
@@ -67,7 +70,7 @@ export interface Action {
 const chosen = (desk: Desk): readonly string[] => desk.editor.state.selection.keys;
 const ruleChosen = (desk: Desk): string | undefined => desk.editor.state.selection.rule;
 const oneStation = (desk: Desk): boolean => chosen(desk).length === 1 && stationOf(desk.editor.line, chosen(desk)[0] ?? "") !== undefined;
-const someStation = (desk: Desk): boolean => chosen(desk).some((key) => stationOf(desk.editor.line, key) !== undefined);
+const someStation = (desk: Desk): boolean => chosen(desk).some((key) => stationOf(desk.editor.line, key) !== undefined || noteKey(key) !== undefined);
 const anything = (desk: Desk): boolean => chosen(desk).length > 0;
 
 export const CHANGE: readonly Action[] = [
@@ -137,7 +140,7 @@ export const LINE: readonly Action[] = [
   { id: "code", word: "switchView", keys: ["Shift+C"], also: ["Shift+Alt+C"], group: "groupView", icon: "output", run: (desk) => desk.setView(VIEWS[(VIEWS.indexOf(desk.view) + 1) % VIEWS.length] ?? "form") },
 ];
 
-export const ACTIONS: readonly Action[] = [...TEST, ...CHANGE, ...RULES, ...WALK, ...VIEW, ...LINE, ...FORMS];
+export const ACTIONS: readonly Action[] = [...TEST, ...CHANGE, ...RULES, ...WALK, ...VIEW, ...CANVAS, ...LINE, ...FORMS];
 
 export function action(id: string): Action {
   const found = ACTIONS.find((each) => each.id === id);
@@ -179,7 +182,7 @@ function publish(desk: Desk): void {
 const insideOf = (selector: string): boolean => Boolean(document.activeElement?.closest(selector));
 
 function selectAll({ editor }: Desk): void {
-  const keys = [...editor.line.stations.map((each) => each.key), ...endsOf(editor.line)];
+  const keys = [...editor.line.stations.map((each) => each.key), ...endsOf(editor.line), ...notesOf(editor.line).map((note) => noteId(note.key))];
   editor.select({ keys });
   announce(say("chosen", String(keys.length)));
 }
@@ -224,7 +227,7 @@ function nudge({ editor, flow }: Desk, x: number, y: number): void {
     const at = flow.getNode(key)?.position;
     if (at) places[key] = [at.x + x * GRID, at.y + y * GRID];
   }
-  editor.run(commands.place(places));
+  editor.run(movedTo(places));
 }
 
 function tidy({ editor, fit }: Desk): void {

@@ -1,6 +1,7 @@
 /** Copying, pasting and deleting what is chosen. Stations travel as JSON, so between lines and windows too. */
 import * as commands from "./commands";
 import { takeGateOff, takeStationGateOff } from "./commands-connect";
+import { fresh, isEmpty, type Parts, partsOf, pasteParts, removeParts } from "./clips";
 import type { Editor } from "./store";
 
 export function removeChosen(editor: Editor): void {
@@ -14,24 +15,24 @@ export function removeChosen(editor: Editor): void {
     editor.run(commands.removeRule(rule));
     editor.select({ keys });
   } else if (keys.length > 0) {
-    editor.run(commands.remove(keys));
+    editor.run(removeParts(keys));
     editor.select({ keys: [] });
   }
 }
 
 export function duplicate(editor: Editor): void {
-  pasted(editor, commands.clip(editor.line, editor.state.selection.keys));
+  pasted(editor, partsOf(editor.line, editor.state.selection.keys));
 }
 
 /** Pastes and chooses what was pasted. */
-export function pasted(editor: Editor, clip: commands.Clip): void {
-  if (clip.stations.length === 0) return;
-  const before = new Set(editor.line.stations.map((station) => station.key));
-  editor.run(commands.paste(clip));
-  editor.select({ keys: editor.line.stations.map((station) => station.key).filter((key) => !before.has(key)) });
+export function pasted(editor: Editor, parts: Parts): void {
+  if (isEmpty(parts)) return;
+  const before = editor.line;
+  editor.run(pasteParts(parts));
+  editor.select({ keys: fresh(before, editor.line) });
 }
 
-const isClip = (value: unknown): value is commands.Clip =>
+const isClip = (value: unknown): value is Parts =>
   typeof value === "object" && value !== null && (value as { gateline?: unknown }).gateline === "stations" &&
   Array.isArray((value as { stations?: unknown }).stations);
 
@@ -57,8 +58,8 @@ export function startClipboard(editor: Editor, mayEdit: boolean): () => void {
   };
   const copy = (event: ClipboardEvent): void => {
     if (busy() || window.getSelection()?.toString()) return;
-    const taken = commands.clip(editor.line, editor.state.selection.keys);
-    if (taken.stations.length === 0) return;
+    const taken = partsOf(editor.line, editor.state.selection.keys);
+    if (isEmpty(taken)) return;
     event.clipboardData?.setData("text/plain", JSON.stringify(taken, null, 2));
     event.preventDefault();
     if (event.type === "cut" && mayEdit) removeChosen(editor);

@@ -56,23 +56,6 @@ export function putGate(onto: Onto, gate: { key: string } | { mode: string; name
   };
 }
 
-/** Takes it off there; the gate itself stays in the line, for others use it perhaps. */
-export function takeGate(onto: Onto, key: string): Command {
-  return {
-    label: say("tookGate", key),
-    apply: (line) => {
-      if ("rule" in onto) {
-        return withRule(line, onto.rule, ({ gates, ...rule }) => {
-          const left = (gates ?? []).filter((each) => each !== key);
-          return left.length > 0 ? { ...rule, gates: left } : (rule as Rule);
-        });
-      }
-      const without = ({ gate: _, ...station }: LineDocument["stations"][number]) => station;
-      return { ...line, stations: line.stations.map((each) => (each.key === onto.station && each.gate === key ? without(each) : each)) };
-    },
-  };
-}
-
 function withFresh(line: LineDocument, mode: string, name: string): [LineDocument, string] {
   const taken = new Set((line.gates ?? []).map((gate) => gate.key));
   const wanted = name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "") || "gate";

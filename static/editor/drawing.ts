@@ -293,7 +293,7 @@ export function worded(line: LineDocument, { routes, router, boxes }: Routed, fi
     return {
       ...route,
       label,
-      labelAt: label && labels ? labelAt(route, label, state === "dead", spots) : undefined,
+      labelAt: label && labels ? labelAt(route, label, state === "dead", at?.point, spots) : undefined,
       gates: own,
       gateAt: at?.point,
       gateName: at?.named ?? false,
@@ -345,13 +345,12 @@ function endlessAt(route: Route, findings: Findings, spots: Spots): Point | unde
   return point;
 }
 
-function labelAt(route: Route, label: string, dead: boolean, spots: Spots): Rect | undefined {
+function labelAt(route: Route, label: string, dead: boolean, gate: Point | undefined, spots: Spots): Rect | undefined {
   const width = Math.max(widthOf(cut(label), 12), dead ? widthOf(say("neverReached"), 12) : 0) + 6;
   const height = dead ? 2 * LINE : LINE;
-  const area = spots.find(
-    route.id,
-    route.branches.flatMap((branch) => besides(branch.points, width, height)),
-  );
+  const under = gate ? [{ x: gate[0] - width / 2, y: gate[1] + HEXAGON.height / 2 + 1, width, height }] : [];
+  const beside = route.branches.flatMap((branch) => besides(branch.points, width, height));
+  const area = spots.find(route.id, [...under, ...beside]);
   if (area) spots.take(area);
   return area;
 }
