@@ -72,6 +72,7 @@ WORDS = {
     "noteOf": _("Note: %s"),
     "noteEmpty": _("Empty note"),
     "addNote": _("Add a note"),
+    "exportPicture": _("Export as a picture"),
     "noteWrite": _("Write"),
     "noteTools": _("Note"),
     "changedNote": _("Changed a note"),

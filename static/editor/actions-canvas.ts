@@ -2,6 +2,7 @@
 import type { Action, Desk } from "./actions";
 import { align, type Alignment } from "./commands-canvas";
 import { addNoteAt } from "./Palette";
+import { savePicture } from "./picture";
 
 export const movable = ({ editor }: Desk): readonly string[] => editor.state.selection.keys.filter((key) => key !== "@start");
 
@@ -26,6 +27,7 @@ export const ARRANGE: readonly Action[] = [
 export const CANVAS: readonly Action[] = [
   { id: "addNote", word: "addNote", keys: ["N"], group: "groupView", icon: "note", on: ["canvas"], edits: true, run: addNote },
   ...ARRANGE,
+  { id: "exportPicture", word: "exportPicture", keys: ["Shift+E"], group: "groupLine", icon: "picture", on: ["canvas"], run: ({ editor }) => savePicture(editor) },
 ];
 
 /** In the middle of what is seen. */

@@ -60,6 +60,7 @@ const ENGLISH = {
   noteOf: "Note: %s",
   noteEmpty: "Empty note",
   addNote: "Add a note",
+  exportPicture: "Export as a picture",
   noteWrite: "Write",
   noteTools: "Note",
   changedNote: "Changed a note",
