@@ -25,7 +25,7 @@ export const ARRANGE: readonly Action[] = [
 ];
 
 export const CANVAS: readonly Action[] = [
-  { id: "addNote", word: "addNote", keys: ["N"], group: "groupView", icon: "note", on: ["canvas"], edits: true, run: addNote },
+  { id: "addNote", word: "addNote", keys: ["Shift+Alt+N"], group: "groupView", icon: "note", on: ["canvas"], edits: true, run: addNote },
   ...ARRANGE,
   { id: "exportPicture", word: "exportPicture", keys: ["Shift+E"], group: "groupLine", icon: "picture", on: ["canvas"], run: ({ editor }) => savePicture(editor) },
 ];

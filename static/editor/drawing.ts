@@ -272,7 +272,7 @@ function enter(legs: Leg[]): void {
 }
 
 /** Words, gates and warnings for routes that are laid; the geometry stays. `labels`: whether words can be read at all. */
-export function worded(line: LineDocument, { routes, router, boxes }: Routed, findings: Findings, labels: boolean): Drawn[] {
+export function worded(line: LineDocument, { routes, router, boxes }: Routed, findings: Findings, labels = true): Drawn[] {
   const spots = new Spots(router);
   for (const box of boxes) spots.take({ x: box.x - 4, y: box.y - 2, width: box.width + 14, height: box.height + 4 });
   for (const route of routes) for (const stub of route.stubs) spots.take(stub);

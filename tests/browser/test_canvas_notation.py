@@ -194,7 +194,7 @@ def test_a_loop_without_a_budget_says_so_and_a_station_how_often_it_is_entered(d
 
 def test_a_note_is_written_coloured_moved_copied_and_deleted(draw: Draw) -> None:
     page, line = draw(SMALL)
-    page.locator(".ed-canvas").press("n")
+    page.locator(".ed-canvas").press("Shift+Alt+N")
     page.get_by_role("textbox", name="Note").fill("Ask Ada first")
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Green").click()
