@@ -67,8 +67,9 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: { width: n
   const marks = useMarks();
   const [first] = useState(() => viewOf(line, findings, size));
   const [opened, setOpened] = useState(false);
-  const zoomed = useDeferredValue(useZoomLevel());
-  const level = opened ? zoomed : levelOf(first.zoom);
+  const zoomed = useZoomLevel();
+  // Before it is open React Flow does not know the first view yet; deferred, for hundreds of cards change with it.
+  const level = useDeferredValue(opened ? zoomed : levelOf(first.zoom));
   const flow = useReactFlow<AnyNode, RuleEdge>();
   const made = useRef(new Nodes());
   const laid = useMemo(() => laidOut(line), [line]);
