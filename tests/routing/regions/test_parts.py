@@ -427,35 +427,37 @@ def test_the_bound_within_a_bound_is_its_own() -> None:
     assert (outer.left, inner.left) == (9, 1)
 
 
-def tests_of(*conditions: dict[str, Any]) -> list[tuple[Any, bool]]:
+def free_paths(*conditions: dict[str, Any]) -> list[tuple[Any, bool]]:
     return [(ruled({"when": each}).stations[0].rules[0].when, True) for each in conditions]
 
 
 def test_each_free_path_is_tried_with_each_value_that_it_could_want() -> None:
-    one = tests_of(output("$.a[*].n", "in", [3, 4]))
+    one = free_paths(output("$.a[*].n", "in", [3, 4]))
     tried = list(guesses(MISSING, one))
     assert tried[0] is MISSING
     assert [each["a"][0]["n"] for each in tried[1:]] == [3, 4, "other"]
     number = [
-        each["a"][0] for each in guesses(MISSING, tests_of(output("$.a[*]", "gt", 5))) if each is not MISSING
+        each["a"][0]
+        for each in guesses(MISSING, free_paths(output("$.a[*]", "gt", 5)))
+        if each is not MISSING
     ]
     assert number == [5, 6, 4]
     word = [
         each["a"][0]
-        for each in guesses(MISSING, tests_of(output("$.a[*]", "contains", "x")))
+        for each in guesses(MISSING, free_paths(output("$.a[*]", "contains", "x")))
         if each is not MISSING
     ]
     assert word == ["x", "other", 1]
     nothing = [
         each["a"][0]
-        for each in guesses(MISSING, tests_of(output("$.a[*]", "equals", None)))
+        for each in guesses(MISSING, free_paths(output("$.a[*]", "equals", None)))
         if each is not MISSING
     ]
     assert nothing == ["other", 1, None]
 
 
 def test_what_is_tried_is_laid_over_the_document_and_over_each_other() -> None:
-    free = tests_of(
+    free = free_paths(
         output("$.a[*].n", "equals", 1), output("$.a[*].m", "equals", 2), output("$.b", "equals", 3)
     )
     tried = list(guesses({"a": [{"z": 0}], "c": 5}, free[:2]))
