@@ -2,7 +2,7 @@
 import { type End, endOf, type Gate, type Json, type LineDocument, nameOf, type Rule, ruleOf, rulesOf, type Station } from "./document";
 import { endName } from "./flow";
 import type { Fragment } from "./patch";
-import { renamedEnd, renamedGate, renamedRule, renamedStation } from "./renaming";
+import { renamedEnd, renamedGate, renamedInput, renamedRule, renamedStation } from "./renaming";
 import type { Selection } from "./store";
 
 type Change = (now: Fragment) => Fragment;
@@ -128,9 +128,20 @@ export function inputsSubject(): Subject {
     put: (line, change) => {
       const { inputs: _, ...rest } = line;
       const next = change(line.inputs === undefined ? {} : { inputs: line.inputs as Json });
-      return (next.inputs === undefined ? rest : { ...rest, inputs: next.inputs }) as LineDocument;
+      const put = (next.inputs === undefined ? rest : { ...rest, inputs: next.inputs }) as LineDocument;
+      const [from, to] = rekeyed(line.inputs as Json, next.inputs) ?? [];
+      return from && to ? renamedInput(put, from, to) : put;
     },
   };
+}
+
+/** The old and the new key, where exactly one field of the list has another key than before. */
+function rekeyed(before: Json | undefined, after: Json | undefined): [string, string] | undefined {
+  if (!Array.isArray(before) || !Array.isArray(after) || before.length !== after.length) return undefined;
+  const key = (field: Json | undefined): string => (typeof field === "object" && field !== null && !Array.isArray(field) ? String(field.key ?? "") : "");
+  const other = before.flatMap((field, index) => (key(field) === key(after[index]) ? [] : [index]));
+  const [index] = other;
+  return index !== undefined && other.length === 1 ? [key(before[index]), key(after[index])] : undefined;
 }
 
 export function ruleSubject(own: string, within: string): Subject {

@@ -209,11 +209,14 @@ def test_the_start_opens_the_inputs_and_shows_the_form_that_they_make(canvas: Pa
     row.get_by_label("Choices", exact=True).fill("softly\nloudly")
     row.get_by_label("Must be filled in", exact=True).check()
     expect(preview.get_by_label("How loud").locator("option")).to_have_text(["Choose", "softly", "loudly"])
+    form.locator("summary", has_text="Whom to greet").click()
+    form.get_by_label("Key", exact=True).first.fill("whom")
     form.get_by_role("button", name="Move How loud up").click()
     expect(form.get_by_role("button", name="Delete How loud")).to_be_visible()
     saved(canvas)
     assert [field["label"] for field in draft(line)["inputs"]] == ["How loud", "Whom to greet"]
     assert draft(line)["inputs"][0]["choices"] == ["softly", "loudly"]
+    assert draft(line)["stations"][0]["work"]["argv"] == ["make", "{{input.whom}}"]
 
 
 def test_a_gate_is_made_with_people_of_the_project_and_asked_by_nobody_once_deleted(
