@@ -158,6 +158,14 @@ class VersionName(forms.Form):
     name = forms.CharField(label=_("Name of the version"), required=False)
 
 
+class Empty(forms.Form):
+    """A line that begins with nothing but its name."""
+
+    name = forms.CharField(
+        label=_("Name"), max_length=200, error_messages={"required": _("Give the line a name.")}
+    )
+
+
 class Import(forms.Form):
     text = forms.CharField(label=_("Document"), max_length=2_000_000, strip=False, required=False)
     file = forms.FileField(label=_("File"), required=False, allow_empty_file=True)

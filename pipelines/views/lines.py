@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import count
 from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
+from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -22,7 +23,7 @@ from pipelines.queries import tasks as task_queries
 from pipelines.routing.line import DocumentError, Problem, read_line
 from pipelines.routing.line import Line as Parsed
 from pipelines.starters.catalogue import BY_KEY, STARTERS, Starter
-from pipelines.views.forms import Import
+from pipelines.views.forms import Empty, Import
 from pipelines.views.graph import drawing_of
 from pipelines.views.overview import gates_of, overview_of
 from pipelines.views.page import SignedIn, in_project, show
@@ -60,13 +61,18 @@ def lines(request: SignedIn, project: Project) -> HttpResponse:
 @in_project("design")
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: SignedIn, project: Project) -> HttpResponse:
-    """A new line from a document: pasted, or as a file."""
+    """A new line: an empty one, one like a template, or one from a document, pasted or as a file."""
+    made: Line | None
     if starter := BY_KEY.get(request.POST.get("starter", "")):
-        made = _begun(request, project, starter)
+        made = _begun(request, project, starter.key, starter.line.name, starter.under)
         return redirect("line-draw", project.owner.key, project.key, made.key)
-    form = Import(request.POST or None, request.FILES or None)
+    empty = Empty(request.POST if "empty" in request.POST else None)
+    if empty.is_valid():
+        made = _empty(request, project, empty.cleaned_data["name"])
+        return redirect("line-draw", project.owner.key, project.key, made.key)
+    form = Import(None if empty.is_bound else request.POST or None, request.FILES or None)
     problems: list[Problem] = []
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         made, problems = _imported(request, project, form)
         if made:
             return redirect("line-draw", project.owner.key, project.key, made.key)
@@ -76,7 +82,8 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
         project=project,
         section="lines",
         trail=tab_trail(project, _("New line")),
-        status=422 if form.is_bound else 200,
+        status=422 if form.is_bound or empty.is_bound else 200,
+        empty=empty,
         form=form,
         problems=problems,
         example=EXAMPLE,
@@ -85,11 +92,20 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
     )
 
 
-def _begun(request: SignedIn, project: Project, starter: Starter) -> Line:
-    """A line like the template, under a key that is free. Raises Conflict: others take keys faster."""
-    taken = set(project.lines.filter(key__startswith=starter.key).values_list("key", flat=True))
-    key = next(each for each in _numbered(starter.key) if each not in taken)
-    return publishing.create_line(project, key, starter.line.name, starter.under(key), request.user)
+def _begun(
+    request: SignedIn, project: Project, wanted: str, name: str, under: Callable[[str], str | dict[str, Any]]
+) -> Line:
+    """A line under a key that is free: its document `under` that key. Raises Conflict: others take keys faster."""
+    taken = set(project.lines.filter(key__startswith=wanted).values_list("key", flat=True))
+    key = next(each for each in _numbered(wanted) if each not in taken)
+    return publishing.create_line(project, key, name, under(key), request.user)
+
+
+def _empty(request: SignedIn, project: Project, name: str) -> Line:
+    def document(key: str) -> dict[str, Any]:
+        return {"gateline": 1, "key": key, "name": name, "stations": []}
+
+    return _begun(request, project, slugify(name)[:40].strip("-_") or "line", name, document)
 
 
 def _numbered(key: str) -> Iterator[str]:

@@ -23,6 +23,24 @@ def test_a_project_without_lines_says_how_to_get_one(world: World, signed_in: As
     assert at(world, "lines-new") in page
 
 
+@pytest.mark.parametrize(
+    ("name", "key"), [("Nightly check", "nightly-check"), ("日本", "line"), ("-- " + "ö" * 80, "o" * 40)]
+)
+def test_a_line_begins_with_nothing_but_its_name(world: World, signed_in: As, name: str, key: str) -> None:
+    client = signed_in(world.designer)
+    for expected in (key, f"{key}-2"):
+        answer = client.post(at(world, "lines-new"), {"empty": "1", "name": name})
+        assert answer.headers["Location"] == at(world, "line-draw", expected)
+    assert Line.objects.get(key=key).draft == {"gateline": 1, "key": key, "name": name, "stations": []}
+
+
+def test_a_line_without_a_name_is_asked_for_one(world: World, signed_in: As) -> None:
+    answer = signed_in(world.designer).post(at(world, "lines-new"), {"empty": "1", "name": " "})
+    assert answer.status_code == 422
+    assert "Give the line a name." in text(answer)
+    assert not Line.objects.exists()
+
+
 def test_a_line_is_imported_from_text(world: World, signed_in: As) -> None:
     answer = signed_in(world.designer).post(at(world, "lines-new"), {"text": YAML})
     assert answer.headers["Location"] == at(world, "line-draw", "app-check")
