@@ -73,7 +73,7 @@ BROKEN: dict[str, tuple[str, dict[str, Any], list[str]]] = {
                 station("ship", rule("done", "completed", OK), rule("back", "build", {"all": [OK, HIGH]})),
             ]
         ),
-        ["Delete"],
+        ["Move above 1, at most 3 times", "Delete"],
     ),
     "never true": (
         "constant-condition",

@@ -37,6 +37,8 @@ from pipelines.views.remedies.trials import Trials
 KEY = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}\Z")
 VISITS = 10
 """A limit that is offered for a cycle: more rounds than people wait for, and far from the cap."""
+RETRIES = 3
+"""A budget that is offered for a rule that goes back."""
 MAX_MOVES = 3
 TAKING: Mapping[str, Mapping[str, Any]] = {
     "passed": {"all": [{"result": "success"}, {"verdict": "pass"}]},
@@ -69,24 +71,33 @@ class Remedies:
 def _dead(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     station, place = of.place(finding)
     tried = [i for i, each in enumerate(station.rules[:place]) if each.id in finding.rules]
-    for to in tried[:MAX_MOVES]:
-        if of.trials.helps(station, finding, ("move", str(place), str(to)), _moving(place, to)):
-            yield _move_above(station, place, to)
+    free = station.rules[place].max_retries is None
+    moves = ((to, limit) for to in tried[:MAX_MOVES] for limit in ((None, RETRIES) if free else (None,)))
+    for to, limit in moves:
+        what = ("move", str(place), str(to), str(limit or ""))
+        if of.trials.helps(station, finding, what, _moving(place, to, limit)):
+            yield _move_above(station, place, to, limit)
             break
     yield from _delete(of, finding)
 
 
-def _moving(place: int, to: int) -> Callable[[tuple[Rule, ...]], tuple[Rule, ...]]:
+def _moving(place: int, to: int, limit: int | None = None) -> Callable[[tuple[Rule, ...]], tuple[Rule, ...]]:
     def moved(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
         others = (*rules[:place], *rules[place + 1 :])
-        return (*others[:to], rules[place], *others[to:])
+        rule = rules[place] if limit is None else replace(rules[place], max_retries=limit)
+        return (*others[:to], rule, *others[to:])
 
     return moved
 
 
-def _move_above(station: Station, place: int, to: int) -> Remedy:
-    edit = edits.move_rule(station.rules[place].id, station.rules[to].id)
-    return Remedy(_("Move above %(number)s") % {"number": to + 1}, (edit,), "arrow-up")
+def _move_above(station: Station, place: int, to: int, limit: int | None) -> Remedy:
+    """`limit`: where the rule, once it is taken, would go round without a budget."""
+    rule = station.rules[place].id
+    move = edits.move_rule(rule, station.rules[to].id)
+    if limit is None:
+        return Remedy(_("Move above %(number)s") % {"number": to + 1}, (move,), "arrow-up")
+    label = _("Move above %(number)s, at most %(n)s times") % {"number": to + 1, "n": limit}
+    return Remedy(label, (move, edits.change_rule(rule, max_retries=limit)), "arrow-up")
 
 
 def _delete(of: Remedies, finding: Finding) -> Iterator[Remedy]:
