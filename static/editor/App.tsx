@@ -9,8 +9,9 @@ import { startClipboard } from "./clipboard";
 import { CodeView, TextTrouble } from "./code/CodeView";
 import { useView, type View, VIEWS, WIDE } from "./code/view";
 import { Connect } from "./Connect";
+import { stationOf } from "./document";
 import type { AnyNode, RuleEdge } from "./flow";
-import { startKeeping } from "./focus";
+import { bringIntoView, startKeeping } from "./focus";
 import { Inspector } from "./Inspector";
 import { startKeys } from "./keys";
 import { ContextMenu, type MenuAt, menuAt, menuHere } from "./Menu";
@@ -26,7 +27,7 @@ import { Sheet } from "./Sheet";
 import { type Side, useMedia, useNarrow, useSides } from "./sides";
 import { Empty, ReadOnly } from "./States";
 import { type Editor, useEditor } from "./store";
-import { useTest } from "./test/session";
+import { testOf, useTest } from "./test/session";
 import { TestLayer } from "./test/TestLayer";
 import { TestPanel } from "./test/TestPanel";
 import { TopBar } from "./TopBar";
@@ -122,6 +123,17 @@ export function App({ editor, kinds, mayEdit }: Page) {
     wasTesting.current = testing;
   }, [testing, fit]);
 
+  // What was just put on the canvas is seen, wherever the layout gave it its place.
+  const known = useRef(history.line);
+  useEffect(() => {
+    const before = new Set(known.current.stations.map((each) => each.key));
+    known.current = history.line;
+    const [first] = selection.keys;
+    if (first !== undefined && !before.has(first) && stationOf(history.line, first)) {
+      requestAnimationFrame(() => bringIntoView(editor, flow, { kind: "node", id: first }));
+    }
+  }, [history.line, selection.keys, editor, flow]);
+
   const keeping = useRef<ReturnType<typeof startKeeping>>(undefined);
   useEffect(() => {
     keeping.current = startKeeping();
@@ -131,6 +143,16 @@ export function App({ editor, kinds, mayEdit }: Page) {
 
   // A test without anything chosen leaves its room to the canvas.
   const nothing = selection.keys.length === 0 && !selection.gate && !selection.part;
+  const beside = testing && !nothing;
+  useEffect(() => {
+    if (!beside) return undefined;
+    // The settings took room from the canvas: the test still stands in view.
+    const later = window.setTimeout(() => {
+      const here = testOf(editor).state.walked?.tokens.find((each) => !each.over)?.station;
+      if (here) bringIntoView(editor, flow, { kind: "node", id: here });
+    }, 100);
+    return () => window.clearTimeout(later);
+  }, [beside, editor, flow]);
   const empty = history.line.stations.length === 0;
   const picture = (
     <div className="ed-canvas" tabIndex={-1}>

@@ -178,6 +178,8 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: { width: n
   );
 }
 
+/** What stands over a row of a long line, seen from afar. */
+const ROW_TITLE = 88;
 const MINIMAP_SIZE = { width: 168, height: 112 };
 const MINIMAP = { width: 168, height: 112, clear: 136 };
 
@@ -187,8 +189,12 @@ export function viewOf(line: LineDocument, findings: Findings, { width, height }
   const many = laid.rows.length > 0;
   // In rows the edges hardly stand out beyond the stations, and working them out takes its time.
   const bounds = boundsOfAll([...laid.boxes, ...notesOf(line)], many ? [] : routed(line, laid, findings.onward).routes);
+  if (bounds && many) {
+    bounds.y -= ROW_TITLE;
+    bounds.height += ROW_TITLE;
+  }
   if (!bounds || width === 0) return { x: 0, y: 0, zoom: 1 };
-  const room = (clear: number): Viewport => getViewportForBounds(bounds, width, height - clear, 0.1, 1, { x: "40px", top: "64px", bottom: many ? "28px" : "56px" });
+  const room = (clear: number): Viewport => getViewportForBounds(bounds, width, height - clear, 0.1, 1, { x: "28px", top: "64px", bottom: many ? "28px" : "56px" });
   const view = room(0);
   const [right, bottom] = [bounds.x + bounds.width, bounds.y + bounds.height].map((edge) => edge * view.zoom);
   const covered = (right ?? 0) + view.x > width - MINIMAP.width && (bottom ?? 0) + view.y > height - MINIMAP.clear;
@@ -225,7 +231,7 @@ const Rows = memo(function Rows({ rows, line }: { rows: readonly Row[]; line: Li
     <ViewportPortal>
       {rows.map((row) => (
         <span key={row.first} className="ed-row" style={{ transform: `translate(${row.x}px, ${row.y}px)` }}>
-          {say("rowOf", name(row.first), name(row.last))}
+          {row.first === row.last ? name(row.first) : say("rowOf", name(row.first), name(row.last))}
         </span>
       ))}
     </ViewportPortal>

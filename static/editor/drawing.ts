@@ -4,7 +4,7 @@ import type { Findings } from "./findings";
 import { type Box, type Laid, START_ID, STATION } from "./layout";
 import { type Point, type Rect, Router, rounded, RUN } from "./routes";
 import { along, besides, Spots } from "./spots";
-import { cut, endName, widthOf } from "./text";
+import { broken, brokenWidth, cut, endName, pillWidth, widthOf } from "./text";
 import { say } from "./words";
 
 export interface Branch {
@@ -66,7 +66,7 @@ export interface Routed {
 }
 
 const FAR = { end: 900, station: 2400, row: 1500, down: 720 };
-const PILL = { gap: 26, height: 20, room: 42 };
+const PILL = { gap: 26, height: 20 };
 const PLUS = 30;
 const HEXAGON = { width: 40, height: 32 };
 const LINE = 16;
@@ -155,8 +155,10 @@ function plansOf(
       const all = targetsOf(rule);
       const targets = all.filter((key) => isNear(box, boxes.get(key), laid));
       const rest = all.filter((key) => !targets.includes(key));
-      const stubs = rest.map((key, place) => stubOf(line, key, from, place + (targets.length > 0 ? 1 : 0)));
-      if (all.length === 0) stubs.push(stubOf(line, "", from, 0));
+      // The gate stands before the pill, where no edge leads on.
+      const begin: Point = targets.length === 0 && rule.gates?.length ? [from[0] + HEXAGON.width, from[1]] : from;
+      const stubs = rest.map((key, place) => stubOf(line, key, begin, place + (targets.length > 0 ? 1 : 0)));
+      if (all.length === 0) stubs.push(stubOf(line, "", begin, 0));
       plans.push({ ...bare(rule.id, "rule", station.key), rule, number: index + 1, many: rules.length > 1, from, targets, stubs });
     });
   }
@@ -196,8 +198,6 @@ function stubOf(line: LineDocument, target: string, [x, y]: Point, row: number):
   const width = pillWidth(shown.name);
   return { ...shown, target, row, x: x + PILL.gap, y: y - PILL.height / 2 + row * (PILL.height + 4), width, height: PILL.height };
 }
-
-export const pillWidth = (name: string): number => Math.round(widthOf(cut(name), 12) + PILL.room);
 
 interface Leg {
   plan: Plan;
@@ -340,14 +340,16 @@ function endlessAt(route: Route, findings: Findings, spots: Spots): Point | unde
   const loop = targets && route.branches.find((branch) => branch.back && targets.includes(branch.target));
   if (!loop) return undefined;
   const width = widthOf(say("noLimit"), 12) + 36;
-  const point = along(loop.points, width)[0] ?? along(loop.points, 20)[0];
-  if (point) spots.take({ x: point[0] - width / 2, y: point[1] - 11, width, height: 22 });
+  const area = ([x, y]: Point): Rect => ({ x: x - width / 2, y: y - 11, width, height: 22 });
+  const points = along(loop.points, width);
+  const point = points.find((each) => spots.free(area(each))) ?? points[0] ?? along(loop.points, 20)[0];
+  if (point) spots.take(area(point));
   return point;
 }
 
 function labelAt(route: Route, label: string, dead: boolean, gate: Point | undefined, spots: Spots): Rect | undefined {
-  const width = Math.max(widthOf(cut(label), 12), dead ? widthOf(say("neverReached"), 12) : 0) + 6;
-  const height = dead ? 2 * LINE : LINE;
+  const width = Math.max(brokenWidth(label, 12), dead ? widthOf(say("neverReached"), 12) : 0) + 6;
+  const height = (broken(label).length + (dead ? 1 : 0)) * LINE;
   const under = gate ? [{ x: gate[0] - width / 2, y: gate[1] + HEXAGON.height / 2 + 1, width, height }] : [];
   const beside = route.branches.flatMap((branch) => besides(branch.points, width, height));
   const area = spots.find(route.id, [...under, ...beside]);

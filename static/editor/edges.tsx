@@ -7,7 +7,7 @@ import { Icon } from "./Icon";
 import { type Level, useView } from "./level";
 import { edgeMark } from "./marks";
 import type { Point, Rect } from "./routes";
-import { cut } from "./text";
+import { broken, cut } from "./text";
 import { say } from "./words";
 
 interface Shown {
@@ -138,7 +138,7 @@ const Words = memo(function Words({ drawn, chosen, chosenGate, near }: Said) {
     <>
       {near && labelAt ? (
         <span className="ed-words" data-edge={edge} data-rule={id} data-state={state} data-chosen={chosen || undefined} title={label} style={at(labelAt.x, labelAt.y)}>
-          {cut(label)}
+          {broken(label).join("\n")}
           {state === "dead" ? <span className="ed-never">{say("neverReached")}</span> : null}
         </span>
       ) : null}

@@ -58,7 +58,8 @@ export function choose(editor: Editor, spot: Spot): void {
   if (rule && found) editor.select({ keys: [found.station.key], rule });
 }
 
-function bringIntoView(editor: Editor, flow: Flow, spot: Spot): void {
+/** Moves the canvas, if it has to, until this is in view. */
+export function bringIntoView(editor: Editor, flow: Flow, spot: Spot): void {
   const element = elementOf(spot);
   const pane = canvas()?.getBoundingClientRect();
   const box = element?.getBoundingClientRect();

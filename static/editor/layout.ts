@@ -2,10 +2,12 @@
  * of the first rules in one straight line, and long lines are continued in rows below. */
 import {
   ALWAYS_ENDS,
+  BLOCKED,
   endOf,
   isPlace,
   type LineDocument,
   nameOf,
+  ORIGIN,
   positionsOf,
   rulesOf,
   startOf,
@@ -14,12 +16,13 @@ import {
   targetsOf,
 } from "./document";
 import { type Link, type Ranked, ranked } from "./ranks";
-import { cut, endName, widthOf } from "./text";
+import { brokenWidth, endName, pillWidth, widthOf } from "./text";
+import { say } from "./words";
 
-export const STATION = { width: 144, widest: 216, height: 72, port: 36, step: 24 };
+export const STATION = { width: 120, widest: 216, height: 72, port: 36, step: 24 };
 export const END = { width: 96, widest: 184, height: 36 };
 export const START = { width: 40, height: 40 };
-const GAP = { column: 48, lane: 10, node: 44, row: 112, gate: 120, stub: 168, beside: 56, plus: 84 };
+const GAP = { start: 44, column: 60, lane: 10, node: 44, row: 112, gate: 120, stub: 44, beside: 44, words: 116, plus: 84 };
 /** As many columns stand in one row; more are broken into rows of about the shape of a screen. */
 const ROW = 12;
 const SHAPE = 1.6;
@@ -186,9 +189,10 @@ const widest = (keys: readonly string[], part: ReadonlyMap<string, Part>): numbe
 /** Room for what stands between a column and the next: words, gates, edges that turn. */
 function gapAfter(line: LineDocument, keys: readonly string[], forward: readonly Link[]): number {
   const own = new Set(keys);
-  const turning = forward.filter((link) => own.has(link.from)).length - keys.length;
+  const leaving = new Set(forward.filter((link) => own.has(link.from)).map((link) => `${link.from} ${link.order}`));
+  const turning = leaving.size - keys.length;
   let gap = GAP.column + GAP.lane * between(0, turning, 8);
-  if (keys.length === 1 && keys[0] === START_ID) return GAP.column;
+  if (keys.length === 1 && keys[0] === START_ID) return GAP.start;
   let stubs = 0;
   let beside = 0;
   let gates = 0;
@@ -197,15 +201,18 @@ function gapAfter(line: LineDocument, keys: readonly string[], forward: readonly
     if (!station) continue;
     const rules = rulesOf(station);
     if (rules.length === 0) beside = Math.max(beside, GAP.plus);
-    for (const rule of rules) {
-      const words = rules.length > 1 ? widthOf(cut(rule.label ?? ""), 12) : 0;
-      beside = Math.max(beside, words > 0 ? GAP.beside + words : 0);
+    rules.forEach((rule, order) => {
+      // What comes back goes below, and says there what it is.
+      const words = rules.length > 1 && leaving.has(`${key} ${order}`) ? brokenWidth(rule.label ?? "", 12) : 0;
+      beside = Math.max(beside, words > 0 ? GAP.beside + Math.min(words, GAP.words - GAP.beside) : 0);
       gates = Math.max(gates, rule.gates?.length ? GAP.gate : 0);
-      for (const to of targetsOf(rule)) if (to.startsWith("@")) stubs = Math.max(stubs, GAP.stub);
-    }
+      for (const to of targetsOf(rule)) if (!stationOf(line, to) && !endOf(line, to)) stubs = Math.max(stubs, GAP.stub + pillWidth(stubName(to)));
+    });
   }
-  return Math.max(gap, beside, gates + stubs, stubs > 0 ? stubs + GAP.column : 0);
+  return Math.max(gap, beside, gates + stubs);
 }
+
+const stubName = (to: string): string => (to === BLOCKED ? say("blockedShort") : to === ORIGIN ? say("originShort") : to);
 
 function oneRow(
   columns: readonly string[][],

@@ -1,10 +1,11 @@
 import { type NodeProps } from "@xyflow/react";
-import { memo } from "react";
+import { type CSSProperties, memo } from "react";
 
 import type { EndNode, StartNode, StationNode } from "./flow";
 import { Icon } from "./Icon";
 import { STATION } from "./layout";
-import { useLevel } from "./level";
+import { type Level, useLevel } from "./level";
+import { nameSize, wordSize } from "./text";
 import { NoteCard } from "./NoteCard";
 import { say } from "./words";
 
@@ -13,7 +14,7 @@ const known = (kind: string): string => (KINDS.has(kind) ? kind : "other");
 
 /** A rounded card as high as it has rules: port 1 at a fixed height, the next every 24 px, so that the number in the
  * circle is the rule. What a port starts is drawn by `drawn.tsx`, by its `data-port`. */
-export const StationCard = memo(function StationCard({ data }: NodeProps<StationNode>) {
+export const StationCard = memo(function StationCard({ data, width, height }: NodeProps<StationNode>) {
   const level = useLevel();
   const kind = known(data.kind);
   return (
@@ -23,7 +24,7 @@ export const StationCard = memo(function StationCard({ data }: NodeProps<Station
           <Icon name={`station-${kind}`} size={14} /> <span>{say(`kind_${kind}` as "kind_other")}</span>
         </span>
       )}
-      <span className="ed-name" title={data.name}>
+      <span className="ed-name" title={data.name} style={sized(level, data.name, width, height)}>
         {data.name}
       </span>
       {level === "far" ? null : <Details data={data} />}
@@ -31,6 +32,13 @@ export const StationCard = memo(function StationCard({ data }: NodeProps<Station
     </div>
   );
 });
+
+/** Further away the letters are as large as the card has room for. */
+function sized(level: Level, name: string, width = STATION.width, height = STATION.height): CSSProperties | undefined {
+  if (level === "near") return undefined;
+  const most = level === "far" ? wordSize(name, width, height) : nameSize(name, width);
+  return { fontSize: `min(var(--size-canvas-${level}), ${most}px)` };
+}
 
 function Details({ data }: { data: StationNode["data"] }) {
   const { join, gate } = data;

@@ -6,7 +6,7 @@ import { type Box, laidOut, START_ID, STATION } from "./layout";
 import { notesOf } from "./notes";
 import type { Rect } from "./routes";
 import type { Editor } from "./store";
-import { cut, endName } from "./text";
+import { broken, cut, endName } from "./text";
 import { say } from "./words";
 
 const ROOM = 32;
@@ -56,7 +56,8 @@ export function pictureOf({ line, state }: Editor): string {
     return `<path d="${pathOf(each)}" fill="none" stroke="${colour}" stroke-width="1.5"${dashes}/><path d="${heads}" fill="${colour}"/>${fork}`;
   };
   const said = (each: Drawn): string => {
-    const label = each.labelAt ? words(cut(each.label), each.labelAt.x + 3, each.labelAt.y + 12, 12, `fill="${tone.muted}"`) : "";
+    const at = each.labelAt;
+    const label = at ? broken(each.label).map((row, index) => words(row, at.x + 3, at.y + 12 + 16 * index, 12, `fill="${tone.muted}"`)).join("") : "";
     const stubs = each.stubs.map((stub) => rect(stub, 10, tone.fill) + words(cut(stub.name), stub.x + 12, stub.y + 14, 12));
     const gate = each.gateAt
       ? `<polygon points="${HEXAGON}" transform="translate(${each.gateAt.join(" ")})" fill="${tone.fill}" stroke="${tone.line}" stroke-width="1.5"/>` +

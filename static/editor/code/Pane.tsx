@@ -73,6 +73,7 @@ export default function Pane({ editor, mayEdit, leave, switchView }: { editor: E
           EditorView.cspNonce.of(document.querySelector<HTMLScriptElement>("script[nonce]")?.nonce ?? ""),
           EditorState.readOnly.of(!mayEdit),
           EditorView.contentAttributes.of({ "aria-label": say("textOf"), tabindex: "0", spellcheck: "false", autocapitalize: "off" }),
+          EditorView.lineWrapping,
           lineNumbers(),
           foldGutter(),
           lintGutter(),
