@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import SafeRepresenter
 
+from pipelines.formats.dialects import foreign
 from pipelines.formats.schema import json_schema
 from pipelines.formats.yamltext import Parsed, TextError, parse, resolves_to_text
 from pipelines.routing import jsontext
@@ -30,7 +31,8 @@ __all__ = ["MAX_TEXT", "as_text", "dumps", "json_schema", "loads", "locate", "re
 
 
 def loads(text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
-    """The document as plain values. Raises DocumentError with line and column in the problem.
+    """The document as plain values. Raises DocumentError with line and column in the problem, also for what seems to
+    be a document of another system.
 
     Unless `exact`, a number that no double holds exactly is refused: stores and browsers would round it.
     With `exact` it is a `Decimal`.
@@ -39,6 +41,10 @@ def loads(text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
         document = _value(as_text(text), exact)
     except (TextError, jsontext.JsonTextError) as error:
         raise DocumentError([Problem("", error.message, "", error.line, error.column)]) from None
+    other = foreign(document)
+    if other is not None:
+        # The place says it; the path would read as if only that part were wrong.
+        raise DocumentError([replace(_locate(text, other), path="")])
     if type(document) is not dict:
         raise DocumentError([Problem("", "a line document is one object", "", 1, 1)])
     try:

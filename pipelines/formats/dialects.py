@@ -1,0 +1,131 @@
+"""Which other system a document seems to be from, by its shape. Nothing here reads such a document: who pastes one is
+told what it is, and not that some key of this format is missing.
+
+A document that says `gateline` is never one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from pipelines.routing.problems import Problem
+
+Sign = Callable[[Any], str | None]
+"""Answers the path of the part that gives the document away."""
+
+HINT: Final = (
+    "Gateline reads lines in its own format, which begin with “gateline: 1”. "
+    "Draw this one on the canvas, or write it anew."
+)
+
+
+def foreign(document: Any) -> Problem | None:
+    """`document`: any JSON value."""
+    if isinstance(document, Mapping) and "gateline" in document:
+        return None
+    for what, signs in KNOWN:
+        for sign in signs:
+            path = sign(document)
+            if path is not None:
+                return Problem(path, f"this seems to be {what}, which cannot be read yet", HINT)
+    return None
+
+
+def _has(*keys: str) -> Sign:
+    """An object with all of these keys."""
+    return lambda given: keys[0] if isinstance(given, Mapping) and all(key in given for key in keys) else None
+
+
+def _among(part: str, *keys: str) -> Sign:
+    """An object with a list `part` of which an object has any of these keys; with "" the list is the whole document."""
+
+    def sign(given: Any) -> str | None:
+        found = ((index, key) for index, member in _members(given, part) for key in keys if key in member)
+        return next((f"{part}[{index}].{key}" for index, key in found), None)
+
+    return sign
+
+
+def _all_of(*keys: str) -> Sign:
+    """A list with an object that has all of these keys."""
+
+    def sign(given: Any) -> str | None:
+        found = (index for index, member in _members(given, "") if all(key in member for key in keys))
+        return next((f"[{index}].{keys[0]}" for index in found), None)
+
+    return sign
+
+
+def _members(given: Any, part: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    held = given.get(part) if part and isinstance(given, Mapping) else None if part else given
+    if isinstance(held, list):
+        yield from ((index, each) for index, each in enumerate(held) if isinstance(each, Mapping))
+
+
+def _only(given: Any) -> str | None:
+    """The head of a line whose stations lie in files of their own."""
+    if not isinstance(given, Mapping) or not isinstance(given.get("version"), str) or "name" not in given:
+        return None
+    return "version" if given.keys() <= {"id", "name", "description", "version", "owner", "project"} else None
+
+
+def _schema(start: str) -> Sign:
+    """A JSON Schema with such an address."""
+
+    def sign(given: Any) -> str | None:
+        address = given.get("$id") if isinstance(given, Mapping) else None
+        return "$id" if isinstance(address, str) and address.startswith(start) else None
+
+    return sign
+
+
+def _transition(given: Any) -> str | None:
+    said = given.get("transition") if isinstance(given, Mapping) else None
+    return "transition" if isinstance(said, Mapping) and {"from", "to", "requires"} <= said.keys() else None
+
+
+KNOWN: Final[tuple[tuple[str, tuple[Sign, ...]], ...]] = (
+    (
+        "a workflow of Vibe Factory",
+        (
+            _among("stations", "workflow_id", "station_prompt", "is_terminator"),
+            _among("transitions", "source_station_id", "condition_type"),
+            _among("station_transitions", "source_station_id", "condition_type"),
+            _among("", "source_station_id"),
+        ),
+    ),
+    (
+        "an assembly line of ALP (Agentics)",
+        (
+            _has("transitionRules"),
+            _among("stations", "trigger"),
+            _among("", "fromStationId", "fromColumnId", "requiresApproval"),
+            _all_of("from", "to", "condition"),
+            _has("trigger", "id", "name"),
+            _only,
+        ),
+    ),
+    ("a task chain of contenox", (_among("tasks", "handler"), _has("handler", "transition"))),
+    (
+        "a playbook of Flux",
+        (
+            _among("stages", "onPass", "onFail", "fallback", "skill"),
+            _among("", "onPass", "onComplete", "onExhausted", "maxIterations"),
+            _among("rules", "severity", "onFail"),
+        ),
+    ),
+    ("a record of Flux", (_has("flux:signal"), _has("verdict", "run", "issue"))),
+    (
+        "a document of AEEF",
+        (
+            _has("agent_id", "contract_version"),
+            _among("agents", "agent_id"),
+            _has("handoff_id"),
+            _has("gate_id", "criteria_results"),
+            _has("work_item_id"),
+            _among("transitions", "requires", "produces"),
+            _transition,
+            _schema("https://aeef.ai/"),
+        ),
+    ),
+)
