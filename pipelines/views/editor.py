@@ -44,6 +44,7 @@ URLS = {
     "testsKeep": "line-draw-tests-keep",
     "testsDelete": "line-draw-tests-delete",
     "export": "line-export",
+    "import": "line-draw-import",
 }
 """Addresses that the canvas asks, by the name it knows them by; each belongs to the line."""
 
@@ -165,6 +166,7 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
             **{name: reverse(route, args=at) for name, route in URLS.items()},
             "schema": reverse("api-1:schema"),
             "templates": reverse("lines-new", args=at[:2]),
+            **_naming(line, at),
             "forms": reverse("line-draw-form", args=[*at, "station"]).removesuffix("station/"),
         },
         "csrf": get_token(request),
@@ -175,6 +177,13 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
         "words": words(),
         "icons": asset("static/icons.json"),
     }
+
+
+def _naming(line: Line, at: tuple[str, str, str]) -> dict[str, str]:
+    """Where the version that is live gets its name; a draft has none."""
+    if line.live is None:
+        return {}
+    return {"nameVersion": f"{reverse('line-versions', args=at)}?to={line.live.number}#name-version"}
 
 
 def _drawable(draft: Any) -> bool:

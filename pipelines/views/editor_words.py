@@ -267,7 +267,7 @@ WORDS = {
     "emptyTitle": _("An empty line"),
     "emptyWords": _("A line begins with a station: the work that is done first."),
     "emptyFirst": _("Add a first station"),
-    "emptyTemplate": _("Start from a template"),
+    "emptyTemplate": _("All templates"),
     "emptyImport": _("Import a document"),
     "firstStation": _("First station"),
     "brokenTitle": _("The drawing failed"),
@@ -466,4 +466,37 @@ WORDS = {
     "switchView": _("Form, code or both"),
     "loadingText": _("Loading the text…"),
     "schemaGives": _("One of: %s"),
+    "importTitle": _("Import a document into this line"),
+    "importWords": _(
+        "It takes the place of what is drawn. The key of the line stays, and one undo brings back what was there."
+    ),
+    "importText": _("Document, as YAML or JSON"),
+    "importHint": _("Paste it here, drop a file, or choose one."),
+    "importFile": _("Choose a file"),
+    "importRead": _("Show what changes"),
+    "importReading": _("Reading…"),
+    "importApply": _("Apply to the line"),
+    "imported": _("Imported a document"),
+    "importedFile": _("Imported %s"),
+    "importSame": _(
+        "It says the same as what is drawn. Only its comments and the way it is written would be taken over."
+    ),
+    "importChanges": _("What changes"),
+    "importCount": _("Changes: %s"),
+    "importProblems": _("It can be drawn, but not be published yet. These would be problems of the draft:"),
+    "importRefused": _(
+        "This cannot be drawn as a line. Nothing was changed, and what you gave is still here."
+    ),
+    "importAway": _("The server cannot be reached. What you gave is kept; try again in a moment."),
+    "importDenied": _("You are signed out, or may not change this line any more. What you gave is kept."),
+    "importNotText": _("The file is not UTF-8 text. Save it as UTF-8, and choose it again."),
+    "importLarge": _(
+        "This is larger than 2 MB. A line is text that people write: look whether it is the right file."
+    ),
+    "importMoved": _("The line was changed meanwhile. This is what changes now."),
+    "importPlace": _("Line %s, column %s"),
+    "importDrop": _("Drop the file to import it"),
+    "began": _("Began with the template %s"),
+    "emptyTemplates": _("Or begin with a template"),
+    "emptyNeeds": _("Needs: %s"),
 }

@@ -12,6 +12,8 @@ import { Connect } from "./Connect";
 import { stationOf } from "./document";
 import type { AnyNode, RuleEdge } from "./flow";
 import { bringIntoView, startKeeping } from "./focus";
+import { Import } from "./Import";
+import { startDrops } from "./importing";
 import { Inspector } from "./Inspector";
 import { startKeys } from "./keys";
 import { ContextMenu, type MenuAt, menuAt, menuHere } from "./Menu";
@@ -108,12 +110,12 @@ export function App({ editor, kinds, mayEdit }: Page) {
       setMenu(at);
     };
     document.addEventListener("contextmenu", asked);
-    const stops = [startKeys(desk), startOffers(desk), startClipboard(editor, mayEdit)];
+    const stops = [startKeys(desk), startOffers(desk), startClipboard(desk), startDrops(desk)];
     return () => {
       document.removeEventListener("contextmenu", asked);
       for (const stop of stops) stop();
     };
-  }, [desk, editor, mayEdit]);
+  }, [desk]);
 
   useEffect(() => arrive(editor, show), [editor, show]);
 
@@ -250,6 +252,7 @@ export function App({ editor, kinds, mayEdit }: Page) {
       )}
       {panel === "connect" ? <Connect editor={editor} kinds={kinds} close={() => setPanel("")} /> : null}
       {menu ? <ContextMenu desk={desk} at={menu} close={closeMenu} /> : null}
+      <Import desk={desk} />
       <TestLayer editor={editor} />
       <Sheet mayEdit={mayEdit} />
       <TopBar desk={desk} />

@@ -13,6 +13,7 @@ import { movedTo } from "./commands-canvas";
 import { ruleOf, rulesOf, startOf, stationOf } from "./document";
 import { type AnyNode, edgesOf, type RuleEdge } from "./flow";
 import * as focus from "./focus";
+import { importOf } from "./importing";
 import { endsOf } from "./layout";
 import { noteId, noteKey, notesOf } from "./notes";
 import type { Side } from "./sides";
@@ -78,7 +79,7 @@ export const CHANGE: readonly Action[] = [
   { id: "redo", word: "redo", keys: ["Ctrl+Shift+Z"], also: ["Ctrl+Y"], group: "groupChange", icon: "redo", edits: true, when: (desk) => desk.editor.state.history.undone.length > 0, run: ({ editor }) => editor.redo() },
   { id: "copy", word: "copy", keys: ["Ctrl+C"], group: "groupChange", icon: "copy", on: ["station"], native: true, when: someStation, run: () => void document.execCommand("copy") },
   { id: "cut", word: "cut", keys: ["Ctrl+X"], group: "groupChange", on: ["station"], native: true, edits: true, when: someStation, run: () => void document.execCommand("cut") },
-  { id: "paste", word: "paste", keys: ["Ctrl+V"], group: "groupChange", on: ["canvas"], native: true, edits: true, run: ({ editor }) => void pasteFromMenu(editor).then((done) => done || announce(say("pasteByKey"))) },
+  { id: "paste", word: "paste", keys: ["Ctrl+V"], group: "groupChange", on: ["canvas"], native: true, edits: true, run: (desk) => void pasteFromMenu(desk).then((done) => done || announce(say("pasteByKey"))) },
   { id: "duplicate", word: "duplicate", keys: ["Ctrl+D"], group: "groupChange", on: ["station"], edits: true, when: someStation, run: ({ editor }) => duplicate(editor) },
   { id: "selectAll", word: "selectAll", keys: ["Ctrl+A"], group: "groupChange", on: ["canvas"], run: selectAll },
   { id: "rename", word: "rename", keys: ["F2"], group: "groupChange", icon: "edit", on: ["station"], edits: true, when: oneStation, run: rename },
@@ -136,7 +137,7 @@ export const LINE: readonly Action[] = [
   page("tests", "testsPage", ["Shift+S"], "tests", "flask"),
   page("nameVersion", "nameVersion", ["Shift+N"], "nameVersion", "flag", true),
   page("history", "history", ["Shift+H"], "versions", "history"),
-  page("import", "import", ["Shift+I"], "import", "upload", true),
+  { id: "import", word: "import", keys: ["Shift+I"], group: "groupLine", icon: "upload", on: ["canvas"], edits: true, run: ({ editor }) => importOf(editor).show() },
   { id: "code", word: "switchView", keys: ["Shift+C"], also: ["Shift+Alt+C"], group: "groupView", icon: "output", run: (desk) => desk.setView(VIEWS[(VIEWS.indexOf(desk.view) + 1) % VIEWS.length] ?? "form") },
 ];
 

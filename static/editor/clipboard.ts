@@ -1,7 +1,9 @@
 /** Copying, pasting and deleting what is chosen. Stations travel as JSON, so between lines and windows too. */
+import type { Desk } from "./actions";
 import * as commands from "./commands";
 import { takeGateOff, takeStationGateOff } from "./commands-connect";
 import { fresh, isEmpty, type Parts, partsOf, pasteParts, removeParts } from "./clips";
+import { importOf } from "./importing";
 import type { Editor } from "./store";
 
 export function removeChosen(editor: Editor): void {
@@ -37,17 +39,32 @@ const isClip = (value: unknown): value is Parts =>
   Array.isArray((value as { stations?: unknown }).stations);
 
 /** From a menu: the browser asks the person first, and answers whether it could be read. */
-export async function pasteFromMenu(editor: Editor): Promise<boolean> {
+export async function pasteFromMenu(desk: Desk): Promise<boolean> {
   try {
-    const found = parsed(await navigator.clipboard.readText());
-    if (isClip(found)) pasted(editor, found);
+    pasteText(desk, await navigator.clipboard.readText());
     return true;
   } catch {
     return false;
   }
 }
 
-export function startClipboard(editor: Editor, mayEdit: boolean): () => void {
+/** Parts of a line, or a whole document, which is looked at before it takes the place of what is drawn. Whether it was
+ * one of them. */
+function pasteText(desk: Desk, text: string): boolean {
+  const found = parsed(text);
+  if (isClip(found)) pasted(desk.editor, found);
+  else if (looksWhole(text, found)) importOf(desk.editor).offer(text);
+  else return false;
+  return true;
+}
+
+/** A list or object of JSON, or YAML with a member that holds the parts of a line, here or in another system. */
+const looksWhole = (text: string, json: unknown): boolean =>
+  (typeof json === "object" && json !== null) ||
+  /^["']?(?:gateline|stations|stages|workflow|tasks|transitionRules|transitions|agents|rules)["']?\s*:/m.test(text);
+
+export function startClipboard(desk: Desk): () => void {
+  const { editor, mayEdit } = desk;
   const busy = (): boolean => {
     const active = document.activeElement;
     return (
@@ -66,10 +83,8 @@ export function startClipboard(editor: Editor, mayEdit: boolean): () => void {
   };
   const paste = (event: ClipboardEvent): void => {
     if (busy() || !mayEdit) return;
-    const found = parsed(event.clipboardData?.getData("text/plain") ?? "");
-    if (!isClip(found)) return;
-    event.preventDefault();
-    pasted(editor, found);
+    if (document.querySelector("dialog[open]")) return;
+    if (pasteText(desk, event.clipboardData?.getData("text/plain") ?? "")) event.preventDefault();
   };
   document.addEventListener("copy", copy);
   document.addEventListener("cut", copy);

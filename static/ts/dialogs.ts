@@ -9,8 +9,11 @@ export function openDialog(id: string): void {
   dialog.dispatchEvent(new CustomEvent("gl:open"));
 }
 
-/** `data-dialog="id"` opens, `data-close` and a click beside it close. Escape is the browser's. */
+/** `data-dialog="id"` opens, `data-close` and a click beside it close. Escape is the browser's. A dialog with
+ * `data-by-address` is open where the address ends in `#id`. */
 export function startDialogs(): void {
+  const named = document.getElementById(window.location.hash.slice(1));
+  if (named?.dataset.byAddress !== undefined) openDialog(named.id);
   on("click", "[data-dialog]", (button, event) => {
     event.preventDefault();
     openDialog(button.dataset.dialog ?? "");

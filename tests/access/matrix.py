@@ -65,6 +65,8 @@ POST line-edit               >          0         -       -         y         y 
 GET  line-draw               >          0         y       y         y         y         y      >
 POST line-draw-form          >          0         y       y         y         y         y      >
 POST line-draw-save          >          0         -       -         y         y         y      >
+GET  line-draw-import        >          0         -       -         y         y         y      >
+POST line-draw-import        >          0         -       -         y         y         y      >
 POST line-draw-walk          >          0         y       y         y         y         y      >
 GET  line-draw-tests         >          0         y       y         y         y         y      >
 POST line-draw-tests-run     >          0         y       y         y         y         y      >

@@ -42,6 +42,8 @@ export class LineText {
   /** Something was typed that is not read yet. */
   #unread = false;
   #theirs: string | undefined;
+  /** Of lines that came with a text of their own, and of those that they took the place of: undo brings it back. */
+  readonly #texts = new WeakMap<LineDocument, string>();
   readonly #kept: TextKeeper;
   readonly #before: KeptText | undefined;
 
@@ -113,7 +115,7 @@ export class LineText {
     if (this.#unread) await this.settled();
     if (this.#shown.text === undefined || !this.#good) return undefined;
     if (this.#good.line === line) return this.#good.text;
-    const said = await client.write(this.#good.text, line);
+    const said = await client.write(this.#texts.get(line) ?? this.#good.text, line);
     if (said.ok && line === this.port.line()) this.#took(said);
     return said.ok ? said.text : undefined;
   }
@@ -124,6 +126,16 @@ export class LineText {
     const both = theirs && mine ? await client.merge(this.given.text, mine, theirs) : theirs || mine;
     const said = await client.write(both, line);
     return said.text;
+  }
+
+  /** `line`, which comes next, was read from this text: its comments come with it. */
+  async bring(text: string, line: LineDocument): Promise<void> {
+    await this.open();
+    const before = this.port.line();
+    const was = await this.textOf(before);
+    const said = await client.write(text, line);
+    if (was !== undefined) this.#texts.set(before, was);
+    if (said.ok) this.#texts.set(line, said.text);
   }
 
   /** The server has this text now. */
@@ -182,7 +194,7 @@ export class LineText {
     if (this.#shown.fault || this.#unread || !good) return;
     this.#asked += 1;
     const asked = this.#asked;
-    const said = good.line === line ? await client.read(good.text) : await client.write(good.text, line);
+    const said = good.line === line ? await client.read(good.text) : await client.write(this.#texts.get(line) ?? good.text, line);
     if (asked === this.#asked && line === this.port.line()) this.#took(said);
   }
 
