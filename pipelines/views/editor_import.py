@@ -124,8 +124,18 @@ def _all_with(members: Any, key: str) -> bool:
     )
 
 
+def _alike(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Both in full, so that what is only written differently is no change; of what is no line yet, with its parts."""
+    try:
+        return read_line(old).to_document(), read_line(new).to_document()
+    except DocumentError:
+        parts: dict[str, Any] = {"inputs": [], "stations": [], "gates": [], "ends": []}
+        return {**parts, **old}, {**parts, **new}
+
+
 def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[dict[str, Any]]:
     rows: dict[str, list[dict[str, str]]] = {each: [] for each in AFFECTS}
+    old, new = _alike(old, new)
     found = changes(old, new)
     for change in found[:MOST]:
         icon, word = LOOKS[change.what]

@@ -18,11 +18,16 @@ function ImportDialog({ desk }: { desk: Desk }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   const choose = useRef<HTMLInputElement>(null);
+  const said = useRef<HTMLDivElement>(null);
   const id = useId();
   useEffect(() => {
     dialog.current?.showModal();
     field.current?.focus();
   }, []);
+  useEffect(() => {
+    // The button that asked is gone; who writes stays where they write.
+    if (["read", "refused", "failed"].includes(result.is) && document.activeElement !== field.current) said.current?.focus();
+  }, [result]);
   const apply = async (): Promise<void> => {
     if (!(await importing.apply())) return;
     window.setTimeout(desk.fit, 50);
@@ -91,7 +96,7 @@ function ImportDialog({ desk }: { desk: Desk }) {
             }}
           />
         </div>
-        <div id={`${id}-said`} className="stack stack-8">
+        <div ref={said} id={`${id}-said`} className="stack stack-8 ed-import-said" tabIndex={-1}>
           {result.is === "failed" ? <Said tone="danger" words={result.words} /> : null}
           {result.is === "refused" ? (
             <>
@@ -107,11 +112,11 @@ function ImportDialog({ desk }: { desk: Desk }) {
           {say("cancel")}
         </button>
         {result.is === "read" ? (
-          <button type="button" className="button button-primary" onClick={() => void apply()}>
+          <button key="apply" type="button" className="button button-primary" onClick={() => void apply()}>
             {say("importApply")}
           </button>
         ) : (
-          <button type="button" className="button button-primary" disabled={reading || text.trim() === ""} onClick={() => void importing.read()}>
+          <button key="read" type="button" className="button button-primary" disabled={reading || text.trim() === ""} onClick={() => void importing.read()}>
             {say(reading ? "importReading" : "importRead")}
           </button>
         )}

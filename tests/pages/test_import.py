@@ -250,3 +250,17 @@ def test_what_a_text_is_refused_for_stands_at_its_place_and_not_at_a_path() -> N
         native.loads(json.dumps(ALP, indent=1))
     (problem,) = refused.value.problems
     assert (problem.path, problem.line) == ("", 14)
+
+
+def test_what_is_only_written_differently_is_no_change(world: World, client: Client) -> None:
+    bare = {key: said for key, said in HERE.items() if key not in ("gateline",)}
+    said = sent(world, client, {"text": native.dumps({**bare, "gates": [], "ends": [], "inputs": []})}).json()
+    assert said["changes"] == []
+
+
+def test_a_document_without_gates_tells_each_gate_that_goes(world: World, client: Client) -> None:
+    gated = {**HERE, "gates": [{"key": "look", "name": "A look"}, {"key": "say", "name": "A word"}]}
+    said = sent(world, client, {"text": native.dumps(HERE), "document": gated}).json()
+    (group,) = said["changes"]
+    assert [row["what"] for row in group["rows"]] == ["removed", "removed"]
+    assert all("{" not in row["sentence"] for row in group["rows"])
