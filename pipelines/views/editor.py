@@ -183,7 +183,7 @@ def _naming(line: Line, at: tuple[str, str, str]) -> dict[str, str]:
     """Where the version that is live gets its name; a draft has none."""
     if line.live is None:
         return {}
-    return {"nameVersion": f"{reverse('line-versions', args=at)}?to={line.live.number}#name-version"}
+    return {"nameVersion": f"{reverse('line-versions', args=at)}?to={line.live.number}#open=name-version"}
 
 
 def _drawable(draft: Any) -> bool:

@@ -1,8 +1,10 @@
 import { useEffect, useId, useRef, useSyncExternalStore } from "react";
 
 import type { Desk } from "./actions";
+import { backToCanvas } from "./focus";
 import { Icon } from "./Icon";
 import { type Changes, countOf, importOf, type Problem, type Read } from "./importing";
+import type { Editor } from "./store";
 import { say } from "./words";
 
 /** Takes a whole document into this line: given, read, looked at, applied. */
@@ -21,9 +23,11 @@ function ImportDialog({ desk }: { desk: Desk }) {
   const said = useRef<HTMLDivElement>(null);
   const id = useId();
   useEffect(() => {
+    const from = document.activeElement;
     dialog.current?.showModal();
     field.current?.focus();
-  }, []);
+    return () => void requestAnimationFrame(() => giveBack(from, desk.editor));
+  }, [desk.editor]);
   useEffect(() => {
     // The button that asked is gone; who writes stays where they write.
     if (["read", "refused", "failed"].includes(result.is) && document.activeElement !== field.current) said.current?.focus();
@@ -123,6 +127,13 @@ function ImportDialog({ desk }: { desk: Desk }) {
       </div>
     </dialog>
   );
+}
+
+/** A dialog that goes with its page part gives the focus back to nobody; what had it may be gone, too. */
+function giveBack(from: Element | null, editor: Editor): void {
+  if (document.activeElement !== document.body) return;
+  if (from instanceof HTMLElement && from.isConnected && from !== document.body) from.focus();
+  else backToCanvas(editor);
 }
 
 function Looked({ read, moved, goTo }: { read: Read; moved: boolean; goTo(problem: Problem): void }) {

@@ -10,9 +10,9 @@ export function openDialog(id: string): void {
 }
 
 /** `data-dialog="id"` opens, `data-close` and a click beside it close. Escape is the browser's. A dialog with
- * `data-by-address` is open where the address ends in `#id`. */
+ * `data-by-address` is open where the address ends in `#open=id`. */
 export function startDialogs(): void {
-  const named = document.getElementById(window.location.hash.slice(1));
+  const named = document.getElementById(new URLSearchParams(window.location.hash.slice(1)).get("open") ?? "");
   if (named?.dataset.byAddress !== undefined) openDialog(named.id);
   on("click", "[data-dialog]", (button, event) => {
     event.preventDefault();

@@ -241,7 +241,9 @@ def test_only_a_version_that_is_live_can_be_named(world: World, client: Client, 
     assert "nameVersion" not in text(client.get(page))
     live = world.line(document(key="other")).line
     address = f"{at(world, 'line-versions', live.key)}?to=1"
-    assert f'"nameVersion": "{address}#name-version"' in text(client.get(at(world, "line-draw", live.key)))
+    assert f'"nameVersion": "{address}#open=name-version"' in text(
+        client.get(at(world, "line-draw", live.key))
+    )
     assert 'id="name-version"' in text(client.get(address))
 
 
