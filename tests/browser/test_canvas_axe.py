@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines import publishing
 from pipelines.models import Line, User
-from tests.factories import World
+from tests.factories import World, document, station
 from tests.fixtures.browser import DESKTOP, PHONE
 from tests.pages.conftest import at
 
@@ -84,6 +85,11 @@ def tab(key: str, name: str) -> Open:
     return show
 
 
+def rename(page: Page, name: str) -> None:
+    page.locator("#ed-name").fill(name)
+    page.keyboard.press("Enter")
+
+
 def new_target(page: Page) -> None:
     chosen("build", "l")(page)
     page.keyboard.type("Deploy")
@@ -98,45 +104,55 @@ def written(page: Page) -> None:
     expect(page.locator(".cm-content")).to_be_visible()
 
 
+def commented(page: Page) -> None:
+    tab("build", "Comments")(page)
+    threads = page.get_by_role("tabpanel").get_by_role("article")
+    if threads.count() == 0:
+        page.get_by_label("Comment on Build").fill("Why **twice**?")
+        page.keyboard.press("Control+Enter")
+    expect(threads.first).to_be_visible()
+
+
 def searched(page: Page) -> None:
     page.keyboard.press("Control+k")
     page.keyboard.type("go")
     expect(page.get_by_role("option", name="Go to Build Station")).to_be_visible()
 
 
-# What brings a page that was just opened into the state.
-STATES: dict[str, Open] = {
-    "the line itself": keys(),
-    "a station chosen": chosen("build"),
-    "a station's settings": tab("build", "Configure"),
-    "a rule chosen": chosen("build", "ArrowDown"),
-    "a dead rule open": chosen("build", "ArrowDown", "ArrowDown", "Enter"),
-    "an end chosen": chosen("failed"),
-    "everything chosen": chosen("build", "Control+a"),
-    "the line's gates": keys("g"),
-    "the line's inputs": keys("i"),
-    "a new gate": keys("Shift+G"),
-    "comments": tab("build", "Comments"),
-    "tests of a station": tab("build", "Tests"),
-    "a test begun": keys("Shift+T"),
-    "the text beside the canvas": written,
-    "problems folded": named("button", "Problems"),
-    "palette and settings folded": keys("Shift+Alt+P", "Shift+Alt+I"),
-    "the shortcut sheet": keys("?"),
-    "the command palette": searched,
-    "the menu of a station": chosen("build", "Shift+F10"),
-    "the menu of a rule": chosen("build", "ArrowDown", "Shift+F10"),
-    "more actions": named("button", "More actions"),
-    "connecting": chosen("build", "l"),
-    "connecting to several": chosen("build", "l", "Shift+Enter", "ArrowDown", "Shift+Enter"),
-    "connecting to a new station": new_target,
+EVERYTHING, INSPECTOR, DIALOG, MENU = "", ".ed-inspector", "dialog[open]", ".menu"
+# What brings a page that was just opened into the state, and which part of the page is another then than before.
+STATES: dict[str, tuple[str, Open]] = {
+    "the line itself": (EVERYTHING, keys()),
+    "a station chosen": (".ed", chosen("build")),
+    "a station's settings": (INSPECTOR, tab("build", "Configure")),
+    "a rule chosen": (".ed", chosen("build", "ArrowDown")),
+    "a dead rule open": (INSPECTOR, chosen("build", "ArrowDown", "ArrowDown", "Enter")),
+    "an end chosen": (INSPECTOR, chosen("failed")),
+    "everything chosen": (".ed", chosen("build", "Control+a")),
+    "the line's gates": (INSPECTOR, keys("g")),
+    "the line's inputs": (INSPECTOR, keys("i")),
+    "a new gate": (INSPECTOR, keys("Shift+G")),
+    "comments": (INSPECTOR, commented),
+    "tests of a station": (INSPECTOR, tab("build", "Tests")),
+    "a test begun": (".ed", keys("Shift+T")),
+    "the text beside the canvas": (".ed-stage", written),
+    "problems folded": (".ed-problems", named("button", "Problems")),
+    "palette and settings folded": (".ed-middle", keys("Shift+Alt+P", "Shift+Alt+I")),
+    "the shortcut sheet": (DIALOG, keys("?")),
+    "the command palette": (DIALOG, searched),
+    "the menu of a station": (MENU, chosen("build", "Shift+F10")),
+    "the menu of a rule": (MENU, chosen("build", "ArrowDown", "Shift+F10")),
+    "more actions": (MENU, named("button", "More actions")),
+    "connecting": (DIALOG, chosen("build", "l")),
+    "connecting to several": (DIALOG, chosen("build", "l", "Shift+Enter", "ArrowDown", "Shift+Enter")),
+    "connecting to a new station": (DIALOG, new_target),
 }
-PHONE_STATES: dict[str, Open] = {
-    "the outline": keys(),
-    "a station's rules": named("button", "Build"),
-    "the line's settings": named("button", "Settings of the line"),
-    "a test begun": named("button", "Test"),
-    "adding": named("button", "Add a station or end"),
+PHONE_STATES: dict[str, tuple[str, Open]] = {
+    "the outline": (EVERYTHING, keys()),
+    "a station's rules": (".ed", named("button", "Build")),
+    "the line's settings": (".ed", named("button", "Settings of the line")),
+    "a test begun": (".ed", named("button", "Test")),
+    "adding": (DIALOG, named("button", "Add a station or end")),
 }
 
 
@@ -160,12 +176,17 @@ def opened(
     return open_page
 
 
-def grave(page: Page) -> list[str]:
-    """In the dark only what a colour can change is looked at again."""
-    page.emulate_media(color_scheme="light")
-    found = Axe().run(page).response["violations"]
-    page.emulate_media(color_scheme="dark")
-    found += Axe().run(page, options={"runOnly": ["color-contrast"]}).response["violations"]
+def grave(page: Page, part: str = EVERYTHING) -> list[str]:
+    """In the dark only what a colour can change is looked at again, when it has changed."""
+    found = []
+    for scheme, rules in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
+        page.emulate_media(color_scheme=scheme)
+        page.evaluate(
+            "Promise.all(document.getAnimations().map((each) => each.finished.catch(() => undefined)))"
+        )
+        found += (
+            Axe().run(page, part or None, {"resultTypes": ["violations"], **rules}).response["violations"]
+        )
     return [
         f"{each['id']}: {node['html'][:200]}"
         for each in found
@@ -174,15 +195,17 @@ def grave(page: Page) -> list[str]:
     ]
 
 
-def faults(page: Page, address: str, states: dict[str, Open]) -> dict[str, list[str]]:
+def faults(page: Page, address: str, states: dict[str, tuple[str, Open]]) -> dict[str, list[str]]:
     """What axe finds in each state, every time from the page as it opens."""
     found = {}
-    for name, bring in states.items():
+    for name, (part, bring) in states.items():
         page.goto(address)
         page.evaluate("localStorage.clear()")
         expect(page.locator(".ed-canvas .react-flow__node").first).to_be_visible()
         bring(page)
-        if said := grave(page):
+        if part:
+            expect(page.locator(part).locator("visible=true").first).to_be_visible()
+        if said := grave(page, part):
             found[name] = said
     return found
 
@@ -204,5 +227,43 @@ def test_axe_finds_nothing_grave_where_there_is_nothing_or_nothing_may_be_change
     page.goto(at(world, "line-draw", "empty"))
     expect(page.get_by_role("heading", name="An empty line")).to_be_visible()
     assert grave(page) == []
-    looking = {"only looking": chosen("build")}
+    looking = {"only looking": (EVERYTHING, chosen("build"))}
     assert faults(opened(DESKTOP, world.viewer), at(world, "line-draw", "drawn"), looking) == {}
+
+
+def test_axe_finds_nothing_grave_where_two_drew_the_same(
+    opened: Callable[..., Page], world: World, line: Line
+) -> None:
+    page = opened(DESKTOP)
+    page.goto(at(world, "line-draw", "drawn"))
+    node(page, "build")
+    page.context.set_offline(True)
+    rename(page, "Mine")
+    theirs = copy.deepcopy(line.draft)
+    theirs["stations"][0]["name"] = "Theirs"
+    publishing.save_draft(line, theirs, world.designer, line.draft_number)
+    page.context.set_offline(False)
+    clash = page.get_by_role("region", name="Changed by two people")
+    expect(clash.get_by_role("radio", name="Theirs")).to_be_visible(timeout=20_000)
+    assert grave(page, ".ed-middle") == []
+
+
+def test_axe_finds_nothing_grave_on_what_is_about_to_be_published_and_what_was(
+    opened: Callable[..., Page], world: World
+) -> None:
+    first = [station("build", {"id": "on", "to": "ship"}), station("ship")]
+    live = world.line(document(first, key="released")).line
+    later: Any = [
+        station("build", {"id": "on", "to": ["check", "ship"]}, {"id": "late", "to": "failed"}),
+        station("check", {"id": "back", "to": "build"}),
+        station("ship"),
+    ]
+    publishing.save_draft(live, document(later, key="released"), world.designer, live.draft_number)
+    page = opened(DESKTOP)
+    page.goto(at(world, "line-publish", "released"))
+    expect(page.locator(".line-diff .ed-station").first).to_be_visible()
+    expect(page.get_by_role("list", name="Errors")).to_be_visible()
+    assert grave(page) == []
+    page.goto(at(world, "line-versions", "released"))
+    expect(page.locator('.line-diff .ed-station[data-mark="added"]')).to_be_visible()
+    assert grave(page) == []
