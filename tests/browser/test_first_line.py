@@ -1,0 +1,187 @@
+"""From a project without lines to a task that ran: drawn, repaired, tested, published, by mouse and by keys alone."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from pipelines.models import Line, Task, User
+from tests.factories import World
+from tests.fixtures.site import Site, environment, manage, stop
+from tests.pages.conftest import at
+
+BUILD, TEST, REVIEW, PACKAGE, DELIVER = "no-op", "no-op-2", "no-op-3", "no-op-4", "no-op-5"
+STATIONS = ("Intake", "Build", "Test", "Review", "Package", "Deliver")
+SLOWLY = 60_000  # ms: a worker starts, and a server that others use answers
+
+
+@pytest.fixture
+def hands(world: World, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    process = manage("worker", log=tmp_path / "worker.log", env=environment())
+    yield process
+    stop(process)
+
+
+@pytest.fixture
+def reviewer(world: World) -> User:
+    [other] = world.reviewers(1)
+    return other
+
+
+Enter = Callable[[User], Page]
+
+
+@pytest.fixture
+def enter(
+    new_context: Callable[..., BrowserContext],
+    site: Site,
+    world: World,
+    sign_in: Callable[[Page, User], None],
+) -> Enter:
+    """A browser of this person's own."""
+
+    def entered(user: User) -> Page:
+        user.set_password("a password")
+        user.save(update_fields=["password"])
+        page = new_context(base_url=site.url).new_page()
+        page.set_default_timeout(SLOWLY)
+        sign_in(page, user)
+        return page
+
+    return entered
+
+
+def node(page: Page, key: str) -> Locator:
+    return page.locator(f'.react-flow__node[data-id="{key}"]')
+
+
+def middle(found: Locator) -> tuple[float, float]:
+    box = found.bounding_box()
+    assert box
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(start[0] + 12, start[1], steps=2)
+    page.mouse.move(*end, steps=8)
+    page.mouse.up()
+
+
+def saved(page: Page) -> None:
+    expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved", timeout=SLOWLY)
+
+
+def rules(page: Page) -> Locator:
+    return page.locator(".ed-inspector .ed-rule[data-rule]")
+
+
+def is_as_it_was_meant(line: Line) -> None:
+    line.refresh_from_db()
+    document = line.draft
+    assert tuple(station["name"] for station in document["stations"]) == STATIONS
+    keys = [station["key"] for station in document["stations"]]
+    back, on = document["stations"][2]["rules"]
+    assert (back["when"], back["to"], back["max_retries"]) == ({"result": "failure"}, keys[1], 3)
+    assert on["to"] == keys[3]
+    gated = [station["rules"][0].get("gates") for station in document["stations"][3:5]]
+    assert gated == [[gate["key"]] for gate in document["gates"]]
+
+
+def runs(world: World, page: Page, other: Page, line: Line) -> None:
+    """Somebody starts it and does the work by hand, the worker the rest, and somebody else approves twice."""
+    page.goto(at(world, "task-new", line.key))
+    page.get_by_label("Title").fill("The first one")
+    page.get_by_role("button", name="Start the task").click()
+    page.get_by_role("link", name="Complete").first.click()
+    page.get_by_role("button", name="Complete").click()
+    task = Task.objects.get()
+    for _ in range(2):
+        other.goto(at(world, "task", task.name))
+        expect(other.locator(".task-head [data-status]")).to_have_attribute(
+            "data-status", "awaiting_review", timeout=SLOWLY
+        )
+        other.get_by_role("link", name="Review", exact=True).click()
+        with other.expect_response(lambda answer: answer.request.method == "POST"):
+            other.get_by_role("button", name=re.compile("Approve")).first.click()
+    page.goto(at(world, "task", task.name))
+    expect(page.locator(".task-head [data-status]")).to_have_attribute(
+        "data-status", "completed", timeout=SLOWLY
+    )
+
+
+def test_by_mouse(enter: Enter, world: World, reviewer: User, hands: subprocess.Popen[bytes]) -> None:
+    page = enter(world.admin)
+    page.goto(at(world, "lines"))
+    page.get_by_role("link", name="New line").first.click()
+    page.get_by_label("Name", exact=True).fill("Our first line")
+    page.get_by_role("button", name="Draw a line").click()
+    page.get_by_role("button", name="Add a first station").click()
+    palette, inspector = page.locator(".ed-palette"), page.locator(".ed-inspector")
+    for number, name in enumerate(STATIONS, 1):
+        expect(page.locator(".ed-station")).to_have_count(number)
+        page.locator("#ed-name").fill(name)
+        page.locator("#ed-name").press("Enter")
+        if number < len(STATIONS):
+            palette.get_by_role("button", name="No-op").click()
+    line = Line.objects.get()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Fit").click()
+    # Back from Test to Build: drawn last, so never reached; with its condition it can be moved up.
+    node(page, TEST).click()
+    drag(page, middle(node(page, TEST).locator('[data-port="@new"]')), middle(node(page, BUILD)))
+    expect(rules(page)).to_have_count(2)
+    expect(rules(page).nth(1)).to_contain_text("Never reached: earlier rules (1) already take everything.")
+    rules(page).nth(1).locator(".ed-rule-head").click()
+    inspector.get_by_label("Condition", exact=True).select_option("result")
+    inspector.get_by_label("failure", exact=True).check()
+    inspector.get_by_label("success", exact=True).uncheck()
+    expect(rules(page).nth(1)).to_contain_text("For example {result: failure}")
+    expect(page.locator(".ed-problems")).to_contain_text("can never be taken")
+    inspector.get_by_role("button", name="Move above 1, at most 3 times").click()
+    expect(rules(page).first).to_contain_text("result is failure")
+    expect(rules(page).first).to_contain_text("Live")
+
+    for one, next_ in ((REVIEW, PACKAGE), (PACKAGE, DELIVER)):
+        start = middle(palette.get_by_role("button", name="Person", exact=True))
+        (left, y), (right, _) = middle(node(page, one)), middle(node(page, next_))
+        drag(page, start, ((left + right) / 2 + 3, y))
+        expect(inspector).to_contain_text("Who decides")
+    saved(page)
+    is_as_it_was_meant(line)
+
+    page.get_by_role("button", name="Test", exact=True).click()
+    panel = page.locator(".ed-test")
+    standing = panel.get_by_role("region", name="Where it stands")
+    for choice in (
+        "Success",
+        "Success",
+        "Failure",
+        "Success",
+        "Success",
+        "Success",
+        "Approve",
+        "Success",
+        "Approve",
+        "Success",
+    ):
+        standing.get_by_role("button", name=choice).first.click()
+        expect(panel.locator("[aria-busy=true]")).to_have_count(0)
+    expect(panel).to_contain_text("It ended: Completed")
+    panel.get_by_label("Name").fill("Built twice")
+    panel.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("heading", name="Built twice")).to_be_visible()
+    page.keyboard.press("Escape")
+
+    page.locator("#editor-bar").get_by_role("button", name="Publish").click()
+    publish = page.locator("#publish-go").get_by_role("button", name="Publish")
+    expect(publish).to_be_enabled(timeout=SLOWLY)
+    publish.click()
+    expect(page).to_have_url(re.compile(re.escape(at(world, "line", line.key)) + "$"))
+    runs(world, page, enter(reviewer), line)
