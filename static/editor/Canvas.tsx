@@ -180,6 +180,7 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: { width: n
 
 /** What stands over a row of a long line, seen from afar. */
 const ROW_TITLE = 88;
+const PHONE = 560;
 const MINIMAP_SIZE = { width: 168, height: 112 };
 const MINIMAP = { width: 168, height: 112, clear: 136 };
 
@@ -194,6 +195,8 @@ export function viewOf(line: LineDocument, findings: Findings, { width, height }
     bounds.height += ROW_TITLE;
   }
   if (!bounds || width === 0) return { x: 0, y: 0, zoom: 1 };
+  // On a phone nothing lies over the canvas.
+  if (width < PHONE) return getViewportForBounds(bounds, width, height, 0.1, 1, "12px");
   const room = (clear: number): Viewport => getViewportForBounds(bounds, width, height - clear, 0.1, 1, { x: "28px", top: "64px", bottom: many ? "28px" : "56px" });
   const view = room(0);
   const [right, bottom] = [bounds.x + bounds.width, bounds.y + bounds.height].map((edge) => edge * view.zoom);

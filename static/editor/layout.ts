@@ -23,6 +23,8 @@ export const STATION = { width: 120, widest: 216, height: 72, port: 36, step: 24
 export const END = { width: 96, widest: 184, height: 36 };
 export const START = { width: 40, height: 40 };
 const GAP = { start: 44, column: 60, lane: 10, node: 44, row: 112, gate: 120, stub: 44, beside: 44, words: 116, plus: 84 };
+/** In columns. */
+const FAR = { end: 4, station: 8 };
 /** As many columns stand in one row; more are broken into rows of about the shape of a screen. */
 const ROW = 12;
 const SHAPE = 1.6;
@@ -135,8 +137,16 @@ function placed(line: LineDocument, parts: readonly Part[], { columns, forward }
   const into = new Map<string, Link[]>();
   for (const link of forward) into.set(link.to, [...(into.get(link.to) ?? []), link]);
   const main = mainWay(forward);
-  const gaps = columns.map((keys) => gapAfter(line, keys, forward));
-  const size = rowSize(columns, gaps, part);
+  const at = new Map(columns.flatMap((keys, index) => keys.map((key) => [key, index] as const)));
+  const rough = columns.map((keys) => gapAfter(line, keys, forward, () => false));
+  const size = rowSize(columns, rough, part);
+  // What is too far away for an edge is named beside the station (see `isNear` in drawing.ts), which takes its room.
+  const far = (from: string, to: string): boolean => {
+    const [here, there] = [at.get(from) ?? 0, at.get(to) ?? 0];
+    if (columns.length > size && Math.floor(here / size) !== Math.floor(there / size)) return there - here !== 1;
+    return Math.abs(there - here) > (part.get(to)?.kind === "end" ? FAR.end : FAR.station);
+  };
+  const gaps = columns.map((keys) => gapAfter(line, keys, forward, far));
   const boxes: Box[] = [];
   const rows: Row[] = [];
   const rowOf = new Map<string, number>();
@@ -156,7 +166,6 @@ function placed(line: LineDocument, parts: readonly Part[], { columns, forward }
     const stations = row.filter((box) => box.kind === "station");
     rows.push({ first: stations[0]?.key ?? "", last: stations.at(-1)?.key ?? "", x: 0, y: Math.min(...row.map((box) => box.y)) });
   }
-  const at = new Map(columns.flatMap((keys, index) => keys.map((key) => [key, index] as const)));
   const wraps = new Set<string>();
   for (const { from, to } of forward) {
     const over = (rowOf.get(to) ?? 0) - (rowOf.get(from) ?? 0);
@@ -187,7 +196,7 @@ const widest = (keys: readonly string[], part: ReadonlyMap<string, Part>): numbe
   Math.max(0, ...keys.map((key) => part.get(key)?.width ?? 0));
 
 /** Room for what stands between a column and the next: words, gates, edges that turn. */
-function gapAfter(line: LineDocument, keys: readonly string[], forward: readonly Link[]): number {
+function gapAfter(line: LineDocument, keys: readonly string[], forward: readonly Link[], far: (from: string, to: string) => boolean): number {
   const own = new Set(keys);
   const leaving = new Set(forward.filter((link) => own.has(link.from)).map((link) => `${link.from} ${link.order}`));
   const turning = leaving.size - keys.length;
@@ -206,13 +215,19 @@ function gapAfter(line: LineDocument, keys: readonly string[], forward: readonly
       const words = rules.length > 1 && leaving.has(`${key} ${order}`) ? brokenWidth(rule.label ?? "", 12) : 0;
       beside = Math.max(beside, words > 0 ? GAP.beside + Math.min(words, GAP.words - GAP.beside) : 0);
       gates = Math.max(gates, rule.gates?.length ? GAP.gate : 0);
-      for (const to of targetsOf(rule)) if (!stationOf(line, to) && !endOf(line, to)) stubs = Math.max(stubs, GAP.stub + pillWidth(stubName(to)));
+      for (const to of targetsOf(rule)) if (isGone(line, to) || far(key, to)) stubs = Math.max(stubs, GAP.stub + pillWidth(stubName(line, to)));
     });
   }
   return Math.max(gap, beside, gates + stubs);
 }
 
-const stubName = (to: string): string => (to === BLOCKED ? say("blockedShort") : to === ORIGIN ? say("originShort") : to);
+const isGone = (line: LineDocument, to: string): boolean => !stationOf(line, to) && !endOf(line, to);
+
+function stubName(line: LineDocument, to: string): string {
+  const station = stationOf(line, to);
+  if (station) return nameOf(station);
+  return to === BLOCKED ? say("blockedShort") : to === ORIGIN ? say("originShort") : endName(endOf(line, to)?.label ?? to);
+}
 
 function oneRow(
   columns: readonly string[][],
