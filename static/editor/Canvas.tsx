@@ -21,7 +21,7 @@ import { EdgeLayer } from "./edges";
 import type { Findings } from "./findings";
 import { type AnyNode, Nodes, type RuleEdge } from "./flow";
 import { type Box, type Laid, laidOut, type Row, START_ID } from "./layout";
-import { LevelContext, levelOf, useZoomLevel } from "./level";
+import { LevelContext, levelOf, useTiny, useZoomLevel } from "./level";
 import { useMarks } from "./marks";
 import { nodeTypes } from "./nodes";
 import { noteKey, notesOf } from "./notes";
@@ -68,6 +68,7 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: { width: n
   const [first] = useState(() => viewOf(line, findings, size));
   const [opened, setOpened] = useState(false);
   const zoomed = useZoomLevel();
+  const tiny = useTiny();
   // Before it is open React Flow does not know the first view yet; deferred, for hundreds of cards change with it.
   const level = useDeferredValue(opened ? zoomed : levelOf(first.zoom));
   const flow = useReactFlow<AnyNode, RuleEdge>();
@@ -119,7 +120,7 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: { width: n
       <LevelContext value={level}>
         <ReactFlow<AnyNode, RuleEdge>
           {...handlers}
-          className={`ed-level-${level}`}
+          className={`ed-level-${level}${tiny ? " ed-tiny" : ""}`}
           nodes={nodes}
           edges={NO_EDGES}
           nodeTypes={nodeTypes}

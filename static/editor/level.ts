@@ -8,6 +8,9 @@ export const levelOf = (zoom: number): Level => (zoom >= 0.55 ? "near" : zoom >=
 
 export const useZoomLevel = (): Level => useStore((state: ReactFlowState) => levelOf(state.transform[2]));
 
+/** So far away that a name is read only in the largest letters. */
+export const useTiny = (): boolean => useStore((state: ReactFlowState) => state.transform[2] < 0.2);
+
 export const LevelContext = createContext<Level>("near");
 export const useLevel = (): Level => useContext(LevelContext);
 

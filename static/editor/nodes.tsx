@@ -37,7 +37,7 @@ export const StationCard = memo(function StationCard({ data, width, height }: No
 function sized(level: Level, name: string, width = STATION.width, height = STATION.height): CSSProperties | undefined {
   if (level === "near") return undefined;
   const most = level === "far" ? wordSize(name, width, height) : nameSize(name, width);
-  return { fontSize: `min(var(--size-canvas-${level}), ${most}px)` };
+  return { "--room": `${most}px` } as CSSProperties;
 }
 
 function Details({ data }: { data: StationNode["data"] }) {
