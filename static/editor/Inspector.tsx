@@ -4,6 +4,7 @@ import { flushSync } from "react-dom";
 import * as commands from "./commands";
 import { kindOf, type LineDocument, nameOf, type Station } from "./document";
 import { endName } from "./flow";
+import { backToCanvas } from "./focus";
 import { Icon } from "./Icon";
 import { type Editor, useEditor } from "./store";
 import { type Chosen, chosenOf, TABS, type Tab } from "./tabs";
@@ -182,7 +183,7 @@ function Name({ editor, station, mayEdit }: { editor: Editor; station: Station; 
       onChange={(event) => setTyped(event.target.value)}
       onBlur={keep}
       onKeyDown={(event) => {
-        if (event.key === "Enter") event.currentTarget.blur();
+        if (event.key === "Enter") backToCanvas(editor);
         // At once: the focus goes back to the canvas next, and leaving the field keeps what is in it.
         if (event.key === "Escape") flushSync(() => setTyped(nameOf(station)));
       }}

@@ -109,7 +109,7 @@ export const WALK: readonly Action[] = [
   { id: "walkNext", word: "walkNext", keys: ["PageDown"], group: "groupWalk", where: "canvas", quiet: true, run: (desk) => stepBy(desk, 1) },
   { id: "walkPrevious", word: "walkPrevious", keys: ["PageUp"], group: "groupWalk", where: "canvas", quiet: true, run: (desk) => stepBy(desk, -1) },
   { id: "walkStart", word: "walkStart", keys: ["Home"], group: "groupWalk", where: "canvas", quiet: true, run: walkStart },
-  { id: "toPalette", word: "toPalette", keys: ["Tab"], group: "groupWalk", where: "canvas", quiet: true, edits: true, when: () => insideOf(".react-flow"), run: (desk) => { desk.fold("palette", true); requestAnimationFrame(focus.intoPalette); } },
+  { id: "toPalette", word: "toPalette", keys: ["Tab"], group: "groupWalk", where: "canvas", quiet: true, edits: true, when: ({ editor }) => editor.line.stations.length > 0 && insideOf(".react-flow"), run: (desk) => { desk.fold("palette", true); requestAnimationFrame(focus.intoPalette); } },
   { id: "nextArea", word: "nextArea", keys: ["F6"], group: "groupWalk", where: "always", quiet: true, run: ({ editor }) => focus.toRegion(editor, 1) },
   { id: "previousArea", word: "previousArea", keys: ["Shift+F6"], group: "groupWalk", where: "always", quiet: true, run: ({ editor }) => focus.toRegion(editor, -1) },
   { id: "menu", word: "openMenu", keys: ["Shift+F10"], also: ["ContextMenu"], group: "groupWalk", where: "canvas", quiet: true, run: (desk) => desk.open("menu") },
