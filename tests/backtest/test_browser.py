@@ -53,7 +53,8 @@ def test_from_the_versions_to_the_task_that_would_go_elsewhere(
 ) -> None:
     sign_in(page, reader)
     page.goto(address(task, site) + "/")
-    page.get_by_role("link", name="Back-test the draft").click()
+    page.get_by_role("button", name="More").click()
+    page.get_by_role("menuitem", name="Back-test").click()
     expect(page.locator("[data-state]")).to_have_text("Tried 2 decisions of 1 tasks.")
     assert counts(page)["different"] == ("1", "1")
     assert counts(page)["same"] == ("1", "0")

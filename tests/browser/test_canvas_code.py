@@ -164,6 +164,7 @@ def test_the_schema_completes_and_explains_and_findings_stand_at_their_place(pag
     page_.get_by_role("option", name="required").click()
     expect(words(page_, "result_document: required")).to_be_visible()
     saved(page_)
+    page_.mouse.move(2, 2)  # from elsewhere: a hover begins with a move
     words(page_, "result_document").get_by_text("result_document").hover()
     expect(page_.locator(".ed-code-meaning")).to_contain_text("One of: required, optional, none")
     typed(page_, "to: ship", "ping")
