@@ -242,6 +242,12 @@ WORKER_CONCURRENCY = env.number("GATELINE_WORKER_CONCURRENCY", 8, least=1)
 WORKER_DRAIN_SECONDS = env.number("GATELINE_WORKER_DRAIN", 4)
 LEASE_SECONDS, HEARTBEAT_SECONDS = 10, 2
 
+# A model behind the protocol of OpenAI, for stations that chat and for questions of rules; without an address: none.
+MODEL_URL = env.address("GATELINE_MODEL_URL", "") if env.text("GATELINE_MODEL_URL") else ""
+MODEL, MODEL_KEY = env.text("GATELINE_MODEL"), env.text("GATELINE_MODEL_KEY")
+MODEL_TIMEOUT = env.number("GATELINE_MODEL_TIMEOUT", 120, least=1)
+MODEL_RETRIES = env.number("GATELINE_MODEL_RETRIES", 2)
+
 # Language and time
 LANGUAGE_CODE, TIME_ZONE, USE_I18N, USE_TZ = "en", "UTC", True, True
 LANGUAGES = [("en", "English")]

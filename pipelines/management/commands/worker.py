@@ -93,6 +93,7 @@ def secrets() -> tuple[str, ...]:
         settings.SECRET_KEY,
         settings.DATABASES["default"].get("PASSWORD", ""),
         getattr(settings, "EMAIL_HOST_PASSWORD", ""),
+        settings.MODEL_KEY,
     )
     return tuple(str(secret) for secret in found if len(str(secret)) >= SHORTEST_SECRET)
 
