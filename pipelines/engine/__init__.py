@@ -6,6 +6,7 @@ from pipelines.engine.byhand import answer, cancel, complete, hold, release, ret
 from pipelines.engine.claims import lose, requeue, start
 from pipelines.engine.migrate import MigrateResult, Migrating, migrate
 from pipelines.engine.putback import PuttingBack, put_back
+from pipelines.engine.reconsider import reconsider
 from pipelines.engine.report import report
 from pipelines.engine.submit import submit
 from pipelines.engine.values import ENGINE, Actor, Report, ReportResult, VoteResult
@@ -27,6 +28,7 @@ __all__ = [
     "lose",
     "migrate",
     "put_back",
+    "reconsider",
     "release",
     "report",
     "requeue",

@@ -79,19 +79,24 @@ def counts(task: Task) -> dict[str, Any]:
 
 def situation(turn: Turn) -> dict[str, Any]:
     """The input of the decision tool for a fresh outcome (line-document.md, “The decision tool”)."""
-    task, token = turn.task, turn.token
+    token = turn.token
     return {
         "station": token.station,
         "outcome": turn.job.outcome,
-        "facts": {
-            **counts(task),
-            "signal_reworks": token.signal_reworks,
-            "origin": token.origin or None,
-            "context": dict(task.context),
-            "variables": dict(task.variables),
-            "inputs": dict(task.inputs),
-            "task": about(task),
-        },
+        "facts": {**of_now(turn), "signal_reworks": token.signal_reworks, "origin": token.origin or None},
+    }
+
+
+def of_now(turn: Turn) -> dict[str, Any]:
+    """What may be otherwise when the same outcome is decided again: everything about the task but what the token
+    itself brought along."""
+    task = turn.task
+    return {
+        **counts(task),
+        "context": dict(task.context),
+        "variables": dict(task.variables),
+        "inputs": dict(task.inputs),
+        "task": about(task),
     }
 
 

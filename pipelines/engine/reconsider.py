@@ -1,0 +1,54 @@
+"""A token that is held for what is missing is decided again when facts have changed (semantics §5 step 7)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from pipelines.engine import effects
+from pipelines.engine.batch import Batch
+from pipelines.engine.transaction import run
+from pipelines.engine.turn import Turn, of_now, settle
+from pipelines.engine.values import ENGINE, Actor
+from pipelines.models import Decision, Job, Status, Task, Token
+from pipelines.routing.redecide.recorded import again, said
+
+
+def reconsider(task_id: int, *, actor: Actor = ENGINE) -> list[int]:
+    """Decide the held tokens of a task again by the facts of now: the same stored outcome, the words and answers that
+    were said about it, under the version that decided. Answers the ids of those that moved or wait for something else.
+
+    Where the same would come out nothing is written, so that it may be called as often as facts may have changed. A
+    task that is gone, has ended or is not held is nothing to do."""
+    return run(partial(_reconsider, task_id, actor))
+
+
+def _reconsider(task_id: int, actor: Actor) -> list[int]:
+    if not Token.objects.filter(task=task_id, status=Status.HELD, wait__has_key="missing").exists():
+        return []
+    batch = Batch.of_tasks(task_id)
+    task = batch.tasks[task_id]
+    changed = []
+    for token in batch.living(task):
+        # A token before it may have ended the whole task.
+        if token.status == Status.HELD and token.wait.get("missing") and _again(batch, task, token, actor):
+            changed.append(token.pk)
+    batch.flush()
+    return changed
+
+
+def _again(batch: Batch, task: Task, token: Token, actor: Actor) -> bool:
+    before = Decision.objects.get(pk=token.wait["decision"])
+    job = Job.objects.get(pk=before.job_id)
+    cause = f"facts:{token.pk}.{token.version}"
+    turn = Turn(batch, task, token, job, actor, cause, cause, under=before.pinned_id)
+    situation = {**before.situation, "facts": {**before.situation["facts"], **of_now(turn)}}
+    if _same(turn, before, situation):
+        return False
+    effects.apply(turn, settle(turn, situation))
+    return True
+
+
+def _same(turn: Turn, before: Decision, situation: dict[str, Any]) -> bool:
+    """Whether it would be held for the same as it is."""
+    return said(again(turn.judged_by, situation)) == before.answer
