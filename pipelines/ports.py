@@ -31,6 +31,16 @@ class GateOpened:
 
 
 @dataclass(frozen=True)
+class GateOverdue:
+    """The due time of a gate that reminds has passed, and it still asks."""
+
+    visit_id: uuid.UUID
+    task_id: int
+    notify: tuple[str, ...]
+    at: datetime
+
+
+@dataclass(frozen=True)
 class GateDecided:
     """A gate visit has its decision. `word`: approve, send_back, reject, rework or abort."""
 
@@ -91,7 +101,9 @@ class TaskEnded:
     at: datetime
 
 
-Consequence = GateOpened | GateDecided | GateClosed | JobOpened | TaskMoved | TaskWaits | TaskEnded
+Consequence = (
+    GateOpened | GateOverdue | GateDecided | GateClosed | JobOpened | TaskMoved | TaskWaits | TaskEnded
+)
 
 
 @dataclass(frozen=True)

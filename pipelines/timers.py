@@ -1,11 +1,15 @@
-"""What becomes due without anybody calling: leases that expired, so far."""
+"""What becomes due without anybody calling: leases that expired, and the times that the engine has set.
+
+Everything here is safe to run anywhere, any number of times at once: the engine settles again, under the task's lock,
+whether a lease has expired or a time has come. The database's clock only."""
 
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime
 
 import structlog
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, connection
 from django.db.models import F
 
 from pipelines import engine, leases
@@ -13,11 +17,18 @@ from pipelines.models import Job
 
 log = structlog.get_logger(__name__)
 
+LONGEST_SLEEP = 1.0
+"""Seconds: how late a time can be noticed that another process has set."""
+AFTER_A_FAULT = 60.0
+"""Seconds until a due time is tried again whose function failed: it must not keep the others waiting."""
+
+PAST = "SELECT id FROM pipelines_due WHERE due_at <= coalesce(%s, clock_timestamp()) ORDER BY due_at, id LIMIT %s"
+UNTIL = "SELECT extract(epoch FROM min(due_at) - clock_timestamp())::float8 FROM pipelines_due"
+LATER = "UPDATE pipelines_due SET due_at = clock_timestamp() + make_interval(secs => %s) WHERE id = %s"
+
 
 def sweep(limit: int = 100) -> Counter[str]:
-    """Take expired leases away and let others go on; how many were requeued, ended, kept, or failed.
-
-    Safe to run anywhere, any number of times at once: whether a lease has expired is settled again by the engine."""
+    """Take expired leases away and let others go on; how many were requeued, ended, kept, or failed."""
     found: Counter[str] = Counter()
     expired = {held.job_id: held for held in leases.expired(limit)}
     for job in Job.objects.filter(pk__in=expired, lease_key=F("lease__key")).order_by("task_id"):
@@ -30,3 +41,31 @@ def sweep(limit: int = 100) -> Counter[str]:
             log.exception("sweep_failed", job=job.pk)
             found["failed"] += 1
     return found
+
+
+def run_due(now: datetime | None = None, limit: int = 100) -> Counter[str]:
+    """Do what is due, the longest overdue first; how many fired, were gone, or failed. `now`: the database's clock,
+    unless told."""
+    found: Counter[str] = Counter()
+    with connection.cursor() as cursor:
+        cursor.execute(PAST, [now, limit])
+        past = [row[0] for row in cursor.fetchall()]
+    for due_id in past:
+        try:
+            found[engine.fire(due_id, now)] += 1
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception:
+            log.exception("timer_failed", due=due_id)
+            found["failed"] += 1
+            with connection.cursor() as cursor:
+                cursor.execute(LATER, [AFTER_A_FAULT, due_id])
+    return found
+
+
+def until_next() -> float:
+    """Seconds to sleep until the next due time, at most LONGEST_SLEEP."""
+    with connection.cursor() as cursor:
+        cursor.execute(UNTIL)
+        left = cursor.fetchone()[0]
+    return LONGEST_SLEEP if left is None else min(max(left, 0.0), LONGEST_SLEEP)

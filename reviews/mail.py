@@ -88,4 +88,4 @@ def host() -> str:
 
 
 def _options(mail: Mail) -> list[Option]:
-    return options(mail.visit) if mail.kind == Mail.Kind.ASKED and mail.visit.state == "open" else []
+    return options(mail.visit) if mail.kind != Mail.Kind.CLOSED and mail.visit.state == "open" else []

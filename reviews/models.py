@@ -20,6 +20,7 @@ class Mail(models.Model):
 
     class Kind(models.TextChoices):
         ASKED = "asked", _("Review asked")
+        OVERDUE = "overdue", _("Review overdue")
         CLOSED = "closed", _("Review closed")
 
     class State(models.TextChoices):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from procrastinate.types import JSONDict
 
 from pipelines.outbox import enqueue
-from pipelines.ports import Consequence, GateClosed, GateDecided, GateOpened, Invariant
+from pipelines.ports import Consequence, GateClosed, GateDecided, GateOpened, GateOverdue, Invariant
 from reviews.invariants import INVARIANTS
 from reviews.models import Mail
 
@@ -16,7 +16,7 @@ class ReviewObserver:
     """Puts mails into the outbox. Reads no clock, talks to no network, changes no task (house §1)."""
 
     def consequences(self, batch: Sequence[Consequence]) -> None:
-        mails = [*_asked(batch), *_closed(batch)]
+        mails = [*_asked(batch), *_overdue(batch), *_closed(batch)]
         if not mails:
             return
         Mail.objects.bulk_create(mails, ignore_conflicts=True)
@@ -41,15 +41,29 @@ def _asked(batch: Sequence[Consequence]) -> Iterable[Mail]:
                 )
 
 
+def _overdue(batch: Sequence[Consequence]) -> Iterable[Mail]:
+    """One reminder per address when a gate that reminds is due."""
+    for overdue in batch:
+        if isinstance(overdue, GateOverdue):
+            for address in dict.fromkeys(overdue.notify):
+                yield Mail(
+                    visit_id=overdue.visit_id,
+                    address=address,
+                    kind=Mail.Kind.OVERDUE,
+                    created_at=overdue.at,
+                )
+
+
 def _closed(batch: Sequence[Consequence]) -> Iterable[Mail]:
-    """One closing mail in the thread to everybody who was asked, but not to who decided (screens §4)."""
+    """One closing mail in the thread to everybody who was asked or reminded, but not to who
+    decided (screens §4)."""
     closings = {c.visit_id: c for c in batch if isinstance(c, GateDecided | GateClosed)}
     if not closings:
         return
-    asked = Mail.objects.filter(visit_id__in=closings, kind=Mail.Kind.ASKED).values_list(
-        "visit_id", "address"
-    )
-    for visit_id, address in asked:
+    told = Mail.objects.filter(visit_id__in=closings, kind__in=[Mail.Kind.ASKED, Mail.Kind.OVERDUE])
+    for visit_id, address in (
+        told.order_by("visit_id", "address").distinct().values_list("visit_id", "address")
+    ):
         closing = closings[visit_id]
         if not (isinstance(closing, GateDecided) and closing.decided_by_email == address):
             yield Mail(visit_id=visit_id, address=address, kind=Mail.Kind.CLOSED, created_at=closing.at)

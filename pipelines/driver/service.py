@@ -37,6 +37,7 @@ class Service:
         self.config, self.name, self.id = config, name, uuid.uuid4()
         self.pools = Pools(Database(config.engine_threads, "engine"), Database(2, "logs"))
         self.house = Database(1, "house")
+        self.timing = Database(1, "timers")
         self._stop = asyncio.Event()
         self._now = asyncio.Event()
         self._after = 0
@@ -68,15 +69,19 @@ class Service:
         log.info("worker_ready", worker=str(self.id), isolation=self.config.isolation.name)
         queueing = asyncio.create_task(queue.run())
         housekeeping = asyncio.create_task(self._housekeeping(driver, queue, renewal, folders))
+        timing = asyncio.create_task(self._timers())
         stopping = asyncio.create_task(self._stop.wait())
         try:
-            await asyncio.wait((queueing, housekeeping, stopping), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                (queueing, housekeeping, timing, stopping), return_when=asyncio.FIRST_COMPLETED
+            )
             await self._drain(driver, queue)
         finally:
             housekeeping.cancel()
+            timing.cancel()
             queue.stop()
-            await asyncio.gather(queueing, housekeeping, return_exceptions=True)
-        for task in (queueing, housekeeping):
+            await asyncio.gather(queueing, housekeeping, timing, return_exceptions=True)
+        for task in (queueing, housekeeping, timing):
             if not task.cancelled() and (error := task.exception()):
                 raise error
 
@@ -84,7 +89,7 @@ class Service:
         """In a thread: connections are not to be closed in the event loop's."""
         renewal.end()
         folders.close()
-        for pool in (self.pools.engine, self.pools.logs, self.house):
+        for pool in (self.pools.engine, self.pools.logs, self.house, self.timing):
             pool.close()
 
     # A planned stop
@@ -129,6 +134,19 @@ class Service:
             except (DatabaseError, InterfaceError, exceptions.ConnectorException) as error:
                 log.warning("housekeeping_waits", error=str(error).split("\n")[0])
             await asyncio.sleep(HOUSEKEEPING_SECONDS)
+
+    async def _timers(self) -> None:
+        """Sleeps until the next due time; one thread and connection of its own, so that nothing makes it late."""
+        while True:
+            pause = timers.LONGEST_SLEEP
+            try:
+                found = await self.timing.call(timers.run_due)
+                if found:
+                    log.info("due_times", **found)
+                pause = await self.timing.call(timers.until_next)
+            except (DatabaseError, InterfaceError) as error:
+                log.warning("timers_wait", error=str(error).split("\n")[0])
+            await asyncio.sleep(pause)
 
     async def _sweep(self, renewal: Renewal) -> None:
         # Back after a time without the database: the others need a moment to renew, too.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pipelines.engine.byhand import answer, cancel, complete, hold, release, retry
 from pipelines.engine.claims import lose, requeue, start
+from pipelines.engine.due import fire
 from pipelines.engine.migrate import MigrateResult, Migrating, migrate
 from pipelines.engine.putback import PuttingBack, put_back
 from pipelines.engine.reconsider import reconsider
@@ -24,6 +25,7 @@ __all__ = [
     "answer",
     "cancel",
     "complete",
+    "fire",
     "hold",
     "lose",
     "migrate",

@@ -7,7 +7,7 @@ one task as for fifty."""
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,9 +17,9 @@ from django.db.models import Q, QuerySet
 from procrastinate.types import JSONDict
 
 from pipelines import leases, outbox, ports
-from pipelines.engine import rows
+from pipelines.engine import dues, rows
 from pipelines.engine.values import Actor
-from pipelines.models import ENDED, Decision, Event, GateVisit, Job, Task, Token
+from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Job, Task, Token
 from pipelines.routing.statuses import status_of
 
 TICK = timedelta(microseconds=1)
@@ -87,7 +87,7 @@ class Batch:
             tasks.select_related("project__owner").order_by("pk").select_for_update(no_key=True, of=("self",))
         )
         self.tasks = {task.pk: task for task in locked}
-        clock, self._job_ids = self._clock(len(wanted) + 1)
+        clock, self._job_ids, self.dues = dues.clock(len(wanted) + 1, self.tasks)
         # A clock that was set back must not turn a task's history around.
         self.now = max([clock, *(task.changed_at + TICK for task in self.tasks.values())])
         self.tokens: dict[int, Token] = {}
@@ -104,6 +104,8 @@ class Batch:
         self._new_jobs: list[Job] = []
         self._tickets: list[int] = []
         self._dropped: set[int] = set()
+        self._new_dues: list[Due] = []
+        self._over: set[int] = set()
         self._handed_on: list[HandOn] = []
         self.consequences: list[ports.Consequence] = []
 
@@ -116,18 +118,6 @@ class Batch:
         """A job never changes its task, so finding the tasks needs no lock."""
         wanted = list(ids)
         return cls(Task.objects.filter(pk__in=Job.objects.filter(pk__in=wanted).values("task_id")), wanted)
-
-    @staticmethod
-    def _clock(jobs: int) -> tuple[datetime, Iterator[int]]:
-        """The time after the lock, and ids for as many jobs as will be opened at least."""
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT clock_timestamp(), ARRAY(SELECT nextval(pg_get_serial_sequence('pipelines_job', 'id'))"
-                " FROM generate_series(1, %s))",
-                [jobs],
-            )
-            now, ids = cursor.fetchone()
-            return now, iter(ids)
 
     def _load(self, wanted: list[int]) -> None:
         alive = Token.objects.filter(task__in=self.tasks).exclude(status__in=ENDED)
@@ -154,7 +144,7 @@ class Batch:
     def next_job_id(self) -> int:
         for job_id in self._job_ids:
             return job_id
-        _, self._job_ids = self._clock(8)
+        _, self._job_ids, _ = dues.clock(8, ())
         return next(self._job_ids)
 
     def add_job(self, job: Job) -> None:
@@ -201,6 +191,39 @@ class Batch:
 
     def drop_lease(self, job: Job) -> None:
         self._dropped.add(job.pk)
+
+    def set_due(
+        self,
+        kind: str,
+        task: Task,
+        at: datetime,
+        *,
+        key: str = "",
+        token: Token | None = None,
+        job: Job | None = None,
+        visit: GateVisit | None = None,
+    ) -> None:
+        """At `at` the function of this kind is called (`engine/due.py`), unless what it is bound to is over by then. A
+        second one of the same kind and key takes the place of the first."""
+        self.drop_due(kind, task, key)
+        self._new_dues.append(
+            Due(
+                task=task,
+                kind=kind,
+                key=key,
+                token_id=token.pk if token else None,
+                job_id=job.pk if job else None,
+                visit_id=visit.pk if visit else None,
+                set_at=self.now,
+                due_at=at,
+            )
+        )
+
+    def drop_due(self, kind: str, task: Task, key: str = "") -> None:
+        """What it was for is over."""
+        mine = (task.pk, kind, key)
+        self._over |= {each.pk for each in self.dues.values() if (each.task_id, each.kind, each.key) == mine}
+        self._new_dues = [each for each in self._new_dues if (each.task_id, each.kind, each.key) != mine]
 
     def hand_lease_on(self, hand_on: HandOn) -> None:
         self._handed_on.append(hand_on)
@@ -263,6 +286,7 @@ class Batch:
         rows.update(list(self._changed_tasks.values()), (*TASK, *sorted(self._extra)))
         GateVisit.objects.bulk_create(self._visits)
         Event.objects.bulk_create(self._events)
+        dues.write(self, self._new_dues, self._over)
         if self.consequences:
             for observer in ports.observers():
                 observer.consequences(tuple(self.consequences))

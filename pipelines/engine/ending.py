@@ -14,6 +14,9 @@ from pipelines.routing.statuses import status_of
 
 Who = Actor | str
 
+GATE_DUE = "gate"
+"""The kind of the due time of a gate visit; its key is the visit's."""
+
 
 @dataclass(frozen=True)
 class Ending:
@@ -68,6 +71,7 @@ def close_visit(batch: Batch, task: Task, visit: GateVisit, actor: Who, why: str
     visit.state, visit.decided_at = GateVisit.State.CLOSED, batch.now
     if not visit._state.adding:
         visit.save(update_fields=["state", "decided_at"])
+    batch.drop_due(GATE_DUE, task, str(visit.pk))
     batch.event(
         task, "gate.closed", actor, source=visit.gate, target=visit.gate, trigger=why, visit=str(visit.pk)
     )

@@ -11,6 +11,7 @@ from django.db import connection
 
 from pipelines import ports
 from pipelines.engine import payload
+from pipelines.engine.ending import GATE_DUE
 from pipelines.engine.turn import Turn
 from pipelines.engine.waiting import stay
 from pipelines.models import Artifact, GateVisit, Job, Status, Word
@@ -70,6 +71,8 @@ def _open(turn: Turn, key: str, position: int, evidence: dict[str, Any]) -> None
         due_at=batch.now + timedelta(seconds=float(after)) if after else None,
     )
     batch.add_visit(visit)
+    if visit.due_at:
+        batch.set_due(GATE_DUE, task, visit.due_at, key=str(visit.pk), visit=visit)
     batch.event(
         task,
         "gate.opened",

@@ -10,14 +10,14 @@ from uuid import UUID
 from pipelines import ports, versions
 from pipelines.engine import effects, payload
 from pipelines.engine.batch import Batch
-from pipelines.engine.ending import close_visit
+from pipelines.engine.ending import GATE_DUE, close_visit
 from pipelines.engine.entitlement import Person, counted, entitled
 from pipelines.engine.errors import Conflict, Invalid, NotFound
 from pipelines.engine.gates import gate_of, policy_of
 from pipelines.engine.state import merge_counts
 from pipelines.engine.transaction import run
 from pipelines.engine.turn import Turn, counts, settle
-from pipelines.engine.values import Actor, VoteResult
+from pipelines.engine.values import ENGINE, Actor, VoteResult
 from pipelines.models import Decision, GateVisit, Task, Token, User, Vote, Word
 from pipelines.routing.consequences import told
 from pipelines.routing.line import Approval, Gate, Line
@@ -29,15 +29,20 @@ CHOOSES = "reviewer_chooses"
 
 @dataclass(frozen=True)
 class Said:
-    """What somebody says, and about what: the token version and evidence that were shown."""
+    """What somebody says, and about what: the token version and evidence that were shown. `user` is None where the time
+    that the gate sets has passed."""
 
-    user: User
+    user: User | None
     word: str
     reason: str
     route: str
     token_version: int
     evidence_digest: str
     via: str
+
+    @property
+    def actor(self) -> Actor:
+        return Actor.person(self.user) if self.user else ENGINE
 
 
 def vote(
@@ -75,7 +80,7 @@ def _vote(visit_id: UUID, said: Said) -> VoteResult:
         raise Conflict(f"This was sent back {policy.max_rounds} times already; approve or reject it.")
     cast = _cast(batch, task, visit, said, person)
     decides = counted(policy, visit.votes.order_by("pk")).word is not None
-    moved = decides and _decide(batch, task, token, visit, said)
+    moved = decides and decide_visit(batch, task, token, visit, said)
     batch.flush()
     return VoteResult(cast.pk, visit.state, moved, task.status, batch.now)
 
@@ -93,6 +98,7 @@ def _may_say(visit: GateVisit, said: Said) -> tuple[Person, Approval]:
     """Who says it and under which policy. Raises NotFound, Forbidden, Invalid."""
     line = versions.by_id(visit.asked_by.pinned_id)
     policy = policy_of(line, visit.gate)
+    assert said.user is not None
     person = entitled(said.user, visit, policy)
     _check_words(line, gate_of(line, visit.gate), said, reason_required=policy.reason_required)
     return person, policy
@@ -137,6 +143,7 @@ def _too_late(visit: GateVisit) -> Conflict:
 
 
 def _cast(batch: Batch, task: Task, visit: GateVisit, said: Said, person: Person) -> Vote:
+    assert said.user is not None
     cast = Vote.objects.create(
         visit=visit,
         user=said.user,
@@ -153,18 +160,20 @@ def _cast(batch: Batch, task: Task, visit: GateVisit, said: Said, person: Person
     return cast
 
 
-def _decide(batch: Batch, task: Task, token: Token, visit: GateVisit, said: Said) -> bool:
+def decide_visit(batch: Batch, task: Task, token: Token, visit: GateVisit, said: Said) -> bool:
     """The visit has its word. Whether that settles what was asked: after an approval, when no other gate is open."""
     _swap(batch, visit, said)
+    batch.drop_due(GATE_DUE, task, str(visit.pk))
     so_far = counts(task)
     count = merge_counts(task, {"rounds": {visit.gate: 1} if said.word == Word.SEND_BACK else {}})
     _tell(batch, task, visit, said, "gate.decided", count=count)
-    batch.tell(ports.GateDecided(visit.pk, task.pk, said.word, said.user.pk, said.user.email, batch.now))
+    pk, email = (said.user.pk, said.user.email) if said.user else (None, "")
+    batch.tell(ports.GateDecided(visit.pk, task.pk, said.word, pk, email, batch.now))
     others = [each for each in batch.open_visits(token) if each.pk != visit.pk]
     if said.word == Word.APPROVE and others:
         return False
     for other in others:
-        close_visit(batch, task, other, Actor.person(said.user), "decided_elsewhere")
+        close_visit(batch, task, other, said.actor, "decided_elsewhere")
     _go_on(batch, task, token, visit, said, so_far)
     return True
 
@@ -201,7 +210,7 @@ def _go_on(
         task,
         token,
         visit.job,
-        Actor.person(said.user),
+        said.actor,
         cause=f"gate:{visit.pk}",
         trigger=f"gate:{visit.gate}",
         word=said.word if against else "",
@@ -227,7 +236,7 @@ def _tell(batch: Batch, task: Task, visit: GateVisit, said: Said, kind: str, **m
     batch.event(
         task,
         kind,
-        Actor.person(said.user),
+        said.actor,
         token=batch.tokens[visit.token_id],
         source=visit.gate,
         target=visit.gate,

@@ -20,6 +20,7 @@ from pipelines.invariants.positions import (
 from pipelines.invariants.reading import read_once
 from pipelines.invariants.record import events_stay, no_key_leads_across_projects, versions_are_unchanged
 from pipelines.invariants.replay import decisions_come_out_again
+from pipelines.invariants.timers import due_times_end_with_their_wait, gates_keep_their_times
 from pipelines.ports import Invariant, Violation, Watchful
 
 CHECKS: tuple[Invariant, ...] = (
@@ -31,6 +32,7 @@ CHECKS: tuple[Invariant, ...] = (
     waiting_has_open_visits,  # I6
     running_has_one_live_job,  # I7
     ended_is_final,  # I8
+    due_times_end_with_their_wait,  # I8
     decisions_come_out_again,  # I9
     visits_within_budgets,  # I10
     counters_count,  # I11
@@ -38,6 +40,7 @@ CHECKS: tuple[Invariant, ...] = (
     versions_are_unchanged,  # I14
     events_stay,  # I15
     something_wakes_it,  # I17
+    gates_keep_their_times,  # I17
 )
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from pipelines import versions
 from pipelines.engine.entitlement import Person, barred, counted, meets_any
-from pipelines.engine.gates import JUMP, policy_of
+from pipelines.engine.gates import JUMP, gate_of, policy_of
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import GateVisit, Task, Vote
 from pipelines.ports import Violation
+from pipelines.routing.line import Line
 
 Ids = Sequence[int] | None
 
@@ -35,6 +36,8 @@ def _fault(task: Task, visit: GateVisit, asked_under: int, votes: list[Vote]) ->
     line = versions.by_id(asked_under)
     if visit.gate != JUMP and visit.gate not in line.gates_by_key:
         return "its line has no such gate"
+    if visit.decided_by_id is None:
+        return _by_its_time(line, visit, votes)
     policy = policy_of(line, visit.gate)
     for vote in votes:
         person = Person.from_dict(vote.user_id, vote.entitled_as)
@@ -49,6 +52,16 @@ def _fault(task: Task, visit: GateVisit, asked_under: int, votes: list[Vote]) ->
         return f"decided {visit.word} without the votes that its policy asks for ({tally.status})"
     last = next(vote for vote in votes if vote.entitled_as["username"] == tally.by)
     return "" if last.user_id == visit.decided_by_id else "its last vote is not by whom it names"
+
+
+def _by_its_time(line: Line, visit: GateVisit, votes: list[Vote]) -> str:
+    """No person decided: then it is the rejection that its gate declares for a due time that has passed."""
+    gate = gate_of(line, visit.gate)
+    if gate is None or gate.due is None or gate.due.then != "reject":
+        return "decided by nobody, and its gate rejects at no time"
+    if visit.word != "reject" or visit.due_at is None or visit.decided_at < visit.due_at:  # type: ignore[operator]
+        return f"decided {visit.word} by nobody before it was due"
+    return "" if counted(gate.approval, votes).word is None else "decided by nobody although votes decide it"
 
 
 def _demanded(each: Whole) -> Iterable[Violation]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from pipelines.models import Decision, Event, GateVisit, Job, Task, Token
+from pipelines.models import Decision, Due, Event, GateVisit, Job, Task, Token
 from pipelines.ports import Violation
 
 CHUNK = 200
@@ -27,6 +27,7 @@ class Whole:
     visits: list[GateVisit] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
+    dues: list[Due] = field(default_factory=list)
 
     def broken(self, invariant: str, message: str) -> Violation:
         return Violation(invariant, f"task {self.task.pk}", message)
@@ -89,6 +90,7 @@ ORDERS: dict[str, tuple[Any, str]] = {
     "visits": (GateVisit, "opened_at"),
     "events": (Event, "seq"),
     "decisions": (Decision, "at"),
+    "dues": (Due, "pk"),
 }
 
 

@@ -25,6 +25,7 @@ from pipelines.models.people import (
 )
 from pipelines.models.scenarios import Scenario
 from pipelines.models.tasks import ENDED, Priority, Status, Task, Token
+from pipelines.models.timers import Due
 from pipelines.models.work import (
     Artifact,
     Blob,
@@ -43,6 +44,7 @@ __all__ = [
     "Blob",
     "Comment",
     "Decision",
+    "Due",
     "Event",
     "GateVisit",
     "Group",

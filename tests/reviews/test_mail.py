@@ -9,9 +9,10 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.urls import get_script_prefix, reverse, set_script_prefix
+from django.utils import timezone
 
-from pipelines import invariants
-from pipelines.models import Task
+from pipelines import invariants, timers
+from pipelines.models import Due, Task
 from reviews.mail import compose
 from reviews.models import Mail
 from reviews.tasks import send
@@ -80,6 +81,38 @@ def test_a_refusing_server_leaves_it_queued_for_another_try(waiting: Task, mailb
     mailbox.refuse = None
     send(mail.pk)
     assert len(mailbox.received) == 1
+
+
+def test_who_was_asked_is_reminded_once_when_the_gate_is_due(world: World, mailbox: Mailbox) -> None:
+    task = world.start(world.line(**gated(due={"after": "1h", "then": "remind"})))
+    world.report(task)
+    Due.objects.filter(task=task).update(due_at=timezone.now())
+    for _ in range(2):
+        timers.run_due()
+    send(Mail.objects.get(kind=Mail.Kind.OVERDUE).pk)
+    ((recipients, message),) = mailbox.received
+    assert (recipients, "is overdue" in message.get_body(("plain",)).get_content()) == ([NOTIFIED], True)
+
+
+def test_a_gate_that_notifies_nobody_reminds_who_may_decide(world: World) -> None:
+    task = world.start(world.line(**gated(due={"after": "1h"}, notify=[])), by=world.reviewers(1)[0])
+    world.report(task)
+    Due.objects.filter(task=task).update(due_at=timezone.now())
+    assert world.reviewer.email
+    timers.run_due()
+    assert {mail.address for mail in Mail.objects.all()} == {world.reviewer.email, world.admin.email}
+
+
+def test_a_rejection_by_time_is_told_without_a_name(world: World, mailbox: Mailbox) -> None:
+    task = world.start(world.line(**gated(due={"after": "1h", "then": "reject"})))
+    world.report(task)
+    past = timezone.now()
+    Due.objects.filter(task=task).update(due_at=past)
+    task.gate_visits.update(due_at=past)
+    timers.run_due()
+    send(Mail.objects.get(kind=Mail.Kind.CLOSED).pk)
+    text = mailbox.received[0][1].get_body(("plain",)).get_content()
+    assert "when its time had passed: Reject" in text
 
 
 def test_the_closing_mail_stays_in_the_thread(world: World, waiting: Task, mailbox: Mailbox) -> None:

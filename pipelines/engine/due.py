@@ -1,0 +1,50 @@
+"""What happens when a time has come: one function per kind of due time, in one table.
+
+Each gets the batch that holds the task's lock and the due time, whose row is gone already, and flushes what it does;
+or it calls another function of the engine and leaves the batch as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+
+from django.db import connection
+
+from pipelines.engine.batch import Batch
+from pipelines.engine.ending import GATE_DUE
+from pipelines.engine.overdue import gate_is_due
+from pipelines.engine.transaction import run
+from pipelines.models import Due
+
+Fires = Callable[[Batch, Due], None]
+
+KINDS: dict[str, Fires] = {
+    GATE_DUE: gate_is_due,
+}
+
+TAKE = "DELETE FROM pipelines_due WHERE id = %s AND due_at <= %s"
+
+
+def fire(due_id: int, now: datetime | None = None) -> str:
+    """The time of this row has come: `fired`, or `gone` when it is no longer there under its task's lock (another
+    worker was first, or what it waited for ended), or is not due. `now`: the database's clock, unless told."""
+    return run(partial(_fire, due_id, now))
+
+
+def _fire(due_id: int, now: datetime | None) -> str:
+    task_id = Due.objects.filter(pk=due_id).values_list("task_id", flat=True).first()
+    if task_id is None:
+        return "gone"
+    batch = Batch.of_tasks(task_id)
+    due = batch.dues.pop(due_id, None)
+    if due is None or not _taken(due, now or batch.now):
+        return "gone"
+    KINDS[due.kind](batch, due)
+    return "fired"
+
+
+def _taken(due: Due, now: datetime) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(TAKE, [due.pk, now])
+        return cursor.rowcount == 1

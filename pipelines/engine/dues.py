@@ -1,0 +1,56 @@
+"""The due times of the tasks that one transaction moves: read with the clock, written and dropped with the move."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.db import connection
+
+from pipelines.models import ENDED, Due, Job
+
+if TYPE_CHECKING:
+    from pipelines.engine.batch import Batch
+
+CLOCK = """SELECT clock_timestamp(),
+                  ARRAY(SELECT nextval(pg_get_serial_sequence('pipelines_job', 'id')) FROM generate_series(1, %s)),
+                  (SELECT json_agg(due) FROM pipelines_due due WHERE task_id = ANY(%s))"""
+
+
+def clock(jobs: int, task_ids: Collection[int]) -> tuple[datetime, Iterator[int], dict[int, Due]]:
+    """One statement: the time after the lock, ids for as many jobs as will be opened at least, and the due times of
+    these tasks."""
+    with connection.cursor() as cursor:
+        cursor.execute(CLOCK, [jobs, list(task_ids)])
+        now, ids, found = cursor.fetchone()
+    times = {"set_at", "due_at"}
+    read = [
+        Due(
+            **{name: datetime.fromisoformat(value) if name in times else value for name, value in row.items()}
+        )
+        for row in found or ()
+    ]
+    return now, iter(ids), {due.pk: due for due in read}
+
+
+def write(batch: Batch, new: Iterable[Due], dropped: Iterable[int]) -> None:
+    """What is over goes first: one of the same kind and key may take its place."""
+    over = {*dropped, *(due.pk for due in batch.dues.values() if _is_over(batch, due))}
+    if over:
+        Due.objects.filter(pk__in=over).delete()
+    Due.objects.bulk_create([due for due in new if not _is_over(batch, due)])
+
+
+def _is_over(batch: Batch, due: Due) -> bool:
+    """Whether what waited does not wait any more: its task or token ended, its token moved on, its job is done."""
+    if batch.tasks[due.task_id].status in ENDED:
+        return True
+    if due.job_id is not None:
+        job = batch.jobs.get(due.job_id)
+        if job is None or job.state == Job.State.DONE:
+            return True
+    if due.token_id is None:
+        return False
+    token = batch.tokens.get(due.token_id)
+    return token is None or token.status in ENDED or token.forked or token.entered_at > due.set_at
