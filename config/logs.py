@@ -49,6 +49,10 @@ def configure(*, level: str, as_json: bool) -> None:
                 "daphne": {"level": "WARNING"},
                 "procrastinate": {"level": "WARNING"},
                 "asyncio": {"level": "WARNING"},
+                # An address that is called may hold a secret; at DEBUG they would also tell headers and bodies.
+                "httpx": {"level": "WARNING"},
+                "httpcore": {"level": "WARNING"},
+                "openai": {"level": "WARNING"},
                 "django.channels.server": {"level": "WARNING"},
             },
         }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pipelines.handlers.isolation import Isolation
 from pipelines.leases import LEASE_SECONDS
+from pipelines.outgoing.endpoint import Outgoing
 
 # A driver that goes straight on gives others a turn after this many stations or seconds (house §2).
 MOST_STATIONS = 20
@@ -31,5 +32,6 @@ class WorkerConfig:
     heartbeat_seconds: float = 2.0
     drain_seconds: float = 4.0
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    outgoing: Outgoing = field(default_factory=Outgoing)
     most_stations: int = MOST_STATIONS
     most_seconds: float = MOST_SECONDS

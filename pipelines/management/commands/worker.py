@@ -18,6 +18,8 @@ from pipelines.driver.config import WorkerConfig
 from pipelines.driver.service import Service
 from pipelines.handlers.isolation import CannotIsolate, Places, places, way_to
 from pipelines.handlers.isolation_choice import InForce, choose
+from pipelines.outgoing.endpoint import Endpoint, Outgoing
+from pipelines.outgoing.guard import Guard
 
 SHORTEST_SECRET = 12
 # State folders that a checkout of this project may hold, besides the one in use.
@@ -82,6 +84,7 @@ def config(options: dict[str, Any], in_force: InForce) -> WorkerConfig:
         lease_seconds=float(settings.LEASE_SECONDS),
         heartbeat_seconds=float(settings.HEARTBEAT_SECONDS),
         secrets=secrets(),
+        outgoing=outgoing(),
         concurrency=options["concurrency"] or settings.WORKER_CONCURRENCY,
         drain_seconds=float(settings.WORKER_DRAIN_SECONDS if drain is None else drain),
     )
@@ -96,6 +99,18 @@ def secrets() -> tuple[str, ...]:
         settings.MODEL_KEY,
     )
     return tuple(str(secret) for secret in found if len(str(secret)) >= SHORTEST_SECRET)
+
+
+def outgoing() -> Outgoing:
+    """What the stations of this worker may call, and where its model answers."""
+    endpoint = Endpoint(
+        settings.MODEL_URL,
+        settings.MODEL,
+        settings.MODEL_KEY,
+        float(settings.MODEL_TIMEOUT),
+        settings.MODEL_RETRIES,
+    )
+    return Outgoing(Guard(tuple(settings.PRIVATE_HOSTS)), endpoint)
 
 
 def station_places() -> Places:

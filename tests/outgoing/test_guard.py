@@ -1,0 +1,166 @@
+"""What may be called: addresses, names that change, redirects. Against real servers on loopback."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from pipelines.outgoing.fetching import Call, fetch
+from pipelines.outgoing.guard import Guard, RefusedAddress
+from tests.outgoing.servers import say, serving
+
+PRIVATE = [
+    "127.0.0.1",
+    "127.8.9.10",
+    "0.0.0.0",
+    "10.0.0.1",
+    "172.16.4.4",
+    "192.168.1.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "192.0.0.192",
+    "224.0.0.1",
+    "255.255.255.255",
+    "::",
+    "::1",
+    "::127.0.0.1",
+    "fe80::1",
+    "fec0::1",
+    "fe80::1%eth0",
+    "fc00::1",
+    "fd00:ec2::254",
+    "ff02::1",
+    "::ffff:127.0.0.1",
+    "::ffff:169.254.169.254",
+    "64:ff9b::7f00:1",
+    "64:ff9b::a9fe:a9fe",
+    "2002:7f00:1::1",
+    "2002:a9fe:a9fe::",
+    "2001:0:4136:e378:8000:63bf:80ff:fffe",
+    "not an address",
+]
+WRITTEN = [
+    "127.0.0.1",
+    "127.1",
+    "2130706433",
+    "0x7f000001",
+    "0x7f.1",
+    "0177.0.0.1",
+    "0",
+    "0.0.0.0",
+    "[::1]",
+    "[::]",
+    "[::ffff:127.0.0.1]",
+    "[0:0:0:0:0:ffff:7f00:1]",
+    "localhost",
+    "LOCALHOST",
+    "localhost.",
+]
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_it_refuses_private_addresses_however_they_are_wrapped(address: str) -> None:
+    assert not Guard().allows("host.example", address)
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "::ffff:8.8.8.8"])
+def test_it_allows_public_ones(address: str) -> None:
+    assert Guard().allows("host.example", address)
+
+
+def test_listed_are_names_addresses_and_networks() -> None:
+    guard = Guard(("inside.example", "10.1.0.0/16", "192.168.7.7", "fd00::/8"))
+    assert guard.allows("INSIDE.example", "10.9.9.9")
+    assert guard.allows("other.example", "10.1.200.3")
+    assert guard.allows("other.example", "::ffff:192.168.7.7")
+    assert guard.allows("other.example", "fd12::1")
+    assert not guard.allows("other.example", "10.2.0.1")
+    assert not guard.allows("xinside.example", "127.0.0.1")
+
+
+@pytest.mark.parametrize("host", WRITTEN)
+async def test_no_way_of_writing_loopback_reaches_it(host: str) -> None:
+    with serving(lambda to, asked: say(to, 200)) as server:
+        # Some spellings are no address or no name at all.
+        with pytest.raises((httpx.ConnectError, httpx.InvalidURL)):
+            await fetch(Call("GET", f"http://{host}:{server.port}/", {}), Guard(), 5)
+        assert server.asked == []
+
+
+@pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f000001", "[::ffff:127.0.0.1]", "localhost"])
+async def test_the_refusal_names_the_address_and_the_setting(host: str) -> None:
+    with pytest.raises(RefusedAddress, match=r"private address.*GATELINE_PRIVATE_HOSTS"):
+        await fetch(Call("GET", f"http://{host}/", {}), Guard(), 5)
+
+
+async def test_what_is_listed_is_reached_under_its_own_name() -> None:
+    with serving(lambda to, asked: say(to, 200, b"here")) as server:
+        url = f"http://localhost:{server.port}/a?b=c"
+        answer = await fetch(Call("GET", url, {"x-mine": "1"}), Guard(("127.0.0.1", "::1")), 5)
+    (asked,) = server.asked
+    assert (answer.status, answer.body, answer.url) == (200, b"here", url)
+    assert (asked.path, asked.headers["host"]) == ("/a?b=c", f"localhost:{server.port}")
+    assert asked.headers["x-mine"] == "1"
+
+
+async def test_a_redirect_to_a_private_address_is_refused() -> None:
+    with serving(lambda to, asked: say(to, 200, b"metadata")) as inside:
+        away = lambda to, asked: say(to, 302, location=f"{inside.url}/latest")  # noqa: E731
+        with serving(away, "127.0.0.2") as outside:
+            with pytest.raises(RefusedAddress, match=r"127\.0\.0\.1"):
+                await fetch(Call("GET", outside.url, {}), Guard(("127.0.0.2",)), 5)
+            assert len(outside.asked) == 1
+        assert inside.asked == []
+
+
+async def test_a_name_that_changes_after_the_check_leads_to_what_was_checked() -> None:
+    """The rebinding attack: a public answer for the check, loopback for the connection."""
+    answers = iter([["127.0.0.2"], ["127.0.0.1"]])
+    asked_for = []
+
+    async def changing(host: str, port: int) -> list[str]:
+        asked_for.append(host)
+        return next(answers)
+
+    guard = Guard(("127.0.0.2",), changing)
+    with (
+        serving(lambda to, asked: say(to, 200, b"inside")) as inside,
+        serving(lambda to, asked: say(to, 200, b"outside"), "127.0.0.2", inside.port) as outside,
+    ):
+        url = f"http://rebinding.example:{inside.port}/"
+        first = await fetch(Call("GET", url, {}), guard, 5)
+        assert (first.body, asked_for) == (b"outside", ["rebinding.example"])
+        assert outside.asked[0].headers["host"] == f"rebinding.example:{inside.port}"
+        with pytest.raises(RefusedAddress):
+            await fetch(Call("GET", url, {}), guard, 5)
+        assert inside.asked == []
+
+
+async def test_a_name_with_one_private_address_among_others_is_refused() -> None:
+    async def both(host: str, port: int) -> list[str]:
+        return ["127.0.0.2", "127.0.0.1"]
+
+    with serving(lambda to, asked: say(to, 200), "127.0.0.2") as server:
+        with pytest.raises(RefusedAddress):
+            await fetch(Call("GET", f"http://a.example:{server.port}/", {}), Guard(("127.0.0.2",), both), 5)
+        assert server.asked == []
+
+
+async def test_it_goes_to_the_next_address_where_one_does_not_answer() -> None:
+    async def both(host: str, port: int) -> list[str]:
+        return ["127.0.0.3", "127.0.0.2"]
+
+    with serving(lambda to, asked: say(to, 200, b"second"), "127.0.0.2") as server:
+        guard = Guard(("127.0.0.0/8",), both)
+        answer = await fetch(Call("POST", f"http://a.example:{server.port}/", {}, b"x"), guard, 5)
+    assert (answer.body, server.asked[0].body) == (b"second", b"x")
+
+
+async def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(lambda to, asked: say(to, 200, b"proxy")) as proxy:
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, proxy.url)
+        monkeypatch.delenv("REQUEST_METHOD", raising=False)
+        with serving(lambda to, asked: say(to, 200, b"direct")) as server:
+            answer = await fetch(Call("GET", server.url, {}), Guard(("127.0.0.1",)), 5)
+    assert (answer.body, proxy.asked) == (b"direct", [])
