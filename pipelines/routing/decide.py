@@ -16,7 +16,7 @@ from pipelines.routing.deciding.policies import on_failure, without_match
 from pipelines.routing.deciding.signals import follow
 from pipelines.routing.deciding.stationgate import after_station_gate
 from pipelines.routing.deciding.targets import Way, arrive, obstacle
-from pipelines.routing.decisions import Decision, Stuck, Wait
+from pipelines.routing.decisions import Decision, Move, Stuck, Wait
 from pipelines.routing.model import ORIGIN, Gate, Line, Rule
 from pipelines.routing.situation import Situation, check_situation
 from pipelines.routing.strategies import ComposeFailed
@@ -31,13 +31,17 @@ def decide(line: Line, situation: Situation, *, clock: Clock | None = None) -> D
     check_situation(line, situation)
     case = Case(line, situation, clock)
     step = _begin(case)
-    was_forced = False
+    was_forced, standing = False, case.recorded.standing
     while isinstance(step, Route):
+        standing = step.seen.standing
         if step.forced and was_forced:
             step = _loop(case, step)
         else:
             was_forced = step.forced
             step = _take(case, step)
+    if isinstance(step, Move):
+        # What a gate leads to was refused there: by a check, or by a person who said anything but approve.
+        step = replace(step, standing="failed" if step.by == "gate" else standing)
     return replace(step, trace=tuple(case.trace))
 
 

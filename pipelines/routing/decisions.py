@@ -51,7 +51,10 @@ Trace = tuple[Entry, ...]
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """To one station, or to several (fork)."""
+    """To one station, or to several (fork).
+
+    `standing`: passed, failed or blocked, as the rules saw the outcome: what a branch counts as at a join.
+    """
 
     kind: ClassVar[str] = "move"
 
@@ -61,6 +64,7 @@ class Move:
     feedback: str | None = None
     variables: Mapping[str, Any] = field(default_factory=dict)
     trace: Trace = ()
+    standing: str = field(default="passed", compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         return {

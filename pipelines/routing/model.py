@@ -216,6 +216,13 @@ class Line:
         """0 for the first station. Raises KeyError."""
         return self._positions[key]
 
+    def waits_at(self, target: str, source: str) -> bool:
+        """Whether a token that leaves `source` for `target` waits there for its siblings. One from a station that the
+        join does not wait for enters as it would any station."""
+        station = self.stations_by_key.get(target)
+        join = station.join if station else None
+        return join is not None and source != target and source in join.wait_for
+
     @cached_property
     def stations_by_key(self) -> dict[str, Station]:
         return {station.key: station for station in self.stations}

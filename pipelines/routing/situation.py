@@ -41,7 +41,8 @@ class Word:
 class Facts:
     """Every other fact, each with its default; what a key means stands in line-document.md.
 
-    `visits` holds what was given: ask `visits_of`. `visited` is None where nothing was given.
+    `visits` holds what was given: ask `visits_of`. `visited` is None where nothing was given. `beside`: stations in
+    which other tokens of the task stand.
     """
 
     visits: Mapping[str, int] = field(default_factory=dict)
@@ -58,12 +59,14 @@ class Facts:
     gates: Mapping[str, Word] = field(default_factory=dict)
     rounds: Mapping[str, int] = field(default_factory=dict)
     open_escalations: int = 0
+    beside: tuple[str, ...] = ()
     preconditions: Mapping[str, bool] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON that `read_situation` reads back; defaults are left out."""
         given: dict[str, Any] = {name: getattr(self, name) for name in _FACTS}
         given["visited"] = None if self.visited is None else list(self.visited)
+        given["beside"] = list(self.beside)
         given["answers"] = [answer.to_dict() for answer in self.answers]
         given["gates"] = {key: word.to_dict() for key, word in self.gates.items()}
         texts_and_lists = {"visited", "origin"}
@@ -206,6 +209,7 @@ _FACTS: dict[str, Any] = {
     "gates": _gates,
     "rounds": shapes.counts,
     "open_escalations": shapes.count,
+    "beside": _texts,
     "preconditions": shapes.flags,
 }
 """How each fact is read; the keys are all that there are."""

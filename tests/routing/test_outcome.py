@@ -208,6 +208,7 @@ FACTS = {
     "gates": {"g": {"decision": "reject", "route": "fail", "reason": "r"}, "h": {}},
     "rounds": {"g": 1},
     "open_escalations": 1,
+    "beside": ["b"],
     "preconditions": {"z": False, "a": True},
 }
 
@@ -274,7 +275,7 @@ MALFORMED = [
         {"facts": {"visit": {}}},
         "facts.visit: unknown key; known are visits, edges, rules, signal_reworks, visited, "
         "origin, context, variables, inputs, task, answers, gates, rounds, open_escalations, "
-        "preconditions",
+        "beside, preconditions",
     ),
     ({"facts": {"visits": {"a": -1}}}, "facts.visits.a: has to be 0 or more"),
     ({"facts": {"visits": {"a": True}}}, "facts.visits.a: has to be a whole number"),

@@ -472,3 +472,29 @@ def test_a_later_entry_of_compose_sees_what_an_earlier_one_stored() -> None:
     entries = [{"var": "v", "path": "a"}, {"var": "v", "path": "b", "strategy": "override"}]
     answer = decided(ruled({"compose": entries}), {**OK, "output": {"a": {"x": 1, "y": 1}, "b": {"y": 2}}})
     assert answer["variables"] == {"v": {"x": 1, "y": 2}}
+
+
+# Pairs that must never run in parallel
+
+
+def test_E26_a_fork_into_a_forbidden_pair_is_refused() -> None:
+    of = ruled({"to": ["b", "c"]}, forbidden_parallel=[["b", "c"]])
+    answer = decided(of, OK)
+    assert answer["error"] == "ForbiddenParallel"
+    assert answer["message"] == "b and c must never run in parallel."
+
+
+def test_E26_a_move_beside_a_token_in_the_forbidden_station_is_refused() -> None:
+    of = ruled({"to": "b"}, forbidden_parallel=[["c", "b"]])
+    assert goes(of, OK, beside=["c"]) == "stuck ForbiddenParallel r1"
+    assert goes(of, OK, beside=["a"]) == "move b by rule r1"
+
+
+def test_what_waits_at_a_join_does_not_run_there() -> None:
+    of = line(
+        {"rules": [{"id": "r1", "to": "c"}]},
+        {},
+        {"join": {"wait_for": ["a", "b"]}},
+        forbidden_parallel=[["b", "c"]],
+    )
+    assert goes(of, OK, beside=["b"]) == "move c by rule r1"

@@ -14,6 +14,7 @@ from pipelines.routing.decisions import Decision, Escalate, Finish, Move, Stuck,
 from pipelines.routing.model import BLOCKED, Rule
 
 RETRY_LIMIT = "RetryLimitExceeded"
+FORBIDDEN = "ForbiddenParallel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ def obstacle(case: Case, way: Way) -> Decision | None:
     return (
         (_circle(case, way) if way.takes else None)
         or _cap(case, way)
+        or _forbidden(case, way)
         or _exhausted(case, way)
         or _missing(case, way)
     )
@@ -97,6 +99,17 @@ def _cap(case: Case, way: Way) -> Decision | None:
         if visits >= cap:
             message = f"This task has entered {station} {visits} times; the cap is {cap}."
             return _stuck(case, way, "VisitLimitExceeded", message)
+    return None
+
+
+def _forbidden(case: Case, way: Way) -> Decision | None:
+    """Pairs of stations that must never run in parallel (semantics §7). Waiting at a join is not running there."""
+    entered = [target for target in _stations(case, way) if not case.line.waits_at(target, case.station.key)]
+    for place, station in enumerate(entered):
+        for other in (*entered[place + 1 :], *case.facts.beside):
+            if {station, other} in map(set, case.line.forbidden_parallel):
+                message = f"{station} and {other} must never run in parallel."
+                return _stuck(case, way, FORBIDDEN, message)
     return None
 
 

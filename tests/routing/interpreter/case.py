@@ -77,6 +77,7 @@ class Case:
         self.order = list(self.stations)
         self.gates: dict[str, Mapping[str, Any]] = {g["key"]: g for g in document.get("gates") or []}
         self.ends = read.ends(document)
+        self.forbidden = [set(pair) for pair in document.get("forbidden_parallel") or []]
         self.knobs = read.knobs(document)
         self.here: str = situation["station"]
         self.station = self.stations[self.here]

@@ -184,7 +184,9 @@ class Lines(Conditions):
             "gates": [self.make_gate(key) for key in self.gates],
             "ends": [{"key": key, "kind": kind, "label": key.upper()} for key, kind in self.ends],
             "preset": self.pick(*PRESETS),
-            "forbidden_parallel": [self.stations[:2]] if self.chance(0.05) else [],
+            "forbidden_parallel": [[self.pick(*self.stations), self.pick(*self.stations)]]
+            if self.chance(0.1)
+            else [],
         }
         if self.chance(0.7):
             document["policy"] = self.make_policy()

@@ -62,6 +62,7 @@ class Maker(Lines):
             "answers": self.some(0.8, self.make_answers()),
             "rounds": self.some(0.3, {key: self.few(4) for key in [*self.gates, "@jump"]}),
             "open_escalations": self.some(0.12, self.few(2)),
+            "beside": self.some(0.2, [self.pick(*self.stations) for _ in range(2)]),
             "preconditions": self.some(0.15, {"handoff": self.chance(0.6), "agent": self.chance(0.6)}),
         }
         words = {

@@ -29,6 +29,7 @@ class Target(Case):
         if targets != [BLOCKED]:  # "revisit, cap and preconditions do not" apply to @blocked
             self.check_revisit(rule, targets)
             self.check_cap(targets, rule)
+            self.check_forbidden(targets, rule)
         consequences = self.own_breaches(rule, targets) + self.station_breaches(targets)
         if consequences:
             self.exhausted(consequences, rule, feedback)
@@ -55,6 +56,19 @@ class Target(Case):
         """ "safety cap ⇒ stuck with `VisitLimitExceeded`" """
         if any(visits >= self.knobs["visit_cap"] for _, visits in self.entries(targets)):
             raise stuck("VisitLimitExceeded", rule_id(rule))
+
+    def check_forbidden(self, targets: Sequence[str], rule: Rule | None) -> None:
+        """ "pairs of stations that must never run in parallel; … engine refuse[s]". A token that is delivered to a
+        join waits there, and does not run."""
+        running = []
+        for target in targets:
+            join = self.stations.get(target, {}).get("join") or {}
+            if target in self.stations and (target == self.here or self.here not in join.get("wait_for", [])):
+                running.append(target)
+        both = [{one, other} for i, one in enumerate(running) for other in running[i + 1 :]]
+        both += [{one, other} for one in running for other in self.facts.get("beside") or []]
+        if any(pair in both for pair in self.forbidden):
+            raise stuck("ForbiddenParallel", rule_id(rule))
 
     def own_breaches(self, rule: Rule, targets: Sequence[str]) -> list[Json]:
         """What the budgets of the rule itself ask for. "by the budget's own `on_exhausted`, else the knob" """
@@ -115,6 +129,7 @@ class Target(Case):
         """A target that no matched rule chose: no revisit limit ("bind moves by a rule only"), but cap, the
         station's own `max_visits` and the preconditions."""
         self.check_cap([target], rule)
+        self.check_forbidden([target], rule)
         consequences = self.station_breaches([target])
         if consequences:
             self.exhausted(consequences, rule, feedback)

@@ -45,6 +45,24 @@ TARGETS: list[Case] = [
         stuck("VisitLimitExceeded", "r1"),
     ),
     (
+        "a forbidden pair of one fork",
+        line({"to": ["review", "ship"]}, forbidden_parallel=[["ship", "review"]]),
+        at_work(OK),
+        stuck("ForbiddenParallel", "r1"),
+    ),
+    (
+        "a forbidden pair, the other token stands there",
+        line({"to": "ship"}, forbidden_parallel=[["review", "ship"]]),
+        at_work(OK, beside=["review"]),
+        stuck("ForbiddenParallel", "r1"),
+    ),
+    (
+        "another token stands somewhere else",
+        line({"to": "ship"}, forbidden_parallel=[["review", "ship"]]),
+        at_work(OK, beside=["plan"]),
+        move("ship", "r1"),
+    ),
+    (
         "max_retries",
         line({"to": "work", "max_retries": 2}),
         at_work(OK, rules={"r1": 2}),

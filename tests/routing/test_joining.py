@@ -1,0 +1,299 @@
+"""The join decision, pure: who has delivered, who still can, and what becomes of it (semantics §7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines.routing.joining.branches import Arrival, Branch, Fork, Write
+from pipelines.routing.joining.context import contradictions, merged
+from pipelines.routing.joining.joining import aggregate, circles, due, groups
+from pipelines.routing.joining.reach import reached, ways
+from pipelines.routing.line import Line
+from tests.routing.support import line
+
+FORK = Fork(1, "plan", ("qa", "security"))
+
+
+def to(key: str, *targets: str, **more: Any) -> dict[str, Any]:
+    """A station with one rule to each target."""
+    rules = [{"id": f"{key}-{target.strip('@')}", "to": target} for target in targets]
+    return {"key": key, "rules": rules, **more}
+
+
+def forked(*stations: dict[str, Any], aggregation: str = "all-pass", **more: Any) -> Line:
+    """plan → (qa, security) → release, which joins them."""
+    plan = {"key": "plan", "rules": [{"id": "fork", "to": ["qa", "security"]}]}
+    known = {"qa": to("qa", "release"), "security": to("security", "release")}
+    own = {each["key"]: each for each in stations}
+    early = [own.pop("early")] if "early" in own else []
+    join = {"wait_for": ["qa", "security"], "aggregation": aggregation}
+    release = own.pop("release", to("release", "completed")) | {"join": join}
+    return line(plan, *early, *{**known, **own}.values(), release, **more)
+
+
+def at(pk: int, station: str, *within: Fork) -> Branch:
+    return Branch(pk, station, within or (FORK,))
+
+
+def waits(
+    pk: int, source: str, *within: Fork, standing: str = "passed", at: str = "release", order: int = 0
+) -> Branch:
+    return Branch(pk, at, within or (FORK,), Arrival(source, standing, order or pk))
+
+
+def test_it_waits_while_the_other_branch_works() -> None:
+    of = forked()
+    branches = [waits(2, "qa"), at(3, "security")]
+    assert due(of, branches) is None
+    (group,) = groups(of, branches)
+    assert (group.pending, group.may, dict(group.delivered)) == (
+        ("security",),
+        {"security": (3,)},
+        {"qa": "passed"},
+    )
+
+
+def test_it_merges_exactly_the_tokens_that_were_delivered() -> None:
+    merge = due(forked(), [waits(2, "qa", order=9), waits(3, "security", order=5), at(9, "plan", *())])
+    assert merge is not None
+    assert (merge.arrived, merge.sources, merge.verdict) == ((3, 2), ("security", "qa"), "pass")
+    assert merge.standings == {"qa": "passed", "security": "passed"}
+
+
+def test_a_station_that_nobody_can_reach_any_more_counts_as_failed() -> None:
+    of = forked(to("security", "release", "cleanup"), to("cleanup", "completed"))
+    merge = due(of, [waits(2, "qa"), at(3, "cleanup")])
+    assert merge is not None
+    assert (merge.verdict, merge.never, merge.alone) == ("fail", ("security",), False)
+    assert merge.outcome()["output"] == {
+        "branches": {"qa": "pass", "security": "fail"},
+        "never": ["security"],
+    }
+
+
+def test_a_branch_that_ended_is_accounted_for() -> None:
+    merge = due(forked(aggregation="any-pass"), [waits(2, "qa")])
+    assert merge is not None
+    assert (merge.verdict, merge.never, merge.alone) == ("pass", ("security",), True)
+
+
+@pytest.mark.parametrize(
+    "security",
+    [
+        {"rules": [{"id": "s", "to": "triage"}]},
+        {"rules": [{"id": "s", "to": "completed", "max_retries": 1, "on_exhausted": {"to": "triage"}}]},
+        {"rules": [{"id": "s", "to": "completed", "gates": ["ask"]}]},
+        {"gate": "ask", "rules": [{"id": "s", "to": "completed"}]},
+    ],
+)
+def test_reaching_goes_by_rules_budgets_gates_and_origin(security: dict[str, Any]) -> None:
+    gate = {"key": "ask", "name": "Ask", "on_reject": "route:triage"}
+    of = forked({"key": "security", **security}, to("triage", "@origin"), gates=[gate])
+    assert "security" in reached(ways(of), ["triage"])
+    assert due(of, [waits(2, "qa"), at(3, "triage")]) is None
+
+
+@pytest.mark.parametrize(
+    ("policy", "waiting"),
+    [
+        ({"no_match": "fail"}, False),
+        ({"no_match": "default"}, True),
+        ({"no_match": "fail", "on_failure": "station:qa"}, True),
+    ],
+)
+def test_reaching_goes_by_the_policy(policy: dict[str, Any], waiting: bool) -> None:
+    early = {"key": "early", "rules": [{"id": "e", "when": {"result": "success"}, "to": "completed"}]}
+    of = forked(early, {"key": "qa"}, policy={"on_failure": "halt", "no_rules": "end", **policy})
+    branches = [waits(3, "security"), at(2, "early")]
+    assert (due(of, branches) is None) is waiting
+
+
+def test_a_reviewer_who_chooses_may_lead_anywhere() -> None:
+    gate = {"key": "ask", "name": "Ask", "on_reject": "reviewer_chooses"}
+    of = forked({"key": "cleanup", "gate": "ask", "rules": [{"id": "c", "to": "completed"}]}, gates=[gate])
+    assert due(of, [waits(2, "qa"), at(3, "cleanup")]) is None
+
+
+@pytest.mark.parametrize(
+    ("aggregation", "standings", "verdict"),
+    [
+        ("all-pass", "ppp", "pass"),
+        ("all-pass", "ppf", "fail"),
+        ("any-pass", "ffp", "pass"),
+        ("any-pass", "fff", "fail"),
+        ("majority-pass", "ppf", "pass"),
+        ("majority-pass", "pf", "fail"),
+        ("majority-pass", "ppff", "fail"),
+        ("majority-pass", "pff", "fail"),
+        ("all-pass", "pbf", "blocked"),
+        ("any-pass", "ppb", "blocked"),
+        ("majority-pass", "ppb", "blocked"),
+        ("none", "fbf", "pass"),
+    ],
+)
+def test_D21_flux_aggregations(aggregation: str, standings: str, verdict: str) -> None:
+    words = {"p": "passed", "f": "failed", "b": "blocked"}
+    assert aggregate(aggregation, [words[each] for each in standings]) == verdict
+
+
+def test_a_station_that_delivered_twice_counts_by_the_worst() -> None:
+    merge = due(forked(), [waits(2, "qa"), waits(4, "qa", standing="failed"), waits(3, "security")])
+    assert merge is not None
+    assert (merge.verdict, merge.arrived) == ("fail", (2, 3, 4))
+
+
+def test_the_failure_type_of_the_first_failed_branch_is_the_joins() -> None:
+    security = Branch(3, "release", (FORK,), Arrival("security", "failed", 1, "license"))
+    merge = due(forked(), [security, waits(2, "qa")])
+    assert merge is not None and merge.outcome()["failure_type"] == "license"
+
+
+# Forks nest
+
+
+INNER = Fork(5, "split", ("left", "right"))
+OUTER = Fork(1, "plan", ("split", "docs"))
+
+
+def nested(wait_inner: list[str], wait_outer: list[str]) -> Line:
+    return line(
+        {"key": "plan", "rules": [{"id": "outer", "to": ["split", "docs"]}]},
+        {"key": "split", "rules": [{"id": "inner", "to": ["left", "right"]}]},
+        to("left", "meet", "plan"),
+        to("right", "meet"),
+        to("meet", "all") | ({"join": {"wait_for": wait_inner}} if wait_inner else {}),
+        to("docs", "all"),
+        to("all", "completed") | {"join": {"wait_for": wait_outer}},
+    )
+
+
+def test_forks_nest_each_with_its_own_join() -> None:
+    of = nested(["left", "right"], ["meet", "docs"])
+    inner = [waits(6, "left", OUTER, INNER, at="meet"), waits(7, "right", OUTER, INNER, at="meet")]
+    merge = due(of, [*inner, waits(3, "docs", OUTER, at="all")])
+    assert merge is not None
+    assert (merge.station, merge.fork, merge.arrived, merge.alone) == ("meet", INNER, (6, 7), True)
+    after = [waits(5, "meet", OUTER, at="all", order=8), waits(3, "docs", OUTER, at="all")]
+    outer = due(of, after)
+    assert outer is not None and (outer.fork, outer.verdict) == (OUTER, "pass")
+
+
+def test_one_join_may_take_in_branches_of_several_depths() -> None:
+    of = line(
+        {"key": "plan", "rules": [{"id": "outer", "to": ["split", "docs"]}]},
+        {"key": "split", "rules": [{"id": "inner", "to": ["left", "right"]}]},
+        to("left", "all", "plan"),
+        to("right", "all"),
+        to("docs", "all"),
+        to("all", "completed") | {"join": {"wait_for": ["left", "right", "docs"]}},
+    )
+    two = [waits(6, "left", OUTER, INNER, at="all"), waits(7, "right", OUTER, INNER, at="all")]
+    assert due(of, [*two, at(3, "docs", OUTER)]) is None
+    merge = due(of, [*two, waits(3, "docs", OUTER, at="all")])
+    assert merge is not None
+    assert (merge.fork, merge.arrived, merge.emptied, merge.alone) == (OUTER, (3, 6, 7), (5,), True)
+
+
+def test_two_rounds_side_by_side_do_not_mix() -> None:
+    first, second = Fork(4, "plan", ("qa", "security")), Fork(5, "plan", ("qa", "security"))
+    outside = Fork(1, "begin", ("plan", "plan2"))
+    of = forked(to("begin", "plan"))
+    branches = [
+        waits(6, "qa", outside, first),
+        waits(7, "qa", outside, second),
+        at(8, "security", outside, first),
+        waits(9, "security", outside, second),
+    ]
+    merge = due(of, branches)
+    assert merge is not None and (merge.fork, merge.arrived) == (second, (7, 9))
+    assert due(of, [each for each in branches if each.id not in (7, 9)]) is None
+
+
+def test_a_branch_that_forks_again_joins_again_and_comes_back_as_one() -> None:
+    of = forked(to("qa", "release", "plan"), to("release", "completed", "plan"))
+    again = Fork(2, "plan", ("qa", "security"))
+    branches = [waits(3, "security"), at(6, "qa", FORK, again), at(7, "security", FORK, again)]
+    # Whatever the inner round delivers is joined there; only what follows it can still come to this one.
+    (group,) = groups(of, branches)
+    assert (group.fork, group.pending) == (FORK, ())
+
+
+def test_without_a_fork_there_is_nobody_to_wait_for() -> None:
+    merge = due(forked(), [Branch(1, "release", (), Arrival("qa", "passed", 1))])
+    assert merge is not None and (merge.verdict, merge.fork) == ("fail", None)
+
+
+# Nobody waits for ever
+
+
+def crossing() -> Line:
+    """Each of two joins waits for what only the other one leads to."""
+    return line(
+        {"key": "plan", "rules": [{"id": "fork", "to": ["a", "b"]}]},
+        to("a", "one"),
+        to("b", "two"),
+        to("one", "c") | {"join": {"wait_for": ["a", "d"]}},
+        to("two", "d") | {"join": {"wait_for": ["b", "c"]}},
+        to("c", "two"),
+        to("d", "one"),
+    )
+
+
+def test_joins_that_wait_for_each_other_are_found_and_the_first_is_decided() -> None:
+    fork = Fork(1, "plan", ("a", "b"))
+    branches = [
+        waits(2, "a", fork, at="one", order=2),
+        waits(3, "b", fork, at="two", order=1),
+    ]
+    assert {group.station for group in circles(crossing(), branches)} == {"one", "two"}
+    merge = due(crossing(), branches)
+    assert merge is not None and (merge.station, merge.circular, merge.never) == ("two", True, ("c",))
+
+
+def test_while_somebody_can_still_come_no_circle_is_broken() -> None:
+    fork = Fork(1, "plan", ("a", "b", "c"))
+    branches = [
+        waits(2, "a", fork, at="one"),
+        waits(3, "b", fork, at="two"),
+        at(4, "c", fork),
+    ]
+    assert due(crossing(), branches) is None
+
+
+def test_a_version_without_the_join_lets_those_go_on_that_wait() -> None:
+    of = line(to("plan", "qa"), to("qa", "release"), to("release", "completed"))
+    merge = due(of, [waits(2, "qa", standing="failed"), at(3, "plan")])
+    assert merge is not None and (merge.verdict, merge.arrived, merge.never) == ("pass", (2,), ())
+
+
+# The context
+
+
+def test_C24_later_overwrites_earlier_whichever_branch_wrote_it() -> None:
+    one = [Write(3, {"n": 1, "a": 1}), Write(9, {"n": 3})]
+    other = [Write(5, {"n": 2, "b": 2})]
+    assert merged([one, other]) == {"n": 3, "a": 1, "b": 2}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "keys"),
+    [
+        ({"x": 1}, {"x": 2}, ("x",)),
+        ({"x": 1}, {"x": 1.0}, ()),
+        ({"x": 1}, {"x": True}, ("x",)),
+        ({"x": [1]}, {"x": [1]}, ()),
+        ({"x": 1}, {"y": 2}, ()),
+    ],
+)
+def test_different_values_under_one_key_contradict(
+    one: dict[str, Any], other: dict[str, Any], keys: tuple[str, ...]
+) -> None:
+    assert contradictions([[Write(1, one)], [Write(2, other)]]) == keys
+
+
+def test_what_a_branch_wrote_over_itself_and_what_both_have_in_common_contradict_nothing() -> None:
+    common = Write(1, {"x": 0})
+    assert contradictions([[common, Write(2, {"x": 5})], [Write(3, {"x": 4}), Write(4, {"x": 5})]]) == ()
+    assert contradictions([[common], [common]]) == ()
