@@ -15,20 +15,28 @@ LEASE_SECONDS = 10.0
 MAX_ATTEMPTS = 3
 # Seconds that workers have to renew when the server is back.
 AFTER_A_RESTART = 5.0
+# Without a sign of life for so long a worker is not counted on.
+ALIVE_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a worker offers to take. `owners` None = every owner; `seconds` = how long a lease lasts unrenewed."""
+    """What a worker offers to take. `owners` None = every owner; `seconds` = how long a lease lasts unrenewed;
+    `answers`: which evaluations it can answer, of `routing.answers.MACHINES`."""
 
     worker: uuid.UUID
     labels: frozenset[str] = frozenset()
     owners: frozenset[str] | None = None
     seconds: float = LEASE_SECONDS
+    answers: frozenset[str] = frozenset()
+
+    def serves(self, owner: str) -> bool:
+        """A worker serves only the owners it was started for (house §5)."""
+        return self.owners is None or owner in self.owners
 
     def takes(self, owner: str, labels: Iterable[str]) -> bool:
-        """A worker needs every label of the station and serves only the owners it was started for (house §5)."""
-        return (self.owners is None or owner in self.owners) and set(labels) <= self.labels
+        """A worker needs every label of the station."""
+        return self.serves(owner) and set(labels) <= self.labels
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,18 @@ def drop(job_ids: Iterable[int]) -> None:
     """Remove the leases of jobs that are no longer worked on. The caller holds their tasks' locks."""
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM pipelines_lease WHERE job_id = ANY(%s)", [list(job_ids)])
+
+
+def able(owner: str) -> frozenset[str]:
+    """Which evaluations the workers that are alive can answer for this owner, all together."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT DISTINCT jsonb_array_elements_text(answers) FROM pipelines_worker
+               WHERE answers <> '[]' AND (owners IS NULL OR jsonb_exists(owners, %s)) AND NOT stopping
+                 AND stopped_at IS NULL AND seen_at > clock_timestamp() - make_interval(secs => %s)""",
+            [owner, ALIVE_SECONDS],
+        )
+        return frozenset(row[0] for row in cursor.fetchall())
 
 
 def renew(

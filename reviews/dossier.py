@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pipelines import logs
-from pipelines.models import Artifact, GateVisit, Job, User, Vote, Word
+from pipelines.models import Artifact, GateVisit, Job, Purpose, User, Vote, Word
 from pipelines.routing.conditions import describe
 from pipelines.routing.line import Gate, Line, Requirement
 from pipelines.versions import parsed
@@ -139,7 +139,9 @@ def _artifacts(visit: GateVisit) -> list[Artifact]:
 
 def _steps(visit: GateVisit, line: Line) -> list[Step]:
     """What each station said last before this gate was asked, in the order in which they ended."""
-    done = Job.objects.filter(task=visit.task, state=Job.State.DONE, ended_at__lte=visit.opened_at)
+    done = Job.objects.filter(
+        task=visit.task, purpose=Purpose.STATION, state=Job.State.DONE, ended_at__lte=visit.opened_at
+    )
     last = {job.station: job for job in done.order_by("ended_at", "pk")}
     known = line.stations_by_key
     return [

@@ -176,7 +176,12 @@ class World:
         return engine.submit(version, actor=engine.Actor.person(by or self.operator), title=title, **more)
 
     def claim(self) -> Claim:
-        return Claim(worker=self.worker.pk)
+        return Claim(worker=self.worker.pk, answers=frozenset(self.worker.answers))
+
+    def able(self, *answers: str) -> None:
+        """Let the worker be able to answer evaluations: `model`, `worker`."""
+        self.worker.answers = list(answers)
+        self.worker.save()
 
     def job(self, task: Task, station: str | None = None) -> Job:
         """The task's open job (at that station)."""

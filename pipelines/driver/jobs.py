@@ -10,8 +10,9 @@ from datetime import datetime
 from django.db import connection
 from django.db.models import QuerySet
 
-from pipelines import engine, logs, outbox, versions
+from pipelines import engine, logs, outbox
 from pipelines.driver.orders import Orders
+from pipelines.engine.opening import takes
 from pipelines.handlers import BY_PEOPLE
 from pipelines.leases import Claim
 from pipelines.models import Job
@@ -58,8 +59,7 @@ def queued() -> QuerySet[Job]:
 
 
 def fits(job: Job, claim: Claim) -> bool:
-    station = versions.by_id(job.pinned_id).station(job.station)
-    return claim.takes(job.task.project.owner.key, station.labels)
+    return takes(claim, job.task, job)
 
 
 def later(seconds: float) -> datetime:

@@ -6,22 +6,21 @@ from functools import partial
 from typing import Any
 
 from pipelines import versions
-from pipelines.engine import effects, landing, payload
+from pipelines.engine import effects, evaluations, landing, payload
 from pipelines.engine import inputs as forms
 from pipelines.engine.batch import Batch
-from pipelines.engine.ending import Ending, end_everything
+from pipelines.engine.ending import Ending, end_everything, finish_job
 from pipelines.engine.errors import Conflict, Invalid, NotFound
 from pipelines.engine.opening import MANUAL, open_job
 from pipelines.engine.report import report
 from pipelines.engine.state import job_ref, merge_counts, token_state
 from pipelines.engine.transaction import run
-from pipelines.engine.turn import Turn, settle
+from pipelines.engine.turn import settle
 from pipelines.engine.values import Actor, Report, ReportResult
-from pipelines.models import ENDED, Decision, Job, Status, Task, Token, User
-from pipelines.routing.consequences import answered
+from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token, User
+from pipelines.routing.answers import WORDS
 
 RETRIED = (Status.STUCK, Status.BLOCKED, Status.HELD)
-FACTS = {"agentic": ("yes", "no"), "hook": ("pass", "block")}
 
 
 def complete(job_id: int, *, user: User, token_version: int, outcome: dict[str, Any]) -> ReportResult:
@@ -52,18 +51,21 @@ def _filled(job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
 
 def answer(token_id: int, *, user: User, token_version: int, text: str = "", fact: str = "") -> Task:
     """Answer a blocked token: `fact` (yes, no; pass, block) for an evaluation that a person must answer, then the
-    same Situation is decided again with it; `text` for a question: the station runs again with it as feedback.
+    same Situation is decided again with it; `text` for a question: the station runs again with it as feedback. An
+    agentic question may be answered while a machine is asked, too: the machine's job is closed.
 
     Raises NotFound, Conflict (not blocked any more), Invalid (path `fact` or `text`)."""
     return run(partial(_answer, token_id, user, token_version, payload.text(text, "text"), fact))
 
 
 def _answer(token_id: int, user: User, token_version: int, text: str, fact: str) -> Task:
-    batch, task, token = _locked(token_id, token_version, (Status.BLOCKED,))
+    batch, task, token = _locked(token_id, token_version, (Status.BLOCKED, Status.EVALUATING))
     actor = Actor.person(user)
     evaluation = token.wait.get("evaluation")
+    if token.status == Status.EVALUATING and "agentic" not in evaluation:
+        raise Conflict("A program decides this; a person is asked only if it cannot be run.")
     if evaluation:
-        _decide_again(batch, task, token, actor, evaluation, _fact(evaluation, fact), text)
+        _decide_again(batch, token, actor, _fact(evaluation, fact), text)
     else:
         if not text.strip():
             raise Invalid.at("text", "is missing or blank", "Say what the station needs to know.")
@@ -73,26 +75,21 @@ def _answer(token_id: int, user: User, token_version: int, text: str, fact: str)
 
 
 def _fact(evaluation: dict[str, Any], fact: str) -> str:
-    words = FACTS["agentic" if "agentic" in evaluation else "hook"]
+    words = WORDS[next(iter(evaluation))]
     if fact not in words:
         raise Invalid.at("fact", f"has to be {words[0]} or {words[1]}")
     return fact
 
 
-def _decide_again(
-    batch: Batch, task: Task, token: Token, actor: Actor, evaluation: dict[str, Any], fact: str, text: str
-) -> None:
-    """The same Situation plus the answer (semantics §3)."""
-    before = Decision.objects.get(pk=token.wait["decision"])
+def _decide_again(batch: Batch, token: Token, actor: Actor, fact: str, text: str) -> None:
+    """The same Situation plus the answer (semantics §3). What a machine was asked, and has not answered, is closed."""
+    evaluation, asked = token.wait["evaluation"], batch.open_job(token)
+    if asked:
+        finish_job(batch, asked, {"result": "cancelled", "reason": "manual"}, str(actor))
     said = {**evaluation, "answer": fact, **({"text": text} if text else {})}
-    facts = answered(before.situation["facts"], said)
     cause = f"answer:{token.pk}.{token.version}"
-    batch.event(
-        task, "evaluation.answered", actor, token=token, source=token.station, trigger=cause, answer=said
-    )
-    job = Job.objects.get(pk=before.job_id)
-    turn = Turn(batch, task, token, job, actor, cause, cause, under=before.pinned_id)
-    effects.apply(turn, settle(turn, {**before.situation, "facts": facts}))
+    turn, situation = evaluations.decide_with(batch, token, actor, cause, said)
+    effects.apply(turn, settle(turn, situation))
 
 
 def retry(token_id: int, *, user: User, token_version: int, reason: str = "") -> Task:
@@ -115,7 +112,8 @@ def _retry(token_id: int, user: User, token_version: int, reason: str) -> Task:
 def _last(token: Token) -> Job | None:
     """The job by whose outcome it rests, else its last one."""
     decided = Decision.objects.filter(pk=token.wait["decision"]) if "decision" in token.wait else None
-    jobs = Job.objects.filter(pk__in=decided.values("job_id")) if decided else token.jobs.order_by("-pk")
+    stations = token.jobs.filter(purpose=Purpose.STATION)
+    jobs = Job.objects.filter(pk__in=decided.values("job_id")) if decided else stations.order_by("-pk")
     return jobs.first()
 
 

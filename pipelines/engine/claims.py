@@ -7,15 +7,15 @@ from uuid import UUID
 
 from django.db import connection
 
-from pipelines import leases, versions
+from pipelines import leases
 from pipelines.engine.batch import Batch
-from pipelines.engine.opening import MANUAL
+from pipelines.engine.opening import MANUAL, takes
 from pipelines.engine.report import report
 from pipelines.engine.state import job_ref, token_state
 from pipelines.engine.transaction import run
 from pipelines.engine.values import ENGINE, Actor, Report
 from pipelines.leases import MAX_ATTEMPTS, Claim
-from pipelines.models import Job, Status
+from pipelines.models import Job, Purpose, Status
 
 TAKE_BACK = "DELETE FROM pipelines_lease WHERE job_id = %s AND key = %s"
 LOST = {"result": "cancelled", "reason": "lease_lost"}
@@ -34,11 +34,13 @@ def _start(job_id: int, claim: Claim) -> Job | None:
     if job is None or job.state != Job.State.QUEUED or job.kind == MANUAL:
         return None
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
-    station = versions.by_id(job.pinned_id).station(job.station)
-    if token.status != Status.QUEUED or not claim.takes(task.project.owner.key, station.labels):
+    asks = job.purpose != Purpose.STATION
+    if token.status != (Status.EVALUATING if asks else Status.QUEUED) or not takes(claim, task, job):
         return None
     job.lease_key, job.worker_id = leases.grant(job.pk, claim), claim.worker
-    job.state, job.started_at, token.status = Job.State.RUNNING, batch.now, Status.RUNNING
+    job.state, job.started_at = Job.State.RUNNING, batch.now
+    if not asks:
+        token.status = Status.RUNNING
     job.task, job.token = task, token
     batch.job_changed(job)
     _tell(batch, job, "job.started", Actor("worker", str(claim.worker)))
@@ -70,7 +72,8 @@ def _take_back(job_id: int, attempt: int, lease: UUID, *, expired: bool) -> str:
     token = batch.tokens[job.token_id]
     job.state, job.lease_key, job.worker_id, job.started_at = Job.State.QUEUED, None, None, None
     job.attempt += expired
-    token.status = Status.QUEUED
+    if job.purpose == Purpose.STATION:
+        token.status = Status.QUEUED
     batch.job_changed(job)
     batch.ticket(token)
     _tell(batch, job, "job.lost" if expired else "job.returned", ENGINE)

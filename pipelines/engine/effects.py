@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pipelines import ports
-from pipelines.engine import gates, landing
+from pipelines.engine import evaluations, gates, landing
 from pipelines.engine.ending import Ending, end_everything, end_token
 from pipelines.engine.opening import open_job
 from pipelines.engine.state import job_ref, merge_counts, token_state
@@ -41,7 +41,7 @@ def _step(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
     data = _counted(turn, answer, to) | _gathered(turn, answer) | landing.said(answer.to, to)
     token.signal_reworks = consequences.reworks_in_a_row(turn.about, answer, token.signal_reworks)
     arrive(token, target, turn)
-    job = open_job(batch, task, token, feedback=answer.feedback or "", claim=turn.claim, after=turn.job)
+    job = open_job(batch, task, token, feedback=answer.feedback or "", claim=turn.claim, after=turn.after)
     batch.changed(token)
     batch.event(
         task,
@@ -167,7 +167,7 @@ EFFECTS: dict[type, Callable[[Turn, Any], None]] = {
     Move: _move,
     Finish: _finish,
     Wait: _wait,
-    Ask: _stay,
+    Ask: evaluations.ask,
     Escalate: _stay,
     Stuck: _stay,
 }

@@ -10,7 +10,19 @@ from typing import Any
 from pipelines import versions
 from pipelines.engine import gates
 from pipelines.engine.state import COUNTERS, added_up
-from pipelines.models import Decision, Event, GateVisit, Job, LineVersion, Status, Task, Token, Vote, Word
+from pipelines.models import (
+    Decision,
+    Event,
+    GateVisit,
+    Job,
+    LineVersion,
+    Purpose,
+    Status,
+    Task,
+    Token,
+    Vote,
+    Word,
+)
 from pipelines.routing import consequences, impact
 from pipelines.routing.consequences import About
 from pipelines.routing.impact import Effect, Position
@@ -59,12 +71,15 @@ class Ground:
         return {str(decision.pk): decision for decision in Decision.objects.filter(pk__in=ids)}
 
     def _jobs(self, known: dict[int, Job]) -> tuple[dict[int, Job], dict[int, Job]]:
-        """The open job of each token, and every job by its id: open ones and those that were decided about."""
+        """The open job of each token, and every job by its id: open ones and those that were decided about. A question
+        about an outcome is no job that a token could start under another version: it rests by the decision that asked,
+        and is judged by it to the end."""
         done = {decision.job_id for decision in self.decisions.values()} - set(known)
         tokens = [token.pk for token in self.tokens]
         rows = Job.objects.filter(pk__in=done) | Job.objects.filter(token__in=tokens).exclude(state="done")
         found = {job.pk: known.get(job.pk, job) for job in rows} | known
-        return {job.token_id: job for job in found.values() if job.state != Job.State.DONE}, found
+        work = [each for each in found.values() if each.purpose == Purpose.STATION]
+        return {job.token_id: job for job in work if job.state != Job.State.DONE}, found
 
     def _votes(self) -> tuple[set[int], dict[int, dict[str, dict[str, str]]]]:
         """Tokens at whose open gates somebody voted; and of each that waits, {gate: word} of those that were asked
@@ -119,7 +134,7 @@ class Ground:
             station=token.station,
             status=token.status,
             judge=versions.by_id(judge),
-            work=_work(self.open.get(token.pk)),
+            work="running" if token.status == Status.EVALUATING else _work(self.open.get(token.pk)),
             mapping=job.mapping if job and not there else {},
             there=there,
             situation=_now(decision, counts) if decision else None,

@@ -23,7 +23,7 @@ from pipelines.engine.state import job_ref, merge_counts, token_state
 from pipelines.engine.transaction import run
 from pipelines.engine.turn import Turn, counts, settle
 from pipelines.engine.values import Actor
-from pipelines.models import ENDED, Job, LineVersion, MigrationEntry, Status, Task, Token
+from pipelines.models import ENDED, Job, LineVersion, MigrationEntry, Purpose, Status, Task, Token
 from pipelines.routing import impact
 from pipelines.routing.consequences import told
 from pipelines.routing.impact import Effect
@@ -259,6 +259,8 @@ class Step:
 
     def after(self, before: dict[str, Any]) -> dict[str, Any]:
         job = self.this.batch.open_job(self.token)
+        if job and job.purpose != Purpose.STATION and self.effect.how != "again":
+            job = self.job
         now = {"station": self.token.station, "status": str(self.token.status), "forked": self.token.forked}
         after = {**now, "job": job.pk if job else None}
         return {"token": self.token.pk, "how": self.effect.how, "before": before, "after": after}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from pipelines import ports, versions
+from pipelines.engine import payload
 from pipelines.engine.batch import Batch, HandOn
+from pipelines.engine.turn import Turn
 from pipelines.leases import Claim
-from pipelines.models import Job, Status, Task, Token
-from pipelines.routing.line import Station
+from pipelines.models import Job, Purpose, Status, Task, Token
+from pipelines.routing.answers import MACHINES
 
 MANUAL = "manual"
 
@@ -40,11 +43,9 @@ def open_job(
     )
     token.status = Status.QUEUED
     if station.kind == MANUAL:
-        _start(job, token)
-    elif claim and after and _may_take(claim, task, station, after):
-        job.lease_key, job.worker_id = uuid.uuid4(), claim.worker
-        _start(job, token)
-        batch.hand_lease_on(HandOn(after.pk, job.pk, job.lease_key, claim.seconds))
+        job.state, job.started_at, token.status = Job.State.RUNNING, job.created_at, Status.RUNNING
+    elif _handed_on(batch, task, job, claim, after):
+        token.status = Status.RUNNING
     else:
         batch.ticket(token)
     batch.add_job(job)
@@ -52,10 +53,43 @@ def open_job(
     return job
 
 
-def _start(job: Job, token: Token) -> None:
+def open_question(turn: Turn, purpose: Purpose, kind: str, question: dict[str, Any]) -> Job:
+    """The job of a question about the outcome of `turn.job`. It is no visit, and never starts under another version
+    than the one that asks."""
+    batch, task, token = turn.batch, turn.task, turn.token
+    job = Job(
+        id=batch.next_job_id(),
+        task=task,
+        token=token,
+        pinned_id=turn.judge,
+        station=token.station,
+        kind=kind,
+        purpose=purpose,
+        question=question,
+        question_digest=payload.digest(question),
+        visit=turn.job.visit,
+        created_at=batch.now,
+    )
+    if not _handed_on(batch, task, job, turn.claim, turn.after):
+        batch.ticket(token)
+    batch.add_job(job)
+    return job
+
+
+def _handed_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after: Job | None) -> bool:
+    """Whether the worker that holds the lease of `after` goes straight on with this job."""
+    if not claim or not after or after.worker_id != claim.worker or not takes(claim, task, job):
+        return False
+    job.lease_key, job.worker_id = uuid.uuid4(), claim.worker
     job.state, job.started_at = Job.State.RUNNING, job.created_at
-    token.status = Status.RUNNING
+    batch.hand_lease_on(HandOn(after.pk, job.pk, job.lease_key, claim.seconds))
+    return True
 
 
-def _may_take(claim: Claim, task: Task, station: Station, after: Job) -> bool:
-    return after.worker_id == claim.worker and claim.takes(task.project.owner.key, station.labels)
+def takes(claim: Claim, task: Task, job: Job) -> bool:
+    """Whether a worker with this claim may do this job. A question for a machine asks for nothing of its station: it
+    is answered by whoever can. Code that is asked (a hook) runs where the station's work runs."""
+    owner = task.project.owner.key
+    if job.purpose != Purpose.STATION and job.kind in MACHINES:
+        return claim.serves(owner) and job.kind in claim.answers
+    return claim.takes(owner, versions.by_id(job.pinned_id).station(job.station).labels)

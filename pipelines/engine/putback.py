@@ -211,8 +211,9 @@ class Back:
         job = self.this.ground.jobs.get(decision.job_id) or Job.objects.get(pk=decision.job_id)
         batch, actor = self.this.batch, self.this.actor
         close_visits(self.this, self.task, self.token, "migration_undone")
-        if self.job:
-            finish_job(batch, self.job, {"result": "cancelled", "reason": "manual"}, str(actor))
+        opened = batch.open_job(self.token)
+        if opened:
+            finish_job(batch, opened, {"result": "cancelled", "reason": "manual"}, str(actor))
         self._map(job, self.before["mapping"])
         self._stand()
         self.token.entered_at = batch.now

@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from pipelines.engine import effects, fence, payload
+from pipelines.engine import effects, evaluations, fence, payload
 from pipelines.engine.batch import Batch
 from pipelines.engine.ending import finish_job
 from pipelines.engine.errors import Invalid
@@ -17,7 +17,7 @@ from pipelines.engine.state import job_ref
 from pipelines.engine.transaction import run
 from pipelines.engine.turn import Turn, settle, situation
 from pipelines.engine.values import Report, ReportResult
-from pipelines.models import Job
+from pipelines.models import Job, Purpose
 from pipelines.routing.outcome import Outcome, OutcomeError, derive, read_outcome
 
 LARGEST_BATCH = 50
@@ -125,8 +125,12 @@ def _record(batch: Batch, member: Checked) -> ReportResult:
         job=job_ref(job),
         outcome={"result": job.result, "exit_code": job.exit_code, "digest": job.report_digest},
     )
-    turn = Turn(batch, task, token, job, each.by, cause, cause, claim=each.claim_next)
-    answer = settle(turn, situation(turn))
+    if job.purpose == Purpose.STATION:
+        turn = Turn(batch, task, token, job, each.by, cause, cause, claim=each.claim_next)
+        facts = situation(turn)
+    else:
+        turn, facts = evaluations.answered(batch, job, each.by, cause, each.claim_next)
+    answer = settle(turn, facts)
     effects.apply(turn, answer)
     result = _accepted(batch, turn, answer)
     job.report_answer = fence.answer_of(result)

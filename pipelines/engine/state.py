@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.models import Job, Task, Token
+from pipelines.models import Job, Purpose, Task, Token
 from pipelines.routing.consequences import added_up
 
 COUNTERS = ("visits", "edges", "rules", "rounds")
@@ -33,6 +33,7 @@ def job_ref(job: Job) -> dict[str, Any]:
         "visit": job.visit,
         "attempt": job.attempt,
         "state": job.state,
+        **({"purpose": job.purpose} if job.purpose != Purpose.STATION else {}),
     }
 
 

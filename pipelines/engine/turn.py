@@ -39,11 +39,18 @@ class Turn:
     decision: Decision | None = None
     # The version that judges, where it is not the job's: its outcome was decided again after a migration.
     under: int | None = None
+    # Whose lease goes on to the next job, where it is not `job`: a question about it was answered just now.
+    holder: Job | None = None
 
     @property
     def judge(self) -> int:
         """The id of the version under which the job started, unless told otherwise (semantics §1, LineVersion)."""
         return self.under or self.job.pinned_id
+
+    @property
+    def after(self) -> Job:
+        """The job that has just been reported, by whose worker the next one may be taken at once."""
+        return self.holder or self.job
 
     @property
     def judged_by(self) -> Line:

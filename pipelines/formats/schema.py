@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing import checks, operators
+from pipelines.routing.answers import EVALUATORS
 from pipelines.routing.model import BUILT_IN_ENDS, WORDS
 from pipelines.routing.policy import PRESETS
 from pipelines.routing.reading import gates, names, policy, rules, stations
@@ -205,7 +206,11 @@ def _condition() -> Schema:
             form("all", listed(ref("condition"))),
             form("any", listed(ref("condition"))),
             form("not", ref("condition")),
-            form("agentic", record(("question",), question=SOME_TEXT), answer=words(("yes", "no"))),
+            form(
+                "agentic",
+                record(("question",), question=SOME_TEXT, evaluator=words(EVALUATORS)),
+                answer=words(("yes", "no")),
+            ),
             form(
                 "hook",
                 record(("argv",), argv=listed(SOME_TEXT, minItems=1), timeout=ref("duration")),

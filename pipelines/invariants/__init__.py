@@ -17,6 +17,7 @@ from pipelines.invariants.positions import (
     status_is_derived,
     visits_within_budgets,
 )
+from pipelines.invariants.questions import answers_were_given
 from pipelines.invariants.reading import read_once
 from pipelines.invariants.record import events_stay, no_key_leads_across_projects, versions_are_unchanged
 from pipelines.invariants.replay import decisions_come_out_again
@@ -34,6 +35,7 @@ CHECKS: tuple[Invariant, ...] = (
     ended_is_final,  # I8
     due_times_end_with_their_wait,  # I8
     decisions_come_out_again,  # I9
+    answers_were_given,  # I9
     visits_within_budgets,  # I10
     counters_count,  # I11
     no_key_leads_across_projects,  # I13

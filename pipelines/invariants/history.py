@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pipelines.engine.fold import fold, row_of
 from pipelines.engine.state import COUNTERS
 from pipelines.invariants.reading import Whole, whole
+from pipelines.models import Purpose
 from pipelines.ports import Violation
 
 Ids = Sequence[int] | None
@@ -51,7 +52,7 @@ def moves_have_one_cause(task_ids: Ids) -> Iterable[Violation]:
 
 def _opened(each: Whole) -> Iterable[Violation]:
     """Every job was opened by exactly one event."""
-    opening = ("task.submitted", "token.moved", "token.forked")
+    opening = ("task.submitted", "token.moved", "token.forked", "evaluation.asked")
     opened = Counter(
         ref["id"]
         for event in each.events
@@ -67,7 +68,7 @@ def counters_count(task_ids: Ids) -> Iterable[Violation]:
     """I11: a task's counters = counts: of its jobs, of the edges and rules of its moves, of the words said."""
     for each in whole(task_ids, "events", "jobs", "visits"):
         counted = {
-            "visits": Counter(job.station for job in each.jobs),
+            "visits": Counter(job.station for job in each.jobs if job.purpose == Purpose.STATION),
             "rounds": Counter(visit.gate for visit in each.visits if visit.word == "send_back"),
             "edges": _summed(each, "edges"),
             "rules": _summed(each, "rules"),

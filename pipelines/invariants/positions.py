@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from pipelines import versions
 from pipelines.invariants.reading import Whole, whole
-from pipelines.models import ENDED, Decision, GateVisit, Job, Lease, Token
+from pipelines.models import ENDED, Decision, GateVisit, Job, Lease, Purpose, Token
 from pipelines.ports import Violation
 from pipelines.routing.line import Line
 from pipelines.routing.statuses import ORDER, status_of
@@ -39,19 +39,30 @@ def _derived(each: Whole) -> str:
 
 
 def running_has_one_live_job(task_ids: Ids) -> Iterable[Violation]:
-    """I7: running or evaluating ⇔ exactly one live job, per token; a live job that is not by hand has its lease."""
+    """I7: running or evaluating ⇔ exactly one live job, per token; a live job that is not by hand has its lease. That
+    of a question is live while it waits for a worker, too: the token is evaluating all the time."""
     for each in whole(task_ids, "tokens", "jobs"):
         leases = dict(
             Lease.objects.filter(job__in=[job.pk for job in each.jobs]).values_list("job_id", "key")
         )
         for token in each.tokens:
-            live = [job for job in each.jobs if job.token_id == token.pk and job.state == Job.State.RUNNING]
-            if (token.status in ("running", "evaluating")) != (len(live) == 1) or len(live) > 1:
+            live = [_wanted(job) for job in each.jobs if job.token_id == token.pk and _is_live(job)]
+            if live != [token.status] * (token.status in ("running", "evaluating")):
                 yield each.broken("I7", f"token {token.pk} is {token.status} with {len(live)} live jobs")
         for job in each.jobs:
             held = job.state == Job.State.RUNNING and job.kind != "manual"
             if leases.get(job.pk) != (job.lease_key if held else None):
                 yield each.broken("I7", f"job {job.pk} is {job.state}, its lease is {leases.get(job.pk)}")
+
+
+def _is_live(job: Job) -> bool:
+    return job.state == Job.State.RUNNING or (
+        job.state == Job.State.QUEUED and job.purpose != Purpose.STATION
+    )
+
+
+def _wanted(job: Job) -> str:
+    return "running" if job.purpose == Purpose.STATION else "evaluating"
 
 
 def ended_is_final(task_ids: Ids) -> Iterable[Violation]:

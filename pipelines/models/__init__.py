@@ -33,6 +33,7 @@ from pipelines.models.work import (
     Job,
     Lease,
     LogChunk,
+    Purpose,
     Snapshot,
     Worker,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "Owner",
     "Priority",
     "Project",
+    "Purpose",
     "Role",
     "Scenario",
     "SignInLink",

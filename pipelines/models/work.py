@@ -20,6 +20,9 @@ class Worker(models.Model):
     host = models.CharField(max_length=200)
     pid = models.PositiveIntegerField()
     labels = models.JSONField(default=list)
+    owners = models.JSONField(null=True, blank=True, help_text=_("Keys of those it serves; null: all."))
+    # Which conditions it can answer besides its stations' work, see pipelines/leases.py
+    answers = models.JSONField(default=list)
     isolation = models.CharField(max_length=40, help_text=_("What separates stations here, or “none”."))
     started_at = models.DateTimeField()
     seen_at = models.DateTimeField()
@@ -30,8 +33,17 @@ class Worker(models.Model):
         return self.name
 
 
+class Purpose(models.TextChoices):
+    """What a job is for: the work of its station, or a question about what that work left (semantics §3, §6)."""
+
+    STATION = "station", _("Station")
+    EVALUATION = "evaluation", _("Evaluation")
+    CHECK = "check", _("Check of a gate")
+
+
 class Job(models.Model):
-    """One execution of one station for one token: the record of a visit."""
+    """One execution of one station for one token: the record of a visit. Or, of another purpose, a question that a
+    decision asks about such a visit: `kind` then says who answers it."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("Queued")
@@ -47,6 +59,9 @@ class Job(models.Model):
     mapping = models.JSONField(default=dict, help_text=_("{old station: new station}, for its next move."))
     station = models.CharField(max_length=64)
     kind = models.CharField(max_length=32)
+    purpose = models.CharField(max_length=10, choices=Purpose.choices, default=Purpose.STATION)
+    question = models.JSONField(null=True, blank=True, help_text=_("As the decision asks it."))
+    question_digest = models.CharField(max_length=64, blank=True)
     visit = models.PositiveIntegerField(help_text=_("Entry of this task into this station, from 1."))
     state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED)
     attempt = models.PositiveIntegerField(default=1)
@@ -73,7 +88,22 @@ class Job(models.Model):
                 condition=~Q(state="done"),
                 name="one_open_job_per_token",
             ),
-            models.UniqueConstraint(fields=["task", "station", "visit"], name="one_job_per_visit"),
+            models.UniqueConstraint(
+                fields=["task", "station", "visit"],
+                condition=Q(purpose="station"),
+                name="one_job_per_visit",
+            ),
+            # What was closed before anybody answered may be asked again.
+            models.UniqueConstraint(
+                fields=["token", "visit", "question_digest"],
+                condition=~Q(purpose="station") & ~Q(result="cancelled"),
+                name="a_question_is_asked_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(purpose="station", question__isnull=True)
+                | (Q(purpose__in=["evaluation", "check"], question__isnull=False) & ~Q(question_digest="")),
+                name="a_question_says_what_it_asks",
+            ),
             models.CheckConstraint(
                 condition=Q(state__in=["queued", "running", "done"]),
                 name="job_state_known",

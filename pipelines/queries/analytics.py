@@ -277,10 +277,10 @@ def _never(shown: Parsed, key: str, rule: str, tasks: int) -> Never:
 SPREAD = "count(*), percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY EXTRACT(EPOCH FROM {})::float8)"
 
 WAITING = f"""SELECT job.station, {SPREAD.format("job.started_at - job.created_at")}
-FROM {{jobs}} WHERE job.started_at IS NOT NULL AND job.kind <> 'manual' GROUP BY 1"""
+FROM {{jobs}} WHERE job.started_at IS NOT NULL AND job.kind <> 'manual' AND job.purpose = 'station' GROUP BY 1"""
 
 WORKING = f"""SELECT job.station, {SPREAD.format("job.ended_at - coalesce(job.started_at, job.created_at)")}
-FROM {{jobs}} WHERE job.ended_at IS NOT NULL GROUP BY 1"""
+FROM {{jobs}} WHERE job.ended_at IS NOT NULL AND job.purpose = 'station' GROUP BY 1"""
 
 AT_GATES = f"""SELECT job.station, {SPREAD.format("visit.decided_at - visit.opened_at")}
 FROM {{jobs}} JOIN pipelines_gatevisit visit ON visit.job_id = job.id

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Q
 
 from pipelines import versions
-from pipelines.models import ENDED, GateVisit, Job, Line, Status, Task, Token, Vote, Word
+from pipelines.models import ENDED, GateVisit, Job, Line, Purpose, Status, Task, Token, Vote, Word
 from pipelines.queries import log, medians
 from pipelines.queries.actors import actor_of
 from pipelines.queries.words import Sentence, gate_name, target_name, waiting
@@ -168,7 +168,8 @@ def _cards(tokens: Sequence[Token], now: datetime) -> list[Card]:
 
 
 def _last_jobs(token_ids: Iterable[int]) -> dict[int, Job]:
-    jobs = Job.objects.filter(token__in=list(token_ids)).order_by("token_id", "-pk").distinct("token_id")
+    jobs = Job.objects.filter(token__in=list(token_ids), purpose=Purpose.STATION)
+    jobs = jobs.order_by("token_id", "-pk").distinct("token_id")
     return {job.token_id: job for job in jobs.defer("outcome", "feedback", "report_answer")}
 
 

@@ -14,6 +14,7 @@ def of_stations(line_id: int) -> dict[str, float]:
                   (ORDER BY EXTRACT(EPOCH FROM job.ended_at - coalesce(job.started_at, job.created_at)))
            FROM pipelines_job job JOIN pipelines_task task ON task.id = job.task_id
            WHERE task.line_id = %s AND job.ended_at > now() - make_interval(days => %s)
+             AND job.purpose = 'station'
            GROUP BY job.station""",
         line_id,
     )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from pipelines.models import Job, Line, Task
+from pipelines.models import Job, Line, Purpose, Task
 
 TASKS = 40
 """The latest tasks of the line that are looked at."""
@@ -25,7 +25,11 @@ def output_paths(line: Line, station: str) -> list[tuple[str, str]]:
     tasks = Task.objects.filter(line=line).order_by("-id").values("id")[:TASKS]
     outputs = (
         Job.objects.filter(
-            task_id__in=tasks, station=station, state=Job.State.DONE, outcome__has_key="output"
+            task_id__in=tasks,
+            station=station,
+            purpose=Purpose.STATION,
+            state=Job.State.DONE,
+            outcome__has_key="output",
         )
         .order_by("-id")
         .values_list("outcome__output", flat=True)[:JOBS]

@@ -9,8 +9,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines import versions
-from pipelines.models import Decision, Event, GateVisit, Job, Task
+from pipelines.models import Decision, Event, GateVisit, Job, Purpose, Task
 from pipelines.queries.why import sentence
+from pipelines.routing.answers import UNANSWERED
 from pipelines.routing.line import Line
 from pipelines.routing.simulate.run import expectation, run
 from pipelines.routing.simulate.scenario import MAX_STEPS, Scenario, Step
@@ -130,11 +131,13 @@ def _of_event(event: Event, jobs: Mapping[int, Job], visits: Mapping[str, GateVi
     match event.kind, event.trigger:
         case "job.reported", _trigger:
             job = jobs[event.data["job"]["id"]]
+            if job.purpose != Purpose.STATION:
+                return None
             return _Happened(Step("outcome", outcome=job.outcome or {}), job.station)
         case "gate.decided", _trigger:
             visit = visits[event.data["visit"]]
             return _Happened(Step("gates", gates={visit.gate: _word(visit)}), visit.job.station)
-        case "evaluation.answered", _trigger:
+        case "evaluation.answered", _trigger if event.data["answer"]["answer"] != UNANSWERED:
             return _Happened(Step("answers", answers=(event.data["answer"],)), event.source)
         case "token.moved", "answer":
             text = jobs[event.data["job"]["id"]].feedback

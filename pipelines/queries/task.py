@@ -10,7 +10,20 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines import versions
-from pipelines.models import ENDED, Artifact, Decision, Event, GateVisit, Job, Status, Task, Token, Vote, Word
+from pipelines.models import (
+    ENDED,
+    Artifact,
+    Decision,
+    Event,
+    GateVisit,
+    Job,
+    Purpose,
+    Status,
+    Task,
+    Token,
+    Vote,
+    Word,
+)
 from pipelines.queries import why as whys
 from pipelines.queries.history import Item, history
 from pipelines.queries.words import Sentence, gate_name, station_name, target_name, waiting
@@ -88,7 +101,7 @@ class TaskView:
 
     @cached_property
     def positions(self) -> list[Position]:
-        last = {job.token_id: job for job in self.jobs}
+        last = {job.token_id: job for job in self.jobs if job.purpose == Purpose.STATION}
         return [
             Position(
                 token,

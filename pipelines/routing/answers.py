@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,11 @@ from pipelines.routing import jsontext
 from pipelines.routing.durations import DurationError, seconds
 
 WORDS = {"agentic": ("yes", "no"), "hook": ("pass", "block")}
+UNANSWERED = "unanswered"
+MODEL, WORKER, PERSON = "model", "worker", "person"
+EVALUATORS = (WORKER, MODEL, PERSON)
+"""Who answers an agentic question, in this order where the question does not say."""
+MACHINES = (WORKER, MODEL)
 HOOK_TIMEOUT = 60
 """Seconds, where the document does not say."""
 
@@ -63,3 +68,21 @@ class Answer:
 def by_key(answers: Iterable[Answer]) -> dict[str, Answer]:
     """Of several answers to one evaluation the last counts."""
     return {key_of(answer.kind, answer.payload): answer for answer in answers}
+
+
+def evaluator_of(question: Mapping[str, Any], able: Collection[str]) -> str:
+    """Who answers: whom the question names, else the first of `EVALUATORS` that can. `able`: the machines that can. A
+    machine that is named and missing is replaced by a person, never by another machine."""
+    named = question.get("agentic", {}).get("evaluator")
+    wanted = (named,) if named else MACHINES
+    return next((each for each in wanted if each in able), PERSON)
+
+
+def answer_of(question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """The fact that the outcome of an evaluation's job is: its `eval` is the word, its `feedback` the text. Whatever
+    is not one of the two words, a job that was cancelled or failed among them, is `unanswered` (semantics §3)."""
+    kind = next(iter(question))
+    word = outcome.get("eval") if outcome.get("result") in (None, "success") else None
+    answer = word if word in WORDS[kind] else UNANSWERED
+    text = outcome.get("feedback") or outcome.get("summary")
+    return {**question, "answer": answer, **({"text": text} if type(text) is str else {})}

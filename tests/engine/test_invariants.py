@@ -194,6 +194,30 @@ def i9_another_situation(world: World) -> None:
     sql(f"UPDATE pipelines_decision SET situation = {changed} WHERE task_id = %s", task.pk)
 
 
+def evaluated(world: World) -> Task:
+    world.able("model")
+    asks = {"id": "good", "when": {"agentic": {"question": "Is it good?"}, "answer": "yes"}, "to": "ship"}
+    flags = {"agentic_conditions": True}
+    task = world.start(world.line(stations=[station("build", asks), "ship"], flags=flags))
+    world.report(task)
+    return task
+
+
+def i9_told_of_an_answer_that_nobody_gave(world: World) -> None:
+    task = evaluated(world)
+    world.report(task, {"result": "success", "eval": "yes"})
+    sql(
+        "UPDATE pipelines_event SET kind = 'noted' WHERE task_id = %s AND kind = 'evaluation.answered'",
+        task.pk,
+    )
+
+
+def i9_asked_what_nobody_waits_for(world: World) -> None:
+    task = evaluated(world)
+    other = """jsonb_set(wait, '{evaluation}', '{"agentic": {"question": "Is it bad?"}}')"""
+    sql(f"UPDATE pipelines_token SET wait = {other} WHERE task_id = %s", task.pk)
+
+
 def i10_more_visits_than_the_cap(world: World) -> None:
     task = plain(world)
     sql("""UPDATE pipelines_task SET visits = '{"build": 101}' WHERE id = %s""", task.pk)
@@ -277,6 +301,8 @@ BREAKS: tuple[tuple[str, Callable[[World], None]], ...] = (
     ("I9", i9_another_outcome),
     ("I9", i9_another_answer),
     ("I9", i9_another_situation),
+    ("I9", i9_told_of_an_answer_that_nobody_gave),
+    ("I9", i9_asked_what_nobody_waits_for),
     ("I10", i10_more_visits_than_the_cap),
     ("I10", i10_rule_taken_too_often),
     ("I11", i11_miscounted_edges),
@@ -306,7 +332,7 @@ def test_it_sees_nothing_where_nothing_was_broken(world: World, made: Callable[[
 def test_every_check_is_broken_by_some_test() -> None:
     named = {f"I{n}" for n in range(1, 18)} - {"I12", "I16"}
     assert {invariant for invariant, _ in BREAKS} == named
-    assert len(CHECKS) == len(named)
+    assert {str(each.__doc__).split(":")[0] for each in CHECKS} == named
 
 
 def test_only_the_asked_tasks_are_looked_at(world: World) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.routing import algebra, operators
 from pipelines.routing.algebra import Condition
-from pipelines.routing.answers import WORDS, Evaluation
+from pipelines.routing.answers import EVALUATORS, PERSON, WORDS, Evaluation
 from pipelines.routing.paths import PathError, compile_path
 from pipelines.routing.problems import join
 from pipelines.routing.reading.reader import Problems, Reader, expected, named, quote
@@ -192,6 +192,8 @@ def _answered(form: str, value: dict[str, Any], path: str, problems: Problems) -
     reader = Reader(value[form], join(path, form), problems)
     if form == "agentic":
         reader.text("question", required=True)
+        if reader.has("evaluator"):
+            reader.choice("evaluator", EVALUATORS, PERSON)
     else:
         _argv(reader)
         reader.duration("timeout")
