@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pipelines", "0008_comment"),
+        ("pipelines", "0009_due_times"),
     ]
 
     operations = [
