@@ -6,9 +6,11 @@ from django.urls import include, path
 from pipelines.api import api
 from pipelines.views.health import healthz
 from reviews.api import router as gates
+from reviews.needs.api import router as needs
 
-# Gates are decided in `reviews`, under the addresses of the tasks that they hold.
+# Gates are decided in `reviews`, under the addresses of the tasks that they hold; so is the list of what needs whom.
 api.add_router("", gates)
+api.add_router("", needs)
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),

@@ -75,6 +75,15 @@ def visible_projects(who: Who) -> QuerySet[Project]:
     return projects.filter(memberships__user=who)
 
 
+def projects_where(user: User, action: str) -> QuerySet[Project]:
+    """The projects in which a person may do `action`: one query for all of them. Not for `execute`."""
+    least, _scope = TABLE[action]
+    reaching = [role for role in Role.values if _reaches(role, least)]
+    if not user.is_active:
+        return Project.objects.none()
+    return Project.objects.filter(memberships__user=user, memberships__role__in=reaching)
+
+
 def get_project(who: Who, owner_key: str, project_key: str) -> Project:
     """Down the path Owner › Project, never by bare id. Raises NotFound."""
     project = visible_projects(who).filter(owner__key=owner_key, key=project_key).first()

@@ -89,7 +89,8 @@ def _gates(user: User, projects: Sequence[Project], *, mine: bool) -> Iterator[G
 
 def _other_work(user: User, projects: Sequence[Project]) -> Iterable[Item]:
     """Manual stations to complete, questions to answer, stuck and held tasks to free: whoever operates may."""
-    mine = [project for project in projects if access.can(user, "operate", project)]
+    able = set(access.projects_where(user, "operate"))
+    mine = [project for project in projects if project in able]
     manual = Job.objects.filter(
         kind="manual", state=Job.State.RUNNING, task__project__in=mine
     ).select_related("task__project__owner", "task__line", "pinned")

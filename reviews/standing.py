@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from django.utils.translation import gettext as _
 
-from pipelines.engine.entitlement import Person, barred, meets_any, people_of
+from pipelines import versions
+from pipelines.engine.entitlement import Person, barred, everywhere, meets_any
 from pipelines.models import GateVisit, User
-from pipelines.versions import parsed
 from reviews.gates import gate_of
 
 
@@ -22,24 +22,24 @@ class Standing:
 
 @dataclass
 class Standings:
-    """Of one person, at many visits: the members of a project are read once."""
+    """Of one person, at many visits: what entitles them is read once, for all projects."""
 
     user: User
-    _people: dict[int, dict[int, Person]] = field(default_factory=dict)
+    _as: dict[int, Person] | None = field(default=None)
 
     def at(self, visit: GateVisit) -> Standing:
         if visit.state != GateVisit.State.OPEN:
             return Standing(False)
         if any(vote.user_id == self.user.pk for vote in visit.votes.all()):
             return Standing(False, _("You have voted; more votes are needed."))
-        policy = gate_of(parsed(visit.asked_by.pinned), visit.gate).approval
-        person = self._members(visit.task.project_id).get(self.user.pk)
+        policy = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate).approval
+        person = self._in(visit.task.project_id)
         if person is None or not meets_any(person, policy.who):
             return Standing(False, _("You are not among those whom this gate asks."))
         why = barred(self.user.pk, visit.task, visit, policy)
         return Standing(not why, why)
 
-    def _members(self, project_id: int) -> dict[int, Person]:
-        if project_id not in self._people:
-            self._people[project_id] = people_of(project_id)
-        return self._people[project_id]
+    def _in(self, project_id: int) -> Person | None:
+        if self._as is None:
+            self._as = everywhere(self.user)
+        return self._as.get(project_id)

@@ -1,12 +1,16 @@
 from django.urls import path
 
 from reviews import views
+from reviews.needs import views as needs
 
 urlpatterns = [
     path("inbox/", views.inbox, name="inbox"),
     path("inbox/count/", views.inbox_count, name="inbox-count"),
     path("inbox/<uuid:visit>/", views.gate_visit, name="gate-visit"),
     path("inbox/<uuid:visit>/decide/", views.decide, name="gate-decide"),
+    path("needs-me/", needs.page, name="needs-me"),
+    path("needs-me/count/", needs.number, name="needs-count"),
+    path("needs-me/<slug:kind>/<str:key>/", needs.act, name="need-act"),
     path("_mail/", views.mail, name="mail-dev"),
     path("_mail/<str:name>/", views.mail_message, name="mail-dev-message"),
 ]

@@ -43,6 +43,9 @@ GET  inbox                   >          y         y       y         y         y 
 GET  inbox-count             >          y         y       y         y         y         y      >
 GET  gate-visit              >          0         y       y         y         y         y      >
 POST gate-decide             >          0         y       y         y         y         y      >
+GET  needs-me                >          y         y       y         y         y         y      >
+GET  needs-count             >          y         y       y         y         y         y      >
+POST need-act                >          0         -       y         y         y         y      >
 GET  mail-dev                >          0         0       0         0         0         0      >
 GET  mail-dev-message        >          0         0       0         0         0         0      >
 GET  project                 >          0         y       y         y         y         y      >
@@ -134,6 +137,7 @@ GET  {LINE}/{{task}}/events            >          0         y       y         y 
 GET  {LINE}/{{task}}/decisions         >          0         y       y         y         y         y      y
 POST {LINE}/{{task}}/cancel            >          0         -       y         y         y         y      y
 POST {LINE}/{{task}}/gates/{{gate}}    >          0         y       y         y         y         y      -
+GET  /api/needs                        >          y         y       y         y         y         y      -
 GET  {DRAFTS}                          >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/document        >          0         y       y         y         y         y      y
 PUT  {DRAFTS}/{{line}}/draft           >          0         -       -         y         y         y      -

@@ -1,0 +1,85 @@
+"""What a person does about a need: each through the engine, as on the task's own page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from pipelines import engine
+from pipelines.models import User
+from reviews.needs.need import Mine, Need
+
+Said = dict[str, Any]
+
+
+def answer(need: Need, user: User, said: Said) -> str:
+    """The answer to a question: the station runs again with it."""
+    engine.answer(int(need.key), user=user, token_version=said["token_version"], text=said["text"])
+    return _("Answered")
+
+
+def settle(need: Need, user: User, said: Said) -> str:
+    """The answer to an evaluation: the same situation is decided again with it."""
+    engine.answer(
+        int(need.key),
+        user=user,
+        token_version=said["token_version"],
+        text=said["text"],
+        fact=said["answer"],
+    )
+    return _("Answered")
+
+
+def retry(need: Need, user: User, said: Said) -> str:
+    engine.retry(int(need.key), user=user, token_version=said["token_version"], reason=said["reason"])
+    return _("Runs again")
+
+
+def release(need: Need, user: User, said: Said) -> str:
+    engine.release(int(need.key), user=user, token_version=said["token_version"])
+    return _("Released")
+
+
+def cancel(need: Need, user: User, said: Said) -> str:
+    engine.cancel(need.task.pk, actor=engine.Actor.person(user), reason=said["reason"])
+    return _("Cancelled")
+
+
+# Where a verb is offered
+
+
+def by_a_person(need: Need, mine: Mine) -> bool:
+    return "by" in need.about["wait"]
+
+
+def by_the_engine(need: Need, mine: Mine) -> bool:
+    return "by" not in need.about["wait"]
+
+
+def designs(need: Need, mine: Mine) -> bool:
+    return need.task.project in mine.designed
+
+
+# Where the others lead
+
+
+def review(need: Need) -> str:
+    return reverse("gate-visit", args=[need.key])
+
+
+def complete(need: Need) -> str:
+    return reverse("job-complete", args=[*need.keys, need.task.name, need.key])
+
+
+def draw(need: Need) -> str:
+    return reverse("line-draw", args=[*need.keys, need.task.line.key])
+
+
+def impact(need: Need) -> str:
+    return reverse("line-impact", args=[*need.keys, need.task.line.key])
+
+
+def look(need: Need) -> str:
+    return need.task_url

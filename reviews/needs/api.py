@@ -1,0 +1,85 @@
+"""`GET /api/needs`: the items of the page “Needs me”, for the person whose token it is."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest
+from ninja import Router
+from pydantic import AwareDatetime, BaseModel
+
+from pipelines.api.auth import person_of
+from pipelines.api.problems import ProblemOut
+from pipelines.errors import Forbidden, Invalid
+from pipelines.models import ApiToken
+from reviews.needs.kinds import BY_KEY, Found, narrowed, needs
+from reviews.needs.need import Mine
+
+router = Router(tags=["needs"])
+ERRORS = dict.fromkeys((400, 401, 403), ProblemOut)
+
+
+class VerbOut(BaseModel):
+    """`page`: the path where it is done, null where it is done in place on the page “Needs me”."""
+
+    key: str
+    label: str
+    page: str | None
+
+
+class NeedOut(BaseModel):
+    """`sentence` says what happened, `remedy` what would free it, `error` is the verbatim name, if there is one.
+    `version` is that of the position, to which a decision is bound."""
+
+    id: str
+    kind: str
+    owner: str
+    project: str
+    line: str
+    task: str
+    title: str
+    place: str
+    status: str
+    sentence: str
+    remedy: str
+    error: str | None
+    version: int
+    since: AwareDatetime
+    due: AwareDatetime | None
+    verbs: list[VerbOut]
+    page: str
+
+
+@router.get("/needs", response={200: list[NeedOut], **ERRORS}, summary="What needs me")
+def index(request: HttpRequest, kind: str = "", project: str = "") -> list[NeedOut]:
+    """Everything for which the person of this token must act, due first, then the oldest; at most 200 of each kind.
+    `kind` and `project` (`owner/key`) narrow it. 403: a machine, or a token without the scope `read`."""
+    token: ApiToken = request.auth  # type: ignore[attr-defined]
+    user = person_of(token)
+    if ApiToken.Scope.READ not in token.scopes:
+        raise Forbidden("This token may not read.")
+    if kind and kind not in BY_KEY:
+        raise Invalid.at("kind", f"“{kind}” is no kind.", f"Use one of {', '.join(BY_KEY)}.")
+    return [_out(found) for found in narrowed(needs(Mine(user, token)), kind, project)]
+
+
+def _out(found: Found) -> NeedOut:
+    need = found.need
+    owner, project = need.keys
+    return NeedOut(
+        id=need.id,
+        kind=need.kind,
+        owner=owner,
+        project=project,
+        line=need.task.line.key,
+        task=need.task.name,
+        title=need.task.title,
+        place=need.place,
+        status=need.status,
+        sentence=need.sentence.text,
+        remedy=need.sentence.remedy,
+        error=need.sentence.name or None,
+        version=need.version,
+        since=need.since,
+        due=need.due_at,
+        verbs=[VerbOut(key=verb.key, label=verb.label, page=verb.href) for verb in found.verbs],
+        page=need.task_url,
+    )

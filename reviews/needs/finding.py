@@ -1,0 +1,165 @@
+"""The queries behind the kinds: each finds what one person may act on, in a fixed number of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
+
+from pipelines import versions
+from pipelines.models import ENDED, GateVisit, Job, Status, Token
+from pipelines.queries.task import ANSWERS
+from pipelines.queries.words import Sentence, station_name, waiting
+from pipelines.routing.conditions import describe
+from reviews.gates import gate_of
+from reviews.needs.need import Mine, Need
+from reviews.standing import Standings
+
+# A page is read, not scrolled for ever: the rest of a kind comes up as these are done.
+LIMIT = 200
+HEAVY = ("context", "variables", "inputs", "visits", "edges", "rules", "rounds")
+TASK = ("task__project__owner", "task__line", "task__pinned")
+NOT_READ = (*(f"task__{name}" for name in HEAVY), "task__line__draft", "task__line__draft_text",
+            "task__line__draft_hands", "task__pinned__document")  # fmt: skip
+
+
+def gates(mine: Mine) -> Iterator[Need]:
+    """Open gate visits at which a word of this person would count now."""
+    standings = Standings(mine.user)
+    visits = (
+        GateVisit.objects.filter(task__project__in=mine.seen, state=GateVisit.State.OPEN)
+        .select_related(*TASK, "job", "asked_by")
+        .defer(*NOT_READ, "asked_by__situation", "asked_by__trace", "job__outcome", "job__report_answer")
+        .prefetch_related("votes")
+        .order_by("opened_at", "position")
+    )
+    asked = (visit for visit in visits.iterator(chunk_size=LIMIT) if standings.at(visit).may)
+    return map(_gate, islice(asked, LIMIT))
+
+
+def _gate(visit: GateVisit) -> Need:
+    line = versions.by_id(visit.asked_by.pinned_id)
+    gate = gate_of(line, visit.gate)
+    need = sum(requirement.count for requirement in gate.approval.who)
+    have = sum(vote.word == "approve" for vote in visit.votes.all())
+    said = [_round(visit.round)] if visit.round > 1 else []
+    said += [_("%(n)s of %(m)s approvals") % {"n": have, "m": need}] if need > 1 else []
+    return Need(
+        "gate",
+        str(visit.pk),
+        visit.task,
+        gate.name,
+        Sentence(gate.description or _rule(visit), " · ".join(said)),
+        visit.opened_at,
+        Status.AWAITING_REVIEW,
+        visit.token_version,
+        visit.due_at,
+        "gate",
+        "manual",
+    )
+
+
+def _rule(visit: GateVisit) -> str:
+    """Which rule led here, where the gate does not say what it asks."""
+    led = visit.evidence.get("rule")
+    line = versions.by_id(visit.asked_by.pinned_id)
+    words = {"station": station_name(line, visit.asked_by.station)}
+    if not led or led.get("id") not in line.rules_by_id:
+        return _("%(station)s led here.") % words
+    rule = line.rules_by_id[led["id"]][1]
+    words |= {"rule": rule.label or rule.id, "when": describe(rule.when)}
+    return _("%(station)s: rule “%(rule)s” led here (%(when)s).") % words
+
+
+def _round(number: int) -> str:
+    return _("round %(n)s") % {"n": number}
+
+
+def evaluations(mine: Mine) -> Iterable[Need]:
+    """Nobody else could answer: a person's word is the fact (semantics §3)."""
+    return _tokens(mine, "evaluation", Q(status=Status.BLOCKED, wait__has_key="evaluation"))
+
+
+def questions(mine: Mine) -> Iterable[Need]:
+    """A station asked something, by the signal `hold`."""
+    asked = Q(wait__has_key="question") & ~Q(wait__has_key="evaluation")
+    return _tokens(mine, "question", Q(status=Status.BLOCKED) & asked)
+
+
+def blocked(mine: Mine) -> Iterable[Need]:
+    """Blocked by an outcome or a rule, without a question."""
+    return _tokens(
+        mine, "blocked", Q(status=Status.BLOCKED) & ~Q(wait__has_any_keys=["question", "evaluation"])
+    )
+
+
+def stuck(mine: Mine) -> Iterable[Need]:
+    return _tokens(mine, "stuck", Q(status=Status.STUCK))
+
+
+def missing(mine: Mine) -> Iterable[Need]:
+    """Held until the preconditions of a forward move are there (semantics §8)."""
+    return _tokens(mine, "missing", Q(status=Status.HELD, wait__has_key="missing"))
+
+
+def held(mine: Mine) -> Iterable[Need]:
+    """Held by a person, or because nothing has changed since a gate rejected it."""
+    return _tokens(mine, "held", Q(status=Status.HELD) & ~Q(wait__has_key="missing"))
+
+
+def manual(mine: Mine) -> Iterator[Need]:
+    """Manual stations that wait for whoever does them."""
+    jobs = (
+        Job.objects.filter(kind="manual", state=Job.State.RUNNING, task__project__in=mine.operated)
+        .select_related(*TASK, "token")
+        .defer(*NOT_READ)
+        .order_by("created_at")
+    )
+    for job in jobs[:LIMIT]:
+        station = versions.by_id(job.pinned_id).station(job.station)
+        says = str(station.work.get("instructions") or "").strip() or _("A person does this station.")
+        yield Need(
+            "manual", str(job.pk), job.task, station.name, Sentence(says[:500]), job.created_at,
+            Status.RUNNING, job.token.version, icon="manual",
+        )  # fmt: skip
+
+
+def _tokens(mine: Mine, kind: str, which: Q) -> list[Need]:
+    """Living positions, with what each waits for in the words of the task page."""
+    found: QuerySet[Token] = Token.objects.filter(which, task__project__in=mine.operated, forked=False)
+    rows = list(
+        found.exclude(status__in=ENDED).select_related(*TASK).defer(*NOT_READ).order_by("changed_at")[:LIMIT]
+    )
+    summaries = _summaries(rows) if kind == "blocked" else {}
+    return [_token(kind, token, summaries.get(token.pk, "")) for token in rows]
+
+
+def _summaries(tokens: list[Token]) -> dict[int, str]:
+    """What the last job of each said of itself."""
+    jobs = Job.objects.filter(token__in=tokens).order_by("token_id", "-pk").distinct("token_id")
+    return dict(jobs.values_list("token_id", "summary"))
+
+
+def _token(kind: str, token: Token, summary: str) -> Need:
+    line = versions.by_id(token.task.pinned_id)
+    station = line.stations_by_key.get(token.station)
+    return Need(
+        kind,
+        str(token.pk),
+        token.task,
+        station_name(line, token.station),
+        waiting(token, line, summary) or Sentence(_("It waits.")),
+        token.changed_at,
+        token.status,
+        token.version,
+        icon=str(station.work.get("kind", "other")) if station else "other",
+        about={"wait": token.wait, "answers": _answers(token)},
+    )
+
+
+def _answers(token: Token) -> tuple[str, ...]:
+    """The two words of which one answers an evaluation."""
+    evaluation = token.wait.get("evaluation") or {}
+    return next((words for kind, words in ANSWERS.items() if kind in evaluation), ())

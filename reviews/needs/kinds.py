@@ -1,0 +1,118 @@
+"""The table of everything for which a person must act, in the order in which the page shows the kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.models import GateVisit, Job, Token
+from pipelines.views.forms import Answer, Fact, Reason
+from reviews.needs import acts, finding
+from reviews.needs.need import Act, Kind, Link, Mine, Need, Verb
+
+
+class Seen(forms.Form):
+    """Nothing to say: only what the page showed."""
+
+    token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
+
+
+class Why(Reason):
+    """A reason about a position, bound to what the page showed of it."""
+
+    token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
+
+
+RETRY = Act("retry", _("Retry"), "reason", Why, acts.retry)
+CANCEL = Act("cancel", _("Cancel the task"), "reason", Reason, acts.cancel, danger=True)
+
+KINDS: tuple[Kind, ...] = (
+    Kind(
+        "gate", _("Gates"), _("A task may go on only after your word."), GateVisit, finding.gates,
+        (Link("review", _("Review"), acts.review),),
+    ),
+    Kind(
+        "evaluation", _("Evaluations"), _("A condition that only you can answer."), Token, finding.evaluations,
+        (Act("answer", _("Answer"), "words", Fact, acts.settle), CANCEL),
+    ),
+    Kind(
+        "question", _("Questions"), _("A station asks before it goes on."), Token, finding.questions,
+        (Act("answer", _("Answer"), "text", Answer, acts.answer), CANCEL),
+    ),
+    Kind(
+        "manual", _("Manual stations"), _("Work that a person does."), Job, finding.manual,
+        (Link("complete", _("Complete"), acts.complete),),
+    ),
+    Kind(
+        "blocked", _("Blocked"), _("A station could not go on by itself."), Token, finding.blocked,
+        (Act("answer", _("Say what it needs"), "text", Answer, acts.answer), RETRY, CANCEL),
+    ),
+    Kind(
+        "stuck", _("Stuck"), _("The engine could not decide where the task goes."), Token, finding.stuck,
+        (RETRY, Link("draw", _("Change the line"), acts.draw, acts.designs),
+         Link("migrate", _("Migrate"), acts.impact, acts.designs), CANCEL),
+    ),
+    Kind(
+        "missing", _("Held for something missing"), _("A task may not go on yet."), Token, finding.missing,
+        (Link("look", _("Open the task"), acts.look), RETRY, CANCEL),
+    ),
+    Kind(
+        "held", _("Held"), _("Somebody holds the task, or nothing has changed since it was rejected."), Token,
+        finding.held,
+        (Act("release", _("Release"), "nothing", Seen, acts.release, offered=acts.by_a_person),
+         Act("retry", _("Retry"), "reason", Why, acts.retry, offered=acts.by_the_engine), CANCEL),
+    ),
+)  # fmt: skip
+BY_KEY = {kind.key: kind for kind in KINDS}
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A verb of one need: `href` where it is done on a page of its own, else None, and `act` is done in place."""
+
+    key: str
+    label: str
+    href: str | None
+    act: Act | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """A need with the verbs that this person is offered."""
+
+    need: Need
+    kind: Kind
+    verbs: tuple[Offered, ...]
+
+    def act(self, key: str) -> Act | None:
+        """The offered verb of this name, where it is done in place."""
+        return next((verb.act for verb in self.verbs if verb.key == key), None)
+
+
+def needs(mine: Mine) -> list[Found]:
+    """Everything that needs this person, due first."""
+    found = [(kind, need) for kind in KINDS for need in kind.query(mine)]
+    return [offer(kind, need, mine) for kind, need in sorted(found, key=lambda pair: pair[1].order)]
+
+
+def offer(kind: Kind, need: Need, mine: Mine) -> Found:
+    return Found(need, kind, tuple(_offered(verb, need) for verb in kind.verbs if verb.offered(need, mine)))
+
+
+def _offered(verb: Verb, need: Need) -> Offered:
+    href = verb.to(need) if isinstance(verb, Link) else None
+    return Offered(verb.key, str(verb.label), href, verb if isinstance(verb, Act) else None)
+
+
+def count(mine: Mine) -> int:
+    return sum(1 for kind in KINDS for _need in kind.query(mine))
+
+
+def narrowed(found: Sequence[Found], kind: str, project: str) -> list[Found]:
+    """`project`: `owner/key`; what is blank narrows nothing."""
+    return [
+        each for each in found if kind in ("", each.need.kind) and project in ("", "/".join(each.need.keys))
+    ]

@@ -1,0 +1,129 @@
+"""What one need is: something that only a person can free, with the verbs that free it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from django import forms
+from django.db.models import Model
+from django.urls import reverse
+from django.utils.functional import Promise
+
+from pipelines import access
+from pipelines.models import ApiToken, Project, Task, User
+from pipelines.queries.words import Sentence
+
+Words = str | Promise
+"""A text, or one that is translated when it is shown."""
+
+
+@dataclass
+class Mine:
+    """One person, and the projects that they see and work in; each is read once. `bearer`: of a call over the API,
+    which may be narrowed to one project."""
+
+    user: User
+    bearer: ApiToken | None = None
+
+    @cached_property
+    def seen(self) -> list[Project]:
+        return list(access.visible_projects(self.bearer or self.user))
+
+    @cached_property
+    def operated(self) -> list[Project]:
+        """Where one may answer, retry, complete and cancel."""
+        return self._where("operate")
+
+    @cached_property
+    def designed(self) -> list[Project]:
+        return self._where("design")
+
+    def _where(self, action: str) -> list[Project]:
+        able = set(access.projects_where(self.user, action).values_list("pk", flat=True))
+        return [project for project in self.seen if project.pk in able]
+
+
+@dataclass(frozen=True)
+class Need:
+    """One item. `key` names its row within its kind; `version` is that of the position that is shown (0: none).
+    `about` is for the forms of its kind alone."""
+
+    kind: str
+    key: str
+    task: Task
+    place: str
+    sentence: Sentence
+    since: datetime
+    status: str
+    version: int = 0
+    due_at: datetime | None = None
+    shape: str = "station"
+    icon: str = "other"
+    about: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """Names it on the page and over the API."""
+        return f"{self.kind}-{self.key}"
+
+    @property
+    def order(self) -> tuple[bool, datetime]:
+        """Due first, then the oldest."""
+        return (self.due_at is None, self.due_at or self.since)
+
+    @property
+    def keys(self) -> tuple[str, str]:
+        return (self.task.project.owner.key, self.task.project.key)
+
+    @property
+    def task_url(self) -> str:
+        return reverse("task", args=[*self.keys, self.task.name])
+
+
+@dataclass(frozen=True)
+class Link:
+    """A verb that is done on a page of its own."""
+
+    key: str
+    label: Words
+    to: Callable[[Need], str]
+    offered: Callable[[Need, Mine], bool] = lambda need, mine: True
+
+
+@dataclass(frozen=True)
+class Act:
+    """A verb that is done in place: the fields of `form`, drawn by `templates/reviews/needs/<fields>.html`. `act` goes
+    through the engine and says what was done; it raises what the engine raises."""
+
+    key: str
+    label: Words
+    fields: str
+    form: type[forms.Form]
+    act: Callable[[Need, User, dict[str, Any]], str]
+    danger: bool = False
+    offered: Callable[[Need, Mine], bool] = lambda need, mine: True
+
+    @property
+    def template(self) -> str:
+        return f"reviews/needs/{self.fields}.html"
+
+
+Verb = Link | Act
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One row of the table in `kinds.py`. `query` finds what this person may act on, in a number of queries that does
+    not grow with it; `sentence` says in one line what is asked of whoever looks at this kind. `model` names the
+    subject, so that one who comes too late can be told so: it has a `task`."""
+
+    key: str
+    label: Words
+    sentence: Words
+    model: type[Model]
+    query: Callable[[Mine], Iterable[Need]]
+    verbs: tuple[Verb, ...]

@@ -1,0 +1,203 @@
+"""The page “Needs me”: everything for which this person must act, each with its own verb and form in place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from pipelines.errors import Conflict, Refused
+from pipelines.models import Project, Status, Task
+from pipelines.views.page import REFUSALS, SignedIn, at_address, crumbs, fragment, show, signed_in
+from reviews.needs.kinds import BY_KEY, KINDS, Found, count, narrowed, needs, offer
+from reviews.needs.need import Act, Kind, Mine
+
+TYPED = ("text", "reason", "answer")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A need as the page draws it. `fault`: why it was refused just now; `opened`: the verb whose form stays open, with
+    what was `typed`."""
+
+    found: Found
+    fault: str = ""
+    opened: str = ""
+    typed: dict[str, str] = field(default_factory=dict)
+
+
+@require_safe
+@signed_in
+def page(request: SignedIn) -> HttpResponse:
+    return _page(request)
+
+
+def _page(request: SignedIn, status: int = 200, refused: Row | None = None) -> HttpResponse:
+    mine = Mine(request.user)
+    kind = request.GET.get("kind", "")
+    kind = kind if kind in BY_KEY else ""
+    projects = {f"{project.owner.key}/{project.key}": project for project in mine.seen}
+    project = request.GET.get("project", "")
+    project = project if project in projects else ""
+    found = needs(mine)
+    of_project = narrowed(found, "", project)
+    chosen = projects.get(project) or _only(mine.seen)
+    query = urlencode({key: value for key, value in (("kind", kind), ("project", project)) if value})
+    context: dict[str, Any] = {
+        "rows": [_as_row(each, refused) for each in narrowed(of_project, kind, "")],
+        "tabs": _tabs(of_project, kind, project),
+        "total": len(of_project),
+        "everything": len(found),
+        "kind": BY_KEY.get(kind),
+        "choices": [(key, str(each)) for key, each in projects.items()],
+        "chosen": project,
+        "query": query,
+        "running": _running(mine),
+    }
+    if fragment(request, "list"):
+        return at_address(render(request, "reviews/needs/list.html", context), request, query)
+    return show(
+        request,
+        "reviews/needs/page.html",
+        project=chosen,
+        section="needs",
+        trail=crumbs(_("Needs me")),
+        status=status,
+        live_project=f"{chosen.owner.key}/{chosen.key}" if chosen else "",
+        **context,
+    )
+
+
+def _as_row(found: Found, refused: Row | None) -> Row:
+    same = refused is not None and refused.found.need.id == found.need.id
+    return refused if refused is not None and same else Row(found)
+
+
+def _tabs(found: list[Found], kind: str, project: str) -> list[dict[str, Any]]:
+    """A filter for each kind of which there is something, and the one that is chosen."""
+    counted = [(each, sum(one.need.kind == each.key for one in found)) for each in KINDS]
+    return [
+        {
+            "label": each.label,
+            "count": number,
+            "current": each.key == kind,
+            "query": urlencode({"kind": each.key, **({"project": project} if project else {})}),
+        }
+        for each, number in counted
+        if number or each.key == kind
+    ]
+
+
+def _only(projects: list[Project]) -> Project | None:
+    return projects[0] if len(projects) == 1 else None
+
+
+def _running(mine: Mine) -> int:
+    """Tasks that move without anybody."""
+    moving = (Status.QUEUED, Status.RUNNING, Status.EVALUATING)
+    return Task.objects.filter(project__in=mine.seen, status__in=moving).count()
+
+
+@require_safe
+@signed_in
+def number(request: SignedIn) -> HttpResponse:
+    """The number beside “Needs me”."""
+    return render(request, "reviews/count.html", {"count": count(Mine(request.user))})
+
+
+@require_POST
+@signed_in
+def act(request: SignedIn, kind: str, key: str) -> HttpResponse:
+    """One verb on one item. What is refused keeps what was typed, and says who was first."""
+    mine, of_kind = Mine(request.user), BY_KEY.get(kind)
+    if of_kind is None:
+        raise Http404
+    need = next((each for each in of_kind.query(mine) if each.key == key), None)
+    if need is None:
+        return _too_late(request, mine, of_kind, key)
+    found = offer(of_kind, need, mine)
+    verb = found.act(request.POST.get("verb", ""))
+    if verb is None:
+        return _refused(request, Row(found, _("Choose what to do.")), 422)
+    typed = {name: request.POST.get(name, "").replace("\0", "") for name in TYPED}
+    form = verb.form(request.POST)
+    if not form.is_valid():
+        return _refused(request, Row(found, _first(form), verb.key, typed), 422)
+    try:
+        done = verb.act(need, request.user, form.cleaned_data)
+    except Refused as problem:
+        again = next((each for each in of_kind.query(mine) if each.key == key), None)
+        if again is None:
+            return _too_late(request, mine, of_kind, key)
+        status = 409 if isinstance(problem, Conflict) else 422
+        return _refused(request, Row(offer(of_kind, again, mine), str(problem), verb.key, typed), status)
+    return _done(request, found, verb, done)
+
+
+def _first(form: forms.Form) -> str:
+    """The first fault, with the label of its field."""
+    for name, faults in form.errors.items():
+        if name == "token_version":
+            return _("Load the page again and repeat it.")
+        return f"{form.fields[name].label}: {faults[0]}" if name in form.fields else str(faults[0])
+    return _("This form is not complete.")
+
+
+def _done(request: SignedIn, found: Found, verb: Act, words: str) -> HttpResponse:
+    if not _in_place(request):
+        messages.success(request, f"{words}: {found.need.task.name}")
+        return redirect(_back(request))
+    response = render(request, "reviews/needs/done.html", {"need": found.need, "words": words})
+    response["HX-Trigger"] = "gl:inbox"
+    return response
+
+
+def _refused(request: SignedIn, row: Row, status: int) -> HttpResponse:
+    if not _in_place(request):
+        return _page(request, status, row)
+    context = {"row": row, "query": request.GET.urlencode()}
+    response = render(request, "reviews/needs/row.html", context, status=status)
+    response["HX-Retarget"] = f"#need-{row.found.need.id}"
+    return response
+
+
+def _too_late(request: SignedIn, mine: Mine, kind: Kind, key: str) -> HttpResponse:
+    """There is no such item for this person: never was, may not act on it, or somebody was faster."""
+    subject: Any
+    subjects = kind.model._default_manager.select_related("task__project__owner")
+    try:
+        subject = subjects.filter(pk=kind.model._meta.pk.to_python(key), task__project__in=mine.seen).first()
+    except ValidationError:
+        subject = None
+    if subject is None:
+        raise Http404
+    task: Task = subject.task
+    if task.project not in mine.operated:
+        raise PermissionDenied(REFUSALS["operate"])
+    words = _("Somebody was faster: this does not need you any more.")
+    typed = " ".join(filter(None, (request.POST.get(name, "").strip() for name in TYPED)))
+    if not _in_place(request):
+        messages.warning(request, f"{task.name}: {words} {typed}".strip())
+        return redirect(_back(request))
+    context = {"task": task, "id": f"{kind.key}-{key}", "words": words, "typed": typed}
+    response = render(request, "reviews/needs/gone.html", context, status=409)
+    response["HX-Retarget"] = f"#need-{kind.key}-{key}"
+    return response
+
+
+def _in_place(request: SignedIn) -> bool:
+    return request.headers.get("HX-Request") == "true"
+
+
+def _back(request: SignedIn) -> str:
+    query = request.GET.urlencode()
+    return reverse("needs-me") + (f"?{query}" if query else "")

@@ -1,0 +1,37 @@
+/**
+ * Lists of items: J and K go to the next and the previous one (`data-item`; what is an address or takes the focus).
+ * A list that fetches itself anew (`data-keep-typing`) waits while somebody types in one of its forms.
+ */
+export function startItems(): void {
+  document.addEventListener("keydown", (event) => {
+    const step = event.key === "j" ? 1 : event.key === "k" ? -1 : 0;
+    if (step === 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (document.documentElement.dataset.letterKeys === "off" || document.querySelector("dialog[open]")) return;
+    const target = event.target instanceof Element ? event.target : document.body;
+    if (target.matches("input, textarea, select, [contenteditable]")) return;
+    const items = [...document.querySelectorAll<HTMLElement>("[data-item]")];
+    if (items.length === 0) return;
+    const here = items.findIndex((item) => item.contains(target) || item.getAttribute("aria-current") === "true");
+    const next = items[here === -1 ? (step === 1 ? 0 : items.length - 1) : here + step];
+    if (!next) return;
+    event.preventDefault();
+    next.focus();
+    next.scrollIntoView({ block: "nearest" });
+  });
+  // Before it asks, and once more before the answer replaces what somebody began to type meanwhile.
+  for (const type of ["htmx:beforeRequest", "htmx:beforeSwap"]) {
+    document.addEventListener(type, (event) => {
+      const list = event.target;
+      if (list instanceof HTMLElement && list.dataset.keepTyping !== undefined && busy(list)) event.preventDefault();
+    });
+  }
+}
+
+/** Whether a form of this list is open and holds something, or the focus is in one. */
+function busy(list: HTMLElement): boolean {
+  const fields = list.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>(
+    "details[open] :is(textarea, input:not([type=hidden], [type=radio]), input[type=radio]:checked)",
+  );
+  if ([...fields].some((field) => field.value.trim() !== "")) return true;
+  return document.activeElement?.closest("details[open]") != null && list.contains(document.activeElement);
+}
