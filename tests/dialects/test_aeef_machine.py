@@ -1,0 +1,129 @@
+"""AEEF E2 to E13: the states and the ways between them. No database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines.routing.line import Line, read_line
+from pipelines.routing.publishable import publishing_problems
+from tests.dialects.aeef import FAILS, REWORKS, STAGES, machine
+from tests.routing.support import decided, goes
+
+PASS, FAIL = {"verdict": "pass"}, {"verdict": "fail"}
+
+
+@pytest.fixture(scope="module")
+def aeef() -> Line:
+    return read_line(machine())
+
+
+def ways(of: Line, station: str) -> set[str]:
+    return {target for rule in of.station(station).rules for target in rule.to}
+
+
+def after(of: Line, station: str, outcome: dict[str, Any], **facts: Any) -> str:
+    """Where this outcome leads."""
+    answer = decided(of, outcome, station, **facts)
+    return answer["end"] if answer["decision"] == "finish" else "+".join(answer["to"])
+
+
+def failed(failure: str | None) -> dict[str, Any]:
+    return {**FAIL, "failure_type": failure} if failure else FAIL
+
+
+def test_E2_the_machine_has_these_states_and_may_be_published(aeef: Line) -> None:
+    assert [station.key for station in aeef.stations if station.key in STAGES] == list(STAGES)
+    assert {end.key for end in aeef.ends} == {"deployed", "rolled_back"}
+    assert publishing_problems(aeef) == ()
+
+
+def test_E3_each_stage_has_its_rework_and_a_rollback_passes_on_to_its_end(aeef: Line) -> None:
+    assert len(REWORKS) == 6
+    assert all(aeef.station(rework) for rework in REWORKS.values())
+    assert after(aeef, "rollback", PASS) == "rolled_back"
+    assert goes(aeef, FAIL, station="rollback") == "finish rolled_back by rule rollback-done"
+
+
+def test_E4_from_intake_only_requirements_is_reached(aeef: Line) -> None:
+    assert ways(aeef, "intake") == {"requirements"}
+    assert after(aeef, "intake", PASS) == "requirements"
+    assert goes(aeef, FAIL, station="intake") == "escalate on_failure"
+
+
+def test_E5_requirements(aeef: Line) -> None:
+    assert (after(aeef, "requirements", PASS), after(aeef, "requirements", FAIL)) == ("design", "rework_req")
+
+
+def test_E6_design(aeef: Line) -> None:
+    assert (after(aeef, "design", PASS), after(aeef, "design", FAIL)) == ("implementation", "rework_design")
+
+
+def test_E7_implementation(aeef: Line) -> None:
+    assert (after(aeef, "implementation", PASS), after(aeef, "implementation", FAIL)) == (
+        "testing",
+        "rework_impl",
+    )
+
+
+@pytest.mark.parametrize(("failure", "to"), FAILS["testing"].items())
+def test_E8_testing_passes_on_or_is_mended_where_its_failure_belongs(
+    aeef: Line, failure: str, to: str
+) -> None:
+    assert after(aeef, "testing", PASS) == "security"
+    assert after(aeef, "testing", failed(failure)) == to
+
+
+@pytest.mark.parametrize(("failure", "to"), FAILS["security"].items())
+def test_E9_security_passes_on_or_is_mended_where_its_failure_belongs(
+    aeef: Line, failure: str, to: str
+) -> None:
+    assert after(aeef, "security", PASS) == "deployment"
+    assert after(aeef, "security", failed(failure)) == to
+
+
+def test_E10_deployment_passes_on_or_is_reworked(aeef: Line) -> None:
+    assert after(aeef, "deployment", PASS) == "operations"
+    assert after(aeef, "deployment", FAIL) == "rework_deploy"
+
+
+def test_E11_operations_ends_deployed_or_rolls_back(aeef: Line) -> None:
+    assert goes(aeef, PASS, station="operations") == "finish deployed by rule operations-stable"
+    assert after(aeef, "operations", FAIL) == "rollback"
+
+
+@pytest.mark.parametrize("stage", ["testing", "security", "implementation"])
+def test_E12_a_rework_returns_to_the_stage_that_sent_it_there(aeef: Line, stage: str) -> None:
+    assert after(aeef, "rework_impl", PASS, origin=stage) == stage
+    assert goes(aeef, PASS, station="rework_impl") == "stuck NoOrigin rework_impl-done"
+
+
+WAYS = {
+    "intake": {"requirements"},
+    "requirements": {"design", "rework_req"},
+    "design": {"implementation", "rework_design"},
+    "implementation": {"testing", "rework_impl"},
+    "testing": {"security", "rework_impl", "rework_test", "rework_req"},
+    "security": {"deployment", "rework_impl", "rework_sec"},
+    "deployment": {"operations", "rework_deploy"},
+    "operations": {"deployed", "rollback"},
+}
+
+
+@pytest.mark.parametrize(("stage", "expected"), WAYS.items())
+def test_E13_no_way_leads_anywhere_else(aeef: Line, stage: str, expected: set[str]) -> None:
+    types = {failure for failures in FAILS.values() for failure in failures} | {"strange"}
+    taken = {
+        after(aeef, stage, outcome) for outcome in (PASS, *map(failed, types)) if moves(aeef, stage, outcome)
+    }
+    assert taken == ways(aeef, stage) == expected
+
+
+def moves(of: Line, stage: str, outcome: dict[str, Any]) -> bool:
+    return decided(of, outcome, stage)["decision"] in ("move", "finish")
+
+
+@pytest.mark.parametrize("stage", ["testing", "security"])
+def test_E13_what_no_way_takes_is_refused_and_said(aeef: Line, stage: str) -> None:
+    assert goes(aeef, failed("strange"), station=stage) == "escalate on_failure"

@@ -1,0 +1,164 @@
+"""AEEF E1, E12, E13, E27, E30: what a work item is and does. Real engine and API."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from pipelines import engine
+from pipelines.engine.errors import Conflict, Forbidden
+from pipelines.models import Job, Status, Task
+from tests.api.conftest import Apis
+from tests.factories import World, station
+
+pytestmark = pytest.mark.django_db
+
+
+def there_and_back(world: World, **more: Any) -> Task:
+    """testing → (fail) mend → where it came from; passed: ship."""
+    stations = [
+        station("code", {"id": "coded", "to": "testing"}),
+        station(
+            "testing",
+            {"id": "passed", "when": {"verdict": "pass"}, "to": "ship"},
+            {"id": "failed", "when": {"verdict": "fail"}, "to": "mend"},
+        ),
+        station("mend", {"id": "mended", "to": "@origin"}),
+        "ship",
+    ]
+    return world.start(world.line(stations=stations, **more))
+
+
+def test_E1_a_work_item_is_in_exactly_one_state_at_any_time(world: World) -> None:
+    task = there_and_back(world)
+    for outcome, where in [("pass", "testing"), ("fail", "mend"), ("pass", "testing"), ("pass", "ship")]:
+        world.report(task, {"verdict": outcome})
+        assert world.at(task) == [where]
+        assert world.status(task) in Status.values
+        assert task.jobs.exclude(state=Job.State.DONE).count() == 1
+
+
+def test_E1_the_database_holds_it(world: World) -> None:
+    task = there_and_back(world)
+    job = world.job(task)
+    job.pk, job.station, job.visit = None, "ship", 1
+    with pytest.raises(IntegrityError, match="one_open_job_per_token"), transaction.atomic():
+        job.save(force_insert=True)
+
+
+def test_E12_after_a_rework_the_stage_that_failed_runs_again(world: World) -> None:
+    task = there_and_back(world)
+    for verdict in ("pass", "fail", "pass"):
+        world.report(task, {"verdict": verdict})
+    assert [(job.station, job.visit) for job in task.jobs.order_by("pk")] == [
+        ("code", 1),
+        ("testing", 1),
+        ("mend", 1),
+        ("testing", 2),
+    ]
+
+
+STATES = ["queued", "running", "awaiting_review", "blocked", "stuck", "held"]
+
+
+def in_state(world: World, state: str) -> Task:
+    """A task that rests in this state."""
+    gate = {"key": "review", "name": "Review", "mode": "manual"}
+    way = {"id": "on", "when": {"eval": {"op": "equals", "value": "ok"}}, "to": "ship", "gates": ["review"]}
+    version = world.line(stations=[station("build", way), "ship"], gates=[gate], policy={"no_match": "stuck"})
+    task = world.start(version)
+    if state == "running":
+        world.started(task)
+    elif state == "held":
+        token = world.token(task)
+        engine.hold(token.pk, user=world.operator, token_version=token.version)
+    elif state != "queued":
+        outcomes = {
+            "awaiting_review": {"eval": "ok"},
+            "blocked": {"result": "blocked"},
+            "stuck": {"eval": "?"},
+        }
+        world.report(task, outcomes[state])
+    assert world.status(task) == state
+    return task
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_E13_cancelled_is_reached_from_every_state_that_is_no_end(world: World, state: str) -> None:
+    task = in_state(world, state)
+    engine.cancel(task.pk, actor=engine.Actor.person(world.operator))
+    assert (world.status(task), world.at(task)) == ("cancelled", [])
+
+
+@pytest.mark.parametrize("outcome", ["pass", "fail"])
+def test_E13_what_has_ended_stays_as_it_is(world: World, outcome: str) -> None:
+    task = world.start(world.line(stations=["build"]))
+    job = world.started(task)
+    world.report(task, {"verdict": outcome})
+    ended = world.status(task)
+    with pytest.raises(Conflict):
+        engine.cancel(task.pk, actor=engine.Actor.person(world.operator))
+    late = engine.report([world.report_of(job, {"verdict": "pass", "summary": "late"})])[0]
+    assert (late.http, world.status(task), world.at(task)) == (409, ended, [])
+
+
+def test_E27_a_work_item_has_its_number_its_times_and_the_inputs_of_the_line(world: World, api: Apis) -> None:
+    inputs = [
+        {"key": "risk_tier", "type": "choice", "choices": ["1", "2", "3", "4"], "required": True},
+        {
+            "key": "data_classification",
+            "type": "choice",
+            "choices": ["public", "internal"],
+            "default": "public",
+        },
+    ]
+    world.line(stations=["build", "ship"], inputs=inputs)
+    operator = api.as_(world.operator)
+    started = operator.post("/stages/line/tasks", {"title": "Add login", "inputs": {"risk_tier": "2"}}).json()
+    assert re.fullmatch(rf"WI-{world.project.key}-\d+", started["id"])
+    assert started["title"] == "Add login"
+    assert started["inputs"] == {"risk_tier": "2", "data_classification": "public"}
+    assert (started["columnId"], started["updatedAt"] >= started["createdAt"]) == ("build", True)
+    refused = operator.post("/stages/line/tasks", {"title": "Add login", "inputs": {"risk_tier": "5"}})
+    assert refused.status_code == 400
+
+
+def test_E27_its_jobs_are_its_stage_history(world: World) -> None:
+    task = there_and_back(world)
+    for verdict in ("pass", "fail", "pass"):
+        world.report(task, {"verdict": verdict})
+    history = task.jobs.exclude(ended_at=None).order_by("pk")
+    assert [(job.station, job.visit, (job.outcome or {})["verdict"]) for job in history] == [
+        ("code", 1, "pass"),
+        ("testing", 1, "fail"),
+        ("mend", 1, "pass"),
+    ]
+    assert all(job.started_at and job.ended_at and job.started_at <= job.ended_at for job in history)
+
+
+def by_hand(world: World, **approval: Any) -> Task:
+    """A person does the work, then its gate asks."""
+    gate = {"key": "review", "name": "Review", "mode": "manual", "approval": approval}
+    work = station("write", {"id": "on", "to": "ship", "gates": ["review"]}, kind="manual")
+    task = world.start(world.line(stations=[work, "ship"], gates=[gate]))
+    token = world.token(task)
+    said = {"result": "success"}
+    engine.complete(world.job(task).pk, user=world.reviewer, token_version=token.version, outcome=said)
+    return task
+
+
+def test_E30_who_produced_the_change_cannot_approve_its_gate(world: World) -> None:
+    task = by_hand(world)
+    with pytest.raises(Forbidden):
+        world.vote(task, by=world.reviewer)
+    world.vote(task, by=world.admin)
+    assert world.at(task) == ["ship"]
+
+
+def test_E30_unless_the_gate_lets_them(world: World) -> None:
+    task = by_hand(world, producer_may=True)
+    world.vote(task, by=world.reviewer)
+    assert world.at(task) == ["ship"]
