@@ -173,7 +173,9 @@ class Driver:
     async def _in_folder(self, started: Started, spec: Spec) -> Outcome:
         orders, attempt = started.orders, spec.attempt
         before = await self.pools.engine.insist(handover.last_snapshot, orders.task_id)
+        earlier = await self.pools.engine.insist(handover.handed_over, orders.task_id)
         kept = await asyncio.to_thread(self._prepare, orders.task_id, attempt, before)
+        await asyncio.to_thread(handover.give, attempt, orders.scope["context"], earlier)
         outcome, packed = await self._logged(started, spec, kept)
         known = await self.pools.engine.insist(storage.known, packed.wanted)
         stored = await asyncio.to_thread(handover.save, attempt, packed.wanted, known)

@@ -5,6 +5,7 @@ The report comes last, so whoever reads the outcome finds what it names."""
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,11 +16,12 @@ from typing import Any
 from django.db import connection, transaction
 
 from pipelines import storage
+from pipelines.driver.orders import ARTIFACTS, CONTEXT
 from pipelines.handlers.base import Attempt
+from pipelines.handlers.document import read_document
 from pipelines.handlers.files import Refused, opened
-from pipelines.handlers.output import read_document
 from pipelines.handlers.text import escaped
-from pipelines.models import Artifact, Job, Snapshot
+from pipelines.models import Artifact, Job, Purpose, Snapshot
 from pipelines.workspaces import Entry, Picture
 
 MOST_ARTIFACTS = 200
@@ -122,6 +124,47 @@ def last_snapshot(task_id: int) -> Before | None:
         return None
     digests = {entry["digest"] for entry in found.manifest if "digest" in entry}
     return Before(found.digest, tuple(found.manifest), storage.names(digests))
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """A file that a station before handed over. `stored`: its name in the storage."""
+
+    station: str
+    name: str
+    stored: str
+
+
+def handed_over(task_id: int) -> list[Earlier]:
+    """What the last visit of each station handed over, oldest first."""
+    done = Artifact.objects.filter(task_id=task_id, job__state=Job.State.DONE, job__purpose=Purpose.STATION)
+    rows = done.order_by("job_id", "name")
+    last: dict[str, tuple[int, list[Earlier]]] = {}
+    for job, station, name, stored in rows.values_list("job_id", "job__station", "name", "blob__name"):
+        if last.get(station, (0, []))[0] != job:
+            last[station] = (job, [])
+        last[station][1].append(Earlier(station, name, stored))
+    return [each for _, found in last.values() for each in found]
+
+
+def give(attempt: Attempt, context: Mapping[str, Any], artifacts: Iterable[Earlier]) -> None:
+    """Lay down what the work may read: the context of the task as JSON, and what stations before handed over as
+    `artifacts/<station>/<name>`. In a thread, before the work starts."""
+    folder = attempt.given / ARTIFACTS
+    folder.mkdir(parents=True)
+    (attempt.given / CONTEXT).write_text(json.dumps(dict(context), ensure_ascii=False))
+    for each in artifacts:
+        place = folder / each.station / file_name(each.name)
+        if not place.exists():
+            place.parent.mkdir(exist_ok=True)
+            storage.fetch(storage.artifacts(), each.stored, place)
+
+
+def file_name(label: str) -> str:
+    """The last part of a path that a label may be: labels are data (house §4)."""
+    plain = label.replace("/", "_").replace("\x00", "_")
+    plain = plain.encode(errors="replace")[:200].decode(errors="ignore")
+    return f"_{plain}" if plain in ("", ".", "..") else plain
 
 
 def save(attempt: Attempt, wanted: Wanted, known: set[str]) -> Stored:

@@ -13,12 +13,17 @@ from pipelines import versions
 from pipelines.driver.config import WorkerConfig
 from pipelines.engine.turn import about
 from pipelines.handlers.base import Attempt, Limits, Spec
+from pipelines.handlers.document import FLUX, NATIVE
 from pipelines.models import Job
 from pipelines.routing.line import Station
 from pipelines.routing.templates import TemplateError, UndefinedVariable, render
 
 FEEDBACK = "FEEDBACK FROM PREVIOUS EVALUATION:"
+QUESTION, ANSWER = "YOUR QUESTION:", "THE ANSWER:"
 EXAMPLES = "Replace each value by your own."
+# In the folder of what is given to the work.
+CONTEXT, ARTIFACTS = "context.json", "artifacts"
+LONGEST_VARIABLE = 100_000
 # Without a limit of its own a command may run an hour (dialects §1 A).
 MAX_SECONDS = 3600.0
 
@@ -39,13 +44,17 @@ class Orders:
     owner: str
     visit: int
     feedback: str
+    # The question that the feedback answers; "" where it is an evaluation's, or a reviewer's.
+    asked: str
+    project: str
+    preset: str
     station: Station
     scope: Mapping[str, Any] = field(repr=False)
 
     @classmethod
     def of(cls, job: Job) -> Orders:
         """`job` with its task, project and owner loaded."""
-        task = job.task
+        task, line = job.task, versions.by_id(job.pinned_id)
         scope = {
             "task": about(task),
             "input": task.inputs,
@@ -61,7 +70,10 @@ class Orders:
             owner=task.project.owner.key,
             visit=job.visit,
             feedback=job.feedback,
-            station=versions.by_id(job.pinned_id).station(job.station),
+            asked=job.asked,
+            project=task.project.key,
+            preset=line.preset,
+            station=line.station(job.station),
             scope=scope,
         )
 
@@ -86,6 +98,7 @@ def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec
         cwd=rendered(orders, "cwd", str(work.get("cwd", "."))),
         limits=Limits(idle=station.limits.idle_timeout, total=station.limits.max_timeout or MAX_SECONDS),
         result_document=station.result_document,
+        document_style=FLUX if orders.preset == FLUX else NATIVE,
         output_keys=tuple(station.output_keys),
         isolation=config.isolation,
     )
@@ -111,15 +124,23 @@ def prompt(orders: Orders) -> str | None:
     if orders.station.output_keys:
         parts.append(expected_outputs(orders.station.output_keys))
     if orders.feedback:
-        parts.append(f"{FEEDBACK}\n{orders.feedback}")
+        parts.append(said(orders))
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
+def said(orders: Orders) -> str:
+    """The latest that was said to the station: feedback, or the answer to what it asked (semantics §5 step 3)."""
+    if orders.asked:
+        return f"{QUESTION}\n{orders.asked}\n\n{ANSWER}\n{orders.feedback}"
+    return f"{FEEDBACK}\n{orders.feedback}"
+
+
 def expected_outputs(keys: tuple[str, ...]) -> str:
+    """The section that names the keys which are taken from the answer, with an example (C23)."""
+    listed = "\n".join(f"- {key}" for key in keys)
     example = json.dumps(dict.fromkeys(keys, "…"), indent=2, ensure_ascii=False)
-    return (
-        f"Expected outputs\n\nEnd your answer with one block like this. {EXAMPLES}\n\n```json\n{example}\n```"
-    )
+    how = f"End your answer with one block like this. {EXAMPLES}"
+    return f"## Expected outputs\n\n{listed}\n\n{how}\n\n```json\n{example}\n```"
 
 
 def environment(orders: Orders, attempt: Attempt, config: WorkerConfig) -> dict[str, str]:
@@ -131,7 +152,21 @@ def environment(orders: Orders, attempt: Attempt, config: WorkerConfig) -> dict[
         "LANG": "C.UTF-8",
         **config.variables,
         "GATELINE_RESULT": str(attempt.result),
+        "GATELINE_CONTEXT": str(attempt.given / CONTEXT),
+        "GATELINE_ARTIFACTS": str(attempt.given / ARTIFACTS),
         "GATELINE_TASK": orders.task,
         "GATELINE_STATION": orders.station.key,
         "GATELINE_VISIT": str(orders.visit),
+        "GATELINE_JOB": str(orders.job_id),
+        **({"GATELINE_FEEDBACK": shortened(orders.feedback)} if orders.feedback else {}),
+        # What the dialects call the same (dialects §1 A and D).
+        "RESULT_DOC_PATH": str(attempt.result),
+        "AGENTICS_JOB_ID": str(orders.job_id),
+        "AGENTICS_OWNER": orders.owner,
+        "AGENTICS_PROJECT_NAME": orders.project,
     }
+
+
+def shortened(text: str) -> str:
+    """A variable of the environment holds 128 KiB at most, and no NUL; the prompt has the whole text."""
+    return text.replace("\x00", "").encode(errors="replace")[:LONGEST_VARIABLE].decode(errors="ignore")

@@ -69,7 +69,8 @@ def _answer(token_id: int, user: User, token_version: int, text: str, fact: str)
     else:
         if not text.strip():
             raise Invalid.at("text", "is missing or blank", "Say what the station needs to know.")
-        _run_again(batch, task, token, actor, "answer", feedback=text)
+        question = str(token.wait.get("question") or "")
+        _run_again(batch, task, token, actor, "answer", feedback=text, asked=question)
     batch.flush()
     return task
 
@@ -103,8 +104,8 @@ def _retry(token_id: int, user: User, token_version: int, reason: str) -> Task:
     if batch.open_job(token):
         raise Conflict("This task is only held; release it to go on.")
     last = _last(token)
-    feedback = last.feedback if last else ""
-    _run_again(batch, task, token, Actor.person(user), "retry", feedback=feedback, reason=reason)
+    said = {"feedback": last.feedback, "asked": last.asked} if last else {"feedback": ""}
+    _run_again(batch, task, token, Actor.person(user), "retry", **said, reason=reason)
     batch.flush()
     return task
 
@@ -118,13 +119,21 @@ def _last(token: Token) -> Job | None:
 
 
 def _run_again(
-    batch: Batch, task: Task, token: Token, actor: Actor, why: str, *, feedback: str, reason: str = ""
+    batch: Batch,
+    task: Task,
+    token: Token,
+    actor: Actor,
+    why: str,
+    *,
+    feedback: str,
+    asked: str = "",
+    reason: str = "",
 ) -> None:
     """Counts as a visit, but binds no budget (semantics §5 Counting)."""
     source, token.station = token.station, _where(task, token)
     count = merge_counts(task, {"visits": {token.station: 1}})
     token.wait, token.error, token.signal_reworks, token.entered_at = {}, "", 0, batch.now
-    job = open_job(batch, task, token, feedback=feedback)
+    job = open_job(batch, task, token, feedback=feedback, asked=asked)
     batch.changed(token)
     batch.settle_status(task)
     batch.event(

@@ -22,6 +22,7 @@ def open_job(
     token: Token,
     *,
     feedback: str = "",
+    asked: str = "",
     claim: Claim | None = None,
     after: Job | None = None,
 ) -> Job:
@@ -39,6 +40,7 @@ def open_job(
         kind=station.kind,
         visit=task.visits[station.key],
         feedback=feedback,
+        asked=asked,
         created_at=batch.now,
     )
     token.status = Status.QUEUED

@@ -17,8 +17,9 @@ from pipelines.engine.state import job_ref
 from pipelines.engine.transaction import run
 from pipelines.engine.turn import Turn, settle, situation
 from pipelines.engine.values import Report, ReportResult
-from pipelines.models import Job, Purpose
+from pipelines.models import Job, Purpose, Task, Token
 from pipelines.routing.outcome import Outcome, OutcomeError, derive, read_outcome
+from pipelines.routing.reported import is_signal
 
 LARGEST_BATCH = 50
 log = structlog.get_logger(__name__)
@@ -125,6 +126,7 @@ def _record(batch: Batch, member: Checked) -> ReportResult:
         job=job_ref(job),
         outcome={"result": job.result, "exit_code": job.exit_code, "digest": job.report_digest},
     )
+    _tell_faulty_signals(batch, task, token, job, member, cause)
     if job.purpose == Purpose.STATION:
         turn = Turn(batch, task, token, job, each.by, cause, cause, claim=each.claim_next)
         facts = situation(turn)
@@ -135,6 +137,29 @@ def _record(batch: Batch, member: Checked) -> ReportResult:
     result = _accepted(batch, turn, answer)
     job.report_answer = fence.answer_of(result)
     return result
+
+
+def _tell_faulty_signals(
+    batch: Batch, task: Task, token: Token, job: Job, member: Checked, cause: str
+) -> None:
+    """A signal whose verdict is none is recorded with the outcome, decides nothing, and is an event (D20)."""
+    faulty = [
+        signal.get("verdict") for signal in member.outcome.signals if not is_signal(signal.get("verdict"))
+    ]
+    if not faulty:
+        return
+    batch.event(
+        task,
+        "signal.ignored",
+        member.report.by,
+        token=token,
+        source=job.station,
+        target=job.station,
+        trigger=cause,
+        error="InvalidSignal",
+        verdicts=[str(verdict)[:100] for verdict in faulty[:10]],
+        signals=len(faulty),
+    )
 
 
 def _show(job: Job, outcome: Outcome) -> None:

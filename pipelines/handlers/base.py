@@ -48,6 +48,11 @@ class Attempt:
         """The result document: beside the working folder, so that no checked-out file can pass for it."""
         return self.root / "result" / "document.json"
 
+    @property
+    def given(self) -> Path:
+        """What the work may read: `context.json`, and the artifacts of the stations before. No snapshot keeps it."""
+        return self.root / "given"
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -73,5 +78,6 @@ class Spec:
     cwd: str = "."
     limits: Limits = Limits()
     result_document: str = "none"
+    document_style: str = "native"
     output_keys: tuple[str, ...] = ()
     isolation: Isolation = NOTHING

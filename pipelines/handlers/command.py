@@ -9,15 +9,16 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipelines.handlers import output
+from pipelines.handlers import document, output
 from pipelines.handlers.base import Outcome, Sink, Spec
 from pipelines.handlers.isolation import CannotIsolate
 from pipelines.handlers.process import CannotStart, Launch, Process
+from pipelines.handlers.signals import MOST, Reader, Signal, carried, is_valid
 from pipelines.handlers.text import escaped
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as a shell has it
 READ_BYTES = 64 * 1024
-SIGNAL_LINE_BYTES = 64 * 1024
+NO_DOCUMENT = "This station did not produce a valid result document."
 
 
 async def run(spec: Spec, sink: Sink) -> Outcome:
@@ -97,9 +98,10 @@ class Watch:
     heard_at: float = field(default_factory=time.monotonic)
     text: bytearray = field(default_factory=bytearray)
     text_cut: bool = False
-    signals: list[Outcome] = field(default_factory=list)
+    signals: list[Signal] = field(default_factory=list)
     cancelled: str = ""
-    _line: bytearray = field(default_factory=bytearray)
+    _reader: Reader = field(default_factory=Reader)
+    _hurry: asyncio.TimerHandle | None = None
 
     async def until_the_end(self) -> Outcome:
         clocks = asyncio.create_task(self._clocks())
@@ -110,47 +112,63 @@ class Watch:
                 streams.create_task(self._copy("err", self.process.stderr))
             ended = await self.process.wait()
         finally:
+            if self._hurry is not None:
+                self._hurry.cancel()
             for task in (clocks, prompt):
                 task.cancel()
             await asyncio.gather(clocks, prompt, return_exceptions=True)
         if ended.survivors:
             await self.sink.note(f"[gateline] Could not be killed: {ended.survivors}")
-        document = await asyncio.to_thread(
-            output.read_document, self.spec.attempt, self.spec.limits.document_bytes
+        found = await asyncio.to_thread(
+            document.read_document,
+            self.spec.attempt,
+            self.spec.limits.document_bytes,
+            self.spec.document_style,
         )
-        return self._outcome(ended.code, document)
+        return self._outcome(ended.code, found)
 
     async def _copy(self, name: str, stream: asyncio.StreamReader) -> None:
         while data := await stream.read(READ_BYTES):
             self.heard_at = time.monotonic()
-            if name == "out":
-                self._keep(data)
+            # Before the log, which may be behind: an abort is followed at once.
+            notes = self._keep(data) if name == "out" else []
             await self.sink.write(name, data)
+            for note in notes:
+                await self.sink.note(note)
+        if name == "out":
+            for note in self._follow(self._reader.end()):
+                await self.sink.note(note)
 
-    def _keep(self, data: bytes) -> None:
+    def _keep(self, data: bytes) -> list[str]:
         room = self.spec.limits.text_bytes - len(self.text)
         self.text += data[:room]
         self.text_cut = self.text_cut or len(data) > room
-        *lines, rest = bytes(self._line + data).split(b"\n")
-        self._line = bytearray(rest[:SIGNAL_LINE_BYTES])
-        for line in lines:
-            self._signal(line)
+        return self._follow(self._reader.feed(data))
 
-    def _signal(self, line: bytes) -> None:
+    def _follow(self, found: list[Signal]) -> list[str]:
+        """Record signals, as many as an outcome has room for; lines for the log."""
+        notes = []
+        for signal in found:
+            decided = any(map(is_valid, self.signals))
+            if len(self.signals) >= MOST and (decided or not is_valid(signal)):
+                continue
+            self.signals.append(signal)
+            if not is_valid(signal):
+                notes.append("[gateline] A signal without a known verdict was ignored.")
+            elif not decided:
+                notes.append(self._obey(str(signal["verdict"])))
+        return notes
+
+    def _obey(self, verdict: str) -> str:
         """The first valid signal decides: on abort the command is killed at once, else it has a while to end by itself
         (semantics §5 step 3)."""
-        signal = output.signal_in(line.decode(errors="replace"))
-        if signal is None:
-            return
-        decided = any(known["verdict"] in output.SIGNALS for known in self.signals)
-        self.signals.append(signal)
-        if decided or signal["verdict"] not in output.SIGNALS:
-            return
-        if signal["verdict"] == "abort":
+        if verdict == "abort":
             self.process.kill()
-        else:
-            loop = asyncio.get_running_loop()
-            loop.call_later(self.spec.limits.signal_grace, self.process.stop, self.spec.limits.grace)
+            return "[gateline] The signal abort: the command is killed."
+        grace = self.spec.limits.signal_grace
+        loop = asyncio.get_running_loop()
+        self._hurry = loop.call_later(grace, self.process.stop, self.spec.limits.grace)
+        return f"[gateline] The signal {verdict}: the command has {grace:g} s to end by itself."
 
     async def _clocks(self) -> None:
         """Stop the command when it was silent, or ran, for too long."""
@@ -181,15 +199,16 @@ class Watch:
         finally:
             self.process.stdin.close()
 
-    def _outcome(self, code: int | None, document: output.Document) -> Outcome:
-        outcome: Outcome = dict(document.fields)
+    def _outcome(self, code: int | None, found: document.Document) -> Outcome:
+        outcome: Outcome = dict(found.fields)
         if self.signals:
             outcome["signals"] = [*self.signals, *outcome.get("signals", [])]
-        if document.error:
-            outcome["output_error"] = document.error
+            self._carry(outcome)
+        if found.error:
+            outcome["output_error"] = found.error
         elif "output" not in outcome and self.spec.result_document != "required":
-            found, value = output.from_text(self.text.decode(errors="replace"), self.spec.output_keys)
-            if found:
+            there, value = output.from_text(self.text.decode(errors="replace"), self.spec.output_keys)
+            if there:
                 outcome["output"] = value
         if code is not None:
             outcome["exit_code"] = code
@@ -197,4 +216,13 @@ class Watch:
             outcome["result"], outcome["reason"] = "cancelled", self.cancelled
         elif code is None:
             outcome["result"], outcome["failure_type"] = "failure", "supervisor_lost"
+        if self.spec.result_document == "required" and code == 0 and "output" not in outcome:
+            why = f" {found.error}" if found.error else ""
+            outcome.setdefault("summary", NO_DOCUMENT + why)
         return outcome
+
+    def _carry(self, outcome: Outcome) -> None:
+        """What the signal that decides says besides its verdict; the result document's own words come first."""
+        said = carried(next(filter(is_valid, self.signals), {}))
+        usage = {**said.pop("usage", {}), **outcome.get("usage", {})}
+        outcome |= {**said, **outcome, **({"usage": usage} if usage else {})}

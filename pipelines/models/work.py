@@ -66,6 +66,7 @@ class Job(models.Model):
     state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED)
     attempt = models.PositiveIntegerField(default=1)
     feedback = models.TextField(blank=True)
+    asked = models.TextField(blank=True, help_text=_("The question that the feedback answers."))
     # The attempt's, None between attempts. A manual job runs without (semantics §1).
     lease_key = models.UUIDField(null=True, blank=True)
     worker = models.ForeignKey(Worker, models.SET_NULL, null=True, blank=True, related_name="jobs")

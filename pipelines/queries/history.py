@@ -150,6 +150,9 @@ def _remark(line: Line, event: Event, who: people.Who) -> Item | None:
             return _dot(event, text % {"station": station, "attempt": attempt})
         case "job.ignored":
             return _dot(event, _("A report that came too late was ignored"))
+        case "signal.ignored":
+            words = {"station": station, "verdict": ", ".join(map(str, data.get("verdicts", ())))}
+            return _dot(event, _("%(station)s gave a signal that says nothing known: %(verdict)s") % words)
         case "task.cancelled":
             return _dot(
                 event,

@@ -56,7 +56,7 @@ class Outcome:
     @property
     def signal(self) -> dict[str, Any] | None:
         """The first valid signal: it decides, later ones are only recorded."""
-        return next((signal for signal in self.signals if _is_signal(signal.get("verdict"))), None)
+        return next((signal for signal in self.signals if is_signal(signal.get("verdict"))), None)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON that `read_outcome` reads back."""
@@ -165,13 +165,14 @@ def _signals(value: Any, path: str) -> tuple[dict[str, Any], ...]:
     for index, signal in enumerate(signals):
         if type(signal) is not dict:
             raise Malformed(join(path, index), "has to be an object")
-        if _is_signal(signal.get("verdict")):
+        if is_signal(signal.get("verdict")):
             shapes.text(signal.get("reason"), join(join(path, index), "reason"))
             shapes.mapping(signal.get("meta"), join(join(path, index), "meta"))
     return tuple(signals)
 
 
-def _is_signal(verdict: Any) -> bool:
+def is_signal(verdict: Any) -> bool:
+    """Whether a signal of this verdict counts; any other is recorded and ignored (semantics §2)."""
     return type(verdict) is str and verdict in SIGNALS
 
 

@@ -6,12 +6,15 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.core.files.storage import storages
 
 from pipelines.handlers.base import Attempt, Limits, Spec
+from tests.work.driving import Bench
 
 PYTHON = sys.executable
 
@@ -65,6 +68,22 @@ def spec(attempt: Attempt) -> Callable[..., Spec]:
         return Spec(**(settings | more))  # type: ignore[arg-type]
 
     return make
+
+
+@pytest.fixture
+def artifacts_here(settings: Any, tmp_path: Path) -> Iterator[None]:
+    """The artifact storage of this test."""
+    folder = {"location": str(tmp_path / "artifacts")}
+    backend = "django.core.files.storage.FileSystemStorage"
+    settings.STORAGES = {**settings.STORAGES, "artifacts": {"BACKEND": backend, "OPTIONS": folder}}
+    storages._storages.pop("artifacts", None)
+    yield
+    storages._storages.pop("artifacts", None)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, artifacts_here: None) -> Bench:
+    return Bench(tmp_path / "workspaces")
 
 
 async def eventually(check: Callable[[], object], seconds: float = 15.0) -> None:

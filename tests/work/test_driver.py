@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,100 +13,25 @@ from django.core.files.storage import storages
 from django.db import connection
 from django.utils import timezone
 
-from pipelines import engine, handlers, leases, logs, timers
+from pipelines import engine, handlers, leases, timers
 from pipelines.driver import jobs
-from pipelines.driver.config import WorkerConfig
-from pipelines.driver.database import Database
-from pipelines.driver.drive import Driver, Pools
 from pipelines.handlers.base import Outcome, Sink, Spec
-from pipelines.handlers.isolation import Isolation
 from pipelines.models import Artifact, Blob, Job, Lease, LogChunk, Snapshot, Task, Token
-from pipelines.workspaces import Folders
-from tests.factories import World, make_worker, station
+from tests.factories import World, station
 from tests.work.conftest import alive, eventually
+from tests.work.driving import PYTHON, Bench, command, done, drive, in_thread, text_of
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.moves]
-PYTHON = sys.executable
-
-
-@pytest.fixture(autouse=True)
-def _artifacts_here(settings: Any, tmp_path: Path) -> Iterator[None]:
-    folder = {"location": str(tmp_path / "artifacts")}
-    backend = "django.core.files.storage.FileSystemStorage"
-    settings.STORAGES = {**settings.STORAGES, "artifacts": {"BACKEND": backend, "OPTIONS": folder}}
-    storages._storages.pop("artifacts", None)
-    yield
-    storages._storages.pop("artifacts", None)
-
-
-@dataclass
-class Bench:
-    """Drivers of one test."""
-
-    base: Path
-
-    @asynccontextmanager
-    async def driver(self, **more: Any) -> AsyncIterator[Driver]:
-        worker = await in_thread(make_worker)
-        given: dict[str, Any] = {"workspaces": self.base, "isolation": Isolation("none"), "engine_threads": 2}
-        config = WorkerConfig(**(given | more))
-        pools = Pools(Database(config.engine_threads, "engine"), Database(1, "logs"))
-        folders = Folders(self.base, worker.pk)
-        driver = Driver(worker.pk, config, pools, folders)
-        try:
-            yield driver
-        finally:
-            await driver.stop()
-            for pool in (pools.engine, pools.logs):
-                await asyncio.to_thread(pool.close)
-            folders.close()
-
-
-async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    """With a connection that is closed again."""
-
-    def call() -> Any:
-        try:
-            return function(*arguments)
-        finally:
-            connection.close()
-
-    return await asyncio.to_thread(call)
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path / "workspaces")
-
-
-def drive(bench: Bench, task: Task, **more: Any) -> None:
-    """Until the token rests."""
-
-    async def go() -> None:
-        async with bench.driver(**more) as driver:
-            await driver.drive(token)
-
-    token = Token.objects.values_list("pk", flat=True).get(task=task)
-    asyncio.run(go())
-
-
-def command(key: str, program: str, *rules: Any, **more: Any) -> dict[str, Any]:
-    work = {"argv": [PYTHON, "-c", program], **more.pop("work", {})}
-    return station(key, *rules, kind="command", work=work, **more)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.moves,
+    pytest.mark.usefixtures("artifacts_here"),
+]
 
 
 def tickets() -> int:
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM procrastinate_jobs")
         return int(cursor.fetchone()[0])
-
-
-def text_of(job: Job) -> str:
-    return "".join(logs.whole(job, job.attempt))
-
-
-def done(task: Task, key: str, visit: int = 1) -> Job:
-    return Job.objects.get(task=task, station=key, visit=visit)
 
 
 def test_it_goes_straight_on_to_the_end_without_another_ticket(world: World, bench: Bench) -> None:

@@ -1,0 +1,83 @@
+"""A driver on the real database, with real commands, in the process of the test."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.db import connection
+
+from pipelines import logs
+from pipelines.driver.config import WorkerConfig
+from pipelines.driver.database import Database
+from pipelines.driver.drive import Driver, Pools
+from pipelines.handlers.isolation import Isolation
+from pipelines.models import Job, Task, Token
+from pipelines.workspaces import Folders
+from tests.factories import make_worker, station
+
+PYTHON = sys.executable
+
+
+@dataclass
+class Bench:
+    """Drivers of one test."""
+
+    base: Path
+
+    @asynccontextmanager
+    async def driver(self, **more: Any) -> AsyncIterator[Driver]:
+        worker = await in_thread(make_worker)
+        given: dict[str, Any] = {"workspaces": self.base, "isolation": Isolation("none"), "engine_threads": 2}
+        config = WorkerConfig(**(given | more))
+        pools = Pools(Database(config.engine_threads, "engine"), Database(1, "logs"))
+        folders = Folders(self.base, worker.pk)
+        driver = Driver(worker.pk, config, pools, folders)
+        try:
+            yield driver
+        finally:
+            await driver.stop()
+            for pool in (pools.engine, pools.logs):
+                await asyncio.to_thread(pool.close)
+            folders.close()
+
+
+async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    """With a connection that is closed again."""
+
+    def call() -> Any:
+        try:
+            return function(*arguments)
+        finally:
+            connection.close()
+
+    return await asyncio.to_thread(call)
+
+
+def drive(bench: Bench, task: Task, **more: Any) -> None:
+    """Until the token rests."""
+
+    async def go() -> None:
+        async with bench.driver(**more) as driver:
+            await driver.drive(token)
+
+    token = Token.objects.values_list("pk", flat=True).get(task=task)
+    asyncio.run(go())
+
+
+def command(key: str, program: str, *rules: Any, **more: Any) -> dict[str, Any]:
+    work = {"argv": [PYTHON, "-c", program], **more.pop("work", {})}
+    return station(key, *rules, kind="command", work=work, **more)
+
+
+def text_of(job: Job) -> str:
+    return "".join(logs.whole(job, job.attempt))
+
+
+def done(task: Task, key: str, visit: int = 1) -> Job:
+    return Job.objects.get(task=task, station=key, visit=visit)
