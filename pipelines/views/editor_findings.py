@@ -93,7 +93,7 @@ def _finding(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | No
         "check": finding.check,
         "severity": finding.severity,
         "path": finding.path,
-        "message": finding.message,
+        "message": _message(finding, draft),
         "hint": finding.hint,
         "station": finding.station or (place.station if place else None),
         "rule": finding.rule or (place.rule if place else None),
@@ -103,6 +103,15 @@ def _finding(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | No
         "help": reverse("help-page", args=[finding.check]),
         "remedies": [each.to_dict() for each in _remedies(finding, draft, remedies)],
     }
+
+
+def _message(finding: Finding, draft: Mapping[str, Any]) -> str:
+    """What keeps a line from being published is said about a place: its name comes first."""
+    if finding.check != not_publishable.ID:
+        return finding.message
+    place = place_of(draft, finding.path)
+    named = [each for each in (place.station, place.gate, place.rule, place.rest) if each]
+    return f"{' · '.join(named)} {finding.message}" if named else finding.message
 
 
 def _remedies(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | None) -> Sequence[Any]:

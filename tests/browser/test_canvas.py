@@ -158,11 +158,14 @@ def test_what_two_people_change_in_different_places_is_merged(canvas: Page, line
 def test_where_two_people_change_the_same_place_both_are_shown_and_one_is_chosen(
     canvas: Page, line: Line
 ) -> None:
-    theirs = [{**DOCUMENT["stations"][0], "name": "Compile"}]
-    somebody_saves(line, stations=theirs, description="Theirs.")
+    # At the same time: neither hears of the other's change before their own is made.
+    canvas.context.set_offline(True)
     canvas.locator('.react-flow__node[data-id="build"]').click()
     canvas.locator("#ed-name").fill("Make")
     canvas.keyboard.press("Enter")
+    theirs = [{**DOCUMENT["stations"][0], "name": "Compile"}]
+    somebody_saves(line, stations=theirs, description="Theirs.")
+    canvas.context.set_offline(False)
     clash = canvas.get_by_role("region", name="Changed by two people")
     place = clash.get_by_role("group", name="Station Compile › name")
     expect(place.get_by_role("radio", name="Compile")).not_to_be_checked()
