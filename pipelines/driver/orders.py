@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from pipelines import versions
 from pipelines.driver.config import WorkerConfig
+from pipelines.driver.said import said
 from pipelines.engine.turn import about
 from pipelines.handlers.base import Attempt, Limits, Spec
 from pipelines.handlers.document import FLUX, NATIVE
@@ -21,6 +24,7 @@ from pipelines.routing.templates import TemplateError, UndefinedVariable, render
 FEEDBACK = "FEEDBACK FROM PREVIOUS EVALUATION:"
 QUESTION, ANSWER = "YOUR QUESTION:", "THE ANSWER:"
 EXAMPLES = "Replace each value by your own."
+VIBE_FACTORY = "vibe-factory"
 # In the folder of what is given to the work.
 CONTEXT, ARTIFACTS = "context.json", "artifacts"
 LONGEST_VARIABLE = 100_000
@@ -55,11 +59,14 @@ class Orders:
     def of(cls, job: Job) -> Orders:
         """`job` with its task, project and owner loaded."""
         task, line = job.task, versions.by_id(job.pinned_id)
+        station = line.station(job.station)
         scope = {
             "task": about(task),
             "input": task.inputs,
             "context": task.context,
             "variables": task.variables,
+            "said": said(job, line, station),
+            "macros": {"chain": line.key, "edges": task.edges, "tools": tools(station), **here()},
         }
         return cls(
             job_id=job.pk,
@@ -73,13 +80,27 @@ class Orders:
             asked=job.asked,
             project=task.project.key,
             preset=line.preset,
-            station=line.station(job.station),
+            station=station,
             scope=scope,
         )
 
     @property
     def kind(self) -> str:
         return self.station.kind
+
+
+def here() -> dict[str, Any]:
+    """Of this worker, at this moment: when, and on what machine, the job starts."""
+    return {"now": datetime.now(UTC), "os": platform.system().lower(), "arch": platform.machine().lower()}
+
+
+def tools(station: Station) -> list[str]:
+    """The names of the tools that a station declares, in order."""
+    declared = station.work.get("tools")
+    if isinstance(declared, Mapping):
+        return list(declared)
+    named = (each.get("name") if isinstance(each, Mapping) else each for each in declared or ())
+    return [name for name in named if isinstance(name, str)]
 
 
 def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
@@ -121,14 +142,22 @@ def prompt(orders: Orders) -> str | None:
     if text is None:
         return None
     parts = [rendered(orders, "prompt", str(text))]
+    if orders.preset == VIBE_FACTORY and orders.scope["context"]:
+        parts.append(context_so_far(orders.scope["context"]))
     if orders.station.output_keys:
         parts.append(expected_outputs(orders.station.output_keys))
     if orders.feedback:
-        parts.append(said(orders))
+        parts.append(last_said(orders))
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
-def said(orders: Orders) -> str:
+def context_so_far(context: Mapping[str, Any]) -> str:
+    """What the completed stations said, for a station of Vibe Factory: its prompts name nothing of it (C24)."""
+    text = json.dumps(dict(context), indent=2, ensure_ascii=False)
+    return f"## Context from previous stations\n\n```json\n{text}\n```"
+
+
+def last_said(orders: Orders) -> str:
     """The latest that was said to the station: feedback, or the answer to what it asked (semantics §5 step 3)."""
     if orders.asked:
         return f"{QUESTION}\n{orders.asked}\n\n{ANSWER}\n{orders.feedback}"

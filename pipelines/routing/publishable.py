@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.routing.algebra import All, Answered, AnyOf, Condition, Not
 from pipelines.routing.model import Line, Rule, Station
 from pipelines.routing.problems import Problem, join
-from pipelines.routing.templates import TemplateError, names
+from pipelines.routing.templates import TemplateError, asked, edges
 
 
 def publishing_problems(line: Line) -> tuple[Problem, ...]:
@@ -20,7 +20,7 @@ def publishing_problems(line: Line) -> tuple[Problem, ...]:
 def _stations(line: Line) -> Iterator[Problem]:
     for s, station in enumerate(line.stations):
         path = join("stations", s)
-        yield from _work(station, f"{path}.work")
+        yield from _work(line, station, f"{path}.work")
         for r, rule in enumerate(station.rules):
             yield from _rule(line, rule, f"{path}.rules[{r}]")
         if not station.rules and line.policy.no_rules == "refuse":
@@ -44,14 +44,30 @@ def _asks(condition: Condition) -> bool:
     return isinstance(condition, Answered)
 
 
-def _work(station: Station, path: str) -> Iterator[Problem]:
+def _work(line: Line, station: Station, path: str) -> Iterator[Problem]:
     if station.kind == "command" and not station.work.get("argv"):
         yield Problem(f"{path}.argv", "is missing", "a command needs a program, like [ruff, check]")
     for where, text in _templates(station.work, path):
-        try:
-            names(text)
-        except TemplateError as error:
-            yield Problem(where, str(error))
+        yield from _template(line, where, text)
+
+
+def _template(line: Line, where: str, text: str) -> Iterator[Problem]:
+    """What no task of this line could ever fill (semantics §8a, an undefined one is an error)."""
+    try:
+        names = asked(text)
+    except TemplateError as error:
+        yield Problem(where, str(error))
+        return
+    inputs = {each.key for each in line.inputs}
+    for family, name in names:
+        if family == "input" and name not in inputs and name.partition(".")[0] not in inputs:
+            message = f"{{{{input.{name}}}}} asks for an input that the line does not have"
+            yield Problem(where, message, "declare the input, or take the place out")
+    for source, target in edges(text):
+        for key in (source, target):
+            if key not in line.stations_by_key and key not in line.ends_by_key:
+                message = f"{{{{edge_count:{source}->{target}}}}} names {key}, which the line does not have"
+                yield Problem(where, message, "name stations of the line")
 
 
 def _templates(work: Any, path: str) -> Iterator[tuple[str, str]]:

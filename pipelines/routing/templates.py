@@ -1,8 +1,9 @@
 """Templates of prompts and arguments (semantics §8a): look-ups, nothing else; no loops, calls or arithmetic.
 
-`{{task.x}}`, `{{input.x}}`, `{{context.x}}`, `{{variables.x}}`, and `{{.x}}`, which tries variables, inputs,
-context, task. `{{"…"}}` is a text as it stands, for braces that are meant. A name is looked up flat first, then
-dotted through objects. Text is written as it is, every other value as JSON.
+`{{task.x}}`, `{{input.x}}`, `{{context.x}}`, `{{variables.x}}`, and `{{.x}}`, which tries variables, inputs, context,
+task, then what stations said: `{{.previous_output}}`, `{{.last_error}}`, `{{.<station>}}`, `{{.<station>_error}}`.
+`{{"…"}}` is a text as it stands, for braces that are meant. A name is looked up flat first, then dotted through
+objects. Text is written as it is, every other value as JSON. The macros of the dialects are in `macros`.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipelines.routing import jsontext
+from pipelines.routing import jsontext, macros
+from pipelines.routing.macros import TemplateError, UndefinedVariable
 from pipelines.routing.paths import look_up
 from pipelines.routing.values import MISSING
 
+__all__ = ["TemplateError", "UndefinedVariable", "asked", "edges", "names", "render"]
+
 FAMILIES = ("task", "input", "context", "variables")
-SHORT_ORDER = ("variables", "input", "context", "task")
+SHORT_ORDER = ("variables", "input", "context", "task", "said")
 MAX_RENDERED = 4_000_000
 """Characters of a rendered text: values are inserted, so a short template may grow."""
 
@@ -24,20 +28,9 @@ _PLACE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _NAME = re.compile(r"(task|input|context|variables)?\.([^\s{}|()\"']+)\Z")
 
 
-class TemplateError(ValueError):
-    """The template cannot be rendered; the message says where and why."""
-
-
-class UndefinedVariable(TemplateError):
-    """The template asks for something that does not exist; `name` as written."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        super().__init__(f"{{{{{name}}}}} is not defined")
-
-
-def render(text: str, scope: Mapping[str, Mapping[str, Any]]) -> str:
-    """`scope` has a mapping each for task, input, context, variables (absent = empty).
+def render(text: str, scope: Mapping[str, Any]) -> str:
+    """`scope` has a mapping each for task, input, context, variables, `said` (by stations) and `macros` (absent =
+    empty; see `macros.write`).
 
     Raises UndefinedVariable, or TemplateError for braces that hold no look-up.
     """
@@ -53,17 +46,45 @@ def render(text: str, scope: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """What a template asks for, each name once, in order: `task.title`, `.x`. Raises TemplateError."""
+    """What a template asks for, each name once, in order: `task.title`, `.x`, `chain:id`. Raises TemplateError."""
     return tuple(dict.fromkeys(_names(text)))
+
+
+def asked(text: str) -> tuple[tuple[str, str], ...]:
+    """The look-ups of a template as (family, name): `("task", "title")`, `("", "x")` for `{{.x}}`. Macros are none, but
+    `{{var:x}}` asks for `("variables", "x")`. Raises TemplateError."""
+    found = []
+    for place in _PLACE.finditer(text):
+        inner = place[1].strip()
+        macro = macros.read(inner)
+        if macro is not None:
+            found += [("variables", name) for name in macros.needs(macro)]
+        elif _literal(place) is None:
+            family, _, name = _parsed(place, text)
+            found.append((family, name))
+    return tuple(dict.fromkeys(found))
+
+
+def edges(text: str) -> tuple[tuple[str, str], ...]:
+    """The edges that a template counts, each once, in order."""
+    found = (macros.read(place[1].strip()) for place in _PLACE.finditer(text))
+    named = (macros.edge(macro) for macro in found if macro is not None)
+    return tuple(dict.fromkeys(edge for edge in named if edge is not None))
 
 
 def _names(text: str) -> Iterator[str]:
     for found in _PLACE.finditer(text):
-        if _literal(found) is None:
+        macro = macros.read(found[1].strip())
+        if macro is not None:
+            yield macro.text
+        elif _literal(found) is None:
             yield "".join(_parsed(found, text))
 
 
-def _inserted(found: re.Match[str], text: str, scope: Mapping[str, Mapping[str, Any]]) -> str:
+def _inserted(found: re.Match[str], text: str, scope: Mapping[str, Any]) -> str:
+    macro = macros.read(found[1].strip())
+    if macro is not None:
+        return macros.write(macro, scope)
     literal = _literal(found)
     if literal is not None:
         return literal

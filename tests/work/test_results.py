@@ -278,3 +278,59 @@ def test_feedback_reaches_a_command_that_reads_no_prompt(world: World, bench: Be
     Job.objects.filter(task=task).update(feedback="Mind the gap.")
     drive(bench, task)
     assert text_of(done(task, "a")) == "Mind the gap.\n"
+
+
+# Prompts
+
+
+def test_b16_templates_read_what_stations_said_before(world: World, bench: Bench) -> None:
+    fails = "import sys; print('{\"n\": 2}'); sys.exit(5)"
+    stations = [
+        command("first", document(output={"high": 3})),
+        command("second", fails, {"id": "on", "when": {"result": "failure"}, "to": "third"}),
+        command(
+            "third",
+            "import sys; print(sys.stdin.read())",
+            work={
+                "prompt": "{{.first.high}} {{.previous_output}} {{.last_error}} {{.second_error}} {{chain:id}}"
+            },
+        ),
+    ]
+    task = world.start(world.line(stations=stations))
+    drive(bench, task)
+    assert text_of(done(task, "third")) == '3 {"n": 2} exit code 5 exit code 5 line\n\n'
+
+
+@pytest.mark.parametrize("name", [".second", ".previous_output", "var:nope"])
+def test_b16_an_undefined_one_ends_the_job_before_anything_starts(
+    world: World, bench: Bench, name: str
+) -> None:
+    stations = [command("first", "print('ran')", work={"prompt": f"{{{{{name}}}}}"}), "second"]
+    task = world.start(world.line(stations=stations))
+    drive(bench, task)
+    job = done(task, "first")
+    assert (job.outcome["failure_type"], text_of(job), world.status(task)) == ("template_error", "", "failed")
+    assert f"{{{{{name}}}}}" in job.summary
+
+
+def test_c23_the_prompt_names_the_keys_that_are_taken_from_the_answer(world: World, bench: Bench) -> None:
+    """And only these are taken."""
+    said = '```json\n{"high": 1, "other": 2}\n```'
+    answer = f"import sys; print(sys.stdin.read(), file=sys.stderr); print({said!r})"
+    given = command("a", answer, work={"prompt": "Look."}, output_keys=["high", "low"])
+    task = world.start(world.line(stations=[given, "b"]))
+    drive(bench, task)
+    job = done(task, "a")
+    text = text_of(job)
+    assert "## Expected outputs\n\n- high\n- low\n" in text
+    assert '```json\n{\n  "high": "…",\n  "low": "…"\n}\n```' in text
+    assert job.outcome["output"] == {"high": 1}
+
+
+def test_c24_a_station_of_vibe_factory_finds_the_context_in_its_prompt(world: World, bench: Bench) -> None:
+    reads = command("b", "import sys; print(sys.stdin.read())", work={"prompt": "Go on."})
+    first = command("a", document(output={"x": 1}), {"id": "on", "when": {"always": True}, "to": "b"})
+    task = world.start(world.line(stations=[first, reads], preset="vibe-factory"))
+    drive(bench, task)
+    expected = 'Go on.\n\n## Context from previous stations\n\n```json\n{\n  "x": 1\n}\n```\n'
+    assert expected in text_of(done(task, "b"))

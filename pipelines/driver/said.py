@@ -1,0 +1,99 @@
+"""What stations said before, for templates that ask: `{{.previous_output}}`, `{{.last_error}}`, `{{.<station>}}` and
+`{{.<station>_error}}` (dialects §1 B, B16). Read from the database only where a template asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.db.models import QuerySet
+
+from pipelines.models import Job, Purpose, Token
+from pipelines.routing.line import Line, Station
+from pipelines.routing.templates import TemplateError, asked
+
+PREVIOUS, LAST_ERROR, ERROR = "previous_output", "last_error", "_error"
+FAILED = ("failure", "cancelled")
+
+
+def said(job: Job, line: Line, station: Station) -> dict[str, Any]:
+    """{name: value} of what the templates of this station's work ask for, as far as it is there."""
+    names = {name for text in texts(station.work) for name in _short(text)}
+    # A key may have dots: flat first, as every look-up.
+    wanted = {name if _is_said(name, line) else name.partition(".")[0] for name in names}
+    wanted = {name for name in wanted if _is_said(name, line)}
+    if not wanted:
+        return {}
+    before = Job.objects.filter(
+        task_id=job.task_id, state=Job.State.DONE, purpose=Purpose.STATION, pk__lt=job.pk
+    ).order_by("-pk")
+    found = {name: _value(name, job, line, before) for name in wanted}
+    return {name: value[0] for name, value in found.items() if value}
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Every text in a station's work that may be a template."""
+    if isinstance(value, str):
+        if "{{" in value:
+            yield value
+    elif isinstance(value, Mapping):
+        for member in value.values():
+            yield from texts(member)
+    elif isinstance(value, list | tuple):
+        for member in value:
+            yield from texts(member)
+
+
+def _short(text: str) -> list[str]:
+    try:
+        return [name for family, name in asked(text) if not family]
+    except TemplateError:
+        return []  # told with its place when it is rendered
+
+
+def _is_said(name: str, line: Line) -> bool:
+    return name in (PREVIOUS, LAST_ERROR) or _station(name, line) is not None
+
+
+def _station(name: str, line: Line) -> str | None:
+    """The station whose output or error a name is."""
+    if name in line.stations_by_key:
+        return name
+    key = name.removesuffix(ERROR)
+    return key if key != name and key in line.stations_by_key else None
+
+
+def _value(name: str, job: Job, line: Line, before: QuerySet[Job]) -> list[Any]:
+    """None or one."""
+    if name == PREVIOUS:
+        return _output(_previous(job, before))
+    if name == LAST_ERROR:
+        return _error(before.filter(result__in=FAILED).first())
+    key = _station(name, line)
+    if name == key:
+        return _output(before.filter(station=key, outcome__has_key="output").first())
+    return _error(before.filter(station=key, result__in=FAILED).first())
+
+
+def _previous(job: Job, before: QuerySet[Job]) -> Job | None:
+    """The job whose outcome led here: of this branch, else of the one that it left."""
+    token_id: int | None = job.token_id
+    while token_id is not None:
+        found = before.filter(token_id=token_id).first()
+        if found is not None:
+            return found
+        token_id = Token.objects.values_list("parent_id", flat=True).get(pk=token_id)
+    return before.first()
+
+
+def _output(job: Job | None) -> list[Any]:
+    outcome = job.outcome if job else None
+    return [outcome["output"]] if outcome and "output" in outcome else []
+
+
+def _error(job: Job | None) -> list[Any]:
+    if job is None:
+        return []
+    outcome = job.outcome or {}
+    code = f"exit code {job.exit_code}" if job.exit_code is not None else job.result
+    return [job.summary or outcome.get("failure_type") or outcome.get("reason") or code]
