@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pipelines", "0010_questions"),
+        ("pipelines", "0011_asked"),
     ]
 
     operations = [
