@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any, TypeVar
 
 from pipelines.formats import native, yamltext
 from pipelines.formats.yamltext import TextError
 from pipelines.routing.line import DocumentError, Problem
 from pipelines.routing.problems import Malformed
 from pipelines.routing.simulate.scenario import Scenario, read_scenarios
+from pipelines.routing.simulate.script import Script, read_scripts
 from pipelines.routing.values import check
+
+T = TypeVar("T")
 
 
 def loads(text: str | bytes) -> tuple[Scenario, ...]:
     """Raises DocumentError with line and column of the first fault."""
+    return _loads(text, read_scenarios)
+
+
+def load_scripts(text: str | bytes) -> tuple[Script, ...]:
+    """What `manage.py rehearse` plays: one, or a list. Raises DocumentError with line and column of the first fault."""
+    return _loads(text, read_scripts)
+
+
+def _loads(text: str | bytes, read: Callable[[Any], T]) -> T:
     try:
         parsed = yamltext.parse(native.as_text(text), exact=False)
     except TextError as error:
         raise DocumentError([Problem("", error.message, "", error.line, error.column)]) from None
     try:
         check(parsed.value, "")
-        return read_scenarios(parsed.value)
+        return read(parsed.value)
     except Malformed as fault:
         line, column = parsed.place(fault.path)
         raise DocumentError([replace(Problem(fault.path, fault.message), line=line, column=column)]) from None

@@ -129,10 +129,11 @@ def _steps(data: Any, at: str) -> tuple[Step, ...]:
     steps = shapes.sequence(data, at)
     if len(steps) > MAX_STEPS:
         raise Malformed(at, f"has more than {MAX_STEPS} steps")
-    return tuple(_step(step, join(at, index)) for index, step in enumerate(steps))
+    return tuple(read_step(step, join(at, index)) for index, step in enumerate(steps))
 
 
-def _step(data: Any, at: str) -> Step:
+def read_step(data: Any, at: str) -> Step:
+    """Raises Malformed with the place of the first fault."""
     if type(data) is not dict:
         raise Malformed(at, "has to be an object")
     shapes.only(data, at, ("at", *KINDS))

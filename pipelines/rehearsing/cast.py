@@ -1,0 +1,73 @@
+"""Who plays: people and a worker that exist only as long as the rehearsal. No real person's word is used."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+
+from pipelines.errors import Refused
+from pipelines.leases import Claim
+from pipelines.models import Group, Membership, Project, Role, User, Worker
+from pipelines.routing.answers import MACHINES
+from pipelines.routing.model import Requirement
+from pipelines.routing.simulate.script import Person
+
+
+class Cast:
+    """Of one rehearsal in one project. People come as the script names them; whoever else is needed is made up."""
+
+    def __init__(self, project: Project, people: Mapping[str, Person], now: datetime) -> None:
+        self._project, self._now = project, now
+        self._people: dict[str, User] = {}
+        self._workers: dict[str, Worker] = {}
+        for name, person in people.items():
+            self._people[name] = self._make(name, person.role, person.groups)
+
+    def person(self, name: str, role: str = Role.OPERATOR) -> User:
+        """The person of this name; "" is somebody of that role who has no other part."""
+        wanted = name or f"some-{role}"
+        if wanted not in self._people:
+            self._people[wanted] = self._make(wanted, role)
+        return self._people[wanted]
+
+    def voters(self, first: str, who: Iterable[Requirement]) -> Iterator[User]:
+        """Whom the script names, then the people of the script, then one made up for each vote that is asked for."""
+        if first:
+            yield self.person(first, Role.REVIEWER)
+        yield from (user for name, user in list(self._people.items()) if name != first)
+        for requirement in who:
+            for number in range(requirement.count):
+                yield self._filling(requirement, number + 1)
+
+    def _filling(self, requirement: Requirement, number: int) -> User:
+        name = f"some-{requirement.name}-{number}"
+        match requirement.kind:
+            case "role":
+                return self._people.setdefault(name, self._make(name, requirement.name))
+            case "group":
+                return self._people.setdefault(name, self._make(name, Role.VIEWER, (requirement.name,)))
+            case _:
+                return self._make(requirement.name, Role.REVIEWER)
+
+    def claim(self, name: str, labels: Iterable[str]) -> Claim:
+        """Of the worker that plays this agent; it has every label that is asked for, and answers every question."""
+        if name not in self._workers:
+            self._workers[name] = Worker.objects.create(
+                id=uuid.uuid4(), name=name, host="rehearsal", pid=0, isolation="none",
+                started_at=self._now, seen_at=self._now, stopped_at=self._now,
+            )  # fmt: skip
+        worker = self._workers[name]
+        return Claim(worker.pk, labels=frozenset(labels), answers=frozenset(MACHINES))
+
+    def _make(self, name: str, role: str, groups: Iterable[str] = ()) -> User:
+        if role not in Role.values:
+            raise Refused(f"{name}: there is no role {role}; use one of {', '.join(Role.values)}")
+        user, _new = User.objects.get_or_create(username=name[:150], defaults={"is_active": True})
+        if not user.is_active:
+            raise Refused(f"{name}: this person may not sign in; let somebody else play")
+        Membership.objects.update_or_create(project=self._project, user=user, defaults={"role": role})
+        for key in groups:
+            group, _new = Group.objects.get_or_create(project=self._project, key=key, defaults={"name": key})
+            group.members.add(user)
+        return user

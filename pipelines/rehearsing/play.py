@@ -1,0 +1,255 @@
+"""One step of a script, done as a worker, a person or the clock would: each kind is one function of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import QuerySet
+
+from pipelines import engine, versions
+from pipelines.engine.gates import policy_of
+from pipelines.errors import Forbidden, Refused
+from pipelines.models import ENDED, Due, GateVisit, Job, Purpose, Status, Task, Token
+from pipelines.rehearsing.cast import Cast
+from pipelines.routing.answers import WORDS, key_of
+from pipelines.routing.simulate.script import Played
+
+TICK = timedelta(microseconds=1)
+MOST_TIMES = 1_000
+"""That may come due in one step: a reminder that sets itself again would never end."""
+
+
+class CannotHappen(Refused):
+    """This cannot happen here."""
+
+
+@dataclass
+class Stage:
+    """Where one task is played. `passed`: how much time the script has let pass; `set_after`: how much of it had
+    passed when each due time was first seen."""
+
+    task: Task
+    cast: Cast
+    now: datetime
+    passed: timedelta = timedelta(0)
+    set_after: dict[int, timedelta] = field(default_factory=dict)
+
+    @property
+    def living(self) -> QuerySet[Token]:
+        tokens = Token.objects.filter(task=self.task, forked=False).exclude(status__in=ENDED)
+        return tokens.order_by("pk")
+
+    def token(self, at: str | None) -> Token:
+        """The first that has not ended, at this station if one is named."""
+        found = self.living.filter(station=at).first() if at else self.living.first()
+        if found is None:
+            self.task.refresh_from_db(fields=["status", "end"])
+            if self.task.status in ENDED:
+                raise CannotHappen(f"the task has ended: {self.task.end or self.task.status}")
+            stations = ", ".join(token.station for token in self.living)
+            raise CannotHappen(f"no token stands at {at}; it is at {stations}")
+        return found
+
+    def see_dues(self) -> list[Due]:
+        dues = list(Due.objects.filter(task=self.task).order_by("due_at", "pk"))
+        for due in dues:
+            self.set_after.setdefault(due.pk, self.passed)
+        return dues
+
+
+def play(stage: Stage, played: Played) -> str:
+    """Do it, and say in a word who did. Raises Refused with the reason why it cannot happen."""
+    who = KINDS[played.kind](stage, played)
+    stage.see_dues()
+    return who
+
+
+# What a station reports
+
+
+def _outcome(stage: Stage, played: Played) -> str:
+    assert played.step is not None
+    token = stage.token(played.at)
+    job = _open_job(token, Purpose.STATION)
+    if job is None:
+        raise CannotHappen(f"{token.station} has no work to do: {_standing(token)}")
+    who = _reported(stage, token, job, dict(played.step.outcome), played.by)
+    given = {_key(answer): answer for answer in played.step.answers}
+    while given and (asked := _question(stage, token.pk)) is not None and _key(asked[1]) in given:
+        _answered(stage, asked[0], given.pop(_key(asked[1])), "")
+    return who
+
+
+def _reported(stage: Stage, token: Token, job: Job, outcome: dict[str, Any], by: str) -> str:
+    """A manual station is completed by a person, every other one by a worker that plays its agent."""
+    if job.kind == "manual":
+        user = stage.cast.person(by)
+        engine.complete(job.pk, user=user, token_version=token.version, outcome=outcome)
+        return str(user)
+    station = versions.by_id(job.pinned_id).stations_by_key.get(job.station)
+    name = by or str((station.work.get("agent") if station else "") or job.station)
+    claim = stage.cast.claim(name, station.labels if station else ())
+    started = engine.start(job.pk, claim)
+    if started is None:
+        raise CannotHappen(f"{job.station} cannot be started: {_standing(token)}")
+    told = engine.report(
+        [engine.Report(started.pk, started.attempt, started.lease_key, outcome, f"worker:{claim.worker}")]
+    )[0]
+    if told.status != "accepted":
+        raise CannotHappen(f"{told.path}: {told.detail}" if told.path else told.detail)
+    return name
+
+
+def _open_job(token: Token, *purposes: str) -> Job | None:
+    return Job.objects.filter(token=token, purpose__in=purposes).exclude(state=Job.State.DONE).first()
+
+
+def _standing(token: Token) -> str:
+    token.refresh_from_db()
+    waits = ", ".join(token.wait.get("gates") or token.wait.get("missing") or ())
+    return f"it is {token.status}" + (f" ({waits})" if waits else "")
+
+
+# What an evaluation answers
+
+
+def _answers(stage: Stage, played: Played) -> str:
+    assert played.step is not None
+    who = ""
+    for answer in played.step.answers:
+        token = stage.token(played.at)
+        asked = _question(stage, token.pk)
+        if asked is None or _key(asked[1]) != _key(answer):
+            raise CannotHappen(f"{token.station} does not ask this: {_standing(token)}")
+        who = _answered(stage, asked[0], answer, played.by)
+    return who
+
+
+def _question(stage: Stage, token_id: int) -> tuple[Token, dict[str, Any]] | None:
+    """What is asked about a token now, by a job or of a person."""
+    token = stage.living.filter(pk=token_id).first()
+    asked = (token.wait or {}).get("evaluation") if token else None
+    return (token, asked) if token and asked else None
+
+
+def _answered(stage: Stage, token: Token, answer: Mapping[str, Any], by: str) -> str:
+    word, text = str(answer.get("answer") or ""), str(answer.get("text") or "")
+    if token.status == Status.BLOCKED:
+        user = stage.cast.person(by)
+        engine.answer(token.pk, user=user, token_version=token.version, text=text, fact=word)
+        return str(user)
+    job = _open_job(token, Purpose.EVALUATION, Purpose.CHECK)
+    if job is None:
+        raise CannotHappen(f"{token.station} asks nothing: {_standing(token)}")
+    known = word in WORDS[next(iter(job.question or {}), "agentic")]
+    outcome = {"result": "success", "eval": word if known else "unanswered", "feedback": text}
+    return _reported(stage, token, job, outcome, by or "evaluator")
+
+
+def _key(asked: Mapping[str, Any]) -> str:
+    kind = "agentic" if "agentic" in asked else "hook"
+    return key_of(kind, asked.get(kind))
+
+
+# What people say
+
+
+def _gates(stage: Stage, played: Played) -> str:
+    """One word stands for all votes that the policy asks for."""
+    assert played.step is not None
+    who = []
+    for gate, said in played.step.gates.items():
+        visit = _visit(stage, played.at, gate)
+        who += _voted(stage, visit, said, played.by)
+    return ", ".join(who)
+
+
+def _visit(stage: Stage, at: str | None, gate: str) -> GateVisit:
+    token = stage.token(at)
+    visits = GateVisit.objects.filter(token=token, gate=gate, state=GateVisit.State.OPEN)
+    found = visits.select_related("asked_by").first()
+    if found is None:
+        raise CannotHappen(f"the gate {gate} is not open at {token.station}: {_standing(token)}")
+    return found
+
+
+def _voted(stage: Stage, visit: GateVisit, said: Mapping[str, str], by: str) -> list[str]:
+    policy = policy_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
+    votes = {"word": said["decision"], "reason": said.get("reason") or "", "route": said.get("route") or ""}
+    if said["decision"] != "approve" and not votes["reason"].strip():
+        votes["reason"] = "Rehearsed."
+    who: list[str] = []
+    for user in stage.cast.voters(by, policy.who):
+        try:
+            result = engine.vote(
+                visit.pk, user=user, token_version=visit.token_version, evidence_digest=visit.evidence_digest,
+                via="api", **votes,
+            )  # fmt: skip
+        except Forbidden:
+            if by and str(user) == by:
+                raise
+            continue
+        who.append(str(user))
+        if result.state == GateVisit.State.DECIDED:
+            return who
+    raise CannotHappen(f"nobody in this rehearsal may decide {visit.gate}")
+
+
+def _answer(stage: Stage, played: Played) -> str:
+    assert played.step is not None
+    token, user = stage.token(played.at), stage.cast.person(played.by)
+    engine.answer(token.pk, user=user, token_version=token.version, text=played.step.answer)
+    return str(user)
+
+
+def _retry(stage: Stage, played: Played) -> str:
+    token, user = stage.token(played.at), stage.cast.person(played.by)
+    engine.retry(token.pk, user=user, token_version=token.version, reason="Rehearsed.")
+    return str(user)
+
+
+# What the clock brings
+
+
+def _after(stage: Stage, played: Played) -> str:
+    """Time passes for this task: whatever becomes due meanwhile is done, the earliest first. A time that is set
+    on the way counts from the moment at which it was set."""
+    stage.see_dues()
+    until = stage.passed + timedelta(seconds=played.seconds)
+    for _ in range(MOST_TIMES):
+        due = min(stage.see_dues(), key=lambda each: _until(stage, each), default=None)
+        if due is None or _until(stage, due) > until:
+            break
+        stage.passed = max(stage.passed, _until(stage, due))
+        engine.fire(due.pk, due.due_at + TICK)
+    stage.passed = until
+    return "the clock"
+
+
+def _until(stage: Stage, due: Due) -> timedelta:
+    """How much of the script's time has passed when this is due."""
+    return due.due_at - stage.now + stage.set_after[due.pk]
+
+
+def _reconsider(stage: Stage, played: Played) -> str:
+    engine.reconsider(stage.task.pk)
+    return "the engine"
+
+
+def _resolve(stage: Stage, played: Played) -> str:
+    raise CannotHappen("no escalation is open")
+
+
+KINDS: dict[str, Callable[[Stage, Played], str]] = {
+    "outcome": _outcome,
+    "answers": _answers,
+    "gates": _gates,
+    "answer": _answer,
+    "retry": _retry,
+    "after": _after,
+    "reconsider": _reconsider,
+    "resolve": _resolve,
+}

@@ -1,0 +1,198 @@
+"""The door to rehearsals: play a script, and say where it did not go as expected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from pipelines import engine
+from pipelines.errors import Refused
+from pipelines.models import Decision, Event, Job, LineVersion, Purpose, Role, Task
+from pipelines.rehearsing.cast import Cast
+from pipelines.rehearsing.play import Stage, play
+from pipelines.routing.simulate.expect import Failure, Told, compare
+from pipelines.routing.simulate.script import Played, Script
+from pipelines.routing.simulate.state import Position, Walk
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One step as it went. `number` counts from 1; 0 is the start. `entered`: stations, in order; `rules`: taken."""
+
+    number: int
+    kind: str
+    who: str
+    at: str
+    said: str
+    entered: tuple[str, ...]
+    rules: tuple[str, ...]
+    status: str
+    why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        lists = {"entered": list(self.entered), "rules": list(self.rules)}
+        return {
+            "step": self.number, "kind": self.kind, "who": self.who, "at": self.at, "said": self.said,
+            **lists, "status": self.status, "why": self.why,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """What became of a script. It met its expectation if nothing failed."""
+
+    script: Script
+    task: str
+    steps: tuple[Shown, ...]
+    end: str
+    status: str
+    failures: tuple[Failure, ...]
+
+    @property
+    def met(self) -> bool:
+        return not self.failures
+
+    @property
+    def path(self) -> list[str]:
+        return [station for step in self.steps for station in step.entered]
+
+    @property
+    def rules(self) -> list[str]:
+        return [rule for step in self.steps for rule in step.rules]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "key": self.script.scenario.key,
+            "name": self.script.scenario.name,
+            "task": self.task,
+            "met": self.met,
+            "failures": [failure.to_dict() for failure in self.failures],
+            "path": self.path,
+            "rules": self.rules,
+            "end": self.end,
+            "status": self.status,
+            "steps": [step.to_dict() for step in self.steps],
+        }
+
+
+def rehearse(version: LineVersion, script: Script) -> Rehearsed:
+    """Play one task of this version through the engine, in one transaction that is rolled back: no task, vote, mail or
+    person of it stays, and no worker sees its jobs. Raises Refused where the task cannot be started."""
+    with transaction.atomic():
+        try:
+            return _rehearse(version, script)
+        finally:
+            transaction.set_rollback(True)
+
+
+def _rehearse(version: LineVersion, script: Script) -> Rehearsed:
+    now = timezone.now()
+    cast = Cast(version.line.project, script.people, now)
+    task = _submitted(version, script, cast)
+    stage = Stage(task, cast, task.created_at)
+    stage.see_dues()
+    record = _Record(task)
+    shown = [record.show(0, "start", str(task.requested_by), "", "")]
+    refused: tuple[Failure, ...] = ()
+    for number, played in enumerate(script.played, 1):
+        at = played.at or next((token.station for token in stage.living), "")
+        try:
+            with transaction.atomic():
+                who = play(stage, played)
+        except Refused as why:
+            refused = (Failure(number, str(why)),)
+            break
+        shown.append(record.show(number, played.kind, who, at, _words(played)))
+    task.refresh_from_db()
+    failures = refused or compare(script.scenario.expect, [each.told for each in record.told], record.walk())
+    return Rehearsed(script, task.name, tuple(shown), task.end, task.status, failures)
+
+
+def _submitted(version: LineVersion, script: Script, cast: Cast) -> Task:
+    """`task` of the script: its title and description, its priority and labels, and by whom it was asked for."""
+    said = dict(script.scenario.task)
+    requester = cast.person(str(said.pop("requester", "") or "some-requester"), Role.OPERATOR)
+    known = {key: said[key] for key in ("description", "priority", "labels", "due_at") if key in said}
+    title = str(said.get("title") or script.scenario.name)
+    return engine.submit(
+        version,
+        actor=engine.Actor.person(requester),
+        title=title,
+        inputs=dict(script.scenario.inputs),
+        **known,
+    )
+
+
+@dataclass(slots=True)
+class _Step:
+    told: Told
+
+
+class _Record:
+    """Reads from the record of the task what each step did."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._job, self._seq = 0, 0
+        self.told: list[_Step] = []
+
+    def show(self, number: int, kind: str, who: str, at: str, said: str) -> Shown:
+        jobs = list(Job.objects.filter(task=self._task, pk__gt=self._job).order_by("pk"))
+        entered = tuple(job.station for job in jobs if job.purpose == Purpose.STATION)
+        events = list(Event.objects.filter(task=self._task, seq__gt=self._seq).order_by("seq"))
+        rules = tuple(rule for event in events for rule in _taken(event))
+        self._job = jobs[-1].pk if jobs else self._job
+        self._seq = events[-1].seq if events else self._seq
+        self._task.refresh_from_db()
+        why = _why(events)
+        self.told.append(_Step(Told(number, at, None, entered, rules, self.walk())))
+        return Shown(number, kind, who, at, said, entered, rules, self._task.status, why)
+
+    def walk(self) -> Walk:
+        """Where the task stands now, as an expectation reads it."""
+        return Walk((Position("", self._task.status, end=self._task.end),), self._task.visits)
+
+
+def _taken(event: Event) -> list[str]:
+    return [
+        rule for rule, times in (event.data.get("count") or {}).get("rules", {}).items() for _ in range(times)
+    ]
+
+
+def _why(events: Sequence[Event]) -> str:
+    """The last decision of the step: what it was, and by what."""
+    last = next((event.decision_id for event in reversed(events) if event.decision_id), None)
+    decision = Decision.objects.filter(pk=last).first() if last else None
+    if decision is None:
+        return ""
+    answer = decision.answer
+    parts = [str(answer.get("decision") or "")]
+    parts += [f"rule {answer['rule']}"] if answer.get("rule") else []
+    parts += [f"by {answer['by']}"] if answer.get("by") and not answer.get("rule") else []
+    parts += [str(answer[key]) for key in ("error", "trigger") if answer.get(key)]
+    parts += [", ".join(answer[key]) for key in ("gates", "missing") if answer.get(key)]
+    return " ".join(filter(None, parts))
+
+
+def _words(played: Played) -> str:
+    """What was said, in short."""
+    if played.kind == "after":
+        return f"{played.seconds:g} s pass"
+    step = played.step
+    if step is None:
+        return ", ".join(f"{key}: {value}" for key, value in played.said.items())
+    match step.kind:
+        case "outcome":
+            keys = ("result", "verdict", "eval", "exit_code", "failure_type")
+            said = [f"{key} {step.outcome[key]}" for key in keys if key in step.outcome]
+            said += [f"signal {each.get('verdict')}" for each in step.outcome.get("signals") or ()]
+            return ", ".join(said)
+        case "gates":
+            return ", ".join(f"{gate} {word['decision']}" for gate, word in step.gates.items())
+        case "answers":
+            return ", ".join(str(each.get("answer")) for each in step.answers)
+    return step.answer

@@ -1,0 +1,116 @@
+"""A script: a scenario that the real engine plays (docs/rehearsing.md). It may say besides who plays what, and that
+time passes; a scenario as it is is a script too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines.routing import shapes
+from pipelines.routing.durations import DurationError, seconds
+from pipelines.routing.problems import Malformed, join
+from pipelines.routing.simulate.scenario import Scenario, Step, read_scenario, read_step
+
+BESIDES = ("after", "resolve", "reconsider")
+"""Kinds of steps that only the engine has: time passes, a person closes an escalation, facts have changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Made up for the rehearsal. `role`: in the project."""
+
+    role: str = "operator"
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One step. `kind`: of the scenario's, or one of BESIDES. `by`: who plays it, "" for whoever may; `step`: what
+    happens, None besides; `seconds`: that pass; `said`: how an escalation is resolved."""
+
+    kind: str
+    by: str = ""
+    at: str | None = None
+    step: Step | None = None
+    seconds: float = 0
+    said: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """`scenario`: key, name, inputs, task and what is expected; its own steps are those of `played` that it knows."""
+
+    scenario: Scenario
+    people: Mapping[str, Person]
+    played: tuple[Played, ...]
+
+
+def read_scripts(data: Any) -> tuple[Script, ...]:
+    """One script, or a list of them. Raises Malformed with the place of the first fault."""
+    if type(data) is dict:
+        return (read_script(data),)
+    found: dict[str, Script] = {}
+    for index, each in enumerate(shapes.sequence(data, "")):
+        script = read_script(each, f"[{index}]")
+        if script.scenario.key in found:
+            raise Malformed(f"[{index}].key", f"the key {script.scenario.key} stands twice")
+        found[script.scenario.key] = script
+    if not found:
+        raise Malformed("", "has to be a script, or a list of them")
+    return tuple(found.values())
+
+
+def read_script(data: Any, at: str = "") -> Script:
+    if type(data) is not dict:
+        raise Malformed(at, "has to be an object")
+    own = {key: value for key, value in data.items() if key not in ("people", "steps")}
+    steps = shapes.sequence(data.get("steps"), join(at, "steps"))
+    played = tuple(_played(step, join(join(at, "steps"), index)) for index, step in enumerate(steps))
+    known = [each.step.to_dict() for each in played if each.step is not None]
+    people = shapes.mapping(data.get("people"), join(at, "people"))
+    return Script(
+        scenario=read_scenario({**own, "steps": known}, at),
+        people={name: _person(said, join(join(at, "people"), name)) for name, said in people.items()},
+        played=played,
+    )
+
+
+def _person(data: Any, at: str) -> Person:
+    """`reviewer`, or `{role: reviewer, groups: [security]}`."""
+    if type(data) is str:
+        return Person(data)
+    found = shapes.mapping(data, at)
+    shapes.only(found, at, ("role", "groups"))
+    groups = shapes.sequence(found.get("groups"), join(at, "groups"))
+    role = shapes.text(found.get("role"), join(at, "role")) or Person().role
+    return Person(
+        role, tuple(shapes.text(each, join(join(at, "groups"), i)) or "" for i, each in enumerate(groups))
+    )
+
+
+def _played(data: Any, at: str) -> Played:
+    if type(data) is not dict:
+        raise Malformed(at, "has to be an object")
+    by = shapes.text(data.get("by"), join(at, "by")) or ""
+    rest = {key: value for key, value in data.items() if key != "by"}
+    kind = next((each for each in BESIDES if rest.get(each) is not None), "")
+    if not kind:
+        step = read_step(rest, at)
+        return Played(step.kind, by, step.at, step)
+    allowed = ("at", kind) if kind != "after" else (kind,)
+    shapes.only(rest, at, allowed)
+    where = shapes.text(rest.get("at"), join(at, "at"))
+    if kind == "after":
+        return Played(kind, by, seconds=_seconds(rest["after"], join(at, "after")))
+    if kind == "reconsider" and rest["reconsider"] is not True:
+        raise Malformed(join(at, "reconsider"), "has to be true")
+    said = shapes.mapping(rest["resolve"], join(at, "resolve")) if kind == "resolve" else {}
+    return Played(kind, by, where, said=said)
+
+
+def _seconds(value: Any, at: str) -> float:
+    try:
+        return float(seconds(value))
+    except DurationError as fault:
+        raise Malformed(at, str(fault)) from None
