@@ -51,7 +51,7 @@ def check_line() -> Line:
 
 def test_it_publishes_both_lines(demo: User) -> None:
     lines = Line.objects.filter(project__owner__key="demo", project__key="app")
-    assert sorted(lines.values_list("key", flat=True)) == ["agent-line", "repository-check"]
+    assert sorted(lines.values_list("key", flat=True)) == sorted((*example.KEYS, *example.REHEARSED))
     assert all(line.live for line in lines)
     assert check_line().draft_text.startswith("# Any git repository")
 
@@ -151,7 +151,7 @@ def test_a_folder_of_the_shell_becomes_absolute(
 @pytest.mark.parametrize(
     ("words", "options", "says"),
     [
-        (["nothing"], {}, "agent-line, repository-check"),
+        (["nothing"], {}, "agent-line"),
         (["repository-check"], {"project": "other/app"}, "other/app"),
         (["repository-check"], {"user": "nobody"}, "nobody"),
         (["repository-check"], {"input": ["repository"]}, "KEY=VALUE"),

@@ -1,4 +1,4 @@
-"""manage.py load_demo: the demo project with its two lines. What a person has changed is left as it is."""
+"""manage.py load_demo: the demo project with its lines. What a person has changed is left as it is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHIPPED = "As shipped with Gateline"
 
 
 class Command(BaseCommand):
-    help = "Load the demo: owner “demo”, project “app”, lines “repository-check” and “agent-line”."
+    help = "Load the demo: owner “demo”, project “app”, its two working lines and one to rehearse for each dialect."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--user", default="", help="who publishes the lines (the first administrator)")
@@ -33,7 +33,8 @@ class Command(BaseCommand):
         try:
             with transaction.atomic():
                 project = _project(user)
-                done = [load(project, key, example.text(key, repository), user) for key in example.KEYS]
+                keys = (*example.KEYS, *example.REHEARSED)
+                done = [load(project, key, example.text(key, repository), user) for key in keys]
         except Refused as refused:
             raise CommandError(_("The demo could not be loaded: %s") % refused) from refused
         if options["verbosity"]:
