@@ -6,8 +6,23 @@ say. The schema accepts whatever they accept.
 
 from __future__ import annotations
 
-from typing import Any
-
+from pipelines.formats.schema_parts import (
+    ANYTHING,
+    COUNT,
+    EXTRA,
+    FLAG,
+    KEY,
+    SOME_TEXT,
+    TEXT,
+    Schema,
+    form,
+    listed,
+    one_or_more,
+    record,
+    ref,
+    words,
+)
+from pipelines.formats.schema_work import work_schema
 from pipelines.routing import checks, operators
 from pipelines.routing.answers import EVALUATORS
 from pipelines.routing.model import BUILT_IN_ENDS, WORDS
@@ -16,43 +31,6 @@ from pipelines.routing.reading import gates, names, policy, rules, stations
 from pipelines.routing.reported import RESULTS, VERDICTS
 from pipelines.routing.strategies import STRATEGIES
 from pipelines.routing.values import TYPES
-
-Schema = dict[str, Any]
-
-TEXT: Schema = {"type": "string"}
-SOME_TEXT: Schema = {"type": "string", "minLength": 1}
-FLAG: Schema = {"type": "boolean"}
-COUNT: Schema = {"type": "integer", "minimum": 0}
-ANYTHING: Schema = {}
-EXTRA: Schema = {"type": "object", "description": "Kept, written back, never read."}
-KEY: Schema = {"type": "string", "pattern": "^[a-z0-9][a-z0-9_.-]{0,63}$"}
-
-
-def ref(name: str) -> Schema:
-    return {"$ref": f"#/$defs/{name}"}
-
-
-def words(known: Any) -> Schema:
-    return {"enum": list(known)}
-
-
-def listed(member: Schema, **more: Any) -> Schema:
-    return {"type": "array", "items": member, **more}
-
-
-def one_or_more(member: Schema) -> Schema:
-    return {"anyOf": [member, listed(member)]}
-
-
-def record(required: tuple[str, ...] = (), /, **members: Schema) -> Schema:
-    """An object with these keys and no others."""
-    found: Schema = {"type": "object", "properties": members, "additionalProperties": False}
-    return {**found, "required": list(required)} if required else found
-
-
-def form(name: str, value: Schema, **companions: Schema) -> Schema:
-    """A condition: exactly the key of its form, and its companions."""
-    return record((name, *companions), **{name: value}, **companions)
 
 
 def json_schema() -> Schema:
@@ -123,7 +101,7 @@ def _station() -> Schema:
         ("key",),
         key=ref("key"),
         name=TEXT,
-        work=_work(),
+        work=work_schema(),
         output_keys=listed(SOME_TEXT),
         result_document=words(stations.RESULT_DOCUMENT),
         limits=record(
@@ -143,26 +121,6 @@ def _station() -> Schema:
         rules=listed(ref("rule")),
         extra=EXTRA,
     )
-
-
-def _work() -> Schema:
-    kinds = {
-        "command": record(
-            ("kind",),
-            kind=TEXT,
-            argv=listed(SOME_TEXT, minItems=1),
-            prompt=TEXT,
-            env={"type": "object", "additionalProperties": TEXT},
-            cwd=TEXT,
-        ),
-        "manual": record(("kind",), kind=TEXT, instructions=TEXT, form=listed(ref("input"))),
-        "noop": record(("kind",), kind=TEXT),
-    }
-    strict = [
-        {"if": {"properties": {"kind": {"const": kind}}, "required": ["kind"]}, "then": schema}
-        for kind, schema in kinds.items()
-    ]
-    return {"type": "object", "properties": {"kind": SOME_TEXT}, "required": ["kind"], "allOf": strict}
 
 
 def _rule() -> Schema:

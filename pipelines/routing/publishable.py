@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from pipelines.routing.algebra import All, Answered, AnyOf, Condition, Not
+from pipelines.routing.kinds import lacking, templates
 from pipelines.routing.model import Line, Rule, Station
 from pipelines.routing.problems import Problem, join
 from pipelines.routing.templates import TemplateError, asked, edges
@@ -45,9 +46,8 @@ def _asks(condition: Condition) -> bool:
 
 
 def _work(line: Line, station: Station, path: str) -> Iterator[Problem]:
-    if station.kind == "command" and not station.work.get("argv"):
-        yield Problem(f"{path}.argv", "is missing", "a command needs a program, like [ruff, check]")
-    for where, text in _templates(station.work, path):
+    yield from lacking(line, station, path)
+    for where, text in templates(station.work, path):
         yield from _template(line, where, text)
 
 
@@ -68,13 +68,6 @@ def _template(line: Line, where: str, text: str) -> Iterator[Problem]:
             if key not in line.stations_by_key and key not in line.ends_by_key:
                 message = f"{{{{edge_count:{source}->{target}}}}} names {key}, which the line does not have"
                 yield Problem(where, message, "name stations of the line")
-
-
-def _templates(work: Any, path: str) -> Iterator[tuple[str, str]]:
-    """The texts of a station's work that are rendered before it starts."""
-    yield from ((f"{path}.{key}", work[key]) for key in ("prompt", "cwd", "instructions") if key in work)
-    yield from ((join(f"{path}.argv", i), text) for i, text in enumerate(work.get("argv") or ()))
-    yield from ((join(f"{path}.env", key), text) for key, text in (work.get("env") or {}).items())
 
 
 def _numbers(value: Any, path: str) -> Iterator[Problem]:

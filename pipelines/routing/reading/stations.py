@@ -9,6 +9,7 @@ from pipelines.routing.problems import join
 from pipelines.routing.reading.names import Names, note_twins, read_key, refers
 from pipelines.routing.reading.reader import Reader, quote
 from pipelines.routing.reading.rules import RuleReader
+from pipelines.routing.reading.work import KINDS
 
 INPUT_TYPES = ("text", "number", "choice", "date", "repository", "file", "secret")
 RESULT_DOCUMENT = ("required", "optional", "none")
@@ -67,23 +68,12 @@ def read_work(reader: Reader) -> dict[str, Any]:
     return reader.given
 
 
-def _command(reader: Reader) -> None:
-    reader.texts("argv")
-    if reader.given.get("argv") == []:
-        reader.note("argv", "names no program")
-    for name, value in reader.object("env").items():
-        if type(value) is not str or not name or "=" in name:
-            reader.problems.note(join(reader.at("env"), name), "an environment is names and texts")
-    reader.text("prompt", longest=1_000_000)
-    reader.text("cwd")
-
-
 def _manual(reader: Reader) -> None:
     reader.text("instructions")
     note_twins(reader, "form", [field.key for field in reader.each("form", read_input)], "the field")
 
 
-WORK = {"command": _command, "manual": _manual, "noop": lambda reader: None}
+WORK = {**KINDS, "manual": _manual}
 
 
 def _limits(reader: Reader) -> Limits:
