@@ -39,6 +39,12 @@ def words(name: str, default: list[str]) -> list[str]:
     return [word.strip() for word in value.split(",") if word.strip()] if value else default
 
 
+def beginning(prefix: str) -> dict[str, str]:
+    """Every variable that begins so, by the rest of its name."""
+    found = ((name, text(name)) for name in os.environ if name.startswith(prefix) and name != prefix)
+    return {name.removeprefix(prefix): value for name, value in found if value}
+
+
 def folders(name: str, default: list[Path]) -> list[Path]:
     """Folders as in PATH, separated by the system's separator."""
     value = text(name)

@@ -238,8 +238,6 @@ ISOLATION: str | list[str] = _isolation if _isolation in {"auto", "none"} else s
 STATION_READABLE = env.folders("GATELINE_STATION_READABLE", [])
 WORKER_OWNERS = env.words("GATELINE_WORKER_OWNERS", [])
 WORKER_LABELS = env.words("GATELINE_WORKER_LABELS", [])
-# What a worker with the label `evaluator` runs to answer a question of a rule, question and outcome on standard input.
-EVALUATOR_COMMAND = shlex.split(env.text("GATELINE_EVALUATOR_COMMAND"))
 WORKER_CONCURRENCY = env.number("GATELINE_WORKER_CONCURRENCY", 8, least=1)
 WORKER_DRAIN_SECONDS = env.number("GATELINE_WORKER_DRAIN", 4)
 LEASE_SECONDS, HEARTBEAT_SECONDS = 10, 2
@@ -249,6 +247,8 @@ MODEL_URL = env.address("GATELINE_MODEL_URL", "") if env.text("GATELINE_MODEL_UR
 MODEL, MODEL_KEY = env.text("GATELINE_MODEL"), env.text("GATELINE_MODEL_KEY")
 MODEL_TIMEOUT = env.number("GATELINE_MODEL_TIMEOUT", 120, least=1)
 MODEL_RETRIES = env.number("GATELINE_MODEL_RETRIES", 2)
+# What calls of stations may carry in a header, by name: GATELINE_SECRET_WEATHER is {secret: WEATHER}.
+NAMED_SECRETS = env.beginning("GATELINE_SECRET_")
 
 # Language and time
 LANGUAGE_CODE, TIME_ZONE, USE_I18N, USE_TZ = "en", "UTC", True, True

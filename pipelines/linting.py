@@ -11,14 +11,13 @@ from pipelines.engine import payload
 from pipelines.engine.entitlement import people_of
 from pipelines.errors import Invalid
 from pipelines.formats import native
-from pipelines.handlers import BY_PEOPLE, HANDLERS
+from pipelines.handlers import BUILT
 from pipelines.models import Project, Role
 from pipelines.routing import line as routing
 from pipelines.routing.line import DocumentError, Problem
 from pipelines.routing.lint.examination import Examination, examine, unreadable
 from pipelines.routing.lint.people import People
 
-BUILT = frozenset(HANDLERS) | BY_PEOPLE
 REMEMBERED = 8
 """Documents per process; their stations are remembered one by one besides (`routing/lint/study.py`)."""
 
@@ -92,10 +91,16 @@ def _line(text: _Text) -> routing.Line | tuple[Problem, ...]:
 
 def unbuilt(line: routing.Line) -> list[Problem]:
     """What this version of Gateline can read but not yet run is not published, so that nothing pretends to."""
-    return [
+    joins = [
+        Problem(f"stations[{i}].join", "joins are not run yet", "Remove the join.")
+        for i, station in enumerate(line.stations)
+        if station.join
+    ]
+    kinds = [
         Problem(
             f"stations[{i}].work.kind", f"“{station.kind}” is not run yet", f"Use {', '.join(sorted(BUILT))}."
         )
         for i, station in enumerate(line.stations)
         if station.kind not in BUILT
     ]
+    return joins + kinds

@@ -30,6 +30,7 @@ from pipelines.models import (
 from pipelines.models.people import slug
 from pipelines.ports import LineHint, publish_hints
 from pipelines.routing import line as routing
+from pipelines.routing.kinds import secrets
 from pipelines.routing.line import Problem
 from pipelines.routing.lint.examination import Examination
 from pipelines.routing.lint.finding import Finding
@@ -45,6 +46,7 @@ __all__ = [
     "executes",
     "locked",
     "moment",
+    "needs_execute",
     "publish",
     "replace_draft",
     "save_draft",
@@ -108,8 +110,13 @@ def check(line: Line, text: str = "") -> Examination:
 
 
 def executes(line: routing.Line) -> list[str]:
-    """Keys of the stations that run code on a worker."""
-    return [station.key for station in line.stations if station.kind in EXECUTING]
+    """Keys of the stations that need the permission `execute`."""
+    return [station.key for station in line.stations if needs_execute(station)]
+
+
+def needs_execute(station: routing.Station) -> bool:
+    """Whether it runs code on a worker, or sends a secret of the worker somewhere."""
+    return station.kind in EXECUTING or bool(secrets(station.work))
 
 
 def create_line(project: Project, key: str, name: str, document: str | Mapping[str, Any], user: User) -> Line:
@@ -222,7 +229,8 @@ def _publishable(line: Line, user: User) -> routing.Line:
     running = executes(parsed)
     if running and not access.can(user, "execute", line.project):
         raise Forbidden(
-            f"Stations that run code ({', '.join(running)}) need the permission “execute”, which you do not have."
+            f"Stations that run code or use secrets ({', '.join(running)}) need the "
+            "permission “execute”, which you do not have."
         )
     return parsed
 

@@ -12,17 +12,18 @@ import structlog
 
 from pipelines import storage
 from pipelines.driver import handover, jobs
-from pipelines.driver.asking import Asking
 from pipelines.driver.config import WorkerConfig
 from pipelines.driver.database import Database
 from pipelines.driver.handover import Before, HandedOver, LeaseLost, Leavings, Wanted
 from pipelines.driver.jobs import Started
-from pipelines.driver.orders import Unrenderable, command_spec
+from pipelines.driver.orders import Unrenderable
 from pipelines.driver.reports import Reports
 from pipelines.driver.running import Running, Work
-from pipelines.handlers import EXECUTING, HANDLERS
+from pipelines.driver.specs import spec_of
+from pipelines.handlers import CALLING, EXECUTING
 from pipelines.handlers.base import Attempt, Outcome, Spec
 from pipelines.handlers.log import JobLog
+from pipelines.handlers.table import HANDLERS
 from pipelines.handlers.text import Masker
 from pipelines.leases import Claim
 from pipelines.workspaces import Folders, Kept, Picture, WorkspaceTooLarge, restore, take_picture
@@ -43,8 +44,7 @@ class Driver:
 
     def __init__(self, worker: uuid.UUID, config: WorkerConfig, pools: Pools, folders: Folders) -> None:
         self.config, self.pools, self.folders = config, pools, folders
-        self.claim = Claim(worker, config.labels, config.owners, config.lease_seconds, config.answers)
-        self.asking = Asking(config, pools.engine, pools.logs, folders, self._prepare)
+        self.claim = Claim(worker, config.labels, config.owners, config.lease_seconds)
         self.reports = Reports(pools.engine, f"worker:{worker}")
         self.running = Running()
         self.stopping = False
@@ -144,29 +144,42 @@ class Driver:
             answer = await self.reports.send(started, unstorable(outcome, where), claim)
         if answer.result.status not in ("accepted", "repeated"):
             raise LeaseLost
-        left_files = started.orders.kind in EXECUTING or started.orders.question is not None
-        if left_files and answer.result.decision == "finish":
+        if started.orders.kind in EXECUTING and answer.result.decision == "finish":
             await asyncio.to_thread(self.folders.forget, started.orders.task_id)
         return answer.following
 
     async def _work(self, started: Started) -> Outcome:
         """The outcome of one job; whatever it left behind is stored."""
         kind = started.orders.kind
-        if started.orders.question is not None:
-            return masked(await self.asking.answer(started), self._masker)
         if kind in EXECUTING:
             return await self._execute(started)
         if kind not in HANDLERS:
             return failed("unknown_work", f"This worker does not know work of kind “{kind}”.")
-        spec = Spec(kind=kind, attempt=Attempt(self.folders.home))
-        return await HANDLERS[kind](spec, Silence())
+        try:
+            spec = spec_of(started.orders, Attempt(self.folders.home), self.config)
+        except Unrenderable as error:
+            return failed("template_error", str(error))
+        if kind in CALLING:
+            return await self._call(started, spec)
+        return masked(await HANDLERS[kind](spec, Silence()), self._masker)
+
+    async def _call(self, started: Started, spec: Spec) -> Outcome:
+        """Work that calls somebody: it has a log, and no folder."""
+        sink = self._sink(started)
+        try:
+            outcome = await HANDLERS[spec.kind](spec, sink)
+            await sink.end()
+        except BaseException:
+            await asyncio.shield(sink.abandon())
+            raise
+        return masked(outcome, self._masker)
 
     async def _execute(self, started: Started) -> Outcome:
         orders = started.orders
         try:
             # Before anything starts, and before a folder is made: an undefined variable is an error (semantics §8a).
             attempt = self.folders.place(orders.task_id, orders.job_id, orders.attempt)
-            spec = command_spec(orders, attempt, self.config)
+            spec = spec_of(orders, attempt, self.config)
         except Unrenderable as error:
             return failed("template_error", str(error))
         try:
@@ -192,12 +205,7 @@ class Driver:
 
     async def _logged(self, started: Started, spec: Spec, kept: Kept | None) -> tuple[Outcome, Packed]:
         """Run the work with its log. The log is complete before anything else is stored."""
-        writer = jobs.log_writer(started)
-
-        async def store(text: str) -> None:
-            await self.pools.logs.insist(jobs.append_log, writer, text)
-
-        sink = JobLog(store, self.config.secrets)
+        sink = self._sink(started)
         try:
             outcome = await HANDLERS[spec.kind](spec, sink)
             outcome, packed = await asyncio.to_thread(pack, spec, outcome, kept)
@@ -209,6 +217,14 @@ class Driver:
             await asyncio.shield(sink.abandon())
             raise
         return outcome, packed
+
+    def _sink(self, started: Started) -> JobLog:
+        writer = jobs.log_writer(started)
+
+        async def store(text: str) -> None:
+            await self.pools.logs.insist(jobs.append_log, writer, text)
+
+        return JobLog(store, self.config.secrets)
 
     # In threads, with files
 

@@ -17,8 +17,8 @@ from pipelines.driver.said import said
 from pipelines.engine.turn import about
 from pipelines.handlers.base import Attempt, Limits, Spec
 from pipelines.handlers.document import FLUX, NATIVE
-from pipelines.models import Decision, Job, Purpose, Token
-from pipelines.routing.line import Station
+from pipelines.models import Job
+from pipelines.routing.line import Line, Station
 from pipelines.routing.templates import TemplateError, UndefinedVariable, render
 
 FEEDBACK = "FEEDBACK FROM PREVIOUS EVALUATION:"
@@ -37,18 +37,8 @@ class Unrenderable(Exception):
 
 
 @dataclass(frozen=True)
-class Question:
-    """What the job of a question is to answer: the question as the decision asks it, about this outcome. None where the
-    token waits for it no longer; then its report will be refused, too."""
-
-    asked: Mapping[str, Any]
-    outcome: Mapping[str, Any] | None = field(repr=False)
-
-
-@dataclass(frozen=True)
 class Orders:
-    """A job as values; nothing of it is read again from the database while it runs. `kind`: of the work, or who answers
-    the `question`."""
+    """A job as values; nothing of it is read again from the database while it runs."""
 
     job_id: int
     attempt: int
@@ -62,23 +52,29 @@ class Orders:
     asked: str
     project: str
     preset: str
-    kind: str
     station: Station
+    # The tools of which its model is told, as the station that runs them declares them.
+    declared: tuple[Mapping[str, Any], ...]
     scope: Mapping[str, Any] = field(repr=False)
-    question: Question | None = None
 
     @classmethod
     def of(cls, job: Job) -> Orders:
         """`job` with its task, project and owner loaded."""
         task, line = job.task, versions.by_id(job.pinned_id)
         station = line.station(job.station)
+        runs = declared(line, station)
         scope = {
             "task": about(task),
             "input": task.inputs,
             "context": task.context,
             "variables": task.variables,
             "said": said(job, line, station),
-            "macros": {"chain": line.key, "edges": task.edges, "tools": tools(station), **here()},
+            "macros": {
+                "chain": line.key,
+                "edges": task.edges,
+                "tools": [each["name"] for each in runs],
+                **here(),
+            },
         }
         return cls(
             job_id=job.pk,
@@ -92,17 +88,14 @@ class Orders:
             asked=job.asked,
             project=task.project.key,
             preset=line.preset,
-            kind=job.kind,
             station=station,
+            declared=runs,
             scope=scope,
-            question=None if job.purpose == Purpose.STATION else question_of(job),
         )
 
-
-def question_of(job: Job) -> Question:
-    by = Token.objects.filter(pk=job.token_id).values_list("wait__decision", flat=True).first()
-    found = Decision.objects.filter(pk=by).values_list("situation", flat=True).first() if by else None
-    return Question(job.question or {}, found["outcome"] if found else None)
+    @property
+    def kind(self) -> str:
+        return self.station.kind
 
 
 def here() -> dict[str, Any]:
@@ -110,13 +103,13 @@ def here() -> dict[str, Any]:
     return {"now": datetime.now(UTC), "os": platform.system().lower(), "arch": platform.machine().lower()}
 
 
-def tools(station: Station) -> list[str]:
-    """The names of the tools that a station declares, in order."""
-    declared = station.work.get("tools")
-    if isinstance(declared, Mapping):
-        return list(declared)
-    named = (each.get("name") if isinstance(each, Mapping) else each for each in declared or ())
-    return [name for name in named if isinstance(name, str)]
+def declared(line: Line, station: Station) -> tuple[Mapping[str, Any], ...]:
+    """The tools that a station runs, or of which its model is told."""
+    named = station.work.get("tools")
+    if station.kind == "chat":
+        runs = line.stations_by_key.get(str(named)) if named else None
+        named = runs.work.get("tools") if runs is not None and runs.kind == "tools" else ()
+    return tuple(each for each in named or () if isinstance(each, Mapping))
 
 
 def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:

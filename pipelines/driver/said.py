@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from pipelines.models import Job, Purpose, Token
+from pipelines.routing.kinds import ARGUMENT
 from pipelines.routing.line import Line, Station
 from pipelines.routing.templates import TemplateError, asked
 
@@ -46,7 +47,7 @@ def texts(value: Any) -> Iterator[str]:
 
 def _short(text: str) -> list[str]:
     try:
-        return [name for family, name in asked(text) if not family]
+        return [name for family, name in asked(ARGUMENT.sub("", text)) if not family]
     except TemplateError:
         return []  # told with its place when it is rendered
 

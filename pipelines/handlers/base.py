@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pipelines.handlers.isolation import Isolation
+from pipelines.handlers.toolbox import Tool
+from pipelines.outgoing.endpoint import Outgoing
 
 NOTHING = Isolation("none")
 # An outcome as of semantics §2, plain JSON.
@@ -81,3 +83,16 @@ class Spec:
     document_style: str = "native"
     output_keys: tuple[str, ...] = ()
     isolation: Isolation = NOTHING
+    # What the document says of the work, and what templates may read: task, input, context, variables.
+    work: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    data: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    outgoing: Outgoing = field(default_factory=Outgoing)
+    # What was said to the station last, and the question of its own that this answers, if it asked one.
+    feedback: str = ""
+    question: str = ""
+    # What a `route` may choose; the tools that a model is told of; those that a station declares.
+    labels: tuple[str, ...] = ()
+    offered: tuple[Mapping[str, Any], ...] = ()
+    tools: tuple[Tool, ...] = ()
+    # Whether a signal on standard output is followed; what a tool shows is somebody else's text.
+    heeds_signals: bool = True

@@ -148,7 +148,7 @@ class Watch:
     def _follow(self, found: list[Signal]) -> list[str]:
         """Record signals, as many as an outcome has room for; lines for the log."""
         notes = []
-        for signal in found:
+        for signal in found if self.spec.heeds_signals else ():
             decided = any(map(is_valid, self.signals))
             if len(self.signals) >= MOST and (decided or not is_valid(signal)):
                 continue

@@ -12,9 +12,9 @@ from django.db.models import QuerySet
 from pipelines import access, engine, versions
 from pipelines.engine import MigrateResult, payload
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.handlers import EXECUTING
 from pipelines.migrating.impact import Impact, impact_of
 from pipelines.models import Line, LineVersion, Migration, MigrationEntry, User
+from pipelines.publishing import needs_execute
 from pipelines.routing.line import Problem
 
 REASON = 2_000
@@ -163,12 +163,13 @@ def _may_execute(user: User, line: Line, to: LineVersion, froms: set[LineVersion
     fresh = [
         station.key
         for station in versions.parsed(to).stations
-        if station.kind in EXECUTING
+        if needs_execute(station)
         and any(station.key not in known or known[station.key].work != station.work for known in before)
     ]
     if fresh and not access.can(user, "execute", line.project):
         raise Forbidden(
-            f"Stations that run code ({', '.join(fresh)}) need the permission “execute”, which you do not have."
+            f"Stations that run code or use secrets ({', '.join(fresh)}) need the "
+            "permission “execute”, which you do not have."
         )
 
 

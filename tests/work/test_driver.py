@@ -13,8 +13,9 @@ from django.core.files.storage import storages
 from django.db import connection
 from django.utils import timezone
 
-from pipelines import engine, handlers, leases, timers
+from pipelines import engine, leases, timers
 from pipelines.driver import jobs
+from pipelines.handlers import table
 from pipelines.handlers.base import Outcome, Sink, Spec
 from pipelines.models import Artifact, Blob, Job, Lease, LogChunk, Snapshot, Task, Token
 from tests.factories import World, station
@@ -378,7 +379,7 @@ def test_work_that_breaks_its_handler_ends_after_three_attempts(
     async def broken(spec: Spec, sink: Sink) -> Outcome:
         raise RuntimeError("a fault of ours")
 
-    monkeypatch.setitem(handlers.HANDLERS, "noop", broken)
+    monkeypatch.setitem(table.HANDLERS, "noop", broken)
     task = world.start(world.line(stations=["a"]))
     for _ in range(3):
         drive(bench, task)
@@ -395,7 +396,7 @@ def test_a_broken_drive_is_no_longer_renewed(
     async def broken(spec: Spec, sink: Sink) -> Outcome:
         raise RuntimeError("a fault of ours")
 
-    monkeypatch.setitem(handlers.HANDLERS, "noop", broken)
+    monkeypatch.setitem(table.HANDLERS, "noop", broken)
     task = world.start(world.line(stations=["a"]))
     token, job_id = world.token(task).pk, world.job(task).pk
 

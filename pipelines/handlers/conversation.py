@@ -1,0 +1,126 @@
+"""A conversation with a model, as the context keeps it: `{model, messages}`, the form that `merge_chat_histories` and
+its like know (dialects §1 B, drift 4). Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Message = dict[str, Any]
+
+ROLES = ("system", "developer", "user", "assistant", "tool")
+KEYS = ("role", "content", "name", "tool_calls", "tool_call_id")
+NOT_RUN = "This call was not run."
+
+
+class NoConversation(Exception):
+    """What the context holds under the key is not one."""
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A call that a model asks for. `arguments`: the JSON text as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str
+
+    def message(self) -> dict[str, Any]:
+        function = {"name": self.name, "arguments": self.arguments}
+        return {"id": self.id, "type": "function", "function": function}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As an output tells it: arguments as the value that they are, where they are one."""
+        return {"id": self.id, "name": self.name, "arguments": parsed(self.arguments)}
+
+
+def parsed(text: str) -> Any:
+    try:
+        return json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return text
+
+
+@dataclass(frozen=True)
+class Conversation:
+    messages: tuple[Message, ...] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def adding(self, *messages: Message) -> Conversation:
+        return Conversation((*self.messages, *messages), self.more)
+
+    def to_dict(self, model: str = "") -> dict[str, Any]:
+        named = {"model": model} if model else {}
+        return {**self.more, **named, "messages": list(self.messages)}
+
+    @property
+    def waits_for_tools(self) -> bool:
+        """Whether the last that was said is the answer of a tool, which the model has not seen yet."""
+        return bool(self.messages) and self.messages[-1].get("role") == "tool"
+
+    def open_calls(self) -> list[ToolCall]:
+        """Calls that the model asked for last, and that nobody answered."""
+        last = next((i for i in reversed(range(len(self.messages))) if _asks(self.messages[i])), None)
+        if last is None:
+            return []
+        answered = {each.get("tool_call_id") for each in self.messages[last + 1 :]}
+        calls = calls_of(self.messages[last]["tool_calls"])
+        return [call for call in calls if call.id not in answered]
+
+
+def _asks(message: Message) -> bool:
+    return message.get("role") == "assistant" and bool(message.get("tool_calls"))
+
+
+def read(value: Any) -> Conversation:
+    """:raises NoConversation: with what is wrong with it"""
+    if value is None:
+        return Conversation()
+    if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
+        raise NoConversation("is no conversation: an object with a list of messages")
+    for index, message in enumerate(value["messages"]):
+        if not isinstance(message, dict) or message.get("role") not in ROLES:
+            raise NoConversation(f"messages[{index}] has no role that a model knows")
+    messages = tuple({key: each[key] for key in KEYS if key in each} for each in value["messages"])
+    return Conversation(messages, {key: each for key, each in value.items() if key != "messages"})
+
+
+def found(key: str, data: Mapping[str, Any]) -> Any:
+    """What is kept under a key: in the context, where stations leave it, else in a variable that a rule composed."""
+    for family in ("context", "variables"):
+        kept = (data.get(family) or {}).get(key)
+        if kept is not None:
+            return kept
+    return None
+
+
+def asked(before: Conversation, system: str, prompt: str, feedback: str) -> Conversation:
+    """The conversation as the model gets it next. After the answers of tools the model goes on by itself, else the
+    prompt is what is said. A call that nobody answered is told so: servers refuse one that hangs in the air."""
+    answered = before.adding(
+        *({"role": "tool", "tool_call_id": call.id, "content": NOT_RUN} for call in before.open_calls())
+    )
+    said = feedback if before.waits_for_tools else prompt
+    told = answered.adding(*([{"role": "user", "content": said}] if said.strip() else []))
+    if not system:
+        return told
+    others = [message for message in told.messages if message.get("role") != "system"]
+    return Conversation(({"role": "system", "content": system}, *others), told.more)
+
+
+def calls_of(values: Any) -> list[ToolCall]:
+    """From the messages of a model, or from an output that tells them."""
+    found: list[ToolCall] = []
+    for value in values if isinstance(values, Sequence) and not isinstance(values, str) else ():
+        if not isinstance(value, dict):
+            continue
+        function = value.get("function")
+        said = function if isinstance(function, dict) else value
+        arguments = said.get("arguments")
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
+        found.append(
+            ToolCall(str(value.get("id") or f"call_{len(found)}"), str(said.get("name") or ""), text)
+        )
+    return found
