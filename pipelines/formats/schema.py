@@ -23,14 +23,17 @@ from pipelines.formats.schema_parts import (
     words,
 )
 from pipelines.formats.schema_work import work_schema
-from pipelines.routing import checks, operators
+from pipelines.routing import budgets, checks, operators
 from pipelines.routing.answers import EVALUATORS
-from pipelines.routing.model import BUILT_IN_ENDS, WORDS
+from pipelines.routing.model import BUILT_IN_ENDS, METADATA, STANDARD_REQUIREMENTS, WORDS
 from pipelines.routing.policy import PRESETS
 from pipelines.routing.reading import gates, names, policy, rules, stations
+from pipelines.routing.reading.budgets import MAX_ROLE
 from pipelines.routing.reported import RESULTS, VERDICTS
 from pipelines.routing.strategies import STRATEGIES
 from pipelines.routing.values import TYPES
+
+HANDOFF: Schema = {"type": "object", "description": "A JSON Schema of what is handed over."}
 
 
 def json_schema() -> Schema:
@@ -45,6 +48,7 @@ def json_schema() -> Schema:
             "input": _input(),
             "station": _station(),
             "rule": _rule(),
+            "budget": _budget(),
             "condition": _condition(),
             "gate": _gate(),
             "checks": _checks(),
@@ -71,7 +75,8 @@ def _line() -> Schema:
         gates=listed(ref("gate")),
         ends=listed(ref("end")),
         forbidden_parallel=listed(listed(TEXT, minItems=2, maxItems=2)),
-        budgets=listed({"type": "object"}),
+        budgets=listed(ref("budget")),
+        handoff=HANDOFF,
         extra=EXTRA,
     )
 
@@ -113,6 +118,10 @@ def _station() -> Schema:
         ),
         labels=listed(SOME_TEXT),
         gate=SOME_TEXT,
+        stage=TEXT,
+        agent={"type": "string", "maxLength": 64},
+        requires=listed(_requires()),
+        handoff=HANDOFF,
         join=record(
             ("wait_for",),
             wait_for=listed(SOME_TEXT, minItems=1, uniqueItems=True),
@@ -141,6 +150,43 @@ def _rule() -> Schema:
         compose=listed(_compose()),
         extra=EXTRA,
     )
+
+
+def _requires() -> Schema:
+    return {
+        "anyOf": [
+            words(STANDARD_REQUIREMENTS),
+            {"type": "string", "pattern": f"^{METADATA}.*\\S"},
+        ]
+    }
+
+
+def _budget() -> Schema:
+    """Each kind with the lists that it reads, and no others."""
+    members = {
+        "rules": listed(SOME_TEXT),
+        "edges": listed({"type": "string", "pattern": "^.+->.+$"}),
+        "stations": listed(SOME_TEXT),
+        "failure_types": listed(SOME_TEXT),
+    }
+    kinds = []
+    for kind, reads in budgets.KINDS.items():
+        needs = reads[:1] if kind in budgets.NEEDS else ()
+        own = {name: {**members[name], **({"minItems": 1} if name in needs else {})} for name in reads}
+        kinds.append(
+            record(
+                ("key", "kind", "most", *needs),
+                key=ref("key"),
+                kind={"const": kind},
+                most={"anyOf": [COUNT, {"const": "none"}]},
+                **own,
+                on_exhausted={"anyOf": [words(rules.EXHAUSTED), record(("to",), to=SOME_TEXT)]},
+                role={"type": "string", "maxLength": MAX_ROLE},
+                label=TEXT,
+                extra=EXTRA,
+            )
+        )
+    return {"oneOf": kinds}
 
 
 def _compose() -> Schema:
@@ -268,6 +314,8 @@ def _policy() -> Schema:
         condition_scope=words(policy.SCOPES),
         contradiction=words(policy.CONTRADICTIONS),
         visit_cap={"type": "integer", "minimum": 1},
+        standard_budgets=words(("yes", "no", True, False)),
+        preconditions=words(("yes", "no", True, False)),
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from pipelines.routing.decisions import Ask, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.model import BLOCKED, ORIGIN, Line
 from pipelines.routing.reported import Outcome, derive
+from pipelines.routing.spending import failure
 
 Staying = Wait | Ask | Escalate | Stuck
 
@@ -70,7 +71,8 @@ def staying(answer: Staying) -> Stay:
     if isinstance(answer, Ask):
         return Stay("blocked", {"evaluation": dict(answer.evaluation)})
     if isinstance(answer, Escalate):
-        return Stay("held", {"trigger": answer.trigger, "rule": answer.rule})
+        naming = {"budget": answer.budget, "role": answer.role} if answer.budget else {}
+        return Stay("held", {"trigger": answer.trigger, "rule": answer.rule, **naming})
     return Stay("stuck", {"message": answer.message, "rule": answer.rule}, answer.error)
 
 
@@ -110,7 +112,14 @@ def counted(
         "visits": dict(Counter(target for target in lands if target in stations)),
         "edges": dict(Counter(f"{about.station}->{target}" for target in edges)),
         "rules": {answer.rule: 1} if answer.rule and takes_rule(about, answer, targets) else {},
+        **_failures(about, answer),
     }
+
+
+def _failures(about: About, answer: Move | Finish | Wait) -> dict[str, dict[str, int]]:
+    """A station that is left for a station with a type of failure (AEEF E16): once, whatever it forks into."""
+    kind = about.outcome.failure_type
+    return {"failures": {failure(about.station, kind): 1}} if kind and isinstance(answer, Move) else {}
 
 
 def takes_rule(about: About, answer: Move | Finish | Wait, targets: tuple[str, ...]) -> bool:

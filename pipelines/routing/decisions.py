@@ -147,16 +147,26 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Escalate:
-    """`trigger`: no_match, on_failure, compose_failed, RetryLimitExceeded."""
+    """`trigger`: no_match, on_failure, compose_failed, RetryLimitExceeded. `budget`: the key of the named budget that
+    is spent, and the `role` that it names."""
 
     kind: ClassVar[str] = "escalate"
 
     trigger: str
     rule: str | None = None
+    budget: str | None = None
+    role: str | None = None
     trace: Trace = ()
 
     def to_dict(self) -> dict[str, Any]:
-        return {"decision": self.kind, "trigger": self.trigger, "rule": self.rule, **_trace(self.trace)}
+        named = {"budget": self.budget, "role": self.role}
+        return {
+            "decision": self.kind,
+            "trigger": self.trigger,
+            "rule": self.rule,
+            **{key: value for key, value in named.items() if value is not None},
+            **_trace(self.trace),
+        }
 
 
 @dataclass(frozen=True, slots=True)

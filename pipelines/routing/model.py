@@ -9,6 +9,7 @@ from typing import Any
 
 from pipelines.routing import writing
 from pipelines.routing.algebra import Condition
+from pipelines.routing.budgets import Budget, standard
 from pipelines.routing.checks import Group
 from pipelines.routing.paths import Path
 from pipelines.routing.policy import Policy
@@ -24,6 +25,11 @@ WORDS = ("approve", "send_back", "reject", "rework", "abort")
 OFFERS = ("approve", "send_back", "reject")
 FLUX_OFFERS = ("approve", "rework", "abort")
 MAX_ROUNDS = 3
+GATE_PASSED, HANDOFF, AGENT = "station_gate", "handoff", "agent"
+METADATA = "metadata:"
+STANDARD_REQUIREMENTS = (GATE_PASSED, HANDOFF, AGENT)
+"""What `policy: {preconditions: yes}` asks of every station that says nothing else (AEEF E14). A requirement may also
+be `metadata:<name>`. That no escalation is open is asked always."""
 SIGNAL_RETRIES = 3
 
 
@@ -95,7 +101,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class Station:
-    """`work` as the document says it, `kind` among its keys; `key` is unique among stations and ends."""
+    """`work` as the document says it, `kind` among its keys; `key` is unique among stations and ends.
+
+    `stage`: the station whose rework this one is, "" for a stage of its own. `agent`: the key of the agent that works
+    here. `requires`: what a forward move out of it needs, None where the policy decides; `handoff`: the JSON Schema of
+    what it hands over, None where the line's holds."""
 
     key: str
     name: str
@@ -106,6 +116,10 @@ class Station:
     labels: tuple[str, ...] = ()
     gate: str | None = None
     join: Join | None = None
+    stage: str = ""
+    agent: str = ""
+    requires: tuple[str, ...] | None = None
+    handoff: Mapping[str, Any] | None = None
     rules: tuple[Rule, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -197,7 +211,8 @@ class Line:
     gates: tuple[Gate, ...]
     ends: tuple[End, ...]
     forbidden_parallel: tuple[tuple[str, str], ...] = ()
-    budgets: tuple[Mapping[str, Any], ...] = ()
+    budgets: tuple[Budget, ...] = ()
+    handoff: Mapping[str, Any] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def station(self, key: str) -> Station:
@@ -227,6 +242,35 @@ class Line:
         station = self.stations_by_key.get(target)
         join = station.join if station else None
         return join is not None and source != target and source in join.wait_for
+
+    def stage(self, key: str) -> str:
+        """The station that stands for the stage of this one: itself, unless it is the rework of another. Raises
+        KeyError."""
+        return self.stations_by_key[key].stage or key
+
+    def requires(self, key: str) -> tuple[str, ...]:
+        """What a forward move out of this station needs (semantics §8). Raises KeyError."""
+        own = self.stations_by_key[key].requires
+        if own is not None:
+            return own
+        return STANDARD_REQUIREMENTS if self.policy.preconditions else ()
+
+    def handoff_schema(self, key: str) -> Mapping[str, Any] | None:
+        """Of what this station hands over; None: the standard one. Raises KeyError."""
+        own = self.stations_by_key[key].handoff
+        return self.handoff if own is None else own
+
+    @cached_property
+    def limits(self) -> tuple[Budget, ...]:
+        """All named budgets that bind: those that the line declares, then the standard ones of its policy."""
+        declared = {budget.key for budget in self.budgets}
+        more = standard(self.stations_by_key, declared) if self.policy.standard_budgets else ()
+        return tuple(budget for budget in (*self.budgets, *more) if budget.most is not None)
+
+    @cached_property
+    def agents(self) -> tuple[str, ...]:
+        """The keys of the agents that its stations name, each once."""
+        return tuple(dict.fromkeys(station.agent for station in self.stations if station.agent))
 
     @cached_property
     def stations_by_key(self) -> dict[str, Station]:

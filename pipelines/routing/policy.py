@@ -24,6 +24,8 @@ class Policy:
     condition_scope: str
     contradiction: str
     visit_cap: int
+    standard_budgets: bool = False
+    preconditions: bool = False
 
     @property
     def revisit_limit(self) -> int | None:
@@ -47,6 +49,9 @@ class Policy:
             "condition_scope": self.condition_scope,
             "contradiction": self.contradiction,
             "visit_cap": self.visit_cap,
+            # Left out where they are off: a version of before these knobs names all others, and none of these two.
+            **({"standard_budgets": "yes"} if self.standard_budgets else {}),
+            **({"preconditions": "yes"} if self.preconditions else {}),
         }
 
 
@@ -59,6 +64,8 @@ def _preset(
     on_exhausted: str,
     contradiction: str = "later_wins",
     self_loop_limit: int | None = None,
+    *,
+    standard: bool = False,
 ) -> Policy:
     return Policy(
         no_rules=no_rules,
@@ -72,6 +79,8 @@ def _preset(
         condition_scope="current",
         contradiction=contradiction,
         visit_cap=VISIT_CAP,
+        standard_budgets=standard,
+        preconditions=standard,
     )
 
 
@@ -80,5 +89,7 @@ PRESETS: Final[dict[str, Policy]] = {
     "contenox": _preset("end", "fail", "halt", "allow", "fail", "stuck"),
     "vibe-factory": _preset("end", "stuck", "halt", "forbid", "rework", "stuck"),
     "flux": _preset("refuse", "fallback", "fallback", "allow", "reviewer_chooses", "stuck"),
-    "aeef": _preset("refuse", "escalate", "escalate", "allow", "rework", "escalate", "escalate"),
+    "aeef": _preset(
+        "refuse", "escalate", "escalate", "allow", "rework", "escalate", "escalate", standard=True
+    ),
 }

@@ -9,13 +9,15 @@ from typing import Any
 from pipelines.routing import shapes
 from pipelines.routing.answers import WORDS as ANSWERS
 from pipelines.routing.answers import Answer
-from pipelines.routing.model import WORDS, Line
+from pipelines.routing.model import GATE_PASSED, HANDOFF, WORDS, Line
 from pipelines.routing.problems import Malformed, join
 from pipelines.routing.reported import Outcome, read_outcome
 from pipelines.routing.values import check
 
 JUMP = "@jump"
 """The key of the review of a jump (`already_complete`) among the facts `gates` and `rounds`."""
+
+AGENT_STATES = ("available", "suspended", "no_contract")
 
 _KNOWN = ("station", "outcome", "facts")
 
@@ -38,11 +40,25 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentFact:
+    """What keeps an agent from new work, and how many more jobs it takes; None: any number.
+
+    `state`: available, suspended, or no_contract (none, or one that is not valid any more)."""
+
+    state: str = "available"
+    free: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"state": self.state, **({} if self.free is None else {"free": self.free})}
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """Every other fact, each with its default; what a key means stands in line-document.md.
 
     `visits` holds what was given: ask `visits_of`. `visited` is None where nothing was given. `beside`: stations in
-    which other tokens of the task stand.
+    which other tokens of the task stand. `failures` {"station:failure type": n} counts the moves out of a station by
+    outcomes of that type; `agents` those of the line's agents that are registered.
     """
 
     visits: Mapping[str, int] = field(default_factory=dict)
@@ -61,6 +77,8 @@ class Facts:
     open_escalations: int = 0
     beside: tuple[str, ...] = ()
     preconditions: Mapping[str, bool] = field(default_factory=dict)
+    failures: Mapping[str, int] = field(default_factory=dict)
+    agents: Mapping[str, AgentFact] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON that `read_situation` reads back; defaults are left out."""
@@ -69,6 +87,7 @@ class Facts:
         given["beside"] = list(self.beside)
         given["answers"] = [answer.to_dict() for answer in self.answers]
         given["gates"] = {key: word.to_dict() for key, word in self.gates.items()}
+        given["agents"] = {key: agent.to_dict() for key, agent in self.agents.items()}
         texts_and_lists = {"visited", "origin"}
         return {k: v for k, v in given.items() if v or (k in texts_and_lists and v is not None)}
 
@@ -137,6 +156,16 @@ def _check_choice(line: Line, route: str | None, path: str) -> None:
         raise SituationError(path, f"has to be fail, rework or a station of the line, not {route}")
 
 
+def assumed(
+    line: Line, station: str, outcome: Mapping[str, Any], but: tuple[str, ...] = ()
+) -> dict[str, bool]:
+    """The preconditions that an engine would look up, taken for met where there is none: in scenarios and samples. A
+    handoff that the outcome brings is looked at. `but`: those that are missing."""
+    known = (GATE_PASSED, HANDOFF) if outcome.get("handoff") is not None else (GATE_PASSED,)
+    met = {name: True for name in line.requires(station) if name not in known}
+    return {**met, **dict.fromkeys(but, False)}
+
+
 def read_facts(data: Any, at: str) -> Facts:
     """Raises Malformed."""
     facts = shapes.mapping(data, at)
@@ -194,6 +223,19 @@ def _word(value: Any, path: str) -> Word:
     )
 
 
+def _agents(value: Any, path: str) -> dict[str, AgentFact]:
+    found = shapes.mapping(value, path)
+    return {key: _agent(member, join(path, key)) for key, member in found.items() if member is not None}
+
+
+def _agent(value: Any, path: str) -> AgentFact:
+    if type(value) is not dict:
+        raise Malformed(path, "has to be an object")
+    shapes.only(value, path, ("state", "free"))
+    state = shapes.word(value.get("state"), join(path, "state"), AGENT_STATES)
+    return AgentFact(state or "available", shapes.count(value.get("free"), join(path, "free")))
+
+
 _FACTS: dict[str, Any] = {
     "visits": shapes.counts,
     "edges": shapes.counts,
@@ -211,5 +253,7 @@ _FACTS: dict[str, Any] = {
     "open_escalations": shapes.count,
     "beside": _texts,
     "preconditions": shapes.flags,
+    "failures": shapes.counts,
+    "agents": _agents,
 }
 """How each fact is read; the keys are all that there are."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.routing.checks import Check, Group
 
 if TYPE_CHECKING:
+    from pipelines.routing.budgets import Budget
     from pipelines.routing.model import Compose, Due, End, Gate, Input, Join, Limits, Line, Rule, Station
 
 
@@ -30,8 +31,31 @@ def line_document(line: Line) -> dict[str, Any]:
         "ends": [_end(each) for each in line.ends],
     }
     pairs = [list(pair) for pair in line.forbidden_parallel]
-    budgets = [dict(budget) for budget in line.budgets]
-    return {**document, **_given(forbidden_parallel=pairs, budgets=budgets, extra=dict(line.extra))}
+    budgets = [budget_document(budget) for budget in line.budgets]
+    more = _given(forbidden_parallel=pairs, budgets=budgets)
+    return {**document, **more, **_schema(line.handoff), **_given(extra=dict(line.extra))}
+
+
+def budget_document(budget: Budget) -> dict[str, Any]:
+    """As a line declares it."""
+    exhausted = budget.on_exhausted if budget.exhausted_to is None else {"to": budget.exhausted_to}
+    return {
+        "key": budget.key,
+        "kind": budget.kind,
+        **_given(
+            rules=list(budget.rules),
+            edges=list(budget.edges),
+            stations=list(budget.stations),
+            failure_types=list(budget.failure_types),
+        ),
+        "most": "none" if budget.most is None else budget.most,
+        **_given(on_exhausted=exhausted, role=budget.role, label=budget.label, extra=dict(budget.extra)),
+    }
+
+
+def _schema(schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    """An empty one says something: that anything may be handed over."""
+    return {} if schema is None else {"handoff": dict(schema)}
 
 
 def _given(**members: Any) -> dict[str, Any]:
@@ -62,7 +86,11 @@ def _station(station: Station) -> dict[str, Any]:
             labels=list(station.labels),
             gate=station.gate,
             join=_join(station.join),
+            stage=station.stage,
+            agent=station.agent,
         ),
+        **({} if station.requires is None else {"requires": list(station.requires)}),
+        **_schema(station.handoff),
         "rules": [_rule(each) for each in station.rules],
         **_given(extra=dict(station.extra)),
     }

@@ -210,6 +210,8 @@ FACTS = {
     "open_escalations": 1,
     "beside": ["b"],
     "preconditions": {"z": False, "a": True},
+    "failures": {"a:license": 2},
+    "agents": {"ann": {"state": "suspended"}, "bob": {"state": "available", "free": 0}},
 }
 
 
@@ -275,7 +277,7 @@ MALFORMED = [
         {"facts": {"visit": {}}},
         "facts.visit: unknown key; known are visits, edges, rules, signal_reworks, visited, "
         "origin, context, variables, inputs, task, answers, gates, rounds, open_escalations, "
-        "beside, preconditions",
+        "beside, preconditions, failures, agents",
     ),
     ({"facts": {"visits": {"a": -1}}}, "facts.visits.a: has to be 0 or more"),
     ({"facts": {"visits": {"a": True}}}, "facts.visits.a: has to be a whole number"),
@@ -317,6 +319,13 @@ MALFORMED = [
     ({"facts": {"rounds": {"g": "1"}}}, "facts.rounds.g: has to be a whole number"),
     ({"facts": {"open_escalations": True}}, "facts.open_escalations: has to be a whole number"),
     ({"facts": {"preconditions": {"x": 1}}}, "facts.preconditions.x: has to be true or false"),
+    ({"facts": {"failures": {"a:x": -1}}}, 'facts.failures["a:x"]: has to be 0 or more'),
+    (
+        {"facts": {"agents": {"ann": {"state": "ill"}}}},
+        "facts.agents.ann.state: has to be one of available, suspended, no_contract",
+    ),
+    ({"facts": {"agents": {"ann": {"free": -1}}}}, "facts.agents.ann.free: has to be 0 or more"),
+    ({"facts": {"agents": {"ann": 1}}}, "facts.agents.ann: has to be an object"),
     ({"facts": {"preconditions": ["x"]}}, "facts.preconditions: has to be an object"),
     ({"station": None, "outcome": {"exit_code": 0}}, "station: is missing"),
     ({"station": "a", "outcome": []}, "outcome: has to be an object"),

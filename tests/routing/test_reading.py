@@ -75,7 +75,14 @@ FULL: dict[str, Any] = {
             "key": "qa",
             "work": {"kind": "manual", "form": [{"key": "n", "type": "number"}], "instructions": "Do."},
         },
-        {"key": "triage", "work": {"kind": "chat", "model": "m"}},
+        {
+            "key": "triage",
+            "work": {"kind": "chat", "model": "m"},
+            "stage": "lint",
+            "agent": "fixer",
+            "requires": ["handoff", "metadata:AI-Usage"],
+            "handoff": {"type": "object", "required": ["why"]},
+        },
     ],
     "gates": [
         {
@@ -111,7 +118,17 @@ FULL: dict[str, Any] = {
     ],
     "ends": [{"key": "delivered", "kind": "completed", "label": "DELIVERED"}],
     "forbidden_parallel": [["qa", "triage"]],
-    "budgets": [{"kind": "cross_stage", "limit": 5}],
+    "budgets": [
+        {"key": "cross", "kind": "cross_stage", "most": 5, "role": "lead", "on_exhausted": {"to": "qa"}},
+        {"key": "pair", "kind": "rules", "rules": ["again", "zero"], "most": 2, "on_exhausted": "stuck"},
+        {"key": "way", "kind": "edges", "edges": ["lint->qa", "qa->delivered"], "most": 0},
+        {"key": "qa", "kind": "station", "stations": ["qa"], "most": 4, "label": "Rounds of QA"},
+        {"key": "types", "kind": "failure_type", "failure_types": ["license"], "most": 1},
+        {"key": "same", "kind": "same_stage", "stations": ["lint"], "most": "none", "extra": {"x": 1}},
+        {"key": "again", "kind": "restart", "most": 2},
+        {"key": "round", "kind": "loop", "stations": ["lint", "triage"], "most": 3},
+    ],
+    "handoff": {},
     "extra": {"anything": [1, None]},
 }
 

@@ -30,7 +30,7 @@ def objects(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
         yield from objects(member, (*path, step))
 
 
-FREE = {"extra", "env", "default"}
+FREE = {"extra", "env", "default", "handoff"}
 
 
 @pytest.mark.parametrize("path", list(objects(FULL)))
@@ -39,7 +39,7 @@ def test_an_unknown_key_is_refused_everywhere_but_under_extra(path: tuple[Any, .
     place = changed
     for step in path:
         place = place[step]
-    free = FREE.intersection(path) or place.get("kind") == "cross_stage"
+    free = FREE.intersection(path)
     place["unknown-key"] = "x"
     assert VALIDATOR.is_valid(changed) is bool(free)
     assert _reads(changed) is bool(free)

@@ -62,6 +62,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "on_reject": "rework",
         "on_exhausted": "escalate",
         "contradiction": "escalate",
+        "standard_budgets": "yes",
+        "preconditions": "yes",
     },
 }
 

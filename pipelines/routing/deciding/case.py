@@ -63,6 +63,8 @@ class Case:
     clock: Clock | None = None
     trace: list[Entry] = field(default_factory=list)
     steps: Steps = field(default_factory=Steps)
+    # Whether the station has no gate, or the token passed it with its checks (a precondition of semantics §8).
+    gate_passed: bool = False
 
     @cached_property
     def station(self) -> Station:

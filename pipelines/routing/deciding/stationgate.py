@@ -15,10 +15,12 @@ def after_station_gate(case: Case, then: Route, *, people_only: bool = False) ->
     `people_only`: after a `proceed` signal only the human step is kept, if the gate has one.
     """
     if case.station.gate is None:
+        case.gate_passed = True
         return then
     gate = case.line.gate(case.station.gate)
     if people_only and not gate.always_asks:
         case.note(STEP, None, True, f"{gate.key}: passed by the signal")
+        case.gate_passed = gate.mode == "skip"
         return then
     against = gates.word_against(case, STEP, [gate], None)
     if against is not None:
@@ -31,4 +33,5 @@ def after_station_gate(case: Case, then: Route, *, people_only: bool = False) ->
     if gates.asks(case, gate, action):
         case.note(STEP, None, False, f"waits for {gate.key}")
         return Wait("awaiting_review", (gate.key,))
+    case.gate_passed = not people_only or not gate.enforces_checks
     return then

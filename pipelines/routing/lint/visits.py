@@ -5,9 +5,12 @@ Bounds of entries by rules and policy; a person's words, jumps and moves by hand
 
 from __future__ import annotations
 
+from pipelines.routing.algebra import All, Condition, FailureTypeIs
+from pipelines.routing.budgets import Budget
 from pipelines.routing.lint.subject import Subject
 from pipelines.routing.lint.ways import Way
 from pipelines.routing.model import Line
+from pipelines.routing.spending import Step, spends
 
 PATIENCE = 150
 """Rounds of counting in a cycle; the usual cap of 100 visits is reached before."""
@@ -21,8 +24,26 @@ def bound(line: Line, way: Way) -> int | None:
         free = way.rule.max_retries is None and way.rule.max_visits is None
         if free and way.source == way.target:
             bounds.append(line.policy.self_loop_limit)
+    bounds += [budget.most for budget in line.limits if _binds(line, budget, way)]
     given = [each for each in bounds if each is not None]
     return min(given) if given else None
+
+
+def _binds(line: Line, budget: Budget, way: Way) -> bool:
+    """Whether each going of the way spends of the named budget, whatever the outcome."""
+    rule = way.rule
+    kinds = (_failure_types(rule.when) if rule is not None else ()) or (None,)
+    taken = rule.id if rule is not None else None
+    return all(spends(line, budget, Step(way.source, way.target, taken, kind)) for kind in kinds)
+
+
+def _failure_types(condition: Condition) -> tuple[str, ...]:
+    """The types of failure that the condition needs one of; none where it takes outcomes of any type."""
+    if isinstance(condition, FailureTypeIs):
+        return condition.types
+    if isinstance(condition, All):
+        return next((found for each in condition.members if (found := _failure_types(each))), ())
+    return ()
 
 
 def _entries(line: Line, way: Way) -> int | None:
@@ -125,8 +146,9 @@ def _raise(
 
 
 def _limit(line: Line, key: str) -> int:
-    own = line.station(key).limits.max_visits
-    return line.policy.visit_cap if own is None else min(own, line.policy.visit_cap)
+    named = [each.most for each in line.limits if each.kind == "station" and key in each.stations]
+    bounds = (line.station(key).limits.max_visits, line.policy.visit_cap, *named)
+    return min(each for each in bounds if each is not None)
 
 
 def _entered(line: Line, key: str, ways: list[tuple[str, int | None]], most: dict[str, int]) -> int:

@@ -7,10 +7,12 @@ from typing import Any
 
 from pipelines.routing.model import BUILT_IN_ENDS, LAW, Line
 from pipelines.routing.problems import DocumentError, Malformed, Problem, join
+from pipelines.routing.reading.budgets import BudgetReader
 from pipelines.routing.reading.gates import GateReader
 from pipelines.routing.reading.names import Names, note_twins, read_key, refers
+from pipelines.routing.reading.needs import read_handoff
 from pipelines.routing.reading.policy import read_policy, read_preset
-from pipelines.routing.reading.reader import Problems, Reader, named, quote
+from pipelines.routing.reading.reader import Problems, Reader, quote
 from pipelines.routing.reading.rules import RuleReader
 from pipelines.routing.reading.stations import StationReader, read_end, read_input
 from pipelines.routing.shapes import whole
@@ -49,7 +51,8 @@ def _line(reader: Reader, keep: bool) -> Line:
         gates=reader.each("gates", GateReader(names, preset)),
         ends=reader.each("ends", read_end),
         forbidden_parallel=_pairs(reader, names),
-        budgets=tuple(_budget(member, path, reader) for member, path in reader.members("budgets")),
+        budgets=reader.each("budgets", BudgetReader(names)),
+        handoff=read_handoff(reader),
         extra=reader.object("extra"),
     )
     _check_names(reader, line, names)
@@ -67,7 +70,15 @@ def _law(reader: Reader) -> None:
 def _names(document: dict[str, Any]) -> Names:
     """The keys of stations, ends and gates, before anything else is read."""
     ends = dict.fromkeys((*_keys(document, "ends"), *BUILT_IN_ENDS))
-    return Names(_keys(document, "stations"), tuple(ends), _keys(document, "gates"))
+    return Names(_keys(document, "stations"), tuple(ends), _keys(document, "gates"), _rules(document))
+
+
+def _rules(document: dict[str, Any]) -> tuple[str, ...]:
+    stations = document.get("stations")
+    given = stations if type(stations) is list else []
+    rules = [each.get("rules") for each in given if type(each) is dict]
+    members = [rule for own in rules if type(own) is list for rule in own if type(rule) is dict]
+    return tuple(rule["id"] for rule in members if type(rule.get("id")) is str)
 
 
 def _keys(document: dict[str, Any], part: str) -> tuple[str, ...]:
@@ -95,13 +106,6 @@ def _pairs(reader: Reader, names: Names) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def _budget(member: Any, path: str, reader: Reader) -> dict[str, Any]:
-    if type(member) is not dict:
-        reader.problems.note(path, f"has to be an object, not {named(member)}")
-        return {}
-    return member
-
-
 def _check_names(reader: Reader, line: Line, names: Names) -> None:
     refers(reader, "start", line.start, names.stations, "station")
     if not line.stations and not reader.given.get("stations"):
@@ -115,6 +119,7 @@ def _check_names(reader: Reader, line: Line, names: Names) -> None:
     note_twins(reader, "gates", [gate.key for gate in line.gates], "the gate")
     note_twins(reader, "ends", [end.key for end in line.ends], "the end")
     note_twins(reader, "inputs", [field.key for field in line.inputs], "the input")
+    note_twins(reader, "budgets", [budget.key for budget in line.budgets], "the budget")
     _check_rule_ids(reader, line)
 
 

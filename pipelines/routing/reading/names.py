@@ -20,6 +20,7 @@ class Names:
     stations: tuple[str, ...]
     ends: tuple[str, ...]
     gates: tuple[str, ...]
+    rules: tuple[str, ...] = ()
 
     @property
     def places(self) -> tuple[str, ...]:

@@ -17,6 +17,19 @@ ON_REJECT = ("fail", "rework", "reviewer_chooses")
 ON_EXHAUSTED = ("fail", "stuck", "escalate")
 SCOPES = ("current", "merged")
 CONTRADICTIONS = ("later_wins", "escalate")
+OLDER = (
+    "no_rules",
+    "no_match",
+    "on_failure",
+    "failure_rules",
+    "revisit",
+    "self_loop_limit",
+    "on_reject",
+    "on_exhausted",
+    "condition_scope",
+    "contradiction",
+    "visit_cap",
+)
 _LIMIT = re.compile(r"limit:(0|[1-9][0-9]{0,8})\Z")
 
 
@@ -36,7 +49,7 @@ def _knobs(reader: Reader, usual: Policy, names: Names) -> Policy:
         no_rules=reader.choice("no_rules", NO_RULES, usual.no_rules),
         no_match=reader.choice("no_match", NO_MATCH, usual.no_match),
         on_failure=read_route(reader, "on_failure", ON_FAILURE, "station", names) or usual.on_failure,
-        failure_rules=_failure_rules(reader),
+        failure_rules=_yes(reader, "failure_rules"),
         revisit=_revisit(reader, usual.revisit),
         self_loop_limit=_self_loop_limit(reader, usual.self_loop_limit),
         on_reject=read_route(reader, "on_reject", ON_REJECT, "route", names) or usual.on_reject,
@@ -44,9 +57,16 @@ def _knobs(reader: Reader, usual: Policy, names: Names) -> Policy:
         condition_scope=reader.choice("condition_scope", SCOPES, usual.condition_scope),
         contradiction=reader.choice("contradiction", CONTRADICTIONS, usual.contradiction),
         visit_cap=reader.count("visit_cap", usual.visit_cap, least=1) or usual.visit_cap,
+        standard_budgets=_yes(reader, "standard_budgets", _newer(reader, usual.standard_budgets)),
+        preconditions=_yes(reader, "preconditions", _newer(reader, usual.preconditions)),
     )
     reader.done()
     return policy
+
+
+def _newer(reader: Reader, usual: bool) -> bool:
+    """A version that was published before these knobs names all others: there they are off, whatever its preset."""
+    return usual and not all(reader.has(name) for name in OLDER)
 
 
 def read_route(reader: Reader, key: str, words: Collection[str], prefix: str, names: Names) -> str | None:
@@ -65,13 +85,13 @@ def read_route(reader: Reader, key: str, words: Collection[str], prefix: str, na
     return value if value in words else None
 
 
-def _failure_rules(reader: Reader) -> bool:
+def _yes(reader: Reader, key: str, usual: bool = True) -> bool:
     """`yes` or `no`; true and false too, which YAML 1.1 tools make of them."""
-    value = reader.raw("failure_rules", "yes")
+    value = reader.raw(key, usual)
     if type(value) is bool:
         return value
     if value not in ("yes", "no"):
-        reader.note("failure_rules", "has to be yes or no")
+        reader.note(key, "has to be yes or no")
     return bool(value != "no")
 
 

@@ -31,7 +31,7 @@ class RuleReader:
         gates = self._gates(reader, own)
         if not self.keep:
             reader.problems.found.extend(own.found)
-        on_exhausted, exhausted_to = self._on_exhausted(reader)
+        on_exhausted, exhausted_to = read_exhausted(reader, self.names)
         rule = Rule(
             id=rule_id,
             when=when,
@@ -101,25 +101,6 @@ class RuleReader:
                 own.note(join(path, index), f"the line has no gate {shown}", hint)
         return tuple(dict.fromkeys(map(str, value)))
 
-    def _on_exhausted(self, reader: Reader) -> tuple[str | None, str | None]:
-        value = reader.raw("on_exhausted")
-        if not reader.has("on_exhausted"):
-            return None, None
-        if type(value) is dict:
-            return None, self._exhausted_to(Reader(value, reader.at("on_exhausted"), reader.problems))
-        if type(value) is not str or value not in EXHAUSTED:
-            reader.note("on_exhausted", f"has to be {', '.join(EXHAUSTED)} or {{to: station or end}}")
-            return None, None
-        return value, None
-
-    def _exhausted_to(self, reader: Reader) -> str | None:
-        target = reader.text("to", required=True)
-        if target and target not in self.names.places:
-            message = f"the line has no station or end {quote(target)}"
-            reader.note("to", message, expected(target, self.names.places))
-        reader.done()
-        return target or None
-
 
 def _together(own: Problems) -> Problem | None:
     """The first fault, with the number of the others."""
@@ -148,3 +129,25 @@ def _path(reader: Reader) -> Any:
     except PathError as error:
         reader.note("path", str(error))
         return None
+
+
+def read_exhausted(reader: Reader, names: Names) -> tuple[str | None, str | None]:
+    """Of a rule or a named budget: the word, or the key of `{to: key}`."""
+    value = reader.raw("on_exhausted")
+    if not reader.has("on_exhausted"):
+        return None, None
+    if type(value) is dict:
+        return None, _exhausted_to(Reader(value, reader.at("on_exhausted"), reader.problems), names)
+    if type(value) is not str or value not in EXHAUSTED:
+        reader.note("on_exhausted", f"has to be {', '.join(EXHAUSTED)} or {{to: station or end}}")
+        return None, None
+    return value, None
+
+
+def _exhausted_to(reader: Reader, names: Names) -> str | None:
+    target = reader.text("to", required=True)
+    if target and target not in names.places:
+        message = f"the line has no station or end {quote(target)}"
+        reader.note("to", message, expected(target, names.places))
+    reader.done()
+    return target or None

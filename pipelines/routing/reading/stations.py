@@ -7,6 +7,7 @@ from typing import Any
 from pipelines.routing.model import BUILT_IN_ENDS, End, Input, Join, Limits, Station
 from pipelines.routing.problems import join
 from pipelines.routing.reading.names import Names, note_twins, read_key, refers
+from pipelines.routing.reading.needs import read_handoff, read_requires
 from pipelines.routing.reading.reader import Reader, quote
 from pipelines.routing.reading.rules import RuleReader
 from pipelines.routing.reading.work import KINDS
@@ -34,10 +35,15 @@ class StationReader:
             labels=reader.texts("labels"),
             gate=reader.optional_text("gate"),
             join=reader.one("join", self._join),
+            stage=reader.text("stage"),
+            agent=reader.text("agent", longest=64),
+            requires=read_requires(reader),
+            handoff=read_handoff(reader),
             rules=reader.each("rules", self.rules),
             extra=reader.object("extra"),
         )
         refers(reader, "gate", station.gate, self.names.gates, "gate")
+        refers(reader, "stage", station.stage, self.names.stations, "station")
         if reader.given.get("gate") == "":
             reader.note("gate", "is empty")
         reader.done()

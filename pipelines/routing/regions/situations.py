@@ -22,7 +22,7 @@ from pipelines.routing.regions.guesses import guesses
 from pipelines.routing.regions.outcomes import Impossible, Unknown
 from pipelines.routing.regions.solver import Box
 from pipelines.routing.reported import FORCED, derive, read_outcome
-from pipelines.routing.situation import read_situation
+from pipelines.routing.situation import assumed, read_situation
 from pipelines.routing.values import MISSING
 
 BLOCKED = ("blocked", "blocked")
@@ -67,6 +67,9 @@ def witness(
     output = document(places)
     facts = _facts(line, station, box, gates or {})
     outcome = _outcome(box, station.kind)
+    met = assumed(line, station.key, outcome)
+    if met:
+        facts["preconditions"] = met
     if outcome.get("signals"):
         limit = station.limits.max_retries
         facts["signal_reworks"] = SIGNAL_RETRIES if limit is None else limit

@@ -27,7 +27,8 @@ class Step:
     """One thing that happens. `kind`: outcome (with `answers` that are known already, perhaps), gates (words at
     open gates), answers (to an evaluation), answer (to a question of a blocked task), retry (by hand).
 
-    `at`: the station of the token that it happens to; None: the first one that has not ended.
+    `at`: the station of the token that it happens to; None: the first one that has not ended. `missing`: of an
+    outcome, preconditions of a forward move that are not there; all others are taken for met.
     """
 
     kind: str
@@ -36,11 +37,14 @@ class Step:
     answers: tuple[Mapping[str, Any], ...] = ()
     gates: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     answer: str = ""
+    missing: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         said: dict[str, Any] = {"at": self.at} if self.at else {}
         if self.kind == "outcome":
             said["outcome"] = dict(self.outcome)
+        if self.missing:
+            said["missing"] = list(self.missing)
         if self.answers:
             said["answers"] = [dict(each) for each in self.answers]
         if self.kind == "gates":
@@ -136,7 +140,7 @@ def read_step(data: Any, at: str) -> Step:
     """Raises Malformed with the place of the first fault."""
     if type(data) is not dict:
         raise Malformed(at, "has to be an object")
-    shapes.only(data, at, ("at", *KINDS))
+    shapes.only(data, at, ("at", *KINDS, "missing"))
     given = {key for key in KINDS if data.get(key) is not None}
     kind = "outcome" if given == {"outcome", "answers"} else next(iter(given), "")
     if not kind or given - {kind, "answers"} or (len(given) > 1 and kind != "outcome"):
@@ -149,6 +153,9 @@ def read_step(data: Any, at: str) -> Step:
     read_facts({"answers": answers}, at)
     if kind == "answers" and not answers:
         raise Malformed(join(at, "answers"), "is empty")
+    missing = _texts(data.get("missing"), join(at, "missing")) or ()
+    if missing and kind != "outcome":
+        raise Malformed(join(at, "missing"), "stands beside an outcome")
     return Step(
         kind=kind,
         at=shapes.text(data.get("at"), join(at, "at")),
@@ -156,6 +163,7 @@ def read_step(data: Any, at: str) -> Step:
         answers=tuple(answers),
         gates=_gates(data.get("gates"), at),
         answer=_answer(data.get("answer"), join(at, "answer")) if kind == "answer" else "",
+        missing=missing,
     )
 
 

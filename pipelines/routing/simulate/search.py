@@ -148,7 +148,8 @@ def fine(edges: Edges) -> Key:
     """Also everything that budgets count, and the context."""
 
     def key(walk: Walk) -> Hashable:
-        counts = tuple(tuple(sorted(counter.items())) for counter in (walk.visits, walk.rules, walk.rounds))
+        counters = (walk.visits, walk.rules, walk.rounds, walk.failures)
+        counts = tuple(tuple(sorted(counter.items())) for counter in counters)
         return by_edges(edges)(walk), counts, jsontext.dumps(dict(walk.context))
 
     return key

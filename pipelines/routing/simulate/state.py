@@ -12,6 +12,7 @@ from pipelines.routing.problems import Malformed
 from pipelines.routing.simulate.scenario import Scenario
 from pipelines.routing.statuses import ENDS, status_of
 
+COUNTERS = ("visits", "edges", "rules", "rounds", "failures")
 READY, REVIEW, BLOCKED, HELD = "queued", "awaiting_review", "blocked", "held"
 
 Counts = Mapping[str, int]
@@ -66,6 +67,7 @@ class Walk:
     edges: Counts = field(default_factory=dict)
     rules: Counts = field(default_factory=dict)
     rounds: Counts = field(default_factory=dict)
+    failures: Counts = field(default_factory=dict)
     context: Data = field(default_factory=dict)
     variables: Data = field(default_factory=dict)
     inputs: Data = field(default_factory=dict)
@@ -93,7 +95,7 @@ class Walk:
         return next(i for i, each in enumerate(self.positions) if not each.over)
 
     def counts(self) -> dict[str, Any]:
-        return {name: dict(getattr(self, name)) for name in ("visits", "edges", "rules", "rounds")}
+        return {name: dict(getattr(self, name)) for name in COUNTERS}
 
 
 @dataclass(frozen=True, slots=True)

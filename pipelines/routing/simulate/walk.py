@@ -29,7 +29,7 @@ from pipelines.routing.simulate.state import (
     Taken,
     Walk,
 )
-from pipelines.routing.situation import JUMP, read_situation
+from pipelines.routing.situation import JUMP, assumed, read_situation
 
 APPROVE, REJECT, SEND_BACK = "approve", "reject", "send_back"
 RETRIED = ("stuck", BLOCKED, HELD)
@@ -70,6 +70,7 @@ def _outcome(line: Line, walk: Walk, index: int, step: Step) -> Taken:
         "variables": dict(walk.variables),
         "inputs": dict(walk.inputs),
         "task": dict(walk.task),
+        "preconditions": assumed(line, position.station, step.outcome, step.missing),
         **({"answers": list(step.answers)} if step.answers else {}),
     }
     situation = {"station": position.station, "outcome": step.outcome, "facts": facts}

@@ -6,8 +6,7 @@ decision of `line-document.md` as a plain dictionary, without its trace. It is w
 of random lines, a mistake must have been made twice, independently. Plain and slow on purpose; each piece of
 code stands beside the sentence that it repeats.
 
-Joins (§7) stand in `joins.py`. Not covered: forks inside of forks, named budgets (§8), the `strategy` of a
-compose (§8a).
+Joins (§7) stand in `joins.py`. Not covered: forks inside of forks, the `strategy` of a compose (§8a).
 """
 
 from .law import decide

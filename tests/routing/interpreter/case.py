@@ -73,6 +73,8 @@ class Case:
     """One line, one situation."""
 
     def __init__(self, document: Mapping[str, Any], situation: Mapping[str, Any]) -> None:
+        self.said = document
+        self.gate_passed = False
         self.stations: dict[str, Mapping[str, Any]] = {s["key"]: s for s in document["stations"]}
         self.order = list(self.stations)
         self.gates: dict[str, Mapping[str, Any]] = {g["key"]: g for g in document.get("gates") or []}

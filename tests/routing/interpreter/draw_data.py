@@ -93,6 +93,14 @@ class Data:
             rest["failure_type"] = self.pick("test gap", "license", "code")
         if self.chance(0.06):
             rest["blockers"] = [{"title": "no key"} for _ in range(self.few(2))]
+        if self.chance(0.3):
+            change = {"what_changed": "a", "files_touched": [], "rationale": "b"}
+            run = {"prompt_reference": "p", "contract_version": "1"}
+            evidence = {**run, "test_evidence": "t", "security_scan_result": "pass"}
+            whole = {"change_summary": change, "evidence": evidence}
+            rest["handoff"] = self.pick(
+                whole, whole, {"why": "x"}, {"ai_metadata": {"AI-Usage": "y"}}, "text"
+            )
         if self.chance(0.2):
             rest["usage"] = {"cost_usd": self.pick(0, 0.1, 2), "tokens_in": 100}
         if self.chance({"signals": 0.9, "anything": 0.25}.get(self.mood, 0.1)):

@@ -144,6 +144,8 @@ class Lines(Conditions):
             ("on_exhausted", 0.4, lambda: self.pick("fail", "stuck", "escalate")),
             ("condition_scope", 0.3, lambda: self.pick("merged", "merged", "current")),
             ("visit_cap", 0.2, lambda: self.random.randint(1, 5)),
+            ("standard_budgets", 0.1, lambda: self.pick("yes", "no")),
+            ("preconditions", 0.2, lambda: self.pick("yes", "no", "no")),
         ):
             if self.chance(probability):
                 policy[name] = make()
@@ -163,6 +165,13 @@ class Lines(Conditions):
             limits["max_retries"] = self.few()
         if limits:
             station["limits"] = limits
+        if self.chance(0.2):
+            station["stage"] = self.pick(*self.stations)
+        if self.chance(0.3):
+            station["agent"] = self.pick("ann", "bob")
+        if self.chance(0.12):
+            names = ["station_gate", "handoff", "agent", "metadata:high", "metadata:AI-Usage"]
+            station["requires"] = self.random.sample(names, self.few(3))
         if key != self.here:
             return station
         if self.chance(0.25):
@@ -172,6 +181,33 @@ class Lines(Conditions):
         count = 0 if self.chance(0.1) else self.random.randint(1, 8)
         station["rules"] = [self.make_rule(number) for number in range(1, count + 1)]
         return station
+
+    def make_budgets(self) -> list[Json]:
+        """One to four named ones, of every kind."""
+        some = lambda: self.random.sample(self.stations, self.random.randint(1, 2))  # noqa: E731
+        makers = {
+            "rules": lambda: {"rules": [f"r{self.random.randint(1, 2)}"]},
+            "edges": lambda: {"edges": [f"{self.here}->{self.pick(*self.places)}" for _ in range(2)]},
+            "station": lambda: {"stations": some()},
+            "failure_type": lambda: {
+                "failure_types": ["license", "code"],
+                **({"stations": some()} if self.chance(0.4) else {}),
+            },
+            "same_stage": lambda: {"stations": some()} if self.chance(0.3) else {},
+            "cross_stage": dict,
+            "restart": lambda: {"stations": some()} if self.chance(0.3) else {},
+            "loop": lambda: {"stations": self.random.sample(self.stations, 2)},
+        }
+        budgets: list[Json] = []
+        for number in range(self.random.randint(1, 4)):
+            kind = self.pick(*makers)
+            budget = {"key": f"b{number}", "kind": kind, "most": self.few(), **makers[kind]()}
+            if self.chance(0.6):
+                budget["on_exhausted"] = self.make_on_exhausted()
+            if self.chance(0.4):
+                budget["role"] = self.pick("lead", "cto")
+            budgets.append(budget)
+        return budgets
 
     def make_document(self) -> dict[str, Json]:
         """The line."""
@@ -188,6 +224,11 @@ class Lines(Conditions):
             if self.chance(0.1)
             else [],
         }
+        known = {rule["id"] for station in document["stations"] for rule in station.get("rules", ())}
+        if known >= {"r1", "r2"} and self.chance(0.6 if self.mood == "budgets" else 0.15):
+            document["budgets"] = self.make_budgets()
+        if self.chance(0.2):
+            document["handoff"] = self.pick({}, {"type": "object", "required": ["why"]})
         if self.chance(0.7):
             document["policy"] = self.make_policy()
         return document

@@ -37,6 +37,14 @@ def knobs(document: Mapping[str, Any]) -> dict[str, Any]:
     preset = document.get("preset") or "alp"
     filled: dict[str, Any] = dict(zip(KNOBS, PRESETS[preset], strict=True))
     filled |= {"failure_rules": "yes", "condition_scope": "current", "visit_cap": 100}
+    # "the `aeef` preset switches all on"; a version of before these knobs names all others
+    policy = present(document.get("policy"))
+    on = (
+        "yes"
+        if preset == "aeef" and not set(filled) | {"self_loop_limit", "contradiction"} <= set(policy)
+        else "no"
+    )
+    filled |= {"standard_budgets": on, "preconditions": on}
     filled["self_loop_limit"] = 3 if preset == "alp" else "none"
     return filled | present(document.get("policy"))
 

@@ -24,6 +24,12 @@ class Maker(Lines):
             word["reason"] = self.pick("Too thin.", "Not yet.")
         return word
 
+    def make_agent(self) -> dict[str, Json]:
+        """Most often one that is free."""
+        state = self.pick("available", "available", "available", "suspended", "no_contract", None)
+        agent: dict[str, Json] = {"free": self.some(0.5, self.few())}
+        return agent | ({"state": state} if state else {})
+
     def make_answers(self) -> list[Json]:
         """Answers to some of the four evaluations, sometimes two to one."""
         answers: list[Json] = []
@@ -63,7 +69,14 @@ class Maker(Lines):
             "rounds": self.some(0.3, {key: self.few(4) for key in [*self.gates, "@jump"]}),
             "open_escalations": self.some(0.12, self.few(2)),
             "beside": self.some(0.2, [self.pick(*self.stations) for _ in range(2)]),
-            "preconditions": self.some(0.15, {"handoff": self.chance(0.6), "agent": self.chance(0.6)}),
+            "preconditions": self.some(
+                0.4, {name: self.chance(0.8) for name in ("handoff", "agent") if self.chance(0.7)}
+            ),
+            "failures": self.some(
+                0.4,
+                {f"{self.pick(*self.stations)}:{self.pick('license', 'code')}": self.few() for _ in range(3)},
+            ),
+            "agents": self.some(0.6, {key: self.make_agent() for key in ("ann", "bob") if self.chance(0.8)}),
         }
         words = {
             key: self.make_word()

@@ -57,6 +57,10 @@ class Law(Gates):
             if gate is not None and self.has_human_step(gate):
                 self.settle_word([gate], None, route)
                 self.ask_people([gate], [], None)
+            if gate is not None:  # its checks were not asked
+                mode = self.mode(gate)
+                shown = mode == "manual" or not self.gates[gate].get("checks")
+                self.gate_passed = mode == "skip" or (self.has_human_step(gate) and shown)
             self.forced("success", "signal", route, None, None)
 
     def hold(self, signal: Mapping[str, Json], route: Route) -> None:
@@ -94,6 +98,7 @@ class Law(Gates):
         if gate is not None:
             self.settle_word([gate], None, route)
             self.settle_checks([gate], [], None, route)
+        self.gate_passed = True
         self.step_6_rules(route)
 
     def step_6_rules(self, route: Route) -> None:

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from .case import Case, Rule, Settled, rule_id, settle, stuck, wait
+from .case import Rule, Settled, rule_id, settle, stuck
+from .limits import Limits
 from .values import Json
 
 BLOCKED = "@blocked"
@@ -11,7 +12,7 @@ ORIGIN = "@origin"
 CONSEQUENCES = ("fail", "stuck", "escalate")
 
 
-class Target(Case):
+class Target(Limits):
     """Where a task may go."""
 
     def targets(self, rule: Rule) -> list[str]:
@@ -30,9 +31,8 @@ class Target(Case):
             self.check_revisit(rule, targets)
             self.check_cap(targets, rule)
             self.check_forbidden(targets, rule)
-        consequences = self.own_breaches(rule, targets) + self.station_breaches(targets)
-        if consequences:
-            self.exhausted(consequences, rule, feedback)
+        own = self.own_breaches(rule, targets) + self.station_breaches(targets)
+        self.check_budgets(own, targets, rule, rule, feedback, ())
         if targets != [BLOCKED]:
             self.check_preconditions(targets, rule)
 
@@ -94,7 +94,30 @@ class Target(Case):
                 return [self.knobs["on_exhausted"]]
         return []
 
-    def exhausted(self, consequences: Sequence[Json], rule: Rule | None, feedback: str | None) -> None:
+    def check_budgets(
+        self,
+        own: Sequence[Json],
+        targets: Sequence[str],
+        taken: Rule | None,
+        rule: Rule | None,
+        feedback: str | None,
+        over: Sequence[str],
+    ) -> None:
+        """Those of the rule and of stations (`own`), then the named ones; the strictest breach wins."""
+        named = list(self.named_breaches(targets, taken, over))
+        consequences = [*own, *(consequence for _, consequence, _ in named)]
+        if consequences:
+            self.exhausted(consequences, len(own), named, rule, feedback, over)
+
+    def exhausted(
+        self,
+        consequences: Sequence[Json],
+        own: int,
+        named: Sequence[tuple[str, Json, Mapping[str, Json]]],
+        rule: Rule | None,
+        feedback: str | None,
+        over: Sequence[str],
+    ) -> None:
         """ "budgets ⇒ `RetryLimitExceeded` by the budget's own `on_exhausted`, else the knob." """
         for consequence in CONSEQUENCES:
             if consequence not in consequences:
@@ -103,36 +126,27 @@ class Target(Case):
                 raise self.finish("failed", rule, "policy", "RetryLimitExceeded")
             if consequence == "stuck":
                 raise stuck("RetryLimitExceeded", rule_id(rule))
-            raise settle("escalate", trigger="RetryLimitExceeded", rule=rule_id(rule))
-        assert rule is not None
+            raise settle(
+                "escalate", trigger="RetryLimitExceeded", rule=rule_id(rule), **told(own, named, consequences)
+            )
         target = consequences[0]["to"]
         # "A target named there is itself checked once for revisit, cap and preconditions; the exhausted rule's
         # gates are not asked and its compose sets no variables."
-        self.check_revisit(rule, [target])
-        raise self.enter(target, "rule", rule, feedback)
+        if rule is not None:
+            self.check_revisit(rule, [target])
+        else:
+            self.check_revisit({"id": None}, [target])
+        spent = [*over, *(key for key, _, _ in named)]
+        raise self.enter(target, "rule" if own else "policy", rule, feedback, spent)
 
-    def check_preconditions(self, targets: Sequence[str], rule: Rule | None) -> None:
-        """ "preconditions (§8) ⇒ `held`": of a forward move, "to a station that stands later in the order, or to
-        a completed end"."""
-        later = self.order[self.order.index(self.here) + 1 :]
-        if not any(target in later or self.ends.get(target) == "completed" for target in targets):
-            return
-        # "preconditions, in the order given, then `no_open_escalation`"
-        named = self.facts.get("preconditions") or {}
-        missing = [name for name, present in named.items() if present is False]
-        if self.facts.get("open_escalations", 0) > 0:
-            missing.append("no_open_escalation")
-        if missing:
-            raise wait("held", to=list(targets), rule=rule_id(rule), missing=missing)
-
-    def enter(self, target: str, by: str, rule: Rule | None, feedback: str | None) -> Settled:
+    def enter(
+        self, target: str, by: str, rule: Rule | None, feedback: str | None, over: Sequence[str] = ()
+    ) -> Settled:
         """A target that no matched rule chose: no revisit limit ("bind moves by a rule only"), but cap, the
         station's own `max_visits` and the preconditions."""
         self.check_cap([target], rule)
         self.check_forbidden([target], rule)
-        consequences = self.station_breaches([target])
-        if consequences:
-            self.exhausted(consequences, rule, feedback)
+        self.check_budgets(self.station_breaches([target]), [target], None, rule, feedback, over)
         self.check_preconditions([target], rule)
         return self.arrive([target], by, rule, feedback, {})
 
@@ -159,3 +173,16 @@ class Target(Case):
     def finish(self, end: str, rule: Rule | None, by: str, error: str | None = None) -> Settled:
         """An end."""
         return settle("finish", end=end, kind=self.ends[end], rule=rule_id(rule), by=by, error=error)
+
+
+def told(
+    own: int, named: Sequence[tuple[str, Json, Mapping[str, Json]]], consequences: Sequence[Json]
+) -> dict[str, Json]:
+    """Which named budget escalates, and to whom: the first with a role; else the first of all that escalate."""
+    escalating = [budget for _, consequence, budget in named if consequence == "escalate"]
+    with_role = [budget for budget in escalating if budget.get("role")]
+    if with_role:
+        return {"budget": with_role[0]["key"], "role": with_role[0]["role"]}
+    if "escalate" in consequences[:own] or not escalating:
+        return {}
+    return {"budget": escalating[0]["key"]}

@@ -22,6 +22,7 @@ class Walk(Maker):
         super().__init__(seed)
         self.document = self.make_document()
         self.document["stations"] = [self._in_full(key) for key in self.stations]
+        self._name_rules_anew()
         self.here = self.stations[0]
         self.facts: Fields = {
             "visits": {self.here: 1},
@@ -32,6 +33,7 @@ class Walk(Maker):
             "signal_reworks": 0,
             "rounds": {},
             "preconditions": {"handoff": self.chance(0.8)},
+            "failures": {},
             "open_escalations": int(self.chance(0.05)),
         }
         self._new_job()
@@ -57,6 +59,15 @@ class Walk(Maker):
         for rule in station.get("rules", []):
             rule["id"] = f"{key}-{rule['id']}"
         return station
+
+    def _name_rules_anew(self) -> None:
+        """Budgets name rules as they are called by now."""
+        known = [rule["id"] for station in self.document["stations"] for rule in station.get("rules", ())]
+        for budget in self.document.get("budgets", ()):
+            if "rules" in budget and known:
+                budget["rules"] = [self.pick(*known)]
+        if not known:
+            self.document.pop("budgets", None)
 
     def _new_job(self) -> None:
         self.outcome = self.make_outcome()
@@ -86,6 +97,10 @@ class Walk(Maker):
         facts["edges"] = {**facts["edges"], edge: facts["edges"].get(edge, 0) + 1}
         if rule is not None and by != "policy":
             facts["rules"] = {**facts["rules"], rule: facts["rules"].get(rule, 0) + 1}
+        failure = self.outcome.get("failure_type")
+        if failure is not None:
+            name = f"{self.here}:{failure}"
+            facts["failures"] = {**facts["failures"], name: facts["failures"].get(name, 0) + 1}
         if rule is not None and target != self.here:
             facts["origin"] = self.here
         facts["variables"] = {**facts.get("variables", {}), **decision["variables"]}
@@ -116,7 +131,9 @@ class Walk(Maker):
             words = {key: self.make_word() for key in decision["gates"]}
             self.facts["gates"] = {**self.facts["gates"], **words}
         elif decision["status"] == "held":
-            self.facts["preconditions"] = dict.fromkeys(self.facts["preconditions"], True)
+            missing = ["agent" if name.startswith("agent:") else name for name in decision["missing"]]
+            met = dict.fromkeys([*self.facts["preconditions"], *missing], True)
+            self.facts["preconditions"] = {key: met[key] for key in met if key != "no_open_escalation"}
             self.facts["open_escalations"] = 0
         elif decision["evaluation"] is not None:
             self._answer(decision["evaluation"], nobody=False)

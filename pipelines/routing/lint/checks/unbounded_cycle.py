@@ -21,6 +21,7 @@ def check(subject: Subject) -> Iterator[Finding]:
             severity=WARNING,
             path=subject.path(subject.line.station(stations[0])),
             message=f"A task can go round {' → '.join(stations)} without a budget; visits: {visits}",
-            hint="give a rule of the cycle max_retries or max_visits, or a station limits: {max_visits: …}",
+            hint="give a rule of the cycle max_retries or max_visits, or a station limits: {max_visits: …}, or the line"
+            " a budget for it",
             station=stations[0],
         )
