@@ -34,6 +34,7 @@ TASK = (
     "edges",
     "rules",
     "rounds",
+    "failures",
     "changed_at",
     "ended_at",
 )

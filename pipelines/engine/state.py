@@ -7,7 +7,7 @@ from typing import Any
 from pipelines.models import Job, Purpose, Task, Token
 from pipelines.routing.consequences import added_up
 
-COUNTERS = ("visits", "edges", "rules", "rounds")
+COUNTERS = ("visits", "edges", "rules", "rounds", "failures")
 TOKEN_FIELDS = (
     "parent_id",
     "station",

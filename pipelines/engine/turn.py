@@ -81,6 +81,7 @@ def counts(task: Task) -> dict[str, Any]:
         "edges": dict(task.edges),
         "rules": dict(task.rules),
         "rounds": dict(task.rounds),
+        "failures": dict(task.failures),
     }
 
 

@@ -72,6 +72,7 @@ def counters_count(task_ids: Ids) -> Iterable[Violation]:
             "rounds": Counter(visit.gate for visit in each.visits if visit.word == "send_back"),
             "edges": _summed(each, "edges"),
             "rules": _summed(each, "rules"),
+            "failures": _summed(each, "failures"),
         }
         for name in COUNTERS:
             kept = getattr(each.task, name)

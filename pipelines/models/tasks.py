@@ -59,11 +59,12 @@ class Task(models.Model):
     inputs = models.JSONField(default=dict)
     context = models.JSONField(default=dict)
     variables = models.JSONField(default=dict)
-    # semantics §5 step 9: {station: n}, {"a->b": n}, {rule id: n}, {gate key: n}
+    # semantics §5 step 9: {station: n}, {"a->b": n}, {rule id: n}, {gate key: n}, {"station:failure type": n}
     visits = models.JSONField(default=dict)
     edges = models.JSONField(default=dict)
     rules = models.JSONField(default=dict)
     rounds = models.JSONField(default=dict)
+    failures = models.JSONField(default=dict)
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.QUEUED)
     end = models.CharField(max_length=64, blank=True)
     error = models.CharField(max_length=64, blank=True)
