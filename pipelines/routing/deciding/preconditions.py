@@ -77,8 +77,10 @@ def _handoff_faults(case: Case) -> tuple[Any, ...]:
 
 def _agents(case: Case, into: list[str]) -> Iterator[Missing]:
     """Of the agent of each target: registered, with a valid contract, not suspended, and with capacity for all the
-    branches that it would get."""
-    wanted = Counter(agent for target in into if (agent := case.line.station(target).agent))
+    branches that it would get. Who waits at a join opens no job."""
+    source = case.station.key
+    entered = [target for target in into if not case.line.waits_at(target, source)]
+    wanted = Counter(agent for target in entered if (agent := case.line.station(target).agent))
     for key, n in wanted.items():
         fact = case.facts.agents.get(key)
         if fact is None:

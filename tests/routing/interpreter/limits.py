@@ -191,7 +191,9 @@ class Limits(Case):
 
     def absent_agents(self, stations: Sequence[str]) -> list[str]:
         """ "target agent available (capacity and contract)" """
-        wanted = [agent for each in stations if (agent := self.stations[each].get("agent"))]
+        # "Each `wait_for` station delivers the token that left it for the join": nobody works for it yet.
+        entered = [each for each in stations if not self.waits_at(each)]
+        wanted = [agent for each in entered if (agent := self.stations[each].get("agent"))]
         known = self.facts.get("agents") or {}
         found = []
         for agent in dict.fromkeys(wanted):
@@ -201,6 +203,11 @@ class Limits(Case):
             if not available or (free is not None and free < wanted.count(agent)):
                 found.append(f"agent:{agent}")
         return found
+
+    def waits_at(self, station: str) -> bool:
+        """Whether a token from here waits there for its siblings."""
+        join = self.stations[station].get("join") or {}
+        return station != self.here and self.here in join.get("wait_for", [])
 
     def is_given(self, name: str) -> bool:
         """Metadata: in the output, the handoff, the data, or among the labels."""
