@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.line import Line
-from tests.routing.support import FAILED, OK, decided, document, goes, line, ruled, short, traced
+from tests.routing.support import FAILED, OK, decided, goes, line, ruled, short, traced
 
 Budget = dict[str, Any]
 
@@ -313,8 +313,5 @@ def test_the_standard_ones_are_off_but_under_aeef_and_in_versions_of_before() ->
     assert line({}, preset="aeef", policy={"standard_budgets": "no"}).limits == ()
     before = line({}, preset="aeef", policy={"standard_budgets": "no", "preconditions": "no"}).to_document()
     assert "standard_budgets" not in before["policy"]
-    again = line(
-        document({}, preset="aeef", policy=before["policy"])["stations"][0],
-        **{"preset": "aeef", "policy": before["policy"]},
-    )
+    again = line({}, preset="aeef", policy=before["policy"])
     assert (again.limits, again.policy.preconditions) == ((), False)
