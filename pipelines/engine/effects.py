@@ -125,7 +125,7 @@ def _finish(turn: Turn, answer: Finish) -> None:
         actor=turn.actor,
         trigger=turn.trigger,
         error=answer.error or "",
-        reason=turn.reason,
+        reason=turn.reason or consequences.reason_of(turn.about, answer),
         decision=turn.decision,
         data={"rule": answer.rule, "by": answer.by, **data},
     )

@@ -14,7 +14,7 @@ from pipelines import versions
 from pipelines.models import Decision, GateVisit
 from pipelines.queries.conditions import Leaf, leaves
 from pipelines.queries.words import gate_name, station_name, target_name
-from pipelines.routing.line import Line, Rule
+from pipelines.routing.line import Line, Rule, Station
 
 MATCHED, NO, NOT_TRIED, ASK, FAULT = "matched", "no", "not_tried", "ask", "error"
 
@@ -101,7 +101,7 @@ def explained(
         station_name(line, key),
         sentence(line, key, answer),
         rows,
-        _otherwise(line, answer),
+        _otherwise(line, station),
         answer.get("rule") is None and answer.get("by") in ("policy", None) and bool(tested or not rows),
         _notes(trace),
         [],
@@ -183,10 +183,12 @@ def _by(line: Line, station: str, answer: Mapping[str, Any]) -> str:
     }.get(str(answer.get("by") or ""), "%(station)s") % {"station": station}
 
 
-def _otherwise(line: Line, answer: Mapping[str, Any]) -> str:
+def _otherwise(line: Line, station: Station | None) -> str:
+    """What the policy does at this station where no rule took the outcome (semantics §4)."""
     policy = line.policy
+    passed = policy.no_match if station is None or station.rules else policy.no_rules
     return _("passed: %(no_match)s · failed: %(on_failure)s") % {
-        "no_match": policy_words(str(policy.no_match)),
+        "no_match": policy_words(str(passed)),
         "on_failure": policy_words(str(policy.on_failure)),
     }
 

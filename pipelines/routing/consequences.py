@@ -85,6 +85,17 @@ def aborts(about: About, answer: Finish) -> bool:
     return answer.by == "gate" and not takes_rule(about, answer, (answer.end,))
 
 
+def reason_of(about: About, answer: Finish) -> str:
+    """Why a task failed that nobody rejected: the reason of the signal that aborted it, or of the cancellation of a job
+    that no rule took (ALP A4). Else nothing."""
+    signal = about.outcome.signal
+    if answer.by == "signal" and signal and signal["verdict"] == "abort":
+        return str(signal.get("reason") or "")
+    if answer.by == "policy" and answer.end_kind == "failed" and about.outcome.result == "cancelled":
+        return f"The job was cancelled: {about.outcome.reason or 'no reason given'}."
+    return ""
+
+
 # What is counted
 
 

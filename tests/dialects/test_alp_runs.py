@@ -48,12 +48,22 @@ def test_A3_a_failed_task_gets_no_further_job(world: World) -> None:
     assert not task.jobs.exclude(state=Job.State.DONE).exists()
 
 
-def test_A4_a_cancelled_job_fails_the_task_and_its_reason_is_kept(world: World) -> None:
+def test_A4_a_cancelled_job_fails_the_task_which_says_why(world: World, signed_in: As) -> None:
     task = world.start(world.line(stations=["build", "ship"]))
     world.report(task, {"result": "cancelled", "reason": "idle_timeout"})
     job = task.jobs.get()
-    assert world.status(task) == "failed"
+    task.refresh_from_db()
+    assert (task.status, task.reason) == ("failed", "The job was cancelled: idle_timeout.")
     assert (job.result, job.outcome) == ("cancelled", {"result": "cancelled", "reason": "idle_timeout"})
+    assert task.reason in text(signed_in(world.viewer).get(at(world, "task", task.name)))
+
+
+def test_A4_a_rule_that_takes_the_cancellation_leaves_no_reason(world: World) -> None:
+    rule = {"id": "r", "when": {"result": "cancelled"}, "to": "failed"}
+    task = world.start(world.line(stations=[station("build", rule), "ship"]))
+    world.report(task, {"result": "cancelled", "reason": "idle_timeout"})
+    task.refresh_from_db()
+    assert (task.status, task.reason) == ("failed", "")
 
 
 def test_A6_nothing_moves_before_the_job_of_the_station_has_ended(world: World) -> None:

@@ -1,4 +1,4 @@
-"""contenox B10, B13, B17, B18: variables, loops and the end of a chain. Real engine."""
+"""contenox B8, B10, B17, B18: loops and the end of a chain. Real engine."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from pipelines.models import Task
 from tests.factories import World, station
+from tests.pages.conftest import As, at, text
 
 pytestmark = pytest.mark.django_db
 
@@ -25,6 +26,14 @@ def test_B10_the_task_fails_and_keeps_the_name_of_why(world: World) -> None:
     world.report(task, {"eval": "no"})
     task.refresh_from_db()
     assert (task.status, task.error) == ("failed", "NoValidTransition")
+
+
+def test_B8_a_leaf_ends_and_its_page_says_that_the_line_wants_it_so(world: World, signed_in: As) -> None:
+    task = chain(world, "ask")
+    world.report(task, {"eval": "whatever"})
+    assert world.status(task) == "completed"
+    page = text(signed_in(world.viewer).get(at(world, "task", task.name)))
+    assert "passed: the task ends · failed: task fails" in page
 
 
 def test_B17_a_loop_counts_the_edges_of_this_task_only(world: World) -> None:

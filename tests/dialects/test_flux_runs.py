@@ -76,7 +76,9 @@ def test_D12_abort_ends_the_run_with_everything_that_works_in_it(world: World) -
     running = world.started(task, "right")
     world.report(task, signalled({"verdict": "abort", "reason": "out of scope"}), station="left")
     running.refresh_from_db()
-    assert (world.status(task), running.state, running.result) == ("failed", "done", "cancelled")
+    task.refresh_from_db()
+    assert (task.status, task.reason) == ("failed", "out of scope")
+    assert (running.state, running.result) == ("done", "cancelled")
 
 
 def test_D13_already_complete_jumps_past_what_lies_between(world: World) -> None:
