@@ -238,6 +238,8 @@ ISOLATION: str | list[str] = _isolation if _isolation in {"auto", "none"} else s
 STATION_READABLE = env.folders("GATELINE_STATION_READABLE", [])
 WORKER_OWNERS = env.words("GATELINE_WORKER_OWNERS", [])
 WORKER_LABELS = env.words("GATELINE_WORKER_LABELS", [])
+# What a worker with the label `evaluator` runs to answer a question of a rule, question and outcome on standard input.
+EVALUATOR_COMMAND = shlex.split(env.text("GATELINE_EVALUATOR_COMMAND"))
 WORKER_CONCURRENCY = env.number("GATELINE_WORKER_CONCURRENCY", 8, least=1)
 WORKER_DRAIN_SECONDS = env.number("GATELINE_WORKER_DRAIN", 4)
 LEASE_SECONDS, HEARTBEAT_SECONDS = 10, 2

@@ -91,16 +91,10 @@ def _line(text: _Text) -> routing.Line | tuple[Problem, ...]:
 
 def unbuilt(line: routing.Line) -> list[Problem]:
     """What this version of Gateline can read but not yet run is not published, so that nothing pretends to."""
-    joins = [
-        Problem(f"stations[{i}].join", "joins are not run yet", "Remove the join.")
-        for i, station in enumerate(line.stations)
-        if station.join
-    ]
-    kinds = [
+    return [
         Problem(
             f"stations[{i}].work.kind", f"“{station.kind}” is not run yet", f"Use {', '.join(sorted(BUILT))}."
         )
         for i, station in enumerate(line.stations)
         if station.kind not in BUILT
     ]
-    return joins + kinds

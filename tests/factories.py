@@ -58,10 +58,10 @@ def make_member(project: Project, role: str, name: str = "", *, execute: bool = 
     return user
 
 
-def make_worker() -> Worker:
+def make_worker(**more: Any) -> Worker:
     now = timezone.now()
     return Worker.objects.create(
-        name="worker", host="localhost", pid=1, isolation="none", started_at=now, seen_at=now
+        name="worker", host="localhost", pid=1, isolation="none", started_at=now, seen_at=now, **more
     )
 
 

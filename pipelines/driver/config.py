@@ -9,16 +9,19 @@ from pathlib import Path
 from pipelines.handlers.isolation import Isolation
 from pipelines.leases import LEASE_SECONDS
 from pipelines.outgoing.endpoint import Outgoing
+from pipelines.routing.answers import MODEL, WORKER
 
 # A driver that goes straight on gives others a turn after this many stations or seconds (house §2).
 MOST_STATIONS = 20
 MOST_SECONDS = 30.0
+EVALUATOR_LABEL = "evaluator"
 
 
 @dataclass(frozen=True)
 class WorkerConfig:
     """`owners` None: every owner. `station_path`: the PATH of commands. `variables`: GATELINE_… of every command.
-    `secrets`: never to be seen in a log. Seconds and counts otherwise."""
+    `secrets`: never to be seen in a log. `evaluator`: the command that answers questions, if this worker has the label
+    for it. Seconds and counts otherwise."""
 
     workspaces: Path
     isolation: Isolation
@@ -35,5 +38,13 @@ class WorkerConfig:
     # {name: value} of GATELINE_SECRET_…: what headers of calls may ask for.
     named_secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     outgoing: Outgoing = field(default_factory=Outgoing)
+    evaluator: tuple[str, ...] = ()
     most_stations: int = MOST_STATIONS
     most_seconds: float = MOST_SECONDS
+
+    @property
+    def answers(self) -> frozenset[str]:
+        """Which questions this worker can answer (docs/workers.md, Evaluations)."""
+        by_command = {WORKER} if self.evaluator and EVALUATOR_LABEL in self.labels else set()
+        by_model = {MODEL} if self.outgoing.endpoint.url and self.outgoing.endpoint.model else set()
+        return frozenset(by_command | by_model)

@@ -12,6 +12,7 @@ import structlog
 
 from pipelines import storage
 from pipelines.driver import handover, jobs
+from pipelines.driver.asking import Asking
 from pipelines.driver.config import WorkerConfig
 from pipelines.driver.database import Database
 from pipelines.driver.handover import Before, HandedOver, LeaseLost, Leavings, Wanted
@@ -44,7 +45,8 @@ class Driver:
 
     def __init__(self, worker: uuid.UUID, config: WorkerConfig, pools: Pools, folders: Folders) -> None:
         self.config, self.pools, self.folders = config, pools, folders
-        self.claim = Claim(worker, config.labels, config.owners, config.lease_seconds)
+        self.claim = Claim(worker, config.labels, config.owners, config.lease_seconds, config.answers)
+        self.asking = Asking(config, pools.engine, pools.logs, folders, self._prepare)
         self.reports = Reports(pools.engine, f"worker:{worker}")
         self.running = Running()
         self.stopping = False
@@ -144,13 +146,16 @@ class Driver:
             answer = await self.reports.send(started, unstorable(outcome, where), claim)
         if answer.result.status not in ("accepted", "repeated"):
             raise LeaseLost
-        if started.orders.kind in EXECUTING and answer.result.decision == "finish":
+        left_files = started.orders.kind in EXECUTING or started.orders.question is not None
+        if left_files and answer.result.decision == "finish":
             await asyncio.to_thread(self.folders.forget, started.orders.task_id)
         return answer.following
 
     async def _work(self, started: Started) -> Outcome:
         """The outcome of one job; whatever it left behind is stored."""
         kind = started.orders.kind
+        if started.orders.question is not None:
+            return masked(await self.asking.answer(started), self._masker)
         if kind in EXECUTING:
             return await self._execute(started)
         if kind not in HANDLERS:

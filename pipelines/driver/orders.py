@@ -17,7 +17,7 @@ from pipelines.driver.said import said
 from pipelines.engine.turn import about
 from pipelines.handlers.base import Attempt, Limits, Spec
 from pipelines.handlers.document import FLUX, NATIVE
-from pipelines.models import Job
+from pipelines.models import Decision, Job, Purpose, Token
 from pipelines.routing.line import Line, Station
 from pipelines.routing.templates import TemplateError, UndefinedVariable, render
 
@@ -37,8 +37,18 @@ class Unrenderable(Exception):
 
 
 @dataclass(frozen=True)
+class Question:
+    """What the job of a question is to answer: the question as the decision asks it, about this outcome. None where the
+    token waits for it no longer; then its report will be refused, too."""
+
+    asked: Mapping[str, Any]
+    outcome: Mapping[str, Any] | None = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Orders:
-    """A job as values; nothing of it is read again from the database while it runs."""
+    """A job as values; nothing of it is read again from the database while it runs. `kind`: of the work, or who answers
+    the `question`."""
 
     job_id: int
     attempt: int
@@ -52,10 +62,12 @@ class Orders:
     asked: str
     project: str
     preset: str
+    kind: str
     station: Station
     # The tools of which its model is told, as the station that runs them declares them.
     declared: tuple[Mapping[str, Any], ...]
     scope: Mapping[str, Any] = field(repr=False)
+    question: Question | None = None
 
     @classmethod
     def of(cls, job: Job) -> Orders:
@@ -88,14 +100,18 @@ class Orders:
             asked=job.asked,
             project=task.project.key,
             preset=line.preset,
+            kind=job.kind,
             station=station,
             declared=runs,
             scope=scope,
+            question=None if job.purpose == Purpose.STATION else question_of(job),
         )
 
-    @property
-    def kind(self) -> str:
-        return self.station.kind
+
+def question_of(job: Job) -> Question:
+    by = Token.objects.filter(pk=job.token_id).values_list("wait__decision", flat=True).first()
+    found = Decision.objects.filter(pk=by).values_list("situation", flat=True).first() if by else None
+    return Question(job.question or {}, found["outcome"] if found else None)
 
 
 def here() -> dict[str, Any]:

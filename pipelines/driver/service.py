@@ -204,6 +204,8 @@ class Service:
                 "host": platform.node(),
                 "pid": os.getpid(),
                 "labels": sorted(self.config.labels),
+                "owners": None if self.config.owners is None else sorted(self.config.owners),
+                "answers": sorted(self.config.answers),
                 "isolation": self.config.isolation.name,
                 "started_at": now,
                 "seen_at": now,

@@ -48,6 +48,7 @@ TOKEN = (
     "wait",
     "error",
     "end",
+    "joined",
     "entered_at",
     "changed_at",
     "ended_at",
@@ -266,6 +267,10 @@ class Batch:
         )
         self._events.append(event)
         return event
+
+    def events(self, task: Task) -> list[Event]:
+        """Those of this transaction so far."""
+        return [event for event in self._events if event.task_id == task.pk]
 
     def settle_status(self, task: Task) -> None:
         """The status of a task that has not ended, from its positions."""

@@ -171,6 +171,8 @@ def hold(token_id: int, *, user: User, token_version: int, reason: str = "") -> 
 
 def _hold(token_id: int, user: User, token_version: int, reason: str) -> Task:
     batch, task, token = _locked(token_id, token_version, (Status.QUEUED,))
+    if not batch.open_job(token):
+        raise Conflict("This branch waits for others at a join; hold those.")
     token.wait = {"by": str(user), "reason": reason, "was": token.status}
     _set(batch, task, token, Status.HELD, "token.waits", Actor.person(user), "hold")
     batch.flush()

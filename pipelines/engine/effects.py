@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from pipelines import ports
-from pipelines.engine import evaluations, gates, landing
+from pipelines.engine import evaluations, gates, joins, landing
+from pipelines.engine.batch import Batch
 from pipelines.engine.ending import Ending, end_everything, end_token
 from pipelines.engine.opening import open_job
 from pipelines.engine.state import job_ref, merge_counts, token_state
-from pipelines.engine.turn import Turn
+from pipelines.engine.turn import Turn, settle, situation
+from pipelines.engine.values import Actor
 from pipelines.engine.waiting import stay
-from pipelines.models import Status, Token
+from pipelines.models import Job, Status, Task, Token
 from pipelines.routing import consequences
 from pipelines.routing.outcome import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
 
@@ -20,7 +22,18 @@ from pipelines.routing.outcome import Ask, Decision, Escalate, Finish, Move, Stu
 def apply(turn: Turn, answer: Decision) -> None:
     """Do what was decided, and give the task the status that follows."""
     EFFECTS[type(answer)](turn, answer)
-    turn.batch.settle_status(turn.task)
+    meet(turn.batch, turn.task, turn.actor, turn.trigger)
+
+
+def meet(batch: Batch, task: Task, actor: Actor | str, trigger: str) -> None:
+    """Whatever happened may have brought the branches of a join together, or let it miss one for good."""
+    joins.settle(batch, task, actor, trigger, route)
+    batch.settle_status(task)
+
+
+def route(turn: Turn) -> None:
+    """Decide a fresh outcome, and do what was decided."""
+    apply(turn, settle(turn, situation(turn)))
 
 
 def _move(turn: Turn, answer: Move) -> None:
@@ -37,11 +50,11 @@ def _move(turn: Turn, answer: Move) -> None:
 
 def _step(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
     batch, task, token = turn.batch, turn.task, turn.token
-    source, target = token.station, to[0]
+    source, target, place = token.station, to[0], _source(turn)
     data = _counted(turn, answer, to) | _gathered(turn, answer) | landing.said(answer.to, to)
     token.signal_reworks = consequences.reworks_in_a_row(turn.about, answer, token.signal_reworks)
     arrive(token, target, turn)
-    job = open_job(batch, task, token, feedback=answer.feedback or "", claim=turn.claim, after=turn.after)
+    job = _enter(turn, token, answer, place, claim=turn.claim, after=turn.after)
     batch.changed(token)
     batch.event(
         task,
@@ -53,7 +66,7 @@ def _step(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
         trigger=turn.trigger,
         decision=turn.decision,
         tokens=[token_state(token)],
-        job=job_ref(job),
+        job=job_ref(job) if job else None,
         rule=answer.rule,
         by=answer.by,
         **data,
@@ -67,25 +80,37 @@ def arrive(token: Token, station: str, turn: Turn) -> None:
     token.wait, token.error = {}, ""
 
 
+def _enter(turn: Turn, token: Token, answer: Move, source: str, **more: Any) -> Job | None:
+    """The job of the station that the token stands at now; None where it waits at its join first."""
+    if turn.line.waits_at(token.station, source):
+        joins.arrive(turn, token, source, answer)
+        return None
+    return open_job(turn.batch, turn.task, token, feedback=answer.feedback or "", **more)
+
+
+def _source(turn: Turn) -> str:
+    """The station that is left, under its name in the version that the task is pinned to."""
+    return landing.station(turn.line, turn.job, turn.token.station) or turn.token.station
+
+
 def _origin(turn: Turn, token: Token, target: str) -> str:
-    """Under the names of the version that the task is pinned to."""
-    source = landing.station(turn.line, turn.job, token.station) or token.station
     origin = landing.station(turn.line, turn.job, token.origin) or token.origin
-    return consequences.origin_after(source, origin, target) or ""
+    return consequences.origin_after(_source(turn), origin, target) or ""
 
 
 def _fork(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
     """One child for each target; the forked token is no position until a join puts one in its place (semantics §7)."""
     batch, task, token = turn.batch, turn.task, turn.token
     data = _counted(turn, answer, to) | _gathered(turn, answer) | landing.said(answer.to, to)
-    token.forked, token.wait, token.error, token.status = True, {}, "", Status.QUEUED
+    token.forked, token.wait, token.error, token.status = True, {"to": list(to)}, "", Status.QUEUED
     batch.changed(token)
     children, jobs = [], []
     for target in to:
         child = batch.add_token(_child(turn, target))
-        jobs.append(open_job(batch, task, child, feedback=answer.feedback or ""))
+        jobs.append(_enter(turn, child, answer, _source(turn)))
         batch.changed(child)
         children.append(child)
+    token.wait["branches"] = [child.pk for child in children]
     batch.event(
         task,
         "token.forked",
@@ -96,7 +121,7 @@ def _fork(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
         trigger=turn.trigger,
         decision=turn.decision,
         tokens=[token_state(each) for each in (token, *children)],
-        jobs=[job_ref(job) for job in jobs],
+        jobs=[job_ref(job) for job in jobs if job],
         rule=answer.rule,
         by=answer.by,
         **data,
@@ -149,7 +174,7 @@ def _counted(
     turn: Turn, answer: Move | Finish | Wait, lands: tuple[str, ...] | None = None
 ) -> dict[str, Any]:
     """Count visits, edges and the rule, and say for the event what was counted (semantics §5 Counting)."""
-    count = consequences.counted(turn.about, answer, turn.line.stations_by_key, lands)
+    count = consequences.counted(turn.about, answer, consequences.entered(turn.line, _source(turn)), lands)
     return {"count": merge_counts(turn.task, count)}
 
 

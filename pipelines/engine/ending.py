@@ -85,11 +85,14 @@ def _end(batch: Batch, token: Token, kind: str, end: str, error: str) -> None:
 
 
 def _ended_forks(batch: Batch, token: Token) -> list[Token]:
-    """Forked tokens that have no living branch left end as their worst branch did, from the inside out."""
+    """Forked tokens that have no living branch left end as their worst branch did, from the inside out. Branches that a
+    join has accounted for are theirs no more."""
     ended = []
     while token.parent_id is not None:
         parent = batch.tokens[token.parent_id]
-        branches = [_current(batch, each) for each in parent.children.all()]
+        own = parent.wait.get("branches")
+        children = parent.children.all() if own is None else parent.children.filter(pk__in=own)
+        branches = [_current(batch, each) for each in children]
         if any(branch.status not in ENDED for branch in branches):
             break
         worst = _worst(branches)

@@ -12,7 +12,7 @@ from pipelines import leases, ports
 from pipelines.engine.batch import Batch
 from pipelines.engine.opening import open_question
 from pipelines.engine.state import job_ref, token_state
-from pipelines.engine.turn import Turn
+from pipelines.engine.turn import Turn, beside
 from pipelines.engine.values import Actor
 from pipelines.engine.waiting import stay
 from pipelines.leases import Claim
@@ -94,4 +94,5 @@ def decide_with(
     about = Job.objects.get(pk=asked.job_id)
     turn = Turn(batch, task, token, about, by, cause, cause, claim=claim, under=asked.pinned_id, holder=job)
     facts = consequences.answered(asked.situation["facts"], answer)
+    facts |= beside(batch, task, token, turn.judged_by)
     return turn, {**asked.situation, "facts": facts}

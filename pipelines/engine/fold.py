@@ -8,7 +8,7 @@ from typing import Any
 from pipelines.engine.state import COUNTERS, TOKEN_FIELDS
 from pipelines.models import Event, Task, Token
 from pipelines.routing.consequences import added_up
-from pipelines.routing.statuses import status_of
+from pipelines.routing.statuses import ENDS, status_of
 
 Row = dict[str, Any]
 EMPTY: Row = {
@@ -47,8 +47,7 @@ def step(row: Row, event: Event) -> Row:
     row["pinned_id"] = data.get("pinned", row["pinned_id"])
     if "task" in data:
         row.update(data["task"], ended_at=event.at)
-    positions = [token["status"] for token in row["tokens"].values() if not token["forked"]]
-    return {**row, "status": _status(row, positions)}
+    return {**row, "status": _status(row)}
 
 
 def row_of(task: Task, tokens: Iterable[Token]) -> Row:
@@ -60,8 +59,13 @@ def row_of(task: Task, tokens: Iterable[Token]) -> Row:
 
 
 def _by_id(tokens: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    return {token["id"]: {name: token[name] for name in TOKEN_FIELDS} for token in tokens}
+    return {token["id"]: {name: token.get(name) for name in TOKEN_FIELDS} for token in tokens}
 
 
-def _status(row: Row, positions: list[str]) -> str:
-    return status_of(positions) if positions else row["status"]
+def _status(row: Row) -> str:
+    """Of the living positions; of a task that has ended that of its first token, whose end is the worst of them."""
+    tokens = row["tokens"].values()
+    living = [each["status"] for each in tokens if not each["forked"] and each["status"] not in ENDS]
+    if living:
+        return status_of(living)
+    return next((str(each["status"]) for each in tokens if each["parent_id"] is None), row["status"])

@@ -18,11 +18,14 @@ TOKEN_FIELDS = (
     "signal_reworks",
     "error",
     "end",
+    "joined_id",
 )
 
 
 def token_state(token: Token) -> dict[str, Any]:
-    return {"id": token.pk, **{name: getattr(token, name) for name in TOKEN_FIELDS}}
+    """`join`: where it waits at one, what it brought."""
+    state = {"id": token.pk, **{name: getattr(token, name) for name in TOKEN_FIELDS}}
+    return {**state, "join": token.wait["join"]} if "join" in token.wait else state
 
 
 def job_ref(job: Job) -> dict[str, Any]:

@@ -105,7 +105,17 @@ def of_now(turn: Turn) -> dict[str, Any]:
         "variables": dict(task.variables),
         "inputs": dict(task.inputs),
         "task": about(task),
+        **beside(turn.batch, task, turn.token, turn.judged_by),
     }
+
+
+def beside(batch: Batch, task: Task, token: Token, line: Line) -> dict[str, Any]:
+    """The stations in which other tokens stand, where the line forbids some to run in parallel. What waits at a join
+    does not run there."""
+    if not line.forbidden_parallel:
+        return {}
+    others = [each for each in batch.living(task) if each.pk != token.pk and not each.forked]
+    return {"beside": [each.station for each in others if "join" not in each.wait]}
 
 
 def about(task: Task) -> dict[str, Any]:

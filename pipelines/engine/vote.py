@@ -16,7 +16,7 @@ from pipelines.engine.errors import Conflict, Invalid, NotFound
 from pipelines.engine.gates import gate_of, policy_of
 from pipelines.engine.state import merge_counts
 from pipelines.engine.transaction import run
-from pipelines.engine.turn import Turn, counts, settle
+from pipelines.engine.turn import Turn, beside, counts, settle
 from pipelines.engine.values import ENGINE, Actor, VoteResult
 from pipelines.models import Decision, GateVisit, Task, Token, User, Vote, Word
 from pipelines.routing.consequences import told
@@ -203,7 +203,8 @@ def _go_on(
     """Decide again on the same Situation, told the words and the counts of this moment (semantics §5 step 8)."""
     asked = Decision.objects.get(pk=visit.asked_by_id)
     before = asked.situation["facts"]
-    facts = told(before, so_far, _words(visit))
+    now = beside(batch, task, token, versions.by_id(asked.pinned_id))
+    facts = told(before, {**so_far, **now}, _words(visit))
     against = said.word != Word.APPROVE
     turn = Turn(
         batch,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pipelines import ports
 from pipelines.invariants.gates import gates_were_passed_by_votes, waiting_has_open_visits
 from pipelines.invariants.history import counters_count, events_are_gapless, fold_is_row, moves_have_one_cause
+from pipelines.invariants.joins import joins_are_as_decided, nobody_waits_for_nobody
 from pipelines.invariants.positions import (
     ended_is_final,
     running_has_one_live_job,
@@ -36,12 +37,14 @@ CHECKS: tuple[Invariant, ...] = (
     due_times_end_with_their_wait,  # I8
     decisions_come_out_again,  # I9
     answers_were_given,  # I9
+    joins_are_as_decided,  # I9
     visits_within_budgets,  # I10
     counters_count,  # I11
     no_key_leads_across_projects,  # I13
     versions_are_unchanged,  # I14
     events_stay,  # I15
     something_wakes_it,  # I17
+    nobody_waits_for_nobody,  # I17
     gates_keep_their_times,  # I17
 )
 

@@ -12,7 +12,7 @@ from pipelines.models import Purpose
 from pipelines.ports import Violation
 
 Ids = Sequence[int] | None
-MOVES = ("token.moved", "token.forked", "token.ended")
+MOVES = ("token.moved", "token.forked", "token.joined", "token.ended")
 
 
 def fold_is_row(task_ids: Ids) -> Iterable[Violation]:
@@ -52,7 +52,7 @@ def moves_have_one_cause(task_ids: Ids) -> Iterable[Violation]:
 
 def _opened(each: Whole) -> Iterable[Violation]:
     """Every job was opened by exactly one event."""
-    opening = ("task.submitted", "token.moved", "token.forked", "evaluation.asked")
+    opening = ("task.submitted", "token.moved", "token.forked", "token.joined", "evaluation.asked")
     opened = Counter(
         ref["id"]
         for event in each.events

@@ -10,6 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from pipelines import versions
+from pipelines.engine import joins
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import ENDED, Decision, GateVisit, Job, Lease, Purpose, Token
 from pipelines.ports import Violation
@@ -33,9 +34,11 @@ def status_is_derived(task_ids: Ids) -> Iterable[Violation]:
 
 
 def _derived(each: Whole) -> str:
-    positions = [token for token in each.tokens if not token.forked]
-    living = [token.status for token in positions if token.status not in ENDED]
-    return status_of(living or [token.status for token in positions]) if positions else "nothing"
+    """Of the living positions; of a task that has ended its first token's, which every branch is accounted for in."""
+    living = [token.status for token in each.tokens if not token.forked and token.status not in ENDED]
+    if living:
+        return status_of(living)
+    return next((token.status for token in each.tokens if token.parent_id is None), "nothing")
 
 
 def running_has_one_live_job(task_ids: Ids) -> Iterable[Violation]:
@@ -173,6 +176,9 @@ def _wakes(each: Whole, token: Token, tickets: set[int]) -> bool:
         return any(visit.token_id == token.pk and visit.state == "open" for visit in each.visits)
     if token.status in WAITS_FOR_PEOPLE:
         return bool(token.wait or token.error)
+    if joins.waits(token):
+        # Somebody can still come: see `joins_are_as_decided`.
+        return any(other.pk != token.pk and other.status not in ENDED for other in each.tokens)
     job = next((job for job in each.jobs if job.token_id == token.pk and job.state != "done"), None)
     if job is None:
         return False

@@ -67,7 +67,7 @@ def _done(event: Event) -> tuple[str, ...]:
         case "token.moved":
             return ("move", event.target)
         case "token.forked":
-            return ("move", *[ref["station"] for ref in event.data["jobs"]])
+            return ("move", *[branch["station"] for branch in event.data["tokens"][1:]])
         case "token.ended":
             return ("finish", event.target)
         case "token.stuck":

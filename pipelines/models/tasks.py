@@ -121,9 +121,13 @@ class Token(models.Model):
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.QUEUED)
     origin = models.CharField(max_length=64, blank=True)
     forked = models.BooleanField(default=False, help_text=_("Waits for its children; not a live position."))
+    # Ended as part of this one, at a join (semantics §7): its end is not the task's.
+    joined = models.ForeignKey(
+        "self", models.CASCADE, null=True, blank=True, related_name="merged", db_index=False
+    )
     signal_reworks = models.PositiveIntegerField(default=0)
     # What would free it, see pipelines/engine/effects.py: {decision, question, missing, gates, to, rule, evaluation,
-    # trigger, message, rejection, by, was}
+    # trigger, message, rejection, by, was}; of a forked one {to, branches}; at a join {join}, see engine/joins.py
     wait = models.JSONField(default=dict)
     error = models.CharField(max_length=64, blank=True)
     end = models.CharField(max_length=64, blank=True)

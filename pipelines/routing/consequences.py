@@ -133,6 +133,11 @@ def _failures(about: About, answer: Move | Finish | Wait) -> dict[str, dict[str,
     return {"failures": {failure(about.station, kind): 1}} if kind and isinstance(answer, Move) else {}
 
 
+def entered(line: Line, source: str) -> frozenset[str]:
+    """The stations that a token which leaves `source` enters at once: not those at whose join it waits first."""
+    return frozenset(key for key in line.stations_by_key if not line.waits_at(key, source))
+
+
 def takes_rule(about: About, answer: Move | Finish | Wait, targets: tuple[str, ...]) -> bool:
     """Whether the rule that the decision names was taken, or only led to a policy, a budget's target or a person's
     word: a breach does not move by its rule, nor does what was said at its gate."""

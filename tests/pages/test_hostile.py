@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import pytest
 from django.http import HttpResponse
 from django.test import Client
@@ -30,6 +32,8 @@ QUERY = (
     *("q", "status", "page", "sort", "line", "show", "job", "attempt"),
     *("from", "move", "tab", "version", "as", "fragment", "next"),
 )
+PARTS = ("%00", "%ff", "'", "9" * 400, "..%2f..", "a" * 5000, "%F0%9F%92%A9")
+FIELDS = ("\0", "9" * 400, "{" * 200, "é\u202e", "a" * 20_000, "&a [*a]")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")
 
 
@@ -52,44 +56,56 @@ def told(response: HttpResponse) -> bool:
     return response.status_code < 500
 
 
+@pytest.fixture(params=[2, pytest.param(99, marks=pytest.mark.soak)], ids=["some", "all"])
+def most(request: pytest.FixtureRequest) -> int:
+    """How many of the strange things each page meets."""
+    return int(request.param)
+
+
+def some(of: Sequence[str], turn: int, most: int) -> Iterator[str]:
+    """As many of them, other ones at each turn: pages share what serves them, so together they meet all."""
+    for step in range(min(most, len(of))):
+        yield of[(turn * most + step) % len(of)]
+
+
 # healthz says 503 where no worker runs; the links of sign-in are single pages of their own.
 PAGES = sorted(set(ROUTES) - {"healthz", "admin:index", "sign-out"})
 
 
-def test_no_query_is_a_fault_of_the_server(place: Place, client: Client) -> None:
+def test_no_query_is_a_fault_of_the_server(place: Place, client: Client, most: int) -> None:
     faults = [
         (name, strange)
-        for name in PAGES
-        for strange in STRANGE
+        for turn, name in enumerate(PAGES)
+        for strange in some(STRANGE, turn, most)
         if not told(client.get(place.address(name).partition("?")[0], dict.fromkeys(QUERY, strange)))
     ]
     assert faults == []
 
 
-def test_no_part_of_an_address_is_a_fault_of_the_server(place: Place, client: Client) -> None:
+def test_no_part_of_an_address_is_a_fault_of_the_server(place: Place, client: Client, most: int) -> None:
     faults = []
-    for name in PAGES:
+    for turn, name in enumerate(PAGES):
         address = place.address(name).partition("?")[0]
         parts = address.strip("/").split("/")
         for n in range(len(parts)):
-            for strange in ("%00", "%ff", "'", "9" * 400, "..%2f..", "a" * 5000, "%F0%9F%92%A9"):
+            for strange in some(PARTS, turn + n, most):
                 broken = "/" + "/".join([*parts[:n], strange, *parts[n + 1 :]]) + "/"
                 if not told(client.get(broken)):
                     faults.append(broken[:200])
     assert faults == []
 
 
-def test_no_method_is_a_fault_of_the_server(place: Place, client: Client) -> None:
+def test_no_method_is_a_fault_of_the_server(place: Place, client: Client, most: int) -> None:
     faults = [
         (name, method)
-        for name in PAGES
-        for method in METHODS
+        for turn, name in enumerate(PAGES)
+        for method in some(METHODS, turn, 2 * most)
         if not told(client.generic(method, place.address(name)))
     ]
     assert faults == []
 
 
-def test_no_form_is_a_fault_of_the_server(place: Place, client: Client) -> None:
+def test_no_form_is_a_fault_of_the_server(place: Place, client: Client, most: int) -> None:
     fields = (
         *(
             "text",
@@ -119,8 +135,8 @@ def test_no_form_is_a_fault_of_the_server(place: Place, client: Client) -> None:
     )
     faults = [
         (name, strange)
-        for name in PAGES
-        for strange in ("\0", "9" * 400, "{" * 200, "é\u202e", "a" * 20_000, "&a [*a]")
+        for turn, name in enumerate(PAGES)
+        for strange in some(FIELDS, turn, most)
         if not told(client.post(place.address(name), dict.fromkeys(fields, strange)))
     ]
     assert faults == []

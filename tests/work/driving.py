@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,9 @@ class Bench:
 
     @asynccontextmanager
     async def driver(self, **more: Any) -> AsyncIterator[Driver]:
-        worker = await in_thread(make_worker)
         given: dict[str, Any] = {"workspaces": self.base, "isolation": Isolation("none"), "engine_threads": 2}
         config = WorkerConfig(**(given | more))
+        worker = await in_thread(partial(make_worker, answers=sorted(config.answers)))
         pools = Pools(Database(config.engine_threads, "engine"), Database(1, "logs"))
         folders = Folders(self.base, worker.pk)
         driver = Driver(worker.pk, config, pools, folders)

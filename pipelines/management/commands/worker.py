@@ -14,7 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from pipelines.driver.config import WorkerConfig
+from pipelines.driver.config import EVALUATOR_LABEL, WorkerConfig
 from pipelines.driver.service import Service
 from pipelines.handlers.isolation import CannotIsolate, Places, places, way_to
 from pipelines.handlers.isolation_choice import InForce, choose
@@ -60,6 +60,11 @@ class Command(BaseCommand):
             self.stderr.write(
                 "Nothing isolates stations on this machine: one could read keys and forge decisions."
             )
+        if EVALUATOR_LABEL in (options["label"] or settings.WORKER_LABELS) and not settings.EVALUATOR_COMMAND:
+            self.stderr.write(
+                f"This worker has the label {EVALUATOR_LABEL}, but GATELINE_EVALUATOR_COMMAND is not set:"
+                " it answers no questions."
+            )
         service = Service(config(options, in_force), options["name"] or f"{platform.node()}:{os.getpid()}")
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -86,6 +91,7 @@ def config(options: dict[str, Any], in_force: InForce) -> WorkerConfig:
         secrets=secrets(),
         outgoing=outgoing(),
         named_secrets=settings.NAMED_SECRETS,
+        evaluator=tuple(settings.EVALUATOR_COMMAND),
         concurrency=options["concurrency"] or settings.WORKER_CONCURRENCY,
         drain_seconds=float(settings.WORKER_DRAIN_SECONDS if drain is None else drain),
     )

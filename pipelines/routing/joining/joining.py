@@ -143,6 +143,11 @@ def _hopeful(group: Group, all_groups: Sequence[Group]) -> bool:
     return False
 
 
+def accounts_for(line: Line, merge: Merge, station: str) -> bool:
+    """Whether a branch that ended at this station was on its way to what never arrived: its end is told by the join."""
+    return bool(set(merge.never) & reached(ways(line), [station]))
+
+
 # Which fork
 
 

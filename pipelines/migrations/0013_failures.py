@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pipelines", "0011_asked"),
+        ("pipelines", "0012_joined_tokens"),
     ]
 
     operations = [
