@@ -15,7 +15,7 @@ from pipelines.engine import payload
 from pipelines.errors import Conflict, Forbidden, Invalid, Refused
 from pipelines.formats import native
 from pipelines.formats.authorship import WHOLE, Hand, noted
-from pipelines.handlers import EXECUTING
+from pipelines.handlers.code import code_of
 from pipelines.linting import BUILT, examined
 from pipelines.models import (
     Line,
@@ -30,7 +30,6 @@ from pipelines.models import (
 from pipelines.models.people import slug
 from pipelines.ports import LineHint, publish_hints
 from pipelines.routing import line as routing
-from pipelines.routing.kinds import secrets
 from pipelines.routing.line import Problem
 from pipelines.routing.lint.examination import Examination
 from pipelines.routing.lint.finding import Finding
@@ -46,7 +45,6 @@ __all__ = [
     "executes",
     "locked",
     "moment",
-    "needs_execute",
     "publish",
     "replace_draft",
     "save_draft",
@@ -110,13 +108,8 @@ def check(line: Line, text: str = "") -> Examination:
 
 
 def executes(line: routing.Line) -> list[str]:
-    """Keys of the stations that need the permission `execute`."""
-    return [station.key for station in line.stations if needs_execute(station)]
-
-
-def needs_execute(station: routing.Station) -> bool:
-    """Whether it runs code on a worker, or sends a secret of the worker somewhere."""
-    return station.kind in EXECUTING or bool(secrets(station.work))
+    """Keys of the stations that run code on a worker, or send a secret of the worker somewhere."""
+    return [station.key for station in line.stations if code_of(station)]
 
 
 def create_line(project: Project, key: str, name: str, document: str | Mapping[str, Any], user: User) -> Line:

@@ -30,6 +30,8 @@ CONTEXT, ARTIFACTS = "context.json", "artifacts"
 LONGEST_VARIABLE = 100_000
 # Without a limit of its own a command may run an hour (dialects §1 A).
 MAX_SECONDS = 3600.0
+# The system takes 128 KiB for one variable, a character four bytes at most; a prompt has it all.
+LONGEST_FEEDBACK = 30_000
 
 
 class Unrenderable(Exception):
@@ -210,6 +212,7 @@ def environment(orders: Orders, attempt: Attempt, config: WorkerConfig) -> dict[
         "GATELINE_ARTIFACTS": str(attempt.given / ARTIFACTS),
         "GATELINE_TASK": orders.task,
         "GATELINE_STATION": orders.station.key,
+        "GATELINE_FEEDBACK": orders.feedback[:LONGEST_FEEDBACK],
         "GATELINE_VISIT": str(orders.visit),
         "GATELINE_JOB": str(orders.job_id),
         **({"GATELINE_FEEDBACK": shortened(orders.feedback)} if orders.feedback else {}),

@@ -162,12 +162,12 @@ def _wait(turn: Turn, answer: Wait) -> None:
     if answer.status == Status.AWAITING_REVIEW:
         gates.ask(turn, answer)
     else:
-        _stay(turn, answer, **_counted(turn, answer))
+        _stay(turn, answer, why=evaluations.why_unanswered(turn, answer), **_counted(turn, answer))
 
 
-def _stay(turn: Turn, answer: consequences.Staying, **data: Any) -> None:
+def _stay(turn: Turn, answer: consequences.Staying, why: str = "", **data: Any) -> None:
     where = consequences.staying(answer)
-    stay(turn, where.status, where.wait, error=where.error, **data)
+    stay(turn, where.status, {**where.wait, "why": why or None}, error=where.error, **data)
 
 
 def _counted(

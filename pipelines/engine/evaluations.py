@@ -19,7 +19,7 @@ from pipelines.leases import Claim
 from pipelines.models import Decision, Job, Purpose, Status, Task, Token
 from pipelines.routing import consequences
 from pipelines.routing.answers import PERSON, answer_of, evaluator_of
-from pipelines.routing.outcome import Ask
+from pipelines.routing.outcome import Ask, Wait
 
 
 def ask(turn: Turn, answer: Ask) -> None:
@@ -96,3 +96,15 @@ def decide_with(
     facts = consequences.answered(asked.situation["facts"], answer)
     facts |= beside(batch, task, token, turn.judged_by)
     return turn, {**asked.situation, "facts": facts}
+
+
+def why_unanswered(turn: Turn, answer: Wait) -> str:
+    """What the machine said that was asked before a person is."""
+    if answer.evaluation is None or turn.decision is None:
+        return ""
+    told = turn.decision.situation["facts"].get("answers", [])
+    return next((str(each.get("text", "")) for each in reversed(told) if _is_about(each, answer)), "")
+
+
+def _is_about(told: dict[str, Any], answer: Wait) -> bool:
+    return all(told.get(kind) == asked for kind, asked in (answer.evaluation or {}).items())

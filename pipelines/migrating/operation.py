@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
@@ -12,10 +13,10 @@ from django.db.models import QuerySet
 from pipelines import access, engine, versions
 from pipelines.engine import MigrateResult, payload
 from pipelines.errors import Conflict, Forbidden, Invalid
+from pipelines.handlers.code import code_of
 from pipelines.migrating.impact import Impact, impact_of
 from pipelines.models import Line, LineVersion, Migration, MigrationEntry, User
-from pipelines.publishing import needs_execute
-from pipelines.routing.line import Problem
+from pipelines.routing.line import Problem, Station
 
 REASON = 2_000
 Result = MigrationEntry.Result
@@ -163,14 +164,19 @@ def _may_execute(user: User, line: Line, to: LineVersion, froms: set[LineVersion
     fresh = [
         station.key
         for station in versions.parsed(to).stations
-        if needs_execute(station)
-        and any(station.key not in known or known[station.key].work != station.work for known in before)
+        for known in before
+        if any(code not in _known(known, station.key) for code in code_of(station))
     ]
     if fresh and not access.can(user, "execute", line.project):
+        names = ", ".join(dict.fromkeys(fresh))
         raise Forbidden(
-            f"Stations that run code or use secrets ({', '.join(fresh)}) need the "
+            f"Stations that run code or use secrets ({names}) need the "
             "permission “execute”, which you do not have."
         )
+
+
+def _known(stations: Mapping[str, Station], key: str) -> list[Any]:
+    return code_of(stations[key]) if key in stations else []
 
 
 def _record(found: Impact, user: User, reason: str) -> Migration:

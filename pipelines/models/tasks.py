@@ -127,7 +127,8 @@ class Token(models.Model):
     )
     signal_reworks = models.PositiveIntegerField(default=0)
     # What would free it, see pipelines/engine/effects.py: {decision, question, missing, gates, to, rule, evaluation,
-    # trigger, message, rejection, by, was}; of a forked one {to, branches}; at a join {join}, see engine/joins.py
+    # evaluator, why, trigger, message, rejection, by, was}; of a forked one {to, branches}; at a join {join}, see
+    # engine/joins.py
     wait = models.JSONField(default=dict)
     error = models.CharField(max_length=64, blank=True)
     end = models.CharField(max_length=64, blank=True)

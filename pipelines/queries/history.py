@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -13,8 +14,11 @@ from pipelines.models import Event, Task
 from pipelines.queries import people
 from pipelines.queries.actors import actor_of
 from pipelines.queries.words import gate_name, question_of, station_name, target_name
+from pipelines.routing.answers import UNANSWERED
 from pipelines.routing.line import Line
 
+LONGEST = 300
+"""Characters of an explanation."""
 MOVES = ("task.submitted", "token.moved", "token.forked", "gate.opened", "token.ended")
 
 
@@ -159,12 +163,24 @@ def _remark(line: Line, event: Event, who: people.Who) -> Item | None:
                 _with(_("%(who)s cancelled the task") % {"who": who.name}, data.get("reason")),
                 "danger",
             )
-        case "evaluation.answered":
-            said = (data.get("answer") or {}).get("answer", "")
-            return _dot(event, _("%(who)s answered %(answer)s") % {"who": who.name, "answer": said})
+        case "evaluation.asked" | "evaluation.answered":
+            return _dot(event, _asked(data) if "question" in data else _answered(data["answer"], who))
         case "token.released":
             return _dot(event, _("%(who)s released it") % {"who": who.name})
     return None
+
+
+def _asked(data: dict[str, Any]) -> str:
+    return _("Evaluating: %(question)s") % {"question": question_of({"evaluation": data["question"]})}
+
+
+def _answered(answer: dict[str, Any], who: people.Who) -> str:
+    text = str(answer.get("text") or "").strip()
+    if answer.get("answer") == UNANSWERED:
+        return _with(_("No answer"), text[:LONGEST])
+    by = _("Answered %(answer)s") if who.kind == "worker" else _("%(who)s answered %(answer)s")
+    said = by % {"who": who.name, "answer": answer.get("answer", "")}
+    return _with(said, text[:LONGEST])
 
 
 VOTED = {

@@ -52,6 +52,12 @@ class Position:
         return self.token.status in (Status.STUCK, Status.BLOCKED, Status.HELD) and not self.manual
 
     @property
+    def answerable(self) -> bool:
+        """Blocked; or a machine is asked what a person may answer, too."""
+        asked = self.token.status == Status.EVALUATING and "agentic" in self.token.wait.get("evaluation", {})
+        return asked or self.token.status == Status.BLOCKED
+
+    @property
     def words(self) -> tuple[str, ...]:
         """The two words of which one answers an evaluation; none where any text answers."""
         evaluation = self.token.wait.get("evaluation") or {}

@@ -68,6 +68,8 @@ def waiting(token: Standing, line: Line, summary: str = "") -> Sentence | None:
             return blocked(token.wait, summary)
         case Status.HELD:
             return held(token.wait, line)
+        case Status.EVALUATING:
+            return evaluating(token.wait)
         case Status.AWAITING_REVIEW:
             gates = ", ".join(gate_name(line, key) for key in token.wait.get("gates", ()))
             return Sentence(_("Waits at %(gates)s.") % {"gates": gates}, _("A reviewer decides."))
@@ -147,8 +149,25 @@ def question_of(wait: Mapping[str, Any]) -> str:
     return ""
 
 
+def evaluating(wait: Mapping[str, Any]) -> Sentence:
+    who = EVALUATED.get(str(wait.get("evaluator")), lambda: "")()
+    return Sentence(_("Evaluating: %(question)s") % {"question": question_of(wait)}, who)
+
+
+EVALUATED = {
+    "model": lambda: _("A model answers; then the rules decide."),
+    "worker": lambda: _("The evaluator of a worker answers; then the rules decide."),
+    "hook": lambda: _("Its exit code decides, as soon as it has run on a worker."),
+}
+
+
 def blocked(wait: Mapping[str, Any], summary: str = "") -> Sentence:
     question = question_of(wait)
+    if wait.get("why"):
+        question = _("%(question)s Nobody could answer it: %(why)s") % {
+            "question": question,
+            "why": str(wait["why"])[:500],
+        }
     return Sentence(
         question or summary.strip()[:500] or _("The station could not go on by itself."),
         _("Answer, and it goes on.") if question else _("Say what it needs, and it runs again."),

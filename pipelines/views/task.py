@@ -13,10 +13,10 @@ from django.views.decorators.http import require_safe
 
 from pipelines import access, logs
 from pipelines.engine.export import exported
-from pipelines.models import ENDED, GateVisit, Job, Project, Status, Task
+from pipelines.models import ENDED, GateVisit, Job, Project, Purpose, Status, Task
 from pipelines.queries.actors import actor_of
 from pipelines.queries.task import TaskView
-from pipelines.queries.words import station_name
+from pipelines.queries.words import question_of, station_name
 from pipelines.views.graph import way_of
 from pipelines.views.graph.overlay import lay_over
 from pipelines.views.page import SignedIn, crumbs, fragment, in_project, show
@@ -113,17 +113,22 @@ def outputs(view: TaskView) -> list[Output]:
         if job.outcome is None:
             continue
         kind, name = actor_of(view.line.stations_by_key.get(job.station))
-        output = job.outcome.get("output")
+        output = job.outcome.get("output" if job.purpose == Purpose.STATION else "feedback")
         text = "" if output is None else json.dumps(output, ensure_ascii=False, indent=2)
-        found.append(
-            Output(job, station_name(view.line, job.station), name, text, job.outcome, kind == "agent")
-        )
+        found.append(Output(job, _title(view, job), name, text, job.outcome, kind == "agent"))
     return found
+
+
+def _title(view: TaskView, job: Job) -> str:
+    """The station, and what was asked about it."""
+    station = station_name(view.line, job.station)
+    question = question_of({"evaluation": job.question})
+    return f"{station} · {question}" if question else station
 
 
 def log_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
     """The log of `?job=` and `?attempt=`, else of the last job: its end, and where to go on from."""
-    jobs = [(job, station_name(view.line, job.station)) for job in reversed(view.jobs)]
+    jobs = [(job, _title(view, job)) for job in reversed(view.jobs)]
     wanted = request.GET.get("job", "")
     job = next((each for each, _ in jobs if str(each.pk) == wanted), jobs[0][0] if jobs else None)
     context: dict[str, Any] = {"jobs": jobs, "job": job, "pinned": bool(wanted)}

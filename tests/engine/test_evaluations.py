@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from pipelines import engine, publishing
-from pipelines.engine.errors import Conflict
+from pipelines.engine.errors import Conflict, Forbidden
 from pipelines.leases import MAX_ATTEMPTS, Claim
 from pipelines.models import Job, Purpose, Task
-from tests.factories import World, station
+from tests.factories import World, document, station
 
 pytestmark = pytest.mark.django_db
 
@@ -284,3 +284,11 @@ def test_branches_are_asked_apart(world: World) -> None:
     world.report(task, station="right")
     assert Job.objects.filter(task=task, purpose=Purpose.EVALUATION).count() == 2
     assert world.status(task) == "evaluating"
+
+
+def test_a_line_whose_rules_run_a_hook_needs_the_permission_to_execute(world: World) -> None:
+    rule = {"id": "passed", "when": {**SCRIPT, "answer": "pass"}, "to": "ship"}
+    given = document([station("build", rule), "ship"], flags=FLAGS)
+    line = publishing.create_line(world.project, "line", "Line", given, world.designer)
+    with pytest.raises(Forbidden, match="build"):
+        publishing.publish(line, user=world.designer, based_on=line.draft_number)
