@@ -1,19 +1,15 @@
-"""Tasks over HTTP: start one, look at it, its events and its decisions, cancel it."""
+"""Tasks over HTTP: start one, look at it, its decisions, cancel it."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-
 from django.db.models import QuerySet
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import HttpRequest
 from ninja import Router, Status
 
 from pipelines import access, engine
 from pipelines.api.auth import actor_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import CancelIn, DecisionOut, TaskIn, TaskOut, task_out
-from pipelines.engine.export import exported
 from pipelines.errors import Conflict
 from pipelines.models import Task
 
@@ -69,18 +65,6 @@ def index(
 @router.get(TASK, response={200: TaskOut, **ERRORS}, summary="Look at a task")
 def show(request: HttpRequest, owner: str, project: str, line: str, task: str) -> TaskOut:
     return task_out(_task(request, owner, project, line, task))
-
-
-@router.get(TASK + "/events", summary="Events as JSON lines", response={200: None, **ERRORS})
-def events(request: HttpRequest, owner: str, project: str, line: str, task: str) -> StreamingHttpResponse:
-    """One event a line in the format of `docs/events.md`, oldest first (semantics §9)."""
-    found = _task(request, owner, project, line, task)
-
-    def lines() -> Iterator[str]:
-        for event in exported(found):
-            yield json.dumps(event, ensure_ascii=False) + "\n"
-
-    return StreamingHttpResponse(lines(), content_type="application/x-ndjson")
 
 
 @router.get(TASK + "/decisions", response={200: list[DecisionOut], **ERRORS}, summary="Why it is where it is")

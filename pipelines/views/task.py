@@ -12,7 +12,6 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from pipelines import access, logs
-from pipelines.engine.export import exported
 from pipelines.models import ENDED, GateVisit, Job, Project, Purpose, Status, Task
 from pipelines.queries.actors import actor_of
 from pipelines.queries.task import TaskView
@@ -184,15 +183,6 @@ def log_download(request: SignedIn, project: Project, wi: str) -> StreamingHttpR
     attempt = number(request.GET.get("attempt"), job.attempt)
     name = f"{found.name}-{job.station}-{job.visit}.{attempt}.log"
     return _download(logs.whole(job, attempt), "text/plain; charset=utf-8", name)
-
-
-@in_project("view")
-@require_safe
-def events_export(request: SignedIn, project: Project, wi: str) -> StreamingHttpResponse:
-    """The task's events as JSON lines (semantics §9)."""
-    found = get(request, project, wi)
-    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in exported(found))
-    return _download(lines, "application/x-ndjson", f"{found.name}-events.jsonl")
 
 
 def _download(pieces: Any, media: str, name: str) -> StreamingHttpResponse:

@@ -112,6 +112,8 @@ GET  task                    >          0         y       y         y         y 
 GET  task-log                >          0         y       y         y         y         y      >
 GET  task-log-download       >          0         y       y         y         y         y      >
 GET  task-events             >          0         y       y         y         y         y      >
+GET  line-events             >          0         y       y         y         y         y      >
+GET  project-events          >          0         y       y         y         y         y      >
 GET  artifact                >          0         y       y         y         y         y      >
 GET  job-complete            >          0         -       y         y         y         y      >
 POST job-complete            >          0         -       y         y         y         y      >
@@ -146,6 +148,8 @@ GET  {DRAFTS}/{{line}}/versions        >          0         y       y         y 
 GET  {DRAFTS}/{{line}}/difference      >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/changes         >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/analytics       >          0         y       y         y         y         y      y
+GET  {DRAFTS}/{{line}}/events          >          0         y       y         y         y         y      y
+GET  {PROJECT}/events                  >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/scenarios       >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/scenarios.yaml  >          0         y       y         y         y         y      y
 PUT  {DRAFTS}/{{line}}/scenarios.yaml  >          0         -       -         y         y         y      -

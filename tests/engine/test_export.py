@@ -5,12 +5,21 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
-from pipelines.engine.export import exported, handoff_id
+from pipelines.engine.export import exported, exported_all, handoff_id
 from pipelines.models import Task
 from tests.factories import World, station
+from tests.reviews.test_pages import as_
 
 pytestmark = pytest.mark.django_db
 
@@ -54,7 +63,8 @@ def test_every_event_is_exported_in_order_with_every_field(task: Task) -> None:
 
 def test_a_move_to_another_station_is_a_handoff(task: Task) -> None:
     move = next(event for event in exported(task) if event["kind"] == "token.moved")
-    assert move["transition"] == {"from_state": "build", "to_state": "ship", "trigger": "gate:review"}
+    assert move["transition"] == {"from_state": "build", "to_state": "ship", "trigger": "review_passed"}
+    assert move["cause"] == "gate:review"
     assert move["agent"] == {"source": "build", "target": "ship"}
     assert re.fullmatch(r"HO-build-ship-\d{8}T\d{6}", move["handoff_id"])
 
@@ -69,6 +79,133 @@ def test_a_decided_gate_names_result_and_person(world: World, task: Task) -> Non
         "Fine.",
     )
     assert decided["handoff_id"] is None
+
+
+def test_E29_every_transition_is_one_event_with_what_its_gates_said(world: World) -> None:
+    """`gate_results` of the checks and the person, `human_approval`, the trigger, and the time in the state before."""
+    checks = {"all": [
+        {"field": "exit_code", "operator": "equals", "value": 0, "label": "lint"},
+        {"field": "output.coverage", "operator": "greater_than", "value": 79, "severity": "warn", "label": "coverage"},
+    ]}  # fmt: skip
+    gates = [{"key": "gate_3", "name": "Code ready", "mode": "checks_then_manual", "checks": checks}]
+    build = station("build", {"id": "on", "to": "ship"}, gate="gate_3")
+    task = world.start(world.line(stations=[build, "ship"], gates=gates))
+    world.report(task, {"exit_code": 0, "output": {"coverage": 60}})
+    world.vote(task, reason="Fine.")
+    world.report(task)
+    started, moved, ended = exported(task, transitions=True)
+    assert [each["transition"] for each in (started, moved, ended)] == [
+        {"from_state": None, "to_state": "build", "trigger": "submit"},
+        {"from_state": "build", "to_state": "ship", "trigger": "gate_3_passed"},
+        {"from_state": "ship", "to_state": "completed", "trigger": ended["cause"]},
+    ]
+    assert moved["gate_results"] == {"lint": "pass", "coverage": "fail", "gate_3": "pass"}
+    assert moved["human_approval"]["by"] == str(world.reviewer)
+    assert (started["human_approval"], started["gate_results"]) == (None, {})
+    task.refresh_from_db()
+    assert len({each["event_id"] for each in exported(task)}) == task.seq
+    assert list(exported(task, transitions=True)) == [started, moved, ended], "ids are stable"
+
+
+def test_E29_what_a_gate_turns_back_says_so(world: World) -> None:
+    gate = {"key": "review", "name": "Review", "mode": "manual"}
+    task = world.start(
+        world.line(
+            stations=[station("build", {"id": "on", "to": "ship", "gates": ["review"]}), "ship"], gates=[gate]
+        )
+    )
+    world.report(task)
+    world.vote(task, "send_back", reason="Again.")
+    *_, back = exported(task, transitions=True)
+    assert back["transition"] == {"from_state": "build", "to_state": "build", "trigger": "review_sent_back"}
+    assert (back["gate_results"], back["human_approval"]["decision"]) == ({"review": "fail"}, "send_back")
+    assert back["handoff_id"] is None
+
+
+def test_E29_a_fork_and_its_join_name_all_their_states(world: World) -> None:
+    fork = station("plan", {"id": "fork", "to": ["qa", "security"]})
+    join = {"wait_for": ["qa", "security"], "aggregation": "all-pass"}
+    branches = [station(key, {"id": key, "to": "ship"}) for key in ("qa", "security")]
+    task = world.start(world.line(stations=[fork, *branches, station("ship", join=join)]))
+    world.report(task)
+    world.report(task, station="qa")
+    world.report(task, station="security")
+    told = [each["transition"] for each in exported(task, transitions=True)]
+    assert [(each["from_state"], each["to_state"]) for each in told] == [
+        (None, "plan"), ("plan", "qa,security"), ("qa", "ship"), ("security", "ship"), ("qa,security", "ship"),
+    ]  # fmt: skip
+
+
+def test_the_time_in_a_state_is_that_of_its_position(task: Task) -> None:
+    events = list(exported(task))
+    at = [datetime.fromisoformat(each["timestamp"]) for each in events]
+    moved = next(i for i, each in enumerate(events) if each["kind"] == "token.moved")
+    assert abs(events[moved]["duration_seconds"] - (at[moved] - at[0]).total_seconds()) <= 1
+
+
+def test_events_of_many_tasks_come_task_after_task(world: World, task: Task) -> None:
+    other = world.start(world.line(key="other"))
+    task.refresh_from_db()
+    rows = list(exported_all(Task.objects.filter(project=world.project)))
+    assert [row["work_item_id"] for row in rows] == [task.name] * task.seq + [other.name] * other.seq
+    later = list(exported_all(Task.objects.all(), since=other.created_at))
+    assert {row["work_item_id"] for row in later} == {other.name}
+
+
+def test_the_number_of_queries_does_not_grow_with_the_tasks(world: World, task: Task) -> None:
+    def asked() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            list(exported_all(Task.objects.all()))
+        return len(queries)
+
+    asked()
+    before = asked()
+    for _ in range(5):
+        world.start(task.pinned)
+    assert asked() == before
+
+
+def test_they_are_had_by_page_api_and_command(world: World, task: Task, tmp_path: Path) -> None:
+    said = [json.dumps(row, ensure_ascii=False) for row in exported(task)]
+    owner, project = world.project.owner.key, world.project.key
+    api = f"/api/owners/{owner}/projects/{project}"
+    _, secret = world.token_of(world.viewer, "read")
+    for address in (
+        f"{api}/events",
+        f"{api}/lines/{task.line.key}/events",
+        f"{api}/stages/{task.line.key}/tasks/{task.name}/events",
+    ):
+        assert lines(Client().get(address, headers={"Authorization": f"Bearer {secret}"})) == said
+    client = as_(world.viewer)
+    for name, *rest in (("project-events",), ("line-events", task.line.key), ("task-events", task.name)):
+        response = client.get(reverse(name, args=[owner, project, *rest]))
+        assert "attachment" in response.headers["Content-Disposition"]
+        assert lines(response) == said
+    out = StringIO()
+    call_command("export_events", f"{owner}/{project}", task=[task.name], stdout=out)
+    assert out.getvalue().splitlines() == said
+    file = tmp_path / "events.jsonl"
+    call_command("export_events", f"{owner}/{project}/{task.line.key}", transitions=True, output=str(file))
+    assert len(file.read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("of", "options"),
+    [
+        ("acme/nothing", {}),
+        ("acme/app/nothing", {}),
+        ("acme/app", {"task": ["WI-app-99"]}),
+        ("acme/app", {"since": "soon"}),
+    ],
+)
+def test_the_command_names_what_is_not_there(world: World, of: str, options: dict[str, Any]) -> None:
+    with pytest.raises(CommandError):
+        call_command("export_events", of.replace("app", world.project.key), **options)
+
+
+def lines(response: Any) -> list[str]:
+    assert response.headers["Content-Type"] == "application/x-ndjson"
+    return b"".join(response).decode().splitlines()
 
 
 def test_the_id_of_a_handoff() -> None:
