@@ -63,6 +63,18 @@ class GateClosed:
 
 
 @dataclass(frozen=True)
+class Alarm:
+    """Those who are responsible are told. `kind`: escalated, breached (not answered in time) or deadlock; `about`: the
+    id of the escalation or deadlock; `notify` are mail addresses."""
+
+    kind: str
+    about: uuid.UUID
+    task_id: int
+    notify: tuple[str, ...]
+    at: datetime
+
+
+@dataclass(frozen=True)
 class JobOpened:
     """A station has a new job to do; `kind` as in the line document (`manual`: for a person)."""
 
@@ -102,7 +114,15 @@ class TaskEnded:
 
 
 Consequence = (
-    GateOpened | GateOverdue | GateDecided | GateClosed | JobOpened | TaskMoved | TaskWaits | TaskEnded
+    GateOpened
+    | GateOverdue
+    | GateDecided
+    | GateClosed
+    | Alarm
+    | JobOpened
+    | TaskMoved
+    | TaskWaits
+    | TaskEnded
 )
 
 

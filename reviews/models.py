@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from pipelines.models import GateVisit
+from pipelines.models import GateVisit, Task
 
 
 class Mail(models.Model):
@@ -47,6 +47,37 @@ class Mail(models.Model):
             ),
         ]
         verbose_name_plural = "mail"
+
+    def __str__(self) -> str:
+        return f"{self.kind} · {self.address}"
+
+
+class Notice(models.Model):
+    """One mail to one address about an escalation or a deadlock: told once of each kind, like `Mail`."""
+
+    class Kind(models.TextChoices):
+        ESCALATED = "escalated", _("Escalated")
+        BREACHED = "breached", _("Not answered in time")
+        DEADLOCK = "deadlock", _("Deadlock")
+
+    State = Mail.State
+
+    task = models.ForeignKey(Task, models.CASCADE, related_name="notices")
+    kind = models.CharField(max_length=9, choices=Kind.choices)
+    about = models.UUIDField(help_text=_("The escalation or deadlock."))
+    address = models.EmailField(max_length=254)
+    token = models.UUIDField(default=uuid.uuid4, help_text=_("The unique part of the Message-ID."))
+    state = models.CharField(max_length=8, choices=Mail.State.choices, default=Mail.State.QUEUED)
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField()
+    sent_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["about", "address", "kind"], name="one_notice_per_address_and_kind"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} · {self.address}"

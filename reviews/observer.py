@@ -7,15 +7,16 @@ from collections.abc import Iterable, Sequence
 from procrastinate.types import JSONDict
 
 from pipelines.outbox import enqueue
-from pipelines.ports import Consequence, GateClosed, GateDecided, GateOpened, GateOverdue, Invariant
+from pipelines.ports import Alarm, Consequence, GateClosed, GateDecided, GateOpened, GateOverdue, Invariant
 from reviews.invariants import INVARIANTS
-from reviews.models import Mail
+from reviews.models import Mail, Notice
 
 
 class ReviewObserver:
     """Puts mails into the outbox. Reads no clock, talks to no network, changes no task (house §1)."""
 
     def consequences(self, batch: Sequence[Consequence]) -> None:
+        _notice(batch)
         mails = [*_asked(batch), *_overdue(batch), *_closed(batch)]
         if not mails:
             return
@@ -26,6 +27,22 @@ class ReviewObserver:
 
     def invariants(self) -> Iterable[Invariant]:
         return INVARIANTS
+
+
+def _notice(batch: Sequence[Consequence]) -> None:
+    """Those who are responsible are told of escalations and deadlocks, each once of each kind."""
+    notices = [
+        Notice(task_id=each.task_id, kind=each.kind, about=each.about, address=to, created_at=each.at)
+        for each in batch
+        if isinstance(each, Alarm)
+        for to in each.notify
+    ]
+    if not notices:
+        return
+    Notice.objects.bulk_create(notices, ignore_conflicts=True)
+    written = Notice.objects.filter(token__in=[each.token for each in notices]).values_list("pk", flat=True)
+    arguments: list[JSONDict] = [{"notice_id": pk} for pk in written]
+    enqueue("reviews.send_notice", "mail", *arguments)
 
 
 def _asked(batch: Sequence[Consequence]) -> Iterable[Mail]:

@@ -6,13 +6,15 @@ import asyncio
 import smtplib
 from concurrent.futures import ThreadPoolExecutor
 
+from django.core.mail import EmailMultiAlternatives
 from django.db import connection
 from django.db.models.functions import Now
 from procrastinate import RetryStrategy
 from procrastinate.contrib.django import app
 
 from reviews.mail import compose
-from reviews.models import Mail
+from reviews.models import Mail, Notice
+from reviews.notices import letter
 
 # A pool of its own: the loop's default one is small and shared, and a slow mail server must starve nothing.
 SENDERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="mail")
@@ -22,6 +24,22 @@ RETRY = RetryStrategy(max_attempts=8, exponential_wait=5, retry_exceptions=[OSEr
 @app.task(name="reviews.send_mail", queue="mail", retry=RETRY)
 async def send_mail(mail_id: int) -> None:
     await asyncio.get_running_loop().run_in_executor(SENDERS, send, mail_id)
+
+
+@app.task(name="reviews.send_notice", queue="mail", retry=RETRY)
+async def send_notice(notice_id: int) -> None:
+    await asyncio.get_running_loop().run_in_executor(SENDERS, tell, notice_id)
+
+
+def tell(notice_id: int) -> None:
+    """As `send`, of an escalation or a deadlock."""
+    try:
+        waiting = Notice.objects.select_related("task__project__owner", "task__line", "task__pinned")
+        notice = waiting.filter(pk=notice_id).exclude(state=Mail.State.SENT).first()
+        if notice is not None:
+            _deliver(notice, letter(notice))
+    finally:
+        connection.close()
 
 
 def send(mail_id: int) -> None:
@@ -39,15 +57,16 @@ def send(mail_id: int) -> None:
             .first()
         )
         if mail is not None:
-            _deliver(mail)
+            _deliver(mail, compose(mail))
     finally:
         connection.close()
 
 
-def _deliver(mail: Mail) -> None:
+def _deliver(mail: Mail | Notice, message: EmailMultiAlternatives) -> None:
+    row = type(mail)._default_manager.filter(pk=mail.pk)
     try:
-        compose(mail).send()
+        message.send()
     except (OSError, smtplib.SMTPException) as problem:
-        Mail.objects.filter(pk=mail.pk).update(state=Mail.State.FAILED, error=str(problem))
+        row.update(state=Mail.State.FAILED, error=str(problem))
         raise
-    Mail.objects.filter(pk=mail.pk).update(state=Mail.State.SENT, sent_at=Now(), error="")
+    row.update(state=Mail.State.SENT, sent_at=Now(), error="")

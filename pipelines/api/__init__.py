@@ -7,6 +7,7 @@ from pipelines.api import (
     backtest,
     comments,
     difference,
+    escalations,
     events,
     lines,
     lint,
@@ -28,6 +29,7 @@ api = NinjaAPI(
 problems.install(api)
 api.add_router("", tasks.router)
 api.add_router("", events.router)
+api.add_router("", escalations.router)
 api.add_router("", lines.router)
 api.add_router("", difference.router)
 api.add_router("", analytics.router)

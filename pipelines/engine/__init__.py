@@ -9,6 +9,7 @@ from pipelines.engine.migrate import MigrateResult, Migrating, migrate
 from pipelines.engine.putback import PuttingBack, put_back
 from pipelines.engine.reconsider import reconsider
 from pipelines.engine.report import report
+from pipelines.engine.resolving import escalate, resolve
 from pipelines.engine.submit import submit
 from pipelines.engine.values import ENGINE, Actor, Report, ReportResult, VoteResult
 from pipelines.engine.vote import vote
@@ -25,6 +26,7 @@ __all__ = [
     "answer",
     "cancel",
     "complete",
+    "escalate",
     "fire",
     "hold",
     "lose",
@@ -34,6 +36,7 @@ __all__ = [
     "release",
     "report",
     "requeue",
+    "resolve",
     "retry",
     "start",
     "submit",

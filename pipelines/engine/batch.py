@@ -35,6 +35,7 @@ TASK = (
     "rules",
     "rounds",
     "failures",
+    "escalations",
     "changed_at",
     "ended_at",
 )

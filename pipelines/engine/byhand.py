@@ -19,6 +19,7 @@ from pipelines.engine.turn import settle
 from pipelines.engine.values import Actor, Report, ReportResult
 from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token, User
 from pipelines.routing.answers import WORDS
+from pipelines.routing.consequences import origin_after
 
 RETRIED = (Status.STUCK, Status.BLOCKED, Status.HELD)
 
@@ -70,7 +71,7 @@ def _answer(token_id: int, user: User, token_version: int, text: str, fact: str)
         if not text.strip():
             raise Invalid.at("text", "is missing or blank", "Say what the station needs to know.")
         question = str(token.wait.get("question") or "")
-        _run_again(batch, task, token, actor, "answer", feedback=text, asked=question)
+        run_again(batch, task, token, actor, "answer", feedback=text, asked=question)
     batch.flush()
     return task
 
@@ -101,11 +102,13 @@ def retry(token_id: int, *, user: User, token_version: int, reason: str = "") ->
 
 def _retry(token_id: int, user: User, token_version: int, reason: str) -> Task:
     batch, task, token = _locked(token_id, token_version, RETRIED)
+    if "paused_by" in token.wait:
+        raise Conflict("Its work is held until somebody resolves what holds it.")
     if batch.open_job(token):
         raise Conflict("This task is only held; release it to go on.")
     last = _last(token)
     said = {"feedback": last.feedback, "asked": last.asked} if last else {"feedback": ""}
-    _run_again(batch, task, token, Actor.person(user), "retry", **said, reason=reason)
+    run_again(batch, task, token, Actor.person(user), "retry", **said, reason=reason)
     batch.flush()
     return task
 
@@ -118,7 +121,7 @@ def _last(token: Token) -> Job | None:
     return jobs.first()
 
 
-def _run_again(
+def run_again(
     batch: Batch,
     task: Task,
     token: Token,
@@ -128,9 +131,11 @@ def _run_again(
     feedback: str,
     asked: str = "",
     reason: str = "",
+    at: str = "",
 ) -> None:
-    """Counts as a visit, but binds no budget (semantics §5 Counting)."""
-    source, token.station = token.station, _where(task, token)
+    """Counts as a visit, but binds no budget (semantics §5 Counting). `at`: another station than its own."""
+    source, token.station = token.station, at or _where(task, token)
+    token.origin = origin_after(source, token.origin, at or source) or ""
     count = merge_counts(task, {"visits": {token.station: 1}})
     token.wait, token.error, token.signal_reworks, token.entered_at = {}, "", 0, batch.now
     job = open_job(batch, task, token, feedback=feedback, asked=asked)
@@ -186,7 +191,7 @@ def release(token_id: int, *, user: User, token_version: int) -> Task:
 
 def _release(token_id: int, user: User, token_version: int) -> Task:
     batch, task, token = _locked(token_id, token_version, (Status.HELD,))
-    if not batch.open_job(token):
+    if not batch.open_job(token) or "paused_by" in token.wait:
         raise Conflict("No person holds this task; see what it waits for.")
     token.wait, job = {}, batch.open_job(token)
     begins = job is not None and job.kind == MANUAL

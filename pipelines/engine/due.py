@@ -11,7 +11,9 @@ from functools import partial
 
 from django.db import connection
 
+from pipelines.engine import escalations
 from pipelines.engine.batch import Batch
+from pipelines.engine.breach import escalation_is_due
 from pipelines.engine.ending import GATE_DUE
 from pipelines.engine.overdue import gate_is_due
 from pipelines.engine.transaction import run
@@ -21,6 +23,7 @@ Fires = Callable[[Batch, Due], None]
 
 KINDS: dict[str, Fires] = {
     GATE_DUE: gate_is_due,
+    escalations.KIND: escalation_is_due,
 }
 
 TAKE = "DELETE FROM pipelines_due WHERE id = %s AND due_at <= %s"

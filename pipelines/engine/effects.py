@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pipelines import ports
-from pipelines.engine import evaluations, gates, joins, landing
+from pipelines.engine import escalations, evaluations, gates, joins, landing
 from pipelines.engine.batch import Batch
 from pipelines.engine.ending import Ending, end_everything, end_token
 from pipelines.engine.opening import open_job
@@ -170,6 +170,22 @@ def _stay(turn: Turn, answer: consequences.Staying, why: str = "", **data: Any) 
     stay(turn, where.status, {**where.wait, "why": why or None}, error=where.error, **data)
 
 
+def _escalate(turn: Turn, answer: Escalate) -> None:
+    """The token is held until somebody of the role resolves it."""
+    opened = escalations.of_token(turn.task, turn.token, answer.trigger) or escalations.open_one(
+        turn.batch,
+        turn.task,
+        turn.judged_by,
+        answer.trigger,
+        turn.actor,
+        token=turn.token,
+        role=getattr(answer, "role", None) or "",
+        rule=answer.rule or "",
+    )
+    where = consequences.staying(answer)
+    stay(turn, where.status, {**where.wait, "escalation": str(opened.pk)}, error=where.error)
+
+
 def _counted(
     turn: Turn, answer: Move | Finish | Wait, lands: tuple[str, ...] | None = None
 ) -> dict[str, Any]:
@@ -193,6 +209,6 @@ EFFECTS: dict[type, Callable[[Turn, Any], None]] = {
     Finish: _finish,
     Wait: _wait,
     Ask: evaluations.ask,
-    Escalate: _stay,
+    Escalate: _escalate,
     Stuck: _stay,
 }

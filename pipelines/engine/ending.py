@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines import ports
+from pipelines.engine import escalations
 from pipelines.engine.batch import Batch
 from pipelines.engine.state import token_state
 from pipelines.engine.values import Actor
@@ -72,6 +73,7 @@ def close_visit(batch: Batch, task: Task, visit: GateVisit, actor: Who, why: str
     if not visit._state.adding:
         visit.save(update_fields=["state", "decided_at"])
     batch.drop_due(GATE_DUE, task, str(visit.pk))
+    escalations.close_those_of(batch, task, visit, actor)
     batch.event(
         task, "gate.closed", actor, source=visit.gate, target=visit.gate, trigger=why, visit=str(visit.pk)
     )
@@ -120,6 +122,7 @@ def _record(batch: Batch, task: Task, token: Token, closed: list[Token], how: En
         task.status, task.end, task.error, task.reason = root.status, root.end, root.error, how.reason
         task.ended_at = batch.now
         batch.task_changed(task)
+        escalations.close_all(batch, task, how.actor)
     batch.event(
         task,
         "token.ended",

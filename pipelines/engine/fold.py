@@ -19,6 +19,7 @@ EMPTY: Row = {
     "error": "",
     "reason": "",
     **{name: {} for name in COUNTERS},
+    "escalations": 0,
     "context": {},
     "variables": {},
     "tokens": {},
@@ -28,7 +29,7 @@ EMPTY: Row = {
 
 def fold(events: Iterable[Event]) -> Row:
     """The derived fields of a task's row: seq, pinned_id (None before an event names it), status, end, error, reason,
-    the counters, context, variables, ended_at, and `tokens` {id: state}."""
+    the counters, escalations, context, variables, ended_at, and `tokens` {id: state}."""
     row = EMPTY
     for event in events:
         row = step(row, event)
@@ -44,6 +45,7 @@ def step(row: Row, event: Event) -> Row:
     for name in ("context", "variables"):
         row[name] = {**row[name], **data.get(name, {})}
     row.update(data.get("restored", {}))
+    row["escalations"] = data.get("escalations", row["escalations"])
     row["pinned_id"] = data.get("pinned", row["pinned_id"])
     if "task" in data:
         row.update(data["task"], ended_at=event.at)

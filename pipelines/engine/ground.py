@@ -137,7 +137,7 @@ class Ground:
             work="running" if token.status == Status.EVALUATING else _work(self.open.get(token.pk)),
             mapping=job.mapping if job and not there else {},
             there=there,
-            situation=_now(decision, counts) if decision else None,
+            situation=_now(decision, counts, self.tasks[token.task_id]) if decision else None,
             answer=decision.answer if decision else None,
             error=token.error,
             against=_against(token, decision),
@@ -238,9 +238,10 @@ def _work(job: Job | None) -> str:
     return "running" if job.state == Job.State.RUNNING else "queued"
 
 
-def _now(decision: Decision, counts: Counts) -> dict[str, Any]:
+def _now(decision: Decision, counts: Counts, task: Task) -> dict[str, Any]:
     """The recorded situation with the counts of this moment, as a vote decides it again (semantics §5 step 8)."""
-    return {**decision.situation, "facts": {**decision.situation["facts"], **counts}}
+    now = {**counts, "open_escalations": task.escalations}
+    return {**decision.situation, "facts": {**decision.situation["facts"], **now}}
 
 
 def _against(token: Token, decision: Decision | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pipelines import ports, versions
+from pipelines.engine import escalations
 from pipelines.engine.batch import Batch
 from pipelines.engine.entitlement import barred, meets_any, people_of
 from pipelines.engine.gates import gate_of
@@ -22,14 +23,18 @@ def gate_is_due(batch: Batch, due: Due) -> None:
     if gate.due.then == "reject":
         _reject(batch, visit, line, gate)
     else:
-        _remind(batch, visit, gate)
+        _say(batch, visit, gate.due.then)
+        if gate.due.then == "escalate":
+            _escalate(batch, visit, line, gate)
+        else:
+            to = _addresses(visit.task, visit, gate)
+            batch.tell(ports.GateOverdue(visit.pk, visit.task_id, to, batch.now))
     batch.flush()
 
 
-def _remind(batch: Batch, visit: GateVisit, gate: Gate) -> None:
-    task = batch.tasks[visit.task_id]
+def _say(batch: Batch, visit: GateVisit, then: str) -> None:
     batch.event(
-        task,
+        batch.tasks[visit.task_id],
         "gate.overdue",
         ENGINE,
         token=batch.tokens[visit.token_id],
@@ -37,9 +42,15 @@ def _remind(batch: Batch, visit: GateVisit, gate: Gate) -> None:
         target=visit.gate,
         trigger=f"due:{visit.gate}",
         visit=str(visit.pk),
-        then=gate.due.then if gate.due else None,
+        then=then,
     )
-    batch.tell(ports.GateOverdue(visit.pk, task.pk, _addresses(task, visit, gate), batch.now))
+
+
+def _escalate(batch: Batch, visit: GateVisit, line: Line, gate: Gate) -> None:
+    """Until the review is decided, or somebody of the role resolves it."""
+    reason = f"Nobody decided at {gate.name} by {visit.due_at:%Y-%m-%d %H:%M} UTC."
+    task = batch.tasks[visit.task_id]
+    escalations.open_one(batch, task, line, "gate_overdue", ENGINE, visit=visit, reason=reason)
 
 
 def _addresses(task: Task, visit: GateVisit, gate: Gate) -> tuple[str, ...]:

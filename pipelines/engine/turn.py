@@ -75,13 +75,14 @@ class Turn:
 
 
 def counts(task: Task) -> dict[str, Any]:
-    """The facts that count, as of now."""
+    """The facts that count, as of now, and the escalations that are open."""
     return {
         "visits": dict(task.visits),
         "edges": dict(task.edges),
         "rules": dict(task.rules),
         "rounds": dict(task.rounds),
         "failures": dict(task.failures),
+        "open_escalations": task.escalations,
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from pipelines import ports, versions
-from pipelines.engine import effects, payload
+from pipelines.engine import effects, escalations, payload
 from pipelines.engine.batch import Batch
 from pipelines.engine.ending import GATE_DUE, close_visit
 from pipelines.engine.entitlement import Person, counted, entitled
@@ -164,6 +164,7 @@ def decide_visit(batch: Batch, task: Task, token: Token, visit: GateVisit, said:
     """The visit has its word. Whether that settles what was asked: after an approval, when no other gate is open."""
     _swap(batch, visit, said)
     batch.drop_due(GATE_DUE, task, str(visit.pk))
+    escalations.close_those_of(batch, task, visit, said.actor)
     so_far = counts(task)
     count = merge_counts(task, {"rounds": {visit.gate: 1} if said.word == Word.SEND_BACK else {}})
     _tell(batch, task, visit, said, "gate.decided", count=count)

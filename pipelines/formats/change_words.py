@@ -56,6 +56,7 @@ FIELDS: Final = {
         "start": "First station",
         "forbidden_parallel": "Pairs that may not run in parallel",
         "budgets": "Budgets",
+        "escalations": "Escalations",
     },
     "input": {},
 }

@@ -25,9 +25,10 @@ from pipelines.formats.schema_parts import (
 from pipelines.formats.schema_work import work_schema
 from pipelines.routing import budgets, checks, operators
 from pipelines.routing.answers import EVALUATORS
+from pipelines.routing.escalations import ACTIONS
 from pipelines.routing.model import BUILT_IN_ENDS, METADATA, STANDARD_REQUIREMENTS, WORDS
 from pipelines.routing.policy import PRESETS
-from pipelines.routing.reading import gates, names, policy, rules, stations
+from pipelines.routing.reading import escalations, gates, names, policy, rules, stations
 from pipelines.routing.reading.budgets import MAX_ROLE
 from pipelines.routing.reported import RESULTS, VERDICTS
 from pipelines.routing.strategies import STRATEGIES
@@ -76,8 +77,23 @@ def _line() -> Schema:
         ends=listed(ref("end")),
         forbidden_parallel=listed(listed(TEXT, minItems=2, maxItems=2)),
         budgets=listed(ref("budget")),
+        escalations=listed(_escalation()),
         handoff=HANDOFF,
         extra=EXTRA,
+    )
+
+
+def _escalation() -> Schema:
+    actions = listed(words(ACTIONS), uniqueItems=True)
+    name = {"type": "string", "minLength": 1, "maxLength": escalations.LONGEST}
+    return record(
+        ("trigger", "role"),
+        trigger=name,
+        role=name,
+        sla=ref("duration"),
+        on_breach=actions,
+        notify=listed(SOME_TEXT),
+        at_once=actions,
     )
 
 

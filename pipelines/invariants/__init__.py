@@ -8,6 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines import ports
+from pipelines.invariants.escalations import (
+    escalations_are_kept,
+    nothing_went_forward,
+    what_is_held_is_let_go,
+)
 from pipelines.invariants.gates import gates_were_passed_by_votes, waiting_has_open_visits
 from pipelines.invariants.history import counters_count, events_are_gapless, fold_is_row, moves_have_one_cause
 from pipelines.invariants.joins import joins_are_as_decided, nobody_waits_for_nobody
@@ -43,8 +48,11 @@ CHECKS: tuple[Invariant, ...] = (
     no_key_leads_across_projects,  # I13
     versions_are_unchanged,  # I14
     events_stay,  # I15
+    nothing_went_forward,  # I10
+    escalations_are_kept,  # I11
     something_wakes_it,  # I17
     nobody_waits_for_nobody,  # I17
+    what_is_held_is_let_go,  # I17
     gates_keep_their_times,  # I17
 )
 

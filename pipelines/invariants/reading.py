@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from pipelines.models import Decision, Due, Event, GateVisit, Job, Task, Token
+from pipelines.models import Decision, Due, Escalation, Event, GateVisit, Job, Task, Token
 from pipelines.ports import Violation
 
 CHUNK = 200
@@ -28,6 +28,7 @@ class Whole:
     events: list[Event] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
     dues: list[Due] = field(default_factory=list)
+    escalated: list[Escalation] = field(default_factory=list)
 
     def broken(self, invariant: str, message: str) -> Violation:
         return Violation(invariant, f"task {self.task.pk}", message)
@@ -91,6 +92,7 @@ ORDERS: dict[str, tuple[Any, str]] = {
     "events": (Event, "seq"),
     "decisions": (Decision, "at"),
     "dues": (Due, "pk"),
+    "escalated": (Escalation, "opened_at"),
 }
 
 

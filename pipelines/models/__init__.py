@@ -1,6 +1,7 @@
 """Every model of this app, so that each can be named from here."""
 
 from pipelines.models.comments import Comment
+from pipelines.models.escalations import Escalation, Incident
 from pipelines.models.events import Decision, Event
 from pipelines.models.gates import GateVisit, Vote, Word
 from pipelines.models.lines import (
@@ -46,10 +47,12 @@ __all__ = [
     "Comment",
     "Decision",
     "Due",
+    "Escalation",
     "Event",
     "GateVisit",
     "Group",
     "IgnoredReport",
+    "Incident",
     "Job",
     "Lease",
     "Line",

@@ -69,6 +69,7 @@ class Task(models.Model):
     end = models.CharField(max_length=64, blank=True)
     error = models.CharField(max_length=64, blank=True)
     reason = models.TextField(blank=True, help_text=_("Why it was rejected, aborted or cancelled (ALP A16)."))
+    escalations = models.PositiveIntegerField(default=0, help_text=_("How many are open now."))
     seq = models.PositiveIntegerField(default=0, help_text=_("The number of the last event."))
     created_at = models.DateTimeField()
     changed_at = models.DateTimeField()

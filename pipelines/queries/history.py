@@ -13,13 +13,15 @@ from pipelines import versions
 from pipelines.models import Event, Task
 from pipelines.queries import people
 from pipelines.queries.actors import actor_of
-from pipelines.queries.words import gate_name, question_of, station_name, target_name
+from pipelines.queries.words import gate_name, question_of, station_name, target_name, trigger_words
 from pipelines.routing.answers import UNANSWERED
 from pipelines.routing.line import Line
 
 LONGEST = 300
 """Characters of an explanation."""
 MOVES = ("task.submitted", "token.moved", "token.forked", "gate.opened", "token.ended")
+
+ESCALATIONS = ("escalation.opened", "escalation.breached", "escalation.resolved")
 
 
 @dataclass(slots=True)
@@ -59,7 +61,10 @@ def history(task: Task, events: Sequence[Event], now: datetime) -> list[Item]:
 
 
 def _item(task: Task, line: Line, event: Event, who: people.Who) -> Item | None:
-    made = _move(line, event) if event.kind in MOVES else _remark(line, event, who)
+    if event.kind in MOVES:
+        made: Item | None = _move(line, event)
+    else:
+        made = _escalated(event, who) if event.kind in ESCALATIONS else _remark(line, event, who)
     if made is None:
         return None
     made.decision = str(event.decision_id or "")
@@ -91,6 +96,8 @@ def _move(line: Line, event: Event) -> Item:
             item.target = station_name(line, event.target)
             item.run = (event.data.get("job") or {}).get("visit")
             item.label = item.label or BY.get(event.data.get("by", ""), lambda: "")()
+            if event.trigger.startswith("escalation:"):
+                item.label = _with(_("By whom it was escalated to"), event.data.get("reason"))
             if event.trigger in BY_HAND:
                 item.label = _with(BY_HAND[event.trigger](), event.data.get("reason"))
     return item
@@ -133,6 +140,9 @@ def _remark(line: Line, event: Event, who: people.Who) -> Item | None:
         case "gate.voted":
             text = VOTED.get(data.get("word", ""), lambda: _("%(who)s voted"))() % {"who": who.name}
             return _dot(event, _with(text, data.get("reason")))
+        case "gate.overdue":
+            text = _("%(gate)s was not decided in time") % {"gate": gate_name(line, event.source)}
+            return _dot(event, text, "waiting")
         case "gate.closed":
             return _dot(
                 event, _("%(gate)s closed without a decision") % {"gate": gate_name(line, event.source)}
@@ -182,6 +192,31 @@ def _answered(answer: dict[str, Any], who: people.Who) -> str:
     said = by % {"who": who.name, "answer": answer.get("answer", "")}
     return _with(said, text[:LONGEST])
 
+def _escalated(event: Event, who: people.Who) -> Item:
+    data = event.data
+    words = {
+        "what": trigger_words(str(data.get("escalated", ""))),
+        "role": data.get("role", ""),
+        "who": who.name,
+    }
+    match event.kind:
+        case "escalation.opened":
+            text = _("Escalated to %(role)s: %(what)s")
+            return _dot(event, _with(text % words, data.get("reason")), "waiting")
+        case "escalation.breached":
+            return _dot(event, _("%(role)s did not answer in time: %(what)s") % words, "danger")
+    text = RESOLVED.get(str(data.get("how", "")), lambda: _("%(who)s resolved it: %(what)s"))()
+    return _dot(event, _with(text % words, data.get("reason")))
+
+
+RESOLVED = {
+    "go_on": lambda: _("%(who)s let it go on: %(what)s"),
+    "retry": lambda: _("%(who)s lets the station run again: %(what)s"),
+    "route": lambda: _("%(who)s sends it on: %(what)s"),
+    "cancel": lambda: _("%(who)s ends it: %(what)s"),
+    "decided": lambda: _("No escalation any more, the review was decided: %(what)s"),
+    "ended": lambda: _("No escalation any more, the task ended: %(what)s"),
+}
 
 VOTED = {
     "approve": lambda: _("%(who)s approved"),

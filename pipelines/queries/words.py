@@ -188,9 +188,12 @@ def held(wait: Mapping[str, Any], line: Line) -> Sentence:
         }
         return Sentence(text, _("It goes on when the missing is there."))
     if wait.get("trigger"):
+        words = {"trigger": trigger_words(wait["trigger"])}
+        text = _("It was escalated: %(trigger)s.")
+        if "paused_by" in wait:
+            text = _("All its work is held until an escalation is resolved: %(trigger)s.")
         return Sentence(
-            _("It was escalated: %(trigger)s.")
-            % {"trigger": ESCALATED.get(wait["trigger"], lambda: wait["trigger"])()},
+            text % words,
             _("Somebody responsible decides how it goes on."),
             str(wait["trigger"]) if wait["trigger"] in ("RetryLimitExceeded",) else "",
         )
@@ -201,9 +204,21 @@ def held(wait: Mapping[str, Any], line: Line) -> Sentence:
     return Sentence(_("This task is held."), _("It goes on when it is released."))
 
 
+def trigger_words(trigger: str) -> str:
+    """Why something was escalated; words of a line's own stand as they are."""
+    return ESCALATED.get(trigger, lambda: trigger)()
+
+
 ESCALATED = {
     "no_match": lambda: _("no rule took the outcome"),
     "on_failure": lambda: _("a station failed"),
     "compose_failed": lambda: _("a variable could not be composed"),
     "RetryLimitExceeded": lambda: _("the retries are used up"),
+    "contradiction": lambda: _("branches contradict each other"),
+    "contract_violation": lambda: _("an agent broke its contract"),
+    "gate_overdue": lambda: _("a review was not decided in time"),
+    "deadlock": lambda: _("a deadlock"),
+    "architecture": lambda: _("a question of architecture"),
+    "security": lambda: _("a question of security"),
+    "review": lambda: _("a review was convened"),
 }

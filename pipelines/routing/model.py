@@ -11,6 +11,7 @@ from pipelines.routing import writing
 from pipelines.routing.algebra import Condition
 from pipelines.routing.budgets import Budget, standard
 from pipelines.routing.checks import Group
+from pipelines.routing.escalations import EscalationRule, rule_for
 from pipelines.routing.paths import Path
 from pipelines.routing.policy import Policy
 from pipelines.routing.problems import Problem
@@ -212,6 +213,7 @@ class Line:
     ends: tuple[End, ...]
     forbidden_parallel: tuple[tuple[str, str], ...] = ()
     budgets: tuple[Budget, ...] = ()
+    escalations: tuple[EscalationRule, ...] = ()
     handoff: Mapping[str, Any] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -226,6 +228,10 @@ class Line:
     def end(self, key: str) -> End:
         """Declared or built in. Raises KeyError."""
         return self.ends_by_key[key]
+
+    def escalation(self, trigger: str) -> EscalationRule:
+        """What holds when something is escalated with this trigger."""
+        return rule_for(self.escalations, self.preset, trigger)
 
     def next_station(self, key: str) -> Station | None:
         """The next in the order of the document; None after the last."""

@@ -32,7 +32,8 @@ def line_document(line: Line) -> dict[str, Any]:
     }
     pairs = [list(pair) for pair in line.forbidden_parallel]
     budgets = [budget_document(budget) for budget in line.budgets]
-    more = _given(forbidden_parallel=pairs, budgets=budgets)
+    escalations = [each.to_document() for each in line.escalations]
+    more = _given(forbidden_parallel=pairs, budgets=budgets, escalations=escalations)
     return {**document, **more, **_schema(line.handoff), **_given(extra=dict(line.extra))}
 
 

@@ -10,6 +10,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
+from pipelines.engine.resolving import WORDS
 from pipelines.models import ApiToken, Group, Membership, Project, Role, User
 from pipelines.models.people import slug
 
@@ -108,6 +109,19 @@ class Reason(forms.Form):
 
     reason = forms.CharField(label=_("Reason"), max_length=10_000)
     token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1, required=False)
+
+
+class Escalated(forms.Form):
+    trigger = forms.CharField(label=_("What it is about"), max_length=100)
+    reason = forms.CharField(label=_("Reason"), max_length=10_000)
+
+
+class Resolved(forms.Form):
+    """`route` counts only where a station is chosen."""
+
+    word = forms.ChoiceField(choices=[(word, word) for word in WORDS])
+    route = forms.CharField(max_length=64, required=False)
+    reason = forms.CharField(label=_("Reason"), max_length=10_000)
 
 
 class Answer(forms.Form):

@@ -16,6 +16,7 @@ from pipelines.models import ENDED, GateVisit, Job, Project, Purpose, Status, Ta
 from pipelines.queries.actors import actor_of
 from pipelines.queries.task import TaskView
 from pipelines.queries.words import question_of, station_name
+from pipelines.views.escalated import open_of, triggers
 from pipelines.views.graph import way_of
 from pipelines.views.graph.overlay import lay_over
 from pipelines.views.page import SignedIn, crumbs, fragment, in_project, show
@@ -78,6 +79,8 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "why": view.why(request.GET.get("move", "")),
         "move": request.GET.get("move", "")[:64],
         "ended": task.status in ENDED,
+        "escalations": open_of(task, request.user),
+        "triggers": triggers(line),
     }
 
 

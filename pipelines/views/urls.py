@@ -19,6 +19,7 @@ from pipelines.views import (
     editor_tests,
     editor_together,
     editor_walk,
+    escalations,
     events,
     history,
     home,
@@ -132,4 +133,6 @@ urlpatterns = [
     path(f"{TASK}tokens/<int:token>/retry/", actions.retry, name="task-retry"),
     path(f"{TASK}test/", scenarios.from_task, name="task-test"),
     path(f"{TASK}cancel/", actions.cancel, name="task-cancel"),
+    path(f"{TASK}escalate/", escalations.escalate, name="task-escalate"),
+    path(f"{TASK}escalations/<uuid:escalation>/resolve/", escalations.resolve, name="task-resolve"),
 ]

@@ -121,6 +121,8 @@ POST task-answer             >          0         -       y         y         y 
 POST task-retry              >          0         -       y         y         y         y      >
 POST task-test               >          0         -       -         y         y         y      >
 POST task-cancel             >          0         -       y         y         y         y      >
+POST task-escalate           >          0         -       y         y         y         y      >
+POST task-resolve            >          0         y       y         y         y         y      >
 """
 
 PROJECT = "/api/owners/{owner}/projects/{project}"
@@ -138,6 +140,9 @@ GET  {LINE}/{{task}}                   >          0         y       y         y 
 GET  {LINE}/{{task}}/events            >          0         y       y         y         y         y      y
 GET  {LINE}/{{task}}/decisions         >          0         y       y         y         y         y      y
 POST {LINE}/{{task}}/cancel            >          0         -       y         y         y         y      y
+GET  {LINE}/{{task}}/escalations       >          0         y       y         y         y         y      y
+POST {LINE}/{{task}}/escalations       >          0         -       y         y         y         y      -
+POST {LINE}/{{task}}/escalations/{{escalation}}/resolve  >  0  y     y         y         y         y      -
 POST {LINE}/{{task}}/gates/{{gate}}    >          0         y       y         y         y         y      -
 GET  /api/needs                        >          y         y       y         y         y         y      -
 GET  {DRAFTS}                          >          0         y       y         y         y         y      y

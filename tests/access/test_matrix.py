@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from pipelines import accounts, comments
+from pipelines import accounts, comments, engine
 from pipelines.api import api
 from pipelines.live.routing import urlpatterns as socket_routes
 from pipelines.models import Artifact, Blob, Membership, Migration, Role, Scenario
@@ -28,6 +28,8 @@ PAGES, API, SOCKETS = (matrix.table(text) for text in (matrix.PAGES, matrix.API,
 BODIES: dict[str, dict[str, Any]] = {
     "/tasks": {"title": "t"},
     "/cancel": {"reason": "r"},
+    "/escalations": {"trigger": "architecture", "reason": ""},
+    "/resolve": {"word": "nonsense", "reason": "r"},
     "/gates/{gate}": {"action": "nonsense"},
     "/publish": {"draft": 0},
     "/migrations": {"to": 1, "digest": "none", "reason": "r"},
@@ -70,6 +72,9 @@ class Place:
         )
 
         self.comment = comments.write(version.line, world.viewer, "Why?", timezone.now(), kind="line")
+        self.escalation = engine.escalate(
+            waits.pk, user=world.operator, trigger="architecture", reason="Too big."
+        )
         self.migration = Migration.objects.create(
             line=version.line, to=version, reason="r", at=timezone.now(), finished_at=timezone.now()
         )
@@ -97,6 +102,7 @@ class Place:
             "what": "station",
             "migration": self.migration.pk,
             "comment": self.comment.pk,
+            "escalation": self.escalation.pk,
             "token": self.machine.pk if "token" in name else self.visit.token_id,
         }
 

@@ -20,6 +20,7 @@ from pipelines.routing.model import SIGNAL_RETRIES, Gate, Line, Station
 from pipelines.routing.outcome import read_situation
 from pipelines.routing.problems import Malformed
 from pipelines.routing.situation import JUMP
+from pipelines.routing.writing import budget_document
 
 BASIC: tuple[dict[str, Any], ...] = ({"result": "success"}, {"result": "failure"}, {"result": "blocked"})
 MAX_ENTRIES = 6
@@ -72,7 +73,9 @@ def _line(pair: Pair) -> Iterator[Structural]:
     yield from _order(pair)
     parallel = [sorted(map(sorted, line.forbidden_parallel)) for line in (old, new)]
     yield from _changed("forbidden_parallel", "", *parallel)
-    yield from _changed("budgets", "", list(map(dict, old.budgets)), list(map(dict, new.budgets)))
+    yield from _changed("budgets", "", *([budget_document(each) for each in line.budgets] for line in (old, new)))
+    told = [[each.to_document() for each in line.escalations] for line in (old, new)]
+    yield from _changed("escalations", "", *told)
 
 
 def _bounded(pair: Pair) -> bool:

@@ -291,6 +291,7 @@ _STRUCTURE: dict[str, Any] = {
     "order": _of_order,
     "forbidden_parallel": _knob("Pairs that may not run in parallel: it"),
     "budgets": _knob("The budgets of the line: it"),
+    "escalations": _knob("Who is told of escalations: it"),
     "station": _of_station,
     "station_gate": _of_station_gate,
     "max_visits": _limit("Entries allowed of"),

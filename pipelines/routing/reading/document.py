@@ -8,6 +8,7 @@ from typing import Any
 from pipelines.routing.model import BUILT_IN_ENDS, LAW, Line
 from pipelines.routing.problems import DocumentError, Malformed, Problem, join
 from pipelines.routing.reading.budgets import BudgetReader
+from pipelines.routing.reading.escalations import read_escalations
 from pipelines.routing.reading.gates import GateReader
 from pipelines.routing.reading.names import Names, note_twins, read_key, refers
 from pipelines.routing.reading.needs import read_handoff
@@ -52,6 +53,7 @@ def _line(reader: Reader, keep: bool) -> Line:
         ends=reader.each("ends", read_end),
         forbidden_parallel=_pairs(reader, names),
         budgets=reader.each("budgets", BudgetReader(names)),
+        escalations=read_escalations(reader),
         handoff=read_handoff(reader),
         extra=reader.object("extra"),
     )

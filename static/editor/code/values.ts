@@ -27,5 +27,5 @@ export const RANK: readonly string[] = (
   "gateline key id name label description preset policy flags start type help required choices default inputs kind " +
   "stations work mode argv prompt instructions form when to requires_approval output_keys result_document limits labels " +
   "gate join max_retries max_visits allow_revisit on_exhausted feedback compose rules gates checks approval offers " +
-  "on_reject due notify ends forbidden_parallel budgets extra"
+  "trigger role sla on_breach on_reject due notify at_once ends forbidden_parallel budgets escalations extra"
 ).split(" ");

@@ -1,0 +1,121 @@
+"""Escalations of a task over HTTP: look at them, escalate, resolve (semantics §8)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from django.http import HttpRequest
+from ninja import Router, Status
+from pydantic import BaseModel
+
+from pipelines import access, engine
+from pipelines.api.auth import person_of
+from pipelines.api.problems import ProblemOut
+from pipelines.errors import NotFound
+from pipelines.models import Escalation, Task
+
+router = Router(tags=["escalations"])
+HERE = "/owners/{owner}/projects/{project}/stages/{line}/tasks/{task}/escalations"
+ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
+
+
+class EscalateIn(BaseModel):
+    trigger: str
+    reason: str
+
+
+class ResolveIn(BaseModel):
+    """`word`: go_on, retry, route (then `route` names a station) or cancel."""
+
+    word: str
+    reason: str
+    route: str = ""
+
+
+class EscalationOut(BaseModel):
+    """`role`: who answers, as the line calls them; `due`: until when; `breached`: when it was not answered in time.
+    `how`, `answer` and `by` once it is resolved."""
+
+    id: UUID
+    trigger: str
+    role: str
+    station: str
+    reason: str
+    state: str
+    opened: datetime
+    opened_by: str
+    due: datetime | None
+    on_breach: list[str]
+    breached: datetime | None
+    how: str
+    route: str
+    answer: str
+    by: str
+    resolved: datetime | None
+
+
+@router.get(HERE, response={200: list[EscalationOut], **ERRORS}, summary="Escalations, the oldest first")
+def index(request: HttpRequest, owner: str, project: str, line: str, task: str) -> list[EscalationOut]:
+    found = _task(request, owner, project, line, task, "view")
+    rows = Escalation.objects.filter(task=found).select_related("resolved_by").order_by("opened_at", "pk")
+    return [_out(row) for row in rows]
+
+
+@router.post(HERE, response={201: EscalationOut, **ERRORS}, summary="Escalate a task")
+def escalate(
+    request: HttpRequest, owner: str, project: str, line: str, task: str, payload: EscalateIn
+) -> Status[EscalationOut]:
+    """The task does not go forward until somebody of the role resolves it. Only a person escalates by hand."""
+    found = _task(request, owner, project, line, task, "operate")
+    person = person_of(request.auth)  # type: ignore[attr-defined]
+    opened = engine.escalate(found.pk, user=person, trigger=payload.trigger, reason=payload.reason)
+    return Status(201, _out(opened))
+
+
+@router.post(HERE + "/{escalation}/resolve", response={200: EscalationOut, **ERRORS}, summary="Resolve it")
+def resolve(
+    request: HttpRequest,
+    owner: str,
+    project: str,
+    line: str,
+    task: str,
+    escalation: UUID,
+    payload: ResolveIn,
+) -> EscalationOut:
+    """Once, by a person of its role or an administrator of the project. 409: it was resolved already, or the same would
+    be escalated again."""
+    found = _task(request, owner, project, line, task, "view")
+    person = person_of(request.auth)  # type: ignore[attr-defined]
+    if not Escalation.objects.filter(task=found, pk=escalation).exists():
+        raise NotFound()
+    engine.resolve(escalation, user=person, word=payload.word, reason=payload.reason, route=payload.route)
+    return _out(Escalation.objects.select_related("resolved_by").get(pk=escalation))
+
+
+def _out(row: Escalation) -> EscalationOut:
+    return EscalationOut(
+        id=row.pk,
+        trigger=row.trigger,
+        role=row.role,
+        station=row.station,
+        reason=row.reason,
+        state=row.state,
+        opened=row.opened_at,
+        opened_by=row.opened_by,
+        due=row.due_at,
+        on_breach=list(row.on_breach),
+        breached=row.breached_at,
+        how=row.how,
+        route=row.route,
+        answer=row.answer,
+        by=str(row.resolved_by or ""),
+        resolved=row.resolved_at,
+    )
+
+
+def _task(request: HttpRequest, owner: str, project: str, line: str, task: str, action: str) -> Task:
+    who = request.auth  # type: ignore[attr-defined]
+    found = access.get_task(who, owner, project, line, task)
+    access.require(who, action, found.project)
+    return found

@@ -1,0 +1,106 @@
+"""Escalations as they open and close, each inside the move that causes it (semantics §8)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from pipelines.engine import actions
+from pipelines.engine.batch import Batch
+from pipelines.engine.pause import resume
+from pipelines.engine.recorded import KIND, Who, record, tell
+from pipelines.models import Escalation, GateVisit, Task, Token, User
+from pipelines.routing.line import Line
+
+
+def open_one(
+    batch: Batch,
+    task: Task,
+    line: Line,
+    trigger: str,
+    actor: Who,
+    *,
+    token: Token | None = None,
+    visit: GateVisit | None = None,
+    role: str = "",
+    rule: str = "",
+    reason: str = "",
+) -> Escalation:
+    """As `line` says for this trigger; `role`: another one that is named by what escalates. The task's forward moves
+    are blocked from now on, and the role is told."""
+    said = line.escalation(trigger)
+    opened = Escalation(
+        task=task,
+        token=token,
+        visit_id=visit.pk if visit else None,
+        trigger=trigger,
+        role=role or said.role,
+        station=token.station if token else "",
+        rule=rule,
+        reason=reason,
+        opened_by=str(actor)[:200],
+        opened_at=batch.now,
+        due_at=None if said.sla is None else batch.now + timedelta(seconds=float(said.sla)),
+        on_breach=list(said.on_breach),
+        notify=list(said.notify),
+    )
+    record(batch, task, opened, actor, at_once=list(said.at_once))
+    for action in said.at_once:
+        actions.ACTIONS[action](batch, task, opened)
+    return opened
+
+
+def open_ones(task: Task) -> list[Escalation]:
+    """The oldest first. Costs nothing where there is none."""
+    if not task.escalations:
+        return []
+    found = Escalation.objects.filter(task=task.pk, state=Escalation.State.OPEN)
+    return list(found.select_related("task__project").order_by("opened_at", "pk"))
+
+
+def close(
+    batch: Batch,
+    task: Task,
+    escalation: Escalation,
+    how: str,
+    actor: Who,
+    *,
+    by: User | None = None,
+    answer: str = "",
+    route: str = "",
+) -> None:
+    """It is resolved, once; what it held up goes on."""
+    values = {
+        "state": Escalation.State.RESOLVED,
+        "how": how,
+        "resolved_by": by,
+        "answer": answer,
+        "route": route,
+        "resolved_at": batch.now,
+    }
+    for name, value in values.items():
+        setattr(escalation, name, value)
+    escalation.save(update_fields=list(values))
+    task.escalations -= 1
+    batch.drop_due(KIND, task, str(escalation.pk))
+    tell(batch, escalation, task, "escalation.resolved", actor, how=how, reason=answer, route=route)
+    for token in batch.living(task):
+        if token.wait.get("paused_by") == str(escalation.pk):
+            resume(batch, task, token, actor)
+
+
+def close_all(batch: Batch, task: Task, actor: Who) -> None:
+    """The task has ended."""
+    for each in open_ones(task):
+        close(batch, task, each, Escalation.How.ENDED, actor)
+
+
+def close_those_of(batch: Batch, task: Task, visit: GateVisit, actor: Who) -> None:
+    """The review that nobody decided in time is decided, or closed."""
+    for each in open_ones(task):
+        if each.visit_id == visit.pk:
+            close(batch, task, each, Escalation.How.DECIDED, actor)
+
+
+def of_token(task: Task, token: Token, trigger: str) -> Escalation | None:
+    """The open one of this trigger that arose at this position: nobody is told twice of the same."""
+    return next((e for e in open_ones(task) if (e.token_id, e.trigger) == (token.pk, trigger)), None)

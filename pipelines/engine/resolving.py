@@ -1,0 +1,148 @@
+"""A person resolves what was escalated: it goes on, runs again, goes elsewhere, or is cancelled (semantics §8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
+
+from pipelines import versions
+from pipelines.engine import byhand, effects, escalations, payload, roles
+from pipelines.engine.batch import Batch
+from pipelines.engine.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.engine.reconsider import reconsider
+from pipelines.engine.transaction import run
+from pipelines.engine.turn import Turn, of_now, settle
+from pipelines.engine.values import Actor
+from pipelines.models import ENDED, Decision, Escalation, Job, Status, Task, Token, User
+from pipelines.routing.redecide.recorded import again, said
+from pipelines.routing.sending import ways
+
+WORDS = ("go_on", "retry", "route", "cancel")
+TRIGGER = 100
+
+
+@dataclass(frozen=True)
+class Answer:
+    user: User
+    word: str
+    reason: str
+    route: str
+
+    @property
+    def actor(self) -> Actor:
+        return Actor.person(self.user)
+
+
+def escalate(task_id: int, *, user: User, trigger: str, reason: str) -> Escalation:
+    """A person escalates a task: it may not go forward until somebody of the role resolves it. `trigger`: one that the
+    line has a rule for, or any word; then the administrators are asked.
+
+    Raises NotFound, Invalid (path `trigger` or `reason`), Conflict (it has ended)."""
+    trigger, reason = payload.text(trigger, "trigger").strip(), payload.text(reason, "reason").strip()
+    if not trigger or len(trigger) > TRIGGER:
+        raise Invalid.at("trigger", f"has 1 to {TRIGGER} characters", "Say in a word what it is about.")
+    if not reason:
+        raise Invalid.at("reason", "A reason is needed.", "Say what is wrong; it is stored and shown.")
+    return run(partial(_escalate, task_id, user, trigger, reason))
+
+
+def _escalate(task_id: int, user: User, trigger: str, reason: str) -> Escalation:
+    batch = Batch.of_tasks(task_id)
+    task = batch.tasks.get(task_id)
+    if task is None:
+        raise NotFound()
+    if task.status in ENDED:
+        raise Conflict("This task has already ended.", at=task.ended_at)
+    line = versions.by_id(task.pinned_id)
+    opened = escalations.open_one(batch, task, line, trigger, Actor.person(user), reason=reason)
+    batch.flush()
+    return opened
+
+
+def resolve(escalation_id: UUID, *, user: User, word: str, reason: str, route: str = "") -> Task:
+    """Resolve an escalation, once. `go_on`: what it held is decided again by the facts of now; `retry`: the station
+    runs again with the reason as feedback; `route`: to one of `ways` of the station; `cancel`: the task.
+
+    Raises NotFound (none such, or a stranger), Forbidden (for another role), Invalid (path `word`, `reason` or
+    `route`), Conflict (resolved already; or the same would come out again)."""
+    answer = Answer(user, word, payload.text(reason, "reason").strip(), route)
+    return run(partial(_resolve, escalation_id, answer))
+
+
+def _resolve(escalation_id: UUID, answer: Answer) -> Task:
+    found = Escalation.objects.select_related("task").filter(pk=escalation_id).first()
+    if found is None or roles.people_of(found.task.project_id).get(answer.user.pk) is None:
+        raise NotFound()
+    if not roles.may_answer(found.task.project_id, found.role, answer.user):
+        raise Forbidden(f"This is for {found.role}.")
+    if answer.word not in WORDS:
+        raise Invalid.at("word", f"“{answer.word}” is not offered here", f"Use one of {', '.join(WORDS)}.")
+    if not answer.reason:
+        raise Invalid.at("reason", "A reason is needed.", "Say why; it is stored and shown.")
+    if answer.route and answer.word != "route":
+        raise Invalid.at("route", "is not asked for here", "Leave it out.")
+    batch = Batch.of_tasks(found.task_id)
+    task = batch.tasks[found.task_id]
+    found = Escalation.objects.select_related("resolved_by").get(pk=escalation_id)
+    if found.state != Escalation.State.OPEN:
+        raise Conflict("This was resolved already.", by=str(found.resolved_by or ""), at=found.resolved_at)
+    _go(batch, task, found, answer)
+    batch.flush()
+    if answer.word == "cancel":
+        byhand.cancel(task.pk, actor=answer.actor, reason=answer.reason)
+    else:
+        reconsider(task.pk, actor=answer.actor)
+    return task
+
+
+def _go(batch: Batch, task: Task, found: Escalation, answer: Answer) -> None:
+    token = held_by(batch, found)
+    if answer.word in ("retry", "route") and token is None:
+        raise Invalid.at("word", "it holds no station", "Let it go on, or cancel the task.")
+    target = _target(task, token, answer.route) if token and answer.word == "route" else ""
+    escalations.close(
+        batch, task, found, answer.word, answer.actor, by=answer.user, answer=answer.reason, route=target
+    )
+    if token is None or answer.word == "cancel":
+        return
+    if answer.word == "go_on":
+        _decide_again(batch, task, token, found, answer)
+    else:
+        byhand.run_again(
+            batch,
+            task,
+            token,
+            answer.actor,
+            f"escalation:{found.pk}",
+            feedback=answer.reason,
+            reason=answer.reason,
+            at=target,
+        )
+
+
+def held_by(batch: Batch, found: Escalation) -> Token | None:
+    """The position that it holds: one that was decided so. Others it only keeps from going forward."""
+    token = batch.tokens.get(found.token_id) if found.token_id else None
+    holds = token is not None and token.wait.get("escalation") == str(found.pk)
+    return token if holds and token is not None and token.status == Status.HELD else None
+
+
+def _target(task: Task, token: Token, route: str) -> str:
+    open_ways = ways(versions.by_id(task.pinned_id), token.station)
+    if route not in open_ways:
+        known = ", ".join(open_ways) or "none from here"
+        raise Invalid.at("route", "leads to no station where rules allow it", f"Use one of: {known}.")
+    return route
+
+
+def _decide_again(batch: Batch, task: Task, token: Token, found: Escalation, answer: Answer) -> None:
+    """The same outcome by the facts of now, and by the version that the task has now."""
+    before = Decision.objects.get(pk=token.wait["decision"])
+    job = Job.objects.get(pk=before.job_id)
+    cause = f"escalation:{found.pk}"
+    turn = Turn(batch, task, token, job, answer.actor, cause, cause, under=before.pinned_id)
+    situation = {**before.situation, "facts": {**before.situation["facts"], **of_now(turn)}}
+    if said(again(turn.judged_by, situation)).get("decision") == "escalate":
+        raise Conflict("The same would be escalated again: run the station again, send it on, or cancel.")
+    effects.apply(turn, settle(turn, situation))

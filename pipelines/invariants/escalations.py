@@ -1,0 +1,83 @@
+"""Escalations: what is open keeps its task from going forward, and all that they hold is let go (I10, I11, I17)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from pipelines import versions
+from pipelines.invariants.reading import Whole, whole
+from pipelines.models import ENDED, Decision, Escalation, Event
+from pipelines.ports import Violation
+
+Ids = Sequence[int] | None
+TOLD = ("escalation.opened", "escalation.breached", "escalation.resolved")
+
+
+def escalations_are_kept(task_ids: Ids) -> Iterable[Violation]:
+    """I11: a task counts the escalations that are open; each was told once of opening, of its breach and of its
+    resolution; none outlives its task (I8)."""
+    for each in whole(task_ids, "events", "escalated"):
+        still = [one for one in each.escalated if one.state == Escalation.State.OPEN]
+        if each.task.escalations != len(still):
+            yield each.broken(
+                "I11", f"counts {each.task.escalations} open escalations, there are {len(still)}"
+            )
+        if still and each.task.status in ENDED:
+            yield each.broken("I8", f"escalation {still[0].pk} is open although its task has ended")
+        told = Counter((e.kind, e.data["escalation"]) for e in each.events if e.kind in TOLD)
+        for one in each.escalated:
+            wanted = (1, int(one.breached_at is not None), int(one.state == Escalation.State.RESOLVED))
+            found = tuple(told[kind, str(one.pk)] for kind in TOLD)
+            if found != wanted:
+                yield each.broken("I11", f"escalation {one.pk} was told {found} times, not {wanted}")
+            if one.breached_at and (one.due_at is None or one.breached_at < one.due_at):
+                yield each.broken("I11", f"escalation {one.pk} was breached before it was due")
+
+
+def nothing_went_forward(task_ids: Ids) -> Iterable[Violation]:
+    """I10: no rule, policy or gate led forward while an escalation was open (semantics §8). By hand a station is
+    only run again."""
+    for each in whole(task_ids, "events", "decisions"):
+        decisions = {decision.pk: decision for decision in each.decisions}
+        still = 0
+        for event in each.events:
+            decision = decisions.get(event.decision_id) if event.decision_id else None
+            if still and decision and _forward(decision, event):
+                yield each.broken(
+                    "I10", f"event {event.seq} went forward while {still} escalations were open"
+                )
+            still = event.data.get("escalations", still)
+
+
+def _forward(decision: Decision, event: Event) -> bool:
+    line = versions.by_id(decision.pinned_id)
+    if event.kind == "token.ended":
+        end = line.ends_by_key.get(event.target)
+        return end is not None and end.kind == "completed"
+    if event.kind not in ("token.moved", "token.forked"):
+        return False
+    here = line.position(decision.station)
+    return any(line.position(to) > here for to in decision.answer["to"])
+
+
+def what_is_held_is_let_go(task_ids: Ids) -> Iterable[Violation]:
+    """I17: who is held by an escalation is held by one that is open; an open one that is to be answered in time has its
+    due time until it is breached."""
+    for each in whole(task_ids, "tokens", "dues", "escalated"):
+        still = {str(one.pk): one for one in each.escalated if one.state == Escalation.State.OPEN}
+        timed = {due.key for due in each.dues if due.kind == "escalation"}
+        for key, one in still.items():
+            if one.due_at and not one.breached_at and key not in timed:
+                yield each.broken("I17", f"escalation {key} is to be answered in time and nothing would tell")
+        for key in timed - set(still):
+            yield each.broken("I8", f"a due time is kept for the escalation {key}, which is resolved")
+        yield from _held(each, still)
+
+
+def _held(each: Whole, still: dict[str, Escalation]) -> Iterable[Violation]:
+    for token in each.tokens:
+        for name in ("escalation", "paused_by"):
+            holds = token.wait.get(name)
+            if holds and holds not in still:
+                yield each.broken("I17", f"token {token.pk} is held by {holds}, which is not open")

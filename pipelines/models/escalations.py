@@ -1,0 +1,86 @@
+"""What was escalated to somebody responsible, and the incidents that came of it (semantics §8)."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.models.gates import GateVisit
+from pipelines.models.tasks import Task, Token
+
+
+class Escalation(models.Model):
+    """While it is open its task may not go forward. `token`: where it arose, if at a position; `visit`: the gate whose
+    time had passed. What is done on a breach is written down as the line said when it opened."""
+
+    class State(models.TextChoices):
+        OPEN = "open", _("Open")
+        RESOLVED = "resolved", _("Resolved")
+
+    class How(models.TextChoices):
+        """How it was resolved: the four words of a person, then what does it without one."""
+
+        GO_ON = "go_on", _("Go on")
+        RETRY = "retry", _("Run the station again")
+        ROUTE = "route", _("Send to a station")
+        CANCEL = "cancel", _("Cancel the task")
+        DECIDED = "decided", _("The review was decided")
+        ENDED = "ended", _("The task ended")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    task = models.ForeignKey(Task, models.CASCADE, related_name="escalated")
+    token = models.ForeignKey(Token, models.CASCADE, null=True, blank=True, related_name="+")
+    visit = models.ForeignKey(GateVisit, models.CASCADE, null=True, blank=True, related_name="+")
+    trigger = models.CharField(max_length=100)
+    role = models.CharField(max_length=100, help_text=_("Who answers, as the line calls them."))
+    station = models.CharField(max_length=64, blank=True)
+    rule = models.CharField(max_length=128, blank=True)
+    reason = models.TextField(blank=True)
+    opened_by = models.CharField(max_length=200)
+    opened_at = models.DateTimeField()
+    due_at = models.DateTimeField(null=True, blank=True)
+    on_breach = ArrayField(models.CharField(max_length=20), default=list, blank=True)
+    notify = ArrayField(models.CharField(max_length=100), default=list, blank=True)
+    breached_at = models.DateTimeField(null=True, blank=True)
+    state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
+    how = models.CharField(max_length=8, choices=How.choices, blank=True)
+    route = models.CharField(max_length=64, blank=True)
+    answer = models.TextField(blank=True, help_text=_("The reason of who resolved it."))
+    resolved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    resolved_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state="open", how="", resolved_at__isnull=True)
+                | (Q(state="resolved", resolved_at__isnull=False) & ~Q(how="")),
+                name="an_escalation_is_resolved_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(resolved_by__isnull=True) | Q(answer__regex=r"\S"),
+                name="resolving_needs_a_reason",
+            ),
+        ]
+        indexes = [models.Index(fields=["task"], condition=Q(state="open"), name="escalation_open")]
+
+    def __str__(self) -> str:
+        return f"{self.trigger} → {self.role}"
+
+
+class Incident(models.Model):
+    """Kept when an escalation was not answered in time and its line says so: once."""
+
+    escalation = models.OneToOneField(Escalation, models.CASCADE, related_name="incident")
+    task = models.ForeignKey(Task, models.CASCADE, related_name="incidents")
+    title = models.CharField(max_length=300)
+    opened_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.title

@@ -1,0 +1,67 @@
+"""Who is told when something is escalated, how soon they answer, and what is done when they do not (semantics §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+ACTIONS: Final = ("block", "notify", "create_incident", "suspend_agent", "convene_review")
+"""What may be done on a breach. `block` holds all work on the task; `notify` writes to the roles in `notify`;
+`create_incident` keeps an incident; `suspend_agent` gives the agent of the station no new work; `convene_review` asks
+the roles in `notify`, or the role itself, for a review."""
+
+OUTSIDER: Final = "admin"
+"""The role that answers what no rule names anybody for: the administrators of the project."""
+
+
+@dataclass(frozen=True)
+class EscalationRule:
+    """`trigger`: a trigger of `decide` or any word with which something is escalated by hand. `sla`: seconds to answer,
+    None: as long as it takes. `at_once`: actions taken when it opens, and recorded again on a breach (AEEF E19)."""
+
+    trigger: str
+    role: str
+    sla: float | None = None
+    on_breach: tuple[str, ...] = ()
+    notify: tuple[str, ...] = ()
+    at_once: tuple[str, ...] = ()
+
+    def to_document(self) -> dict[str, Any]:
+        given = {
+            "sla": self.sla,
+            "on_breach": list(self.on_breach),
+            "notify": list(self.notify),
+            "at_once": list(self.at_once),
+        }
+        named = {"trigger": self.trigger, "role": self.role}
+        return {**named, **{key: value for key, value in given.items() if value not in (None, [])}}
+
+
+HOUR: Final = 3600
+MANAGER: Final = "Development Manager"
+ARCHITECT: Final = "Solution Architect"
+
+AEEF: Final = (
+    EscalationRule("architecture", ARCHITECT, 4 * HOUR, ("block", "notify"), ("CTO",)),
+    EscalationRule("security", "Security Engineer", 2 * HOUR, ("block", "notify"), ("Security lead",)),
+    EscalationRule("RetryLimitExceeded", MANAGER, 4 * HOUR, ("block", "create_incident")),
+    EscalationRule("contract_violation", "CTO", HOUR, ("suspend_agent",), (), ("suspend_agent",)),
+    EscalationRule("contradiction", ARCHITECT, 4 * HOUR, ("block", "convene_review")),
+    # What nobody can tell the kind of goes to the same manager (AEEF E17, E21).
+    *(
+        EscalationRule(trigger, MANAGER)
+        for trigger in ("no_match", "on_failure", "compose_failed", "gate_overdue", "deadlock")
+    ),
+)
+"""AEEF E18: trigger → role, time to answer, what is done on a breach."""
+
+PRESETS: Final[dict[str, tuple[EscalationRule, ...]]] = {"aeef": AEEF}
+
+
+def rule_for(declared: Iterable[EscalationRule], preset: str, trigger: str) -> EscalationRule:
+    """What holds for a trigger: as the line declares, else as its preset says, else the administrators are told."""
+    for rule in (*declared, *PRESETS.get(preset, ())):
+        if rule.trigger == trigger:
+            return rule
+    return EscalationRule(trigger, OUTSIDER)

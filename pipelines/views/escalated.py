@@ -1,0 +1,81 @@
+"""Open escalations of a task, as its page shows them: why, to whom, until when, and what may be done about each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from pipelines import versions
+from pipelines.engine.roles import may_answer
+from pipelines.models import Escalation, Status, Task, Token, User
+from pipelines.queries.words import Sentence, station_name, trigger_words
+from pipelines.routing.escalations import PRESETS
+from pipelines.routing.line import Line
+from pipelines.routing.sending import ways
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """`may`: whether this person may resolve it; `ways`: stations to which it may be sent, with their names; `holds`:
+    whether a station is held by it, and would run again."""
+
+    row: Escalation
+    sentence: Sentence
+    station: str
+    may: bool
+    holds: bool
+    ways: tuple[tuple[str, str], ...]
+
+    @property
+    def words(self) -> list[tuple[str, str]]:
+        """What can be said, with what follows."""
+        found = [("go_on", _("Go on: decided again by the facts of now"))]
+        if self.holds:
+            found.append(("retry", _("Run %(station)s again, with the reason") % {"station": self.station}))
+        if self.ways:
+            found.append(("route", _("Send it to another station")))
+        return [*found, ("cancel", _("Cancel the task"))]
+
+
+def open_of(task: Task, user: User) -> list[Open]:
+    """The oldest first."""
+    if not task.escalations:
+        return []
+    rows = Escalation.objects.filter(task=task, state=Escalation.State.OPEN).order_by("opened_at", "pk")
+    return [shown(row, task, user) for row in rows.select_related("token")]
+
+
+def shown(row: Escalation, task: Task, user: User) -> Open:
+    line = versions.by_id(task.pinned_id)
+    token = row.token
+    holds = token is not None and holds_it(row, token)
+    targets = ways(line, token.station) if holds and token else ()
+    return Open(
+        row,
+        sentence(row),
+        station_name(line, row.station),
+        may_answer(task.project_id, row.role, user),
+        holds,
+        tuple((key, station_name(line, key)) for key in targets),
+    )
+
+
+def holds_it(row: Escalation, token: Token) -> bool:
+    return token.status == Status.HELD and token.wait.get("escalation") == str(row.pk)
+
+
+def sentence(row: Escalation) -> Sentence:
+    words = {"what": trigger_words(row.trigger), "role": row.role}
+    text = _("Escalated to %(role)s: %(what)s.") % words
+    if row.breached_at:
+        text = _("%(role)s has not answered in time: %(what)s.") % words
+    name = row.trigger if row.trigger == "RetryLimitExceeded" else ""
+    return Sentence(text, row.reason or _("The task does not go forward until this is resolved."), name)
+
+
+def triggers(line: Line) -> list[tuple[str, str]]:
+    """What a person may escalate with a rule for it: the words of the line, then those of its preset."""
+    known: Iterable[str] = (each.trigger for each in (*line.escalations, *PRESETS.get(line.preset, ())))
+    return [(trigger, trigger_words(trigger)) for trigger in dict.fromkeys(known)]
