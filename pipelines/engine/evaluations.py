@@ -95,6 +95,8 @@ def decide_with(
     turn = Turn(batch, task, token, about, by, cause, cause, claim=claim, under=asked.pinned_id, holder=job)
     facts = consequences.answered(asked.situation["facts"], answer)
     facts |= beside(batch, task, token, turn.judged_by)
+    # What was escalated meanwhile keeps it from going forward all the same (semantics §8).
+    facts["open_escalations"] = task.escalations
     return turn, {**asked.situation, "facts": facts}
 
 

@@ -21,7 +21,7 @@ LONGEST = 300
 """Characters of an explanation."""
 MOVES = ("task.submitted", "token.moved", "token.forked", "gate.opened", "token.ended")
 
-ESCALATIONS = ("escalation.opened", "escalation.breached", "escalation.resolved")
+ALARMS = ("gate.overdue", "escalation.opened", "escalation.breached", "escalation.resolved")
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ def _item(task: Task, line: Line, event: Event, who: people.Who) -> Item | None:
     if event.kind in MOVES:
         made: Item | None = _move(line, event)
     else:
-        made = _escalated(event, who) if event.kind in ESCALATIONS else _remark(line, event, who)
+        made = _alarm(line, event, who) if event.kind in ALARMS else _remark(line, event, who)
     if made is None:
         return None
     made.decision = str(event.decision_id or "")
@@ -140,9 +140,6 @@ def _remark(line: Line, event: Event, who: people.Who) -> Item | None:
         case "gate.voted":
             text = VOTED.get(data.get("word", ""), lambda: _("%(who)s voted"))() % {"who": who.name}
             return _dot(event, _with(text, data.get("reason")))
-        case "gate.overdue":
-            text = _("%(gate)s was not decided in time") % {"gate": gate_name(line, event.source)}
-            return _dot(event, text, "waiting")
         case "gate.closed":
             return _dot(
                 event, _("%(gate)s closed without a decision") % {"gate": gate_name(line, event.source)}
@@ -192,7 +189,8 @@ def _answered(answer: dict[str, Any], who: people.Who) -> str:
     said = by % {"who": who.name, "answer": answer.get("answer", "")}
     return _with(said, text[:LONGEST])
 
-def _escalated(event: Event, who: people.Who) -> Item:
+
+def _alarm(line: Line, event: Event, who: people.Who) -> Item:
     data = event.data
     words = {
         "what": trigger_words(str(data.get("escalated", ""))),
@@ -200,6 +198,9 @@ def _escalated(event: Event, who: people.Who) -> Item:
         "who": who.name,
     }
     match event.kind:
+        case "gate.overdue":
+            text = _("%(gate)s was not decided in time") % {"gate": gate_name(line, event.source)}
+            return _dot(event, text, "waiting")
         case "escalation.opened":
             text = _("Escalated to %(role)s: %(what)s")
             return _dot(event, _with(text % words, data.get("reason")), "waiting")

@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pipelines", "0010_escalations"),
+        ("pipelines", "0009_due_times"),
         ("reviews", "0002_overdue_mail"),
     ]
 

@@ -142,7 +142,7 @@ GET  {LINE}/{{task}}/decisions         >          0         y       y         y 
 POST {LINE}/{{task}}/cancel            >          0         -       y         y         y         y      y
 GET  {LINE}/{{task}}/escalations       >          0         y       y         y         y         y      y
 POST {LINE}/{{task}}/escalations       >          0         -       y         y         y         y      -
-POST {LINE}/{{task}}/escalations/{{escalation}}/resolve  >  0  y     y         y         y         y      -
+POST {LINE}/{{task}}/escalations/{{escalation}}/resolve  >  0  -     -         -         -         y      -
 POST {LINE}/{{task}}/gates/{{gate}}    >          0         y       y         y         y         y      -
 GET  /api/needs                        >          y         y       y         y         y         y      -
 GET  {DRAFTS}                          >          0         y       y         y         y         y      y

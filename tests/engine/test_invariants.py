@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from pipelines import engine
 from pipelines.invariants import CHECKS, check
-from pipelines.models import GateVisit, Job, Lease, Task
+from pipelines.models import Due, GateVisit, Job, Lease, Task
 from tests.factories import World, make_project, station
 
 pytestmark = [pytest.mark.django_db, pytest.mark.broken]
@@ -277,6 +277,64 @@ def i17_held_for_no_reason(world: World) -> None:
     sql("UPDATE pipelines_token SET wait = '{}' WHERE id = %s", token.pk)
 
 
+def due(world: World, then: str = "remind") -> Task:
+    """Waits at a gate that is due in an hour."""
+    gate = {**GATE, "due": {"after": "1h", "then": then}}
+    task = world.start(world.line(stations=[station("build", BEHIND), "ship"], gates=[gate]))
+    world.report(task)
+    return task
+
+
+def i5_rejected_before_it_was_due(world: World) -> None:
+    task = due(world, "reject")
+    [row] = Due.objects.filter(task=task)
+    Due.objects.update(due_at=timezone.now())
+    engine.fire(row.pk)
+
+
+def i8_due_time_after_its_gate(world: World) -> None:
+    task = due(world)
+    visit = world.visit(task)
+    world.vote(task)
+    Due.objects.create(
+        task=task, kind="gate", key=str(visit.pk), visit=visit, set_at=task.created_at, due_at=task.created_at
+    )
+
+
+def i17_due_and_nothing_tells(world: World) -> None:
+    due(world)
+    Due.objects.all().delete()
+
+
+def escalated(world: World) -> Task:
+    task = plain(world)
+    engine.escalate(task.pk, user=world.operator, trigger="architecture", reason="Too big.")
+    return task
+
+
+def i10_forward_while_escalated(world: World) -> None:
+    task = escalated(world)
+    sql("UPDATE pipelines_task SET escalations = 0 WHERE id = %s", task.pk)
+    world.report(task)
+
+
+def i11_escalations_miscounted(world: World) -> None:
+    task = escalated(world)
+    sql("UPDATE pipelines_task SET escalations = 2 WHERE id = %s", task.pk)
+
+
+def i11_escalation_untold(world: World) -> None:
+    task = escalated(world)
+    sql("UPDATE pipelines_event SET kind = 'noted' WHERE task_id = %s AND kind LIKE 'escalation%%'", task.pk)
+
+
+def i17_held_by_no_escalation(world: World) -> None:
+    task = plain(world)
+    token = world.token(task)
+    engine.hold(token.pk, user=world.operator, token_version=token.version)
+    sql("""UPDATE pipelines_token SET wait = '{"escalation": "gone"}' WHERE id = %s""", token.pk)
+
+
 BREAKS: tuple[tuple[str, Callable[[World], None]], ...] = (
     ("I1", i1_unknown_status),
     ("I1", break_task("status", "'stuck'")),
@@ -292,12 +350,14 @@ BREAKS: tuple[tuple[str, Callable[[World], None]], ...] = (
     ("I5", i5_by_the_requester),
     ("I5", i5_on_other_evidence),
     ("I5", i5_told_of_a_word_nobody_said),
+    ("I5", i5_rejected_before_it_was_due),
     ("I6", i6_waiting_for_nobody),
     ("I6", i6_about_another_version),
     ("I7", i7_running_without_a_job),
     ("I7", i7_running_without_a_lease),
     ("I8", i8_open_job_after_the_end),
     ("I8", i8_open_gate_after_the_end),
+    ("I8", i8_due_time_after_its_gate),
     ("I9", i9_another_outcome),
     ("I9", i9_another_answer),
     ("I9", i9_another_situation),
@@ -305,6 +365,9 @@ BREAKS: tuple[tuple[str, Callable[[World], None]], ...] = (
     ("I9", i9_asked_what_nobody_waits_for),
     ("I10", i10_more_visits_than_the_cap),
     ("I10", i10_rule_taken_too_often),
+    ("I10", i10_forward_while_escalated),
+    ("I11", i11_escalations_miscounted),
+    ("I11", i11_escalation_untold),
     ("I11", i11_miscounted_edges),
     ("I11", break_task("rounds", """'{"review": 1}'""")),
     ("I13", i13_line_of_another_project),
@@ -312,6 +375,8 @@ BREAKS: tuple[tuple[str, Callable[[World], None]], ...] = (
     ("I14", i14_document_changed),
     ("I14", i14_row_removed),
     ("I15", i15_guard_removed),
+    ("I17", i17_due_and_nothing_tells),
+    ("I17", i17_held_by_no_escalation),
     ("I17", i17_no_ticket),
     ("I17", i17_held_for_no_reason),
 )

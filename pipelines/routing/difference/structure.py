@@ -73,7 +73,9 @@ def _line(pair: Pair) -> Iterator[Structural]:
     yield from _order(pair)
     parallel = [sorted(map(sorted, line.forbidden_parallel)) for line in (old, new)]
     yield from _changed("forbidden_parallel", "", *parallel)
-    yield from _changed("budgets", "", *([budget_document(each) for each in line.budgets] for line in (old, new)))
+    yield from _changed(
+        "budgets", "", *([budget_document(each) for each in line.budgets] for line in (old, new))
+    )
     told = [[each.to_document() for each in line.escalations] for line in (old, new)]
     yield from _changed("escalations", "", *told)
 
