@@ -179,7 +179,7 @@ def _escalate(turn: Turn, answer: Escalate) -> None:
         answer.trigger,
         turn.actor,
         token=turn.token,
-        role=getattr(answer, "role", None) or "",
+        role=answer.role or "",
         rule=answer.rule or "",
     )
     where = consequences.staying(answer)

@@ -91,7 +91,7 @@ def test_E18_the_aeef_preset_brings_its_table(world: World) -> None:
 
 
 def test_E18_an_open_escalation_blocks_forward_moves_until_it_is_resolved(world: World) -> None:
-    task = world.start(line(world))
+    task = world.start(line(world, preset="alp"))
     raised = engine.escalate(task.pk, user=world.operator, trigger="architecture", reason="Too big.")
     world.report(task)
     token = world.token(task)
