@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from pipelines.driver.orders import Unrenderable
 from pipelines.driver.reports import Reports
 from pipelines.driver.running import Running, Work
 from pipelines.driver.specs import spec_of
-from pipelines.handlers import CALLING, EXECUTING
+from pipelines.handlers import CALLING, EXECUTING, repositories
 from pipelines.handlers.base import Attempt, Outcome, Spec
 from pipelines.handlers.log import JobLog
 from pipelines.handlers.table import HANDLERS
@@ -30,6 +30,7 @@ from pipelines.leases import Claim
 from pipelines.workspaces import Folders, Kept, Picture, WorkspaceTooLarge, restore, take_picture
 
 log = structlog.get_logger(__name__)
+GIT = "git"
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,8 @@ class Driver:
         earlier = await self.pools.engine.insist(handover.handed_over, orders.task_id)
         kept = await asyncio.to_thread(self._prepare, orders.task_id, attempt, before)
         await asyncio.to_thread(handover.give, attempt, orders.scope["context"], earlier)
-        outcome, packed = await self._logged(started, spec, kept)
+        stood = await asyncio.to_thread(repositories.heads, attempt.workspace)
+        outcome, packed = await self._logged(started, spec, kept, stood)
         known = await self.pools.engine.insist(storage.known, packed.wanted)
         stored = await asyncio.to_thread(handover.save, attempt, packed.wanted, known)
         changed = packed.picture if before is None or packed.digest != before.digest else None
@@ -208,11 +210,14 @@ class Driver:
         await asyncio.to_thread(self._put_aside, orders.task_id, attempt, packed.picture)
         return masked(outcome, self._masker)
 
-    async def _logged(self, started: Started, spec: Spec, kept: Kept | None) -> tuple[Outcome, Packed]:
+    async def _logged(
+        self, started: Started, spec: Spec, kept: Kept | None, stood: Mapping[str, str]
+    ) -> tuple[Outcome, Packed]:
         """Run the work with its log. The log is complete before anything else is stored."""
         sink = self._sink(started)
         try:
             outcome = await HANDLERS[spec.kind](spec, sink)
+            outcome = with_changes(spec, outcome, await repositories.changes(spec, stood))
             outcome, packed = await asyncio.to_thread(pack, spec, outcome, kept)
             for one in packed.artifacts:
                 if one.error:
@@ -281,6 +286,17 @@ def pack(spec: Spec, outcome: Outcome, kept: Kept | None) -> tuple[Outcome, Pack
     below = attempt.below(attempt.workspace)
     files = {digest: (f"{below}/{path}", size) for digest, (path, size) in picture.files.items()}
     return outcome, Packed(artifacts, {**files, **wanted}, picture)
+
+
+def with_changes(spec: Spec, outcome: Outcome, git: dict[str, Any]) -> Outcome:
+    """What changed in git is `git` of the outcome; and of its output, where the station wants the key (C31)."""
+    if not git:
+        return outcome
+    output = outcome.get("output", {})
+    wants = GIT in spec.output_keys and not outcome.get("output_error") and isinstance(output, dict)
+    if not wants or ("output" not in outcome and spec.result_document == "required"):
+        return {**outcome, GIT: git}
+    return {**outcome, GIT: git, "output": {GIT: git, **output}}
 
 
 class Silence:

@@ -171,8 +171,10 @@ def prompt(orders: Orders) -> str | None:
     parts = [rendered(orders, "prompt", str(text))]
     if orders.preset == VIBE_FACTORY and orders.scope["context"]:
         parts.append(context_so_far(orders.scope["context"]))
-    if orders.station.output_keys:
-        parts.append(expected_outputs(orders.station.output_keys))
+    # What changed in git is found, not said.
+    expected = tuple(key for key in orders.station.output_keys if key != "git")
+    if expected:
+        parts.append(expected_outputs(expected))
     if orders.feedback:
         parts.append(last_said(orders))
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"

@@ -165,7 +165,15 @@ def _tell_faulty_signals(
 def _show(job: Job, outcome: Outcome) -> None:
     """What lists show of an outcome without reading it."""
     job.result, job.exit_code = derive(outcome, job.kind).result, outcome.exit_code
-    job.summary = (outcome.summary or "")[:2000]
+    job.summary = (outcome.summary or _titles(outcome.blockers))[:2000]
+
+
+def _titles(blockers: Sequence[Any]) -> str:
+    """What keeps the station from going on, where it has no summary of its own."""
+    said = (
+        each.get("title") or each.get("description") if isinstance(each, dict) else each for each in blockers
+    )
+    return "; ".join(str(each) for each in said if each)
 
 
 def _accepted(batch: Batch, turn: Turn, answer: Any) -> ReportResult:

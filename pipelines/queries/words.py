@@ -161,6 +161,14 @@ EVALUATED = {
 }
 
 
+def blocker_words(blocker: Any) -> str:
+    """`{title, description}`, a text, or whatever a station says keeps it from going on."""
+    if not isinstance(blocker, dict):
+        return str(blocker)[:500]
+    said = [str(blocker[key]) for key in ("title", "description") if blocker.get(key)]
+    return ": ".join(said)[:500] or _("Something keeps it from going on.")
+
+
 def blocked(wait: Mapping[str, Any], summary: str = "") -> Sentence:
     question = question_of(wait)
     if wait.get("why"):

@@ -22,10 +22,16 @@ ALIASES = {
     "tokens_out": "usage.tokens_out",
     "tokens.output": "usage.tokens_out",
     "timing.duration_sec": "usage.duration_sec",
+    "driver": "usage.driver",
+    "provider": "usage.provider",
+    "model": "usage.model",
 }
 """The dialects' own names (dialects.md §1 D)."""
 
-USAGE = ("usage.cost_usd", "usage.tokens_in", "usage.tokens_out", "usage.duration_sec")
+USAGE = (
+    *("usage.cost_usd", "usage.tokens_in", "usage.tokens_out", "usage.duration_sec"),
+    *("usage.driver", "usage.provider", "usage.model"),
+)
 
 
 def read_field(name: str, situation: Situation, derived: Derived) -> Any:
@@ -76,5 +82,8 @@ FAMILIES: dict[str, Callable[[Situation, str], Any]] = {
     "context": lambda situation, rest: look_up(situation.facts.context, rest),
     "variables": lambda situation, rest: situation.facts.variables.get(rest, MISSING),
     "gates": _gate,
+    "git": lambda situation, rest: look_up(dict(situation.outcome.git), rest),
+    "meta": _output,
 }
-"""`input` and `variables` are flat; output, task and context are looked up flat first, then dotted."""
+"""`meta` is Flux's name of the output; `git` is what changed in the repositories of the workspace (docs/gates.md).
+`input` and `variables` are flat; output, git, task and context are looked up flat first, then dotted."""

@@ -25,7 +25,7 @@ _EVAL_OF_RESULT = {"success": "ok", "failure": "error", "cancelled": "cancelled"
 _USAGE = ("cost_usd", "tokens_in", "tokens_out", "duration_sec")
 _TEXTS = ("eval", "failure_type", "summary", "comment", "feedback", "reason")
 _SINGLE = ("result", "verdict", "exit_code", *_TEXTS, "handoff")
-_KNOWN = (*_SINGLE, "output", "output_error", "signals", "blockers", "artifacts", "usage")
+_KNOWN = (*_SINGLE, "output", "output_error", "signals", "blockers", "artifacts", "usage", "git")
 
 
 class OutcomeError(Malformed):
@@ -51,6 +51,7 @@ class Outcome:
     feedback: str | None = None
     handoff: Any = None
     usage: Mapping[str, Any] = field(default_factory=dict)
+    git: Mapping[str, Any] = field(default_factory=dict)
     reason: str | None = None
 
     @property
@@ -65,7 +66,7 @@ class Outcome:
         kept = {name: value for name, value in given.items() if value is not None}
         kept |= {name: members for name, members in lists.items() if members}
         kept |= {"output_error": self.output_error} if self.output_error else {}
-        kept |= {"usage": dict(self.usage)} if self.usage else {}
+        kept |= {name: dict(getattr(self, name)) for name in ("usage", "git") if getattr(self, name)}
         return kept if self.output is MISSING else {**kept, "output": self.output}
 
 
@@ -145,6 +146,7 @@ def _read(data: Any, at: str) -> Outcome:
         artifacts=tuple(shapes.sequence(data.get("artifacts"), join(at, "artifacts"))),
         handoff=data.get("handoff"),
         usage=_usage(data.get("usage"), join(at, "usage")),
+        git=shapes.mapping(data.get("git"), join(at, "git")),
         **texts,
     )
     if (outcome.result, outcome.verdict, outcome.eval, outcome.exit_code) == (None, None, None, None):

@@ -9,13 +9,15 @@ from typing import Any
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from pipelines import access, logs
 from pipelines.models import ENDED, GateVisit, Job, Project, Purpose, Status, Task
 from pipelines.queries.actors import actor_of
 from pipelines.queries.task import TaskView
-from pipelines.queries.words import question_of, station_name
+from pipelines.queries.words import blocker_words, question_of, station_name
 from pipelines.views.escalated import open_of, triggers
 from pipelines.views.graph import way_of
 from pipelines.views.graph.overlay import lay_over
@@ -106,6 +108,27 @@ class Output:
     text: str
     outcome: dict[str, Any]
     agent: bool
+
+    @property
+    def blockers(self) -> list[str]:
+        """Each with its title, where it has one, and what it says."""
+        return [blocker_words(each) for each in self.outcome.get("blockers") or ()]
+
+    @property
+    def git_words(self) -> str:
+        """What the station changed in git, counted."""
+        git = self.outcome.get("git") or {}
+        files, commits = number_of(git, "file_count"), number_of(git, "commit_count")
+        return _("%(files)s and %(commits)s in git") % {
+            "files": ngettext("%d file", "%d files", files) % files,
+            "commits": ngettext("%d commit", "%d commits", commits) % commits,
+        }
+
+
+def number_of(git: Any, name: str) -> int:
+    """A report over the API may say anything here."""
+    found = git.get(name) if isinstance(git, dict) else None
+    return found if type(found) is int else 0
 
 
 def outputs(view: TaskView) -> list[Output]:

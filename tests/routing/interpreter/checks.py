@@ -22,7 +22,7 @@ OPS = {
     "in": "in",
 }
 
-PARTS = ("output", "task", "input", "context", "variables", "usage", "gates", "run")
+PARTS = ("output", "task", "input", "context", "variables", "usage", "gates", "run", "git", "meta")
 
 
 def worst(actions: Sequence[str]) -> str:

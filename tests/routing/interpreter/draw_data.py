@@ -102,7 +102,8 @@ class Data:
                 whole, whole, {"why": "x"}, {"ai_metadata": {"AI-Usage": "y"}}, "text"
             )
         if self.chance(0.2):
-            rest["usage"] = {"cost_usd": self.pick(0, 0.1, 2), "tokens_in": 100}
+            rest["usage"] = {"cost_usd": self.pick(0, 0.1, 2), "tokens_in": 100, "model": "ok"}
+            rest["git"] = {"commit_count": 2, "ai_metadata": {"AI-Usage": "ok"}}
         if self.chance({"signals": 0.9, "anything": 0.25}.get(self.mood, 0.1)):
             rest["signals"] = [self.make_signal() for _ in range(self.random.randint(1, 2))]
         if self.chance(0.1):  # null is as if it were not there

@@ -20,7 +20,8 @@ CHECK_FIELDS = (
         "usage.cost_usd",
         "cost.total_usd",
     ),
-    *("cost_usd", "tokens_in", "tokens.input", "timing.duration_sec", "usage.tokens_out", "output", "meta.x"),
+    *("git.commit_count", "model", "tokens.input", "timing.duration_sec", "git.ai_metadata.AI-Usage"),
+    *("output", "meta.a"),
 )
 PRESETS = ("alp", "contenox", "vibe-factory", "flux", "aeef")
 

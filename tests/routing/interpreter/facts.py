@@ -23,6 +23,9 @@ USAGE_NAMES = {
     "tokens.input": "tokens_in",
     "tokens.output": "tokens_out",
     "timing.duration_sec": "duration_sec",
+    "model": "model",
+    "provider": "provider",
+    "driver": "driver",
 }
 KNOBS = ("no_rules", "no_match", "on_failure", "revisit", "on_reject", "on_exhausted")
 
@@ -105,7 +108,8 @@ def check_fields(
     fields["blockers"] = len(outcome.get("blockers") or [])  # "(a number: how many)"
     fields |= {part: {} for part in PARTS}
     if "output" in outcome:
-        fields["output"] = outcome["output"]
+        fields["output"] = fields["meta"] = outcome["output"]  # "and the dialects' own names for them"
+    fields["git"] = outcome.get("git") or {}
     fields["task"] = facts.get("task") or {}
     fields["input"] = facts.get("inputs") or {}
     fields["context"] = facts.get("context") or {}

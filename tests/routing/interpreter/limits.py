@@ -215,6 +215,7 @@ class Limits(Case):
         places = [
             output,
             self.outcome.get("handoff"),
+            self.outcome.get("git"),
             *(self.facts.get(part) for part in ("context", "variables", "inputs")),
         ]
         for place in places:
