@@ -117,6 +117,7 @@ METADATA: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"output": {"AI-Usage": "yes"}}, {}),
     ({"output": {"ai_metadata": {"AI-Usage": "yes"}}}, {}),
     ({"handoff": {"ai_metadata": {"AI-Usage": "yes"}}}, {}),
+    ({"git": {"ai_metadata": {"AI-Usage": "yes"}}}, {}),
     ({}, {"context": {"AI-Usage": "yes"}}),
     ({}, {"variables": {"AI-Usage": 0}}),
     ({}, {"inputs": {"AI-Usage": False}}),

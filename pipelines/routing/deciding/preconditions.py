@@ -95,8 +95,8 @@ STATES = {"suspended": "is suspended", "no_contract": "has no valid contract"}
 
 
 def _given(case: Case, name: str) -> bool:
-    """In the output or its `ai_metadata`, the handoff, the trailers of all new commits (`git.ai_metadata`), the data of the
-    task, or as a label `name` or `name: value`."""
+    """In the output or its `ai_metadata`, the handoff, the trailers of all new commits (`git.ai_metadata`), the data of
+    the task, or as a label `name` or `name: value`."""
     outcome, facts = case.situation.outcome, case.facts
     places = (outcome.output, outcome.handoff, outcome.git, facts.context, facts.variables, facts.inputs)
     if any(_holds(place, name) for place in places):
