@@ -27,7 +27,6 @@ EXAMPLES = "Replace each value by your own."
 VIBE_FACTORY = "vibe-factory"
 # In the folder of what is given to the work.
 CONTEXT, ARTIFACTS = "context.json", "artifacts"
-LONGEST_VARIABLE = 100_000
 # Without a limit of its own a command may run an hour (dialects §1 A).
 MAX_SECONDS = 3600.0
 # The system takes 128 KiB for one variable, a character four bytes at most; a prompt has it all.
@@ -217,15 +216,9 @@ def environment(orders: Orders, attempt: Attempt, config: WorkerConfig) -> dict[
         "GATELINE_FEEDBACK": orders.feedback[:LONGEST_FEEDBACK],
         "GATELINE_VISIT": str(orders.visit),
         "GATELINE_JOB": str(orders.job_id),
-        **({"GATELINE_FEEDBACK": shortened(orders.feedback)} if orders.feedback else {}),
         # What the dialects call the same (dialects §1 A and D).
         "RESULT_DOC_PATH": str(attempt.result),
         "AGENTICS_JOB_ID": str(orders.job_id),
         "AGENTICS_OWNER": orders.owner,
         "AGENTICS_PROJECT_NAME": orders.project,
     }
-
-
-def shortened(text: str) -> str:
-    """A variable of the environment holds 128 KiB at most, and no NUL; the prompt has the whole text."""
-    return text.replace("\x00", "").encode(errors="replace")[:LONGEST_VARIABLE].decode(errors="ignore")

@@ -263,12 +263,14 @@ def test_c24_the_context_of_completed_stations_is_handed_to_the_next(world: Worl
 
 def test_the_environment_names_the_job_as_the_dialects_do(world: World, bench: Bench) -> None:
     names = ("RESULT_DOC_PATH", "AGENTICS_JOB_ID", "AGENTICS_OWNER", "AGENTICS_PROJECT_NAME", "GATELINE_JOB")
-    program = f"import os; print([os.environ[name] for name in {names!r}], 'GATELINE_FEEDBACK' in os.environ)"
+    program = (
+        f"import os; print([os.environ[name] for name in {names!r}], repr(os.environ['GATELINE_FEEDBACK']))"
+    )
     task = world.start(world.line(stations=[command("a", program)]))
     drive(bench, task)
     job = done(task, "a")
     text = text_of(job)
-    assert f"'{job.pk}', 'acme', '{world.project.key}', '{job.pk}'] False" in text
+    assert f"'{job.pk}', 'acme', '{world.project.key}', '{job.pk}'] ''" in text
     assert "document.json" in text
 
 
