@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ORDER = ("routing", "editor_findings", "moves", "backtest", "analytics", "live", "editor")
+ORDER = ("routing", "editor_findings", "moves", "law", "backtest", "analytics", "live", "editor")
 
 
 def main() -> int:
