@@ -97,7 +97,9 @@ def excerpt(line: Line, station: Station) -> Line:
         gates=tuple(gate for gate in line.gates if gate.key in gates),
         ends=tuple(end for end in line.ends if end.key in targets),
         forbidden_parallel=(),
+        # Named budgets count over stations that are not here; a study counts nothing that they bound.
         budgets=(),
+        policy=replace(line.policy, standard_budgets=False),
         extra={},
     )
 

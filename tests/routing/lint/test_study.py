@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.line import Line
+from pipelines.routing.line import Line, read_line
 from pipelines.routing.lint import study
 from pipelines.routing.lint.run import lint
 from pipelines.routing.lint.standings import standings
@@ -77,3 +77,22 @@ def test_what_deciding_costs_counts_too_where_many_paths_have_to_be_walked() -> 
     [station] = standings(Subject(line({"rules": rules})))
     bounded = [rule for rule in station.rules if rule.why == "it would take more work than the bounds allow"]
     assert len(bounded) > 30
+
+
+def test_a_station_of_the_stage_of_another_is_studied_without_it() -> None:
+    """The standard budgets of a preset count over stages that the excerpt does not have."""
+    staged = read_line(
+        {
+            "gateline": 1,
+            "key": "staged",
+            "preset": "aeef",
+            "stations": [
+                {"key": "fix", "stage": "scan", "work": {"kind": "noop"},
+                 "rules": [{"id": "fixed", "to": "@origin"}]},
+                {"key": "write", "work": {"kind": "noop"}, "rules": [{"id": "on", "to": "scan"}]},
+                {"key": "scan", "work": {"kind": "noop"},
+                 "rules": [{"id": "bad", "when": {"verdict": "fail"}, "to": "fix"}, {"id": "good", "to": "completed"}]},
+            ],
+        }
+    )  # fmt: skip
+    assert [each.status for each in Subject(staged).analysis(staged.station("fix")).standings] == ["live"]
