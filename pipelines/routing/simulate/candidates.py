@@ -48,7 +48,10 @@ class Candidates:
         self._outcomes: dict[str, tuple[Candidate, ...]] = {}
 
     def at(self, position: Position) -> Iterator[Candidate]:
-        """Nothing for a token that is held or stuck, or asked a question: running again leads nowhere new."""
+        """Nothing for a token that waits for siblings, is held or stuck, or asked a question: running again leads
+        nowhere new."""
+        if position.arrival:
+            return
         if position.status == READY:
             yield from self._of_station(position.station)
         elif position.status == REVIEW:

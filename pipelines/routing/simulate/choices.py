@@ -68,13 +68,15 @@ def choices(line: Line, walk: Walk, position: Position) -> tuple[Choice, ...]:
 
 def _at_token(walk: Walk, position: Position, found: Iterator[Choice]) -> Iterator[Choice]:
     """While branches run side by side a step names its station."""
-    several = sum(not each.over for each in walk.positions) > 1
+    several = sum(each.here for each in walk.positions) > 1
     for choice in found:
         named = choice.step and replace(choice.step, at=position.station if several else None)
         yield replace(choice, step=named)
 
 
 def _choices(line: Line, walk: Walk, position: Position) -> Iterator[Choice]:
+    if position.arrival:
+        return
     if position.status == READY:
         yield from _outcomes(line, walk, position)
     elif position.status == REVIEW:

@@ -39,7 +39,7 @@ NAMES = ("tested", "taken", "stations", "gates", "policy")
 
 
 def shown_by(result: Result) -> Shown:
-    decisions = [(step.station, step.decision) for step in result.steps if step.decision]
+    decisions = [pair for step in result.steps for pair in step.decisions]
     return Shown(
         tested=frozenset(rule for _, decision in decisions for rule in _tested(decision)),
         taken=frozenset(result.taken),

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.routing.decisions import Decision
 from pipelines.routing.simulate.scenario import Expect
-from pipelines.routing.simulate.state import Walk
+from pipelines.routing.simulate.state import Decided, Walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,13 @@ class Told:
     entered: tuple[str, ...]
     rules: tuple[str, ...]
     walk: Walk
+    joined: tuple[Decided, ...] = ()
+
+    @property
+    def decisions(self) -> list[tuple[str, Decision]]:
+        """Each with its station: the step's own, then those about the outcomes of joins."""
+        own = [(self.station, self.decision)] if self.decision else []
+        return own + [(each.station, each.decision) for each in self.joined if each.decision]
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -28,12 +35,22 @@ class Told:
             "station": self.station,
             "decision": self.decision.to_dict() if self.decision else None,
             "rules": list(self.rules),
+            **({"joined": [_told(each) for each in self.joined]} if self.joined else {}),
             "status": self.walk.status,
             "positions": [each.to_dict() for each in self.walk.positions],
             **self.walk.counts(),
             "context": dict(self.walk.context),
             "variables": dict(self.walk.variables),
         }
+
+
+def _told(joined: Decided) -> dict[str, Any]:
+    return {
+        "station": joined.station,
+        **joined.merge.to_dict(),
+        "contradictions": list(joined.contradictions),
+        "decision": joined.decision.to_dict() if joined.decision else None,
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ class Search:
         return found
 
     def _from(self, walk: Walk) -> Iterator[tuple[Candidate, Taken]]:
-        living = [each for each in walk.positions if not each.over]
+        living = [each for each in walk.positions if each.here]
         for index, position in enumerate(living):
             if position.station in (each.station for each in living[:index]):
                 continue
@@ -132,7 +132,10 @@ def _place(position: Position) -> Hashable:
     wait = position.wait
     words = tuple(sorted(position.asked.words)) if position.asked else ()
     waits = (wait.get("rule"), tuple(wait.get("gates", ())), jsontext.dumps(wait.get("evaluation")))
-    return position.station, position.status, position.origin, position.signal_reworks, waits, words
+    arrived = (position.arrival.source, position.arrival.standing) if position.arrival else None
+    forks = tuple(fork.to for fork in position.within)
+    place = (position.station, position.status, position.origin, position.signal_reworks)
+    return *place, waits, words, arrived, forks
 
 
 def by_edges(edges: Edges) -> Key:

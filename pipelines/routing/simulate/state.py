@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipelines.routing.decisions import Decision
+from pipelines.routing.joining.branches import Arrival, Fork, Write
+from pipelines.routing.joining.joining import Merge
 from pipelines.routing.model import Line
 from pipelines.routing.problems import Malformed
 from pipelines.routing.simulate.scenario import Scenario
@@ -34,8 +36,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Of one token. `status`: queued (its station is to report), awaiting_review, blocked, held, stuck, or the kind
-    of its end. `feedback`: what the station gets with its prompt."""
+    """Of one token. `status`: queued (its station is to report, or with an `arrival` its siblings at the join),
+    awaiting_review, blocked, held, stuck, or the kind of its end. `feedback`: what the station gets with its prompt;
+    `within`: the forks that it is a branch of; `wrote`: what was put into the context on its way."""
 
     station: str
     status: str = READY
@@ -46,21 +49,31 @@ class Position:
     error: str = ""
     end: str = ""
     asked: Asked | None = None
+    within: tuple[Fork, ...] = ()
+    arrival: Arrival | None = None
+    wrote: tuple[Write, ...] = ()
 
     @property
     def over(self) -> bool:
         return self.status in ENDS
 
+    @property
+    def here(self) -> bool:
+        """Neither over nor waiting at a join: something may happen to it."""
+        return not self.over and self.arrival is None
+
     def to_dict(self) -> dict[str, Any]:
         said = {"station": self.station, "status": self.status, "end": self.end, "error": self.error}
         more = {"origin": self.origin, "feedback": self.feedback, "wait": dict(self.wait)}
+        if self.arrival:
+            more["joins"] = {"from": self.arrival.source, "standing": self.arrival.standing}
         return {key: value for key, value in {**said, **more}.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
     """A task. Several positions while it is forked, in the order of the branches. `rejected`: of each gate the last
-    word and what it was said about."""
+    word and what it was said about. `clock`: how many decisions were made."""
 
     positions: tuple[Position, ...]
     visits: Counts
@@ -73,6 +86,7 @@ class Walk:
     inputs: Data = field(default_factory=dict)
     task: Data = field(default_factory=dict)
     last_words: Mapping[str, tuple[str, Data]] = field(default_factory=dict)
+    clock: int = 0
 
     @property
     def status(self) -> str:
@@ -91,23 +105,59 @@ class Walk:
 
     @property
     def present(self) -> int:
-        """The first token that has not ended. Raises StopIteration."""
-        return next(i for i, each in enumerate(self.positions) if not each.over)
+        """The first token that has not ended and waits for no sibling. Raises StopIteration."""
+        return next(i for i, each in enumerate(self.positions) if each.here)
+
+    def put(self, index: int, position: Position) -> Walk:
+        return replace(self, positions=(*self.positions[:index], position, *self.positions[index + 1 :]))
+
+    def beside(self, index: int) -> list[str]:
+        """The stations in which other tokens stand."""
+        return [each.station for i, each in enumerate(self.positions) if i != index and each.here]
+
+    def facts(self, line: Line, index: int) -> dict[str, Any]:
+        """What may be otherwise when the same is decided again."""
+        return {**self.counts(), **({"beside": self.beside(index)} if line.forbidden_parallel else {})}
+
+    def situation(self, line: Line, index: int, outcome: Data) -> dict[str, Any]:
+        """Of a fresh outcome."""
+        position = self.positions[index]
+        facts = {
+            **self.facts(line, index),
+            "signal_reworks": position.signal_reworks,
+            "origin": position.origin,
+            "context": dict(self.context),
+            "variables": dict(self.variables),
+            "inputs": dict(self.inputs),
+            "task": dict(self.task),
+        }
+        return {"station": position.station, "outcome": dict(outcome), "facts": facts}
 
     def counts(self) -> dict[str, Any]:
         return {name: dict(getattr(self, name)) for name in COUNTERS}
 
 
 @dataclass(frozen=True, slots=True)
+class Decided:
+    """A join that was decided after a step. `decision`: about its outcome, where that was no pass."""
+
+    station: str
+    merge: Merge
+    contradictions: tuple[str, ...] = ()
+    decision: Decision | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Taken:
     """What a step did. `decision` is None where a word did not yet settle what was asked. `entered`: stations, in
-    order; `rules`: taken."""
+    order; `rules`: taken; `joined`: the joins that were decided by it."""
 
     walk: Walk
     station: str
     decision: Decision | None = None
     entered: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
+    joined: tuple[Decided, ...] = ()
 
 
 def begin(line: Line, scenario: Scenario) -> Walk:

@@ -14,9 +14,11 @@ from pipelines.routing.consequences import About, added_up
 from pipelines.routing.decide import decide
 from pipelines.routing.deciding.gates import JUMP_GATE, RANK
 from pipelines.routing.decisions import Ask, Decision, Finish, Move, Wait
+from pipelines.routing.joining.branches import Write
 from pipelines.routing.model import Gate, Line
 from pipelines.routing.problems import Malformed
 from pipelines.routing.reported import read_outcome
+from pipelines.routing.simulate import joins
 from pipelines.routing.simulate.scenario import Step
 from pipelines.routing.simulate.state import (
     BLOCKED,
@@ -24,6 +26,7 @@ from pipelines.routing.simulate.state import (
     READY,
     REVIEW,
     Asked,
+    Decided,
     Position,
     StepRefused,
     Taken,
@@ -49,9 +52,9 @@ def _where(walk: Walk, step: Step) -> int:
         raise StepRefused(f"the walk is over: it ended at {walk.end}")
     if step.at is None:
         return walk.present
-    found = [i for i, each in enumerate(walk.positions) if each.station == step.at and not each.over]
+    found = [i for i, each in enumerate(walk.positions) if each.station == step.at and each.here]
     if not found:
-        standing = ", ".join(each.station for each in walk.positions if not each.over)
+        standing = ", ".join(each.station for each in walk.positions if each.here)
         raise StepRefused(f"no token stands at {step.at}, but at {standing}")
     return found[0]
 
@@ -62,19 +65,19 @@ def _where(walk: Walk, step: Step) -> int:
 def _outcome(line: Line, walk: Walk, index: int, step: Step) -> Taken:
     position = walk.positions[index]
     _needs(position, (READY,), "an outcome")
-    facts = {
-        **walk.counts(),
-        "signal_reworks": position.signal_reworks,
-        "origin": position.origin,
-        "context": dict(walk.context),
-        "variables": dict(walk.variables),
-        "inputs": dict(walk.inputs),
-        "task": dict(walk.task),
-        "preconditions": assumed(line, position.station, step.outcome, step.missing),
-        **({"answers": list(step.answers)} if step.answers else {}),
-    }
-    situation = {"station": position.station, "outcome": step.outcome, "facts": facts}
+    situation = _fresh(line, walk, index, step.outcome, step.missing)
+    if step.answers:
+        situation["facts"]["answers"] = list(step.answers)
     return _decide(line, walk, index, situation)
+
+
+def _fresh(
+    line: Line, walk: Walk, index: int, outcome: Mapping[str, Any], missing: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """The situation of an outcome that nothing was decided about yet."""
+    situation = walk.situation(line, index, outcome)
+    situation["facts"]["preconditions"] = assumed(line, situation["station"], outcome, missing)
+    return situation
 
 
 def _gates(line: Line, walk: Walk, index: int, step: Step) -> Taken:
@@ -85,7 +88,7 @@ def _gates(line: Line, walk: Walk, index: int, step: Step) -> Taken:
     assert asked is not None and isinstance(asked.decision, Wait)
     for key, word in step.gates.items():
         _check_word(line, walk, asked, key, word)
-    so_far, words = walk.counts(), {**asked.words, **step.gates}
+    so_far, words = walk.facts(line, index), {**asked.words, **step.gates}
     walk = _recorded(line, walk, position, step.gates)
     against = sorted(
         (word["decision"] for word in step.gates.values() if word["decision"] != APPROVE), key=RANK.index
@@ -136,6 +139,8 @@ def _answers(line: Line, walk: Walk, index: int, step: Step) -> Taken:
     facts = position.asked.situation["facts"]
     for each in step.answers:
         facts = consequences.answered(facts, each)
+    if line.forbidden_parallel:
+        facts = {**facts, "beside": walk.beside(index)}
     return _decide(line, walk, index, {**position.asked.situation, "facts": facts})
 
 
@@ -156,7 +161,7 @@ def _retry(line: Line, walk: Walk, index: int, step: Step) -> Taken:
 def _run_again(walk: Walk, index: int, feedback: str) -> Taken:
     """Counts as a visit, but binds no budget (semantics §5 Counting)."""
     old = walk.positions[index]
-    again = Position(old.station, origin=old.origin, feedback=feedback)
+    again = Position(old.station, origin=old.origin, feedback=feedback, within=old.within, wrote=old.wrote)
     counted = replace(walk, visits=added_up(walk.visits, {old.station: 1}))
     return Taken(_put(counted, index, again), old.station, entered=(old.station,))
 
@@ -188,6 +193,7 @@ def _decide(
     word: str = "",
     asked_rule: str | None = None,
 ) -> Taken:
+    walk = replace(walk, clock=walk.clock + 1)
     position = walk.positions[index]
     decision = decide(line, read_situation(situation))
     about = About(
@@ -195,14 +201,46 @@ def _decide(
     )
     walk, rules = _counted(line, walk, about, decision)
     if isinstance(decision, Move):
-        _no_joins(line, decision)
-        new = tuple(_entered(position, about, decision, target) for target in decision.to)
-        positions = (*walk.positions[:index], *new, *walk.positions[index + 1 :])
-        return Taken(replace(walk, positions=positions), position.station, decision, decision.to, rules)
+        position = _having_written(walk, position, about, decision)
+        new = tuple(
+            joins.placed(line, walk, _entered(walk, position, about, decision, target), about, decision)
+            for target in decision.to
+        )
+        walk = replace(walk, positions=(*walk.positions[:index], *new, *walk.positions[index + 1 :]))
+        entered = tuple(each.station for each in new if each.arrival is None)
+        return _joined(line, Taken(walk, position.station, decision, entered, rules))
     if isinstance(decision, Finish):
-        return Taken(_finished(walk, index, about, decision), position.station, decision, (), rules)
+        walk = _finished(walk, index, about, decision)
+        return _joined(line, Taken(walk, position.station, decision, (), rules))
     stayed = _stayed(line, walk, position, situation, decision)
-    return Taken(_put(walk, index, stayed), position.station, decision, (), rules)
+    return _joined(line, Taken(_put(walk, index, stayed), position.station, decision, (), rules))
+
+
+def _joined(line: Line, taken: Taken) -> Taken:
+    """With every join that can be decided by now; what is no pass is routed at once."""
+    while any(each.arrival for each in taken.walk.positions):
+        met = joins.meet(line, taken.walk)
+        if met is None:
+            break
+        decided = Decided(met.merge.station, met.merge, met.contradictions)
+        entered = (*taken.entered, *((met.merge.station,) if met.entered else ()))
+        if not met.judged:
+            taken = replace(taken, walk=met.walk, entered=entered, joined=(*taken.joined, decided))
+            continue
+        then = _decide(line, met.walk, met.index, _fresh(line, met.walk, met.index, met.merge.outcome()))
+        taken = replace(
+            taken,
+            walk=then.walk,
+            entered=(*entered, *then.entered),
+            rules=(*taken.rules, *then.rules),
+            joined=(*taken.joined, replace(decided, decision=then.decision), *then.joined),
+        )
+    return taken
+
+
+def _having_written(walk: Walk, position: Position, about: About, decision: Move) -> Position:
+    values = consequences.gathered(about, decision)["context"]
+    return replace(position, wrote=(*position.wrote, Write(walk.clock, values))) if values else position
 
 
 def _counted(line: Line, walk: Walk, about: About, decision: Decision) -> tuple[Walk, tuple[str, ...]]:
@@ -210,20 +248,14 @@ def _counted(line: Line, walk: Walk, about: About, decision: Decision) -> tuple[
         return walk, ()
     if isinstance(decision, Wait) and decision.status == REVIEW:
         return walk, ()
-    count = consequences.counted(about, decision, line.stations_by_key)
+    count = consequences.counted(about, decision, consequences.entered(line, about.station))
     kept = {} if isinstance(decision, Wait) else consequences.gathered(about, decision)
     added: dict[str, Any] = {name: added_up(getattr(walk, name), more) for name, more in count.items()}
     added |= {name: {**getattr(walk, name), **more} for name, more in kept.items() if more}
     return replace(walk, **added), tuple(count["rules"])
 
 
-def _no_joins(line: Line, decision: Move) -> None:
-    for target in decision.to:
-        if line.station(target).join:
-            raise StepRefused(f"{target} joins branches, and joins are not run yet")
-
-
-def _entered(position: Position, about: About, decision: Move, target: str) -> Position:
+def _entered(walk: Walk, position: Position, about: About, decision: Move, target: str) -> Position:
     alone = len(decision.to) == 1
     return Position(
         station=target,
@@ -232,6 +264,8 @@ def _entered(position: Position, about: About, decision: Move, target: str) -> P
         if alone
         else 0,
         feedback=decision.feedback or "",
+        within=joins.within(walk, position, decision),
+        wrote=position.wrote,
     )
 
 
@@ -246,6 +280,7 @@ def _finished(walk: Walk, index: int, about: About, decision: Finish) -> Walk:
             error=decision.error or "",
             wait={},
             asked=None,
+            arrival=None,
         )
         if i == index or (everything and not each.over)
         else each
@@ -277,4 +312,4 @@ def _rejected_before(line: Line, walk: Walk, position: Position) -> str:
 
 
 def _put(walk: Walk, index: int, position: Position) -> Walk:
-    return replace(walk, positions=(*walk.positions[:index], position, *walk.positions[index + 1 :]))
+    return walk.put(index, position)

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from pipelines.routing.decisions import Finish
+from pipelines.routing.simulate.coverage import shown_by
+from pipelines.routing.simulate.run import Result
 from tests.routing.simulate.support import FAILED, OK, messages, walked
 from tests.routing.support import line, ruled
 
@@ -226,10 +229,41 @@ class TestForks:
         assert result.walk is not None
         assert [each.status for each in result.walk.positions] == ["failed", "failed"]
 
-    def test_a_join_is_said_not_to_be_run(self) -> None:
-        stations = list(self.FORK)
-        stations[3] = {"join": {"wait_for": ["b", "c"]}}
-        assert "joins are not run yet" in messages(walked(line(*stations), OK, OK))[0]
+    def joined(self, *steps: Any, aggregation: str = "all-pass", **more: Any) -> Result:
+        join = {"wait_for": ["b", "c"], "aggregation": aggregation}
+        stations = [
+            {"rules": [{"id": "fork", "to": ["b", "c"]}]},
+            {"rules": [{"id": "b-on", "to": "d"}]},
+            {"rules": [{"id": "c-on", "to": "d"}]},
+            {"join": join, "rules": [{"id": "up", "when": {"verdict": "pass"}, "to": "completed"},
+                                     {"id": "back", "to": "failed"}]},
+        ]  # fmt: skip
+        return walked(line(*stations), *steps, **more)
+
+    def test_a_join_waits_for_its_branches_and_goes_on_as_one(self) -> None:
+        result = self.joined(OK, OK, OK, OK, expect={"end": "completed", "path": ["a", "b", "c", "d"]})
+        assert result.holds, messages(result)
+        assert result.taken == ("fork", "b-on", "c-on", "up")
+        waiting = result.steps[2].walk.positions[0]
+        assert (waiting.station, waiting.status) == ("d", "queued")
+        assert waiting.arrival is not None and waiting.arrival.source == "b"
+        merged = result.steps[3]
+        assert [each.merge.verdict for each in merged.joined] == ["pass"]
+        assert [each.within for each in merged.walk.positions] == [()]
+
+    def test_a_join_that_is_no_pass_is_routed_without_running(self) -> None:
+        result = self.joined(
+            OK, OK, FAILED, expect={"end": "failed", "rules": ["fork", "b-on", "c-on", "back"]}
+        )
+        assert result.holds, messages(result)
+        (joined,) = result.steps[-1].joined
+        assert isinstance(joined.decision, Finish)
+        assert (joined.merge.verdict, joined.decision.rule) == ("fail", "back")
+        assert {"up", "back"} <= shown_by(result).tested
+
+    def test_nothing_can_be_done_where_a_branch_waits(self) -> None:
+        result = self.joined(OK, OK, {"at": "d", "outcome": OK["outcome"]})
+        assert messages(result) == ["step 3: no token stands at d, but at c"]
 
 
 class TestExpectations:

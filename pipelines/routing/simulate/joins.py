@@ -1,0 +1,114 @@
+"""Branches of a walk that wait at a join, and what becomes of them together: decided as in production, by
+`routing/joining`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pipelines.routing.consequences import About, added_up
+from pipelines.routing.deciding.targets import FORBIDDEN
+from pipelines.routing.decisions import Move
+from pipelines.routing.joining.branches import Arrival, Branch, Fork, Write
+from pipelines.routing.joining.context import contradictions
+from pipelines.routing.joining.joining import PASS, Merge, accounts_for, due
+from pipelines.routing.model import Line
+from pipelines.routing.simulate.state import HELD, Position, Walk
+
+CONTRADICTION = "contradiction"
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """One join that was decided. `index`: of the merged position; `judged`: its outcome is to be routed; `entered`: its
+    station is, for that or to report. Else it may not begin."""
+
+    walk: Walk
+    merge: Merge
+    index: int
+    contradictions: tuple[str, ...] = ()
+
+    @property
+    def judged(self) -> bool:
+        return self.merge.verdict != PASS
+
+    @property
+    def entered(self) -> bool:
+        return self.judged or self.walk.positions[self.index].status == "queued"
+
+
+def branches(walk: Walk) -> list[Branch]:
+    """By the index of their position."""
+    return [
+        Branch(index, each.station, each.within, each.arrival)
+        for index, each in enumerate(walk.positions)
+        if not each.over
+    ]
+
+
+def placed(line: Line, walk: Walk, position: Position, about: About, answer: Move) -> Position:
+    """A position that has just left `about.station`: it waits where that is what its join waits for."""
+    if not line.waits_at(position.station, about.station):
+        return position
+    arrival = Arrival(about.station, answer.standing, walk.clock, about.outcome.failure_type or "")
+    return replace(position, arrival=arrival, feedback="")
+
+
+def within(walk: Walk, position: Position, answer: Move) -> tuple[Fork, ...]:
+    """The forks that a target's position is a branch of."""
+    if len(answer.to) == 1:
+        return position.within
+    return (*position.within, Fork(walk.clock, position.station, answer.to))
+
+
+def meet(line: Line, walk: Walk) -> Met | None:
+    """The first join that can be decided, done; None if there is none."""
+    merge = due(line, branches(walk))
+    if merge is None:
+        return None
+    arrived = [walk.positions[index] for index in merge.arrived]
+    over = [i for i, each in enumerate(walk.positions) if each.over and merge.fork in each.within]
+    counted = [i for i in over if accounts_for(line, merge, walk.positions[i].station)]
+    untold = [i for i in over if i not in counted and walk.positions[i].status != "completed"]
+    takes_place = merge.fork is None or (merge.alone and not untold)
+    gone = {*merge.arrived, *(over if takes_place else counted)}
+    index = sum(i not in gone for i in range(min(merge.arrived)))
+    left = [each for i, each in enumerate(walk.positions) if i not in gone]
+    forks = _forks(arrived[0], merge, takes_place)
+    one = Position(merge.station, origin=merge.sources[-1], within=forks, wrote=_wrote(arrived))
+    walk = replace(walk, positions=(*left[:index], one, *left[index:]))
+    keys = _contradictions(arrived, merge) if len(arrived) > 1 else ()
+    return _begun(line, walk, merge, index, keys)
+
+
+def _forks(arrived: Position, merge: Merge, takes_place: bool) -> tuple[Fork, ...]:
+    if merge.fork is None:
+        return ()
+    place = arrived.within.index(merge.fork)
+    return arrived.within[: place if takes_place else place + 1]
+
+
+def _begun(line: Line, walk: Walk, merge: Merge, index: int, keys: tuple[str, ...]) -> Met:
+    if merge.verdict == PASS:
+        position = walk.positions[index]
+        pairs = [set(pair) for pair in line.forbidden_parallel]
+        if keys and line.policy.contradiction == "escalate":
+            wait = {"trigger": CONTRADICTION, "keys": list(keys)}
+            return Met(walk.put(index, replace(position, status=HELD, wait=wait)), merge, index, keys)
+        other = next((each for each in walk.beside(index) if {merge.station, each} in pairs), "")
+        if other:
+            wait = {"message": f"{merge.station} and {other} must never run in parallel."}
+            stuck = replace(position, status="stuck", wait=wait, error=FORBIDDEN)
+            return Met(walk.put(index, stuck), merge, index, keys)
+    visited = replace(walk, visits=added_up(walk.visits, {merge.station: 1}))
+    return Met(visited, merge, index, keys)
+
+
+def _wrote(arrived: list[Position]) -> tuple[Write, ...]:
+    every = {write.order: write for each in arrived for write in each.wrote}
+    return tuple(every[order] for order in sorted(every))
+
+
+def _contradictions(arrived: list[Position], merge: Merge) -> tuple[str, ...]:
+    """What was written before the fork is common to all."""
+    since = merge.fork.id if merge.fork else 0
+    return contradictions([[w for w in each.wrote if w.order > since] for each in arrived])
