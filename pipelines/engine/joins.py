@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pipelines import ports, versions
+from pipelines.branches import branches_of, waits_at_join
 from pipelines.engine.batch import Batch
 from pipelines.engine.opening import open_job
 from pipelines.engine.state import job_ref, merge_counts, token_state
 from pipelines.engine.turn import Turn, beside
 from pipelines.engine.values import ENGINE, Actor
 from pipelines.models import ENDED, Event, Job, Status, Task, Token
-from pipelines.routing.joining.branches import Arrival, Branch, Fork, Write
+from pipelines.routing.joining.branches import Write
 from pipelines.routing.joining.context import contradictions
 from pipelines.routing.joining.joining import PASS, Merge, accounts_for, due
 from pipelines.routing.line import Line
@@ -23,10 +24,6 @@ FORBIDDEN = "ForbiddenParallel"
 CONTRADICTION = "contradiction"
 Route = Callable[[Turn], None]
 """Decides the outcome of the turn's job, and does what was decided."""
-
-
-def waits(token: Token) -> bool:
-    return "join" in token.wait and token.status == Status.QUEUED
 
 
 def arrive(turn: Turn, token: Token, source: str, answer: Move) -> None:
@@ -43,35 +40,10 @@ def arrive(turn: Turn, token: Token, source: str, answer: Move) -> None:
     token.status = Status.QUEUED
 
 
-def branches_of(tokens: Iterable[Token]) -> list[Branch]:
-    """Of the living tokens of one task."""
-    living = {token.pk: token for token in tokens if token.status not in ENDED}
-    return [
-        Branch(token.pk, token.station, _within(token, living), _arrival(token))
-        for token in living.values()
-        if not token.forked
-    ]
-
-
-def _within(token: Token, living: Mapping[int, Token]) -> tuple[Fork, ...]:
-    found: list[Fork] = []
-    while token.parent_id is not None:
-        token = living[token.parent_id]
-        found.insert(0, Fork(token.pk, token.station, tuple(token.wait.get("to", ()))))
-    return tuple(found)
-
-
-def _arrival(token: Token) -> Arrival | None:
-    if not waits(token):
-        return None
-    said = token.wait["join"]
-    return Arrival(said["from"], said["standing"], said["order"], said.get("failure_type", ""))
-
-
 def settle(batch: Batch, task: Task, actor: Actor | str, trigger: str, route: Route) -> None:
     """Merge at every join that can be decided by now. Each may make another one decidable, so they are asked for again
     until none is."""
-    while any(waits(token) for token in batch.living(task)):
+    while any(waits_at_join(token) for token in batch.living(task)):
         line = versions.by_id(task.pinned_id)
         merge = due(line, branches_of(batch.living(task)))
         if merge is None:

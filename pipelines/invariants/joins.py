@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pipelines import versions
-from pipelines.engine import joins
+from pipelines.branches import branches_of, waits_at_join
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import ENDED, Event
 from pipelines.ports import Violation
@@ -26,7 +26,7 @@ def joins_are_as_decided(task_ids: Ids) -> Iterable[Violation]:
             if event.kind == "token.joined":
                 yield from _fault(each, event, [arrived.pop(pk, None) for pk in event.data["merged"]])
             arrived |= _arrivals(event)
-        waiting = {token.pk for token in each.tokens if joins.waits(token)}
+        waiting = {token.pk for token in each.tokens if waits_at_join(token)}
         ended = {token.pk for token in each.tokens if token.status in ENDED}
         if set(arrived) - ended != waiting:
             yield each.broken("I9", f"tokens {sorted(set(arrived) - ended)} arrived, {sorted(waiting)} wait")
@@ -54,7 +54,7 @@ def _fault(each: Whole, event: Event, arrived: list[dict[str, Any] | None]) -> I
 def nobody_waits_for_nobody(task_ids: Ids) -> Iterable[Violation]:
     """I17: no join that could be decided is left waiting."""
     for each in whole(task_ids, "tokens"):
-        if any(joins.waits(token) for token in each.tokens):
-            merge = due(versions.by_id(each.task.pinned_id), joins.branches_of(each.tokens))
+        if any(waits_at_join(token) for token in each.tokens):
+            merge = due(versions.by_id(each.task.pinned_id), branches_of(each.tokens))
             if merge is not None:
                 yield each.broken("I17", f"the join of {merge.station} could be decided, and nobody does")

@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from pipelines import versions
-from pipelines.engine import joins
+from pipelines.branches import waits_at_join
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import ENDED, Decision, GateVisit, Job, Lease, Purpose, Token
 from pipelines.ports import Violation
@@ -176,7 +176,7 @@ def _wakes(each: Whole, token: Token, tickets: set[int]) -> bool:
         return any(visit.token_id == token.pk and visit.state == "open" for visit in each.visits)
     if token.status in WAITS_FOR_PEOPLE:
         return bool(token.wait or token.error)
-    if joins.waits(token):
+    if waits_at_join(token):
         # Somebody can still come: see `joins_are_as_decided`.
         return any(other.pk != token.pk and other.status not in ENDED for other in each.tokens)
     job = next((job for job in each.jobs if job.token_id == token.pk and job.state != "done"), None)

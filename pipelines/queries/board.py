@@ -14,6 +14,7 @@ from pipelines import versions
 from pipelines.models import ENDED, GateVisit, Job, Line, Purpose, Status, Task, Token, Vote, Word
 from pipelines.queries import log, medians
 from pipelines.queries.actors import actor_of
+from pipelines.queries.joined import waiting_at_joins
 from pipelines.queries.words import Sentence, gate_name, target_name, waiting
 from pipelines.routing.line import Line as Parsed
 from pipelines.routing.line import Station
@@ -163,8 +164,11 @@ def _tokens(line: Line, filters: Filters, user_id: int | None) -> list[Token]:
 def _cards(tokens: Sequence[Token], now: datetime) -> list[Card]:
     jobs = _last_jobs(token.pk for token in tokens)
     visits = _open_visits(token for token in tokens if token.status == Status.AWAITING_REVIEW)
-    branches = _branches(tokens)
-    return [_card(token, jobs.get(token.pk), visits.get(token.pk, []), branches, now) for token in tokens]
+    branches, joined = _branches(tokens), waiting_at_joins(tokens)
+    cards = [_card(token, jobs.get(token.pk), visits.get(token.pk, []), branches, now) for token in tokens]
+    for card in cards:
+        card.sentence = joined.get(card.token.pk, card.sentence)
+    return cards
 
 
 def _last_jobs(token_ids: Iterable[int]) -> dict[int, Job]:
@@ -188,7 +192,8 @@ def _branches(tokens: Sequence[Token]) -> dict[int, tuple[int, int]]:
     if not parents:
         return {}
     found: defaultdict[int, list[bool]] = defaultdict(list)
-    for parent, ended in Token.objects.filter(parent__in=parents).values_list("parent_id", "ended_at"):
+    children = Token.objects.filter(parent__in=parents, joined=None)
+    for parent, ended in children.values_list("parent_id", "ended_at"):
         found[parent].append(ended is None)
     return {parent: (sum(alive), len(alive)) for parent, alive in found.items()}
 

@@ -13,13 +13,14 @@ from pipelines import versions
 from pipelines.models import Event, Task
 from pipelines.queries import people
 from pipelines.queries.actors import actor_of
+from pipelines.queries.joined import came_to
 from pipelines.queries.words import gate_name, question_of, station_name, target_name, trigger_words
 from pipelines.routing.answers import UNANSWERED
 from pipelines.routing.line import Line
 
 LONGEST = 300
 """Characters of an explanation."""
-MOVES = ("task.submitted", "token.moved", "token.forked", "gate.opened", "token.ended")
+MOVES = ("task.submitted", "token.moved", "token.forked", "token.joined", "gate.opened", "token.ended")
 
 ALARMS = ("gate.overdue", "escalation.opened", "escalation.breached", "escalation.resolved")
 
@@ -87,6 +88,12 @@ def _move(line: Line, event: Event) -> Item:
         case "token.forked":
             names = [station_name(line, token["station"]) for token in event.data.get("tokens", [])[1:]]
             item.target = ", ".join(names) or event.target
+        case "token.joined":
+            sources = event.source.split(",")
+            item.source = ", ".join(station_name(line, key) for key in sources)
+            item.target = station_name(line, event.target)
+            item.label = came_to(line, event.data["join"], event.data.get("contradictions", ()))
+            item.run = (event.data.get("job") or {}).get("visit")
         case "gate.opened":
             item.shape, item.target = "gate", gate_name(line, event.target)
         case "token.ended":
@@ -95,6 +102,8 @@ def _move(line: Line, event: Event) -> Item:
         case _:
             item.target = station_name(line, event.target)
             item.run = (event.data.get("job") or {}).get("visit")
+            if any("join" in token for token in event.data.get("tokens", ())):
+                item.state = "waiting"
             item.label = item.label or BY.get(event.data.get("by", ""), lambda: "")()
             if event.trigger.startswith("escalation:"):
                 item.label = _with(_("By whom it was escalated to"), event.data.get("reason"))

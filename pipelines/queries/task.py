@@ -26,6 +26,7 @@ from pipelines.models import (
 )
 from pipelines.queries import why as whys
 from pipelines.queries.history import Item, history
+from pipelines.queries.joined import waiting_at_joins
 from pipelines.queries.words import Sentence, gate_name, station_name, target_name, waiting
 from pipelines.routing.line import Line as Parsed
 
@@ -81,7 +82,7 @@ class TaskView:
 
     @cached_property
     def tokens(self) -> list[Token]:
-        return list(Token.objects.filter(task=self.task).order_by("pk"))
+        return list(self.task.tokens.order_by("pk"))
 
     @cached_property
     def events(self) -> list[Event]:
@@ -108,11 +109,13 @@ class TaskView:
     @cached_property
     def positions(self) -> list[Position]:
         last = {job.token_id: job for job in self.jobs if job.purpose == Purpose.STATION}
+        joined = waiting_at_joins(self.tokens)
         return [
             Position(
                 token,
                 station_name(self.line, token.station),
-                waiting(token, self.line, last[token.pk].summary if token.pk in last else ""),
+                joined.get(token.pk)
+                or waiting(token, self.line, last[token.pk].summary if token.pk in last else ""),
                 last.get(token.pk),
                 [visit for visit in self.open_visits if visit.token_id == token.pk],
             )

@@ -10,13 +10,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pipelines.models import Status, Word
+from pipelines.queries.joined import came_to, waits_for
 from pipelines.queries.why import sentence
-from pipelines.queries.words import gate_name, held, station_name, target_name, waiting
+from pipelines.queries.words import Sentence, gate_name, held, station_name, target_name, waiting
 from pipelines.routing import jsontext
 from pipelines.routing.algebra import EdgeTaken
 from pipelines.routing.decisions import Decision, Finish, Move
+from pipelines.routing.joining.joining import groups
 from pipelines.routing.line import Line
 from pipelines.routing.lint.subject import edges_in
+from pipelines.routing.simulate import joins
 from pipelines.routing.simulate.expect import Told
 from pipelines.routing.simulate.scenario import Step
 from pipelines.routing.simulate.state import HELD, READY, Position, Walk
@@ -102,10 +105,22 @@ def _went(line: Line, step: Step | None, told: Told) -> str:
     if step is None:
         return _("%(station)s is to report.") % {"station": station_name(line, told.station)}
     if told.decision is not None:
-        return sentence(line, told.station, told.decision.to_dict())
+        return " ".join([sentence(line, told.station, told.decision.to_dict()), *_met(line, told)])
     if step.kind == "gates":
         return _("The other gates are still open.")
     return _("%(station)s runs again.") % {"station": station_name(line, told.station)}
+
+
+def _met(line: Line, told: Told) -> Iterable[str]:
+    """The joins that it completed."""
+    for each in told.joined:
+        words = {
+            "join": station_name(line, each.station),
+            "branches": came_to(line, each.merge.to_dict(), each.contradictions),
+        }
+        yield _("The branches meet at %(join)s: %(branches)s.") % words
+        if each.decision:
+            yield sentence(line, each.station, each.decision.to_dict())
 
 
 def status_word(status: str) -> str:
@@ -119,8 +134,10 @@ def ways(told: Iterable[Told]) -> list[dict[str, Any]]:
     """Every move so far, counted: `rule` is "" where none was taken, `target` a station or an end."""
     found: Counter[tuple[str, str, str]] = Counter()
     for each in told:
-        for target in _targets(each.decision):
-            found[each.station, target, each.rules[0] if each.rules else ""] += 1
+        for station, decision in each.decisions:
+            for target in _targets(decision):
+                rule = decision.rule if isinstance(decision, Move | Finish) else ""
+                found[station, target, rule if rule in each.rules else ""] += 1
     return [
         {"source": source, "target": target, "rule": rule, "count": count}
         for (source, target, rule), count in found.items()
@@ -137,17 +154,22 @@ def _targets(decision: Decision | None) -> tuple[str, ...]:
 
 
 def tokens(line: Line, walk: Walk) -> list[dict[str, Any]]:
-    return [_token(line, walk, each) for each in walk.positions]
+    at_joins = {
+        branch.id: waits_for(line, group)
+        for group in groups(line, joins.branches(walk))
+        for branch in group.arrived
+    }
+    return [_token(line, walk, each, at_joins.get(index)) for index, each in enumerate(walk.positions)]
 
 
-def _token(line: Line, walk: Walk, position: Position) -> dict[str, Any]:
-    said = waiting(position, line)
+def _token(line: Line, walk: Walk, position: Position, at_join: Sentence | None) -> dict[str, Any]:
+    said = at_join or waiting(position, line)
     return {
         "station": position.station,
         "name": station_name(line, position.station),
         "status": position.status,
-        "word": status_word(position.status),
-        "tone": TONES.get(Status(position.status), "active"),
+        "word": _("Waits") if at_join else status_word(position.status),
+        "tone": "neutral" if at_join else TONES.get(Status(position.status), "active"),
         "text": said.text if said else "",
         "remedy": said.remedy if said else "",
         "error": position.error or (said.name if said else ""),
@@ -163,7 +185,7 @@ def _token(line: Line, walk: Walk, position: Position) -> dict[str, Any]:
 def _facts(line: Line, walk: Walk, position: Position) -> Iterable[str]:
     """What was counted that decides what may happen here."""
     station = line.stations_by_key.get(position.station)
-    if station is None or position.over:
+    if station is None or not position.here:
         return
     visits = walk.visits.get(station.key, 0)
     most = station.limits.max_visits or line.policy.visit_cap

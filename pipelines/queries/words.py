@@ -124,6 +124,10 @@ STUCK = {
         lambda: _("A rule of %(station)s leads back to where the task came from, but it came from nowhere."),
         lambda: _("Retry by hand from another station."),
     ),
+    "ForbiddenParallel": (
+        lambda: _("%(station)s may not go on: two stations would run in parallel that never must."),
+        lambda: _("Retry it when the other branch has left."),
+    ),
     "StationGone": (
         lambda: _("%(station)s leads to a station that the version of this task does not have any more."),
         lambda: _("Migrate the task with a mapping for that station, or retry the station."),

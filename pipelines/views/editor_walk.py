@@ -140,7 +140,6 @@ def state(line: Line, result: Result, asked: Asked, steps: list[Any]) -> dict[st
         "taken": sorted({rule for each in told[: cursor + 1] for rule in each.rules}),
         "why": why(line, here),
         "inputs": [_input(each) for each in line.inputs],
-        "joins": [each.name for each in line.stations if each.join],
     }
 
 
@@ -153,8 +152,8 @@ def _next(line: Line, here: Told, index: int) -> dict[str, Any]:
     """What may happen to a token: nothing to one that has ended, or that has the station of an earlier one."""
     positions = here.walk.positions
     position = positions[index]
-    before = [each.station for each in positions[:index] if not each.over]
-    if position.over or position.station in before:
+    before = [each.station for each in positions[:index] if each.here]
+    if not position.here or position.station in before:
         return {"groups": [], "form": None}
     return {
         "groups": choosing.groups(line, here.walk, position),

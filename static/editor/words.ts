@@ -377,7 +377,6 @@ const ENGLISH = {
   testReport: "Report it",
   testNothing: "Not said",
   testInputs: "Inputs of the start form",
-  testJoins: "Branches are not joined yet, here or in production: the test stops before %s.",
   testNoLine: "This draft cannot be walked yet. Put these right first:",
   testDiffers: "Since the edit, step %s goes elsewhere",
   testWas: "Before: %s",

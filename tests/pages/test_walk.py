@@ -172,19 +172,21 @@ def test_an_evaluation_that_is_asked_is_answered_by_choice(walk: Any) -> None:
     assert answers == {"yes": "The task is done: completed.", "no": "The task fails."}
 
 
-def test_a_join_says_that_it_is_not_run_yet(walk: Any) -> None:
+def test_branches_wait_at_a_join_and_go_on_as_one(walk: Any) -> None:
     stations = [
         station("build", {"id": "both", "to": ["left", "right"]}),
         station("left", {"id": "l", "to": "meet"}),
         station("right", {"id": "r", "to": "meet"}),
-        station("meet", join={"wait_for": ["left", "right"], "aggregation": "all-pass"}),
+        station("meet", {"id": "m", "to": "completed"}, join={"wait_for": ["left", "right"]}),
     ]
-    state = walk(SUCCESS, given=document(key="drawn", stations=stations)).json()
-    assert state["joins"] == ["meet"]
-    assert [each["station"] for each in state["tokens"]] == ["left", "right"]
-    found = state["tokens"][1]["groups"][0]["choices"][0]
-    assert found["step"] is None
-    assert "joins are not run yet" in found["then"]
+    given = document(key="drawn", stations=stations)
+    state = walk(SUCCESS, SUCCESS, given=given).json()
+    waiting, other = state["tokens"]
+    assert (waiting["station"], waiting["text"], waiting["groups"]) == ("meet", "Waits for right.", [])
+    assert other["groups"]
+    state = walk(SUCCESS, SUCCESS, SUCCESS, given=given).json()
+    assert [each["station"] for each in state["tokens"]] == ["meet"]
+    assert state["timeline"][-1]["went"].endswith("The branches meet at meet: left passed, right passed.")
 
 
 def test_branches_are_walked_one_by_one(walk: Any) -> None:

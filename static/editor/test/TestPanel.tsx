@@ -35,7 +35,6 @@ export function TestPanel({ desk }: { desk: Desk }) {
       </header>
       <div className="ed-test-body">
         <Problems problems={session.problems} again={() => test.again()} />
-        {walked && walked.joins.length > 0 ? <Note tone="attention">{say("testJoins", walked.joins.join(", "))}</Note> : null}
         <Differs desk={desk} session={session} />
         {walked && session.problems.length === 0 ? <Body {...{ desk, session, walked }} /> : null}
         {mayEdit && session.steps.length > 0 && session.cursor > 0 ? <Keep desk={desk} session={session} /> : null}

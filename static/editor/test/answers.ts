@@ -101,7 +101,6 @@ export interface Walked {
   tested: string[];
   why: string;
   inputs: Input[];
-  joins: string[];
   /** The steps, that of a form among them. */
   asked: Step[];
 }

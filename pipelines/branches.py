@@ -1,0 +1,37 @@
+"""The living tokens of a task as the branches that a join is decided from (semantics §7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from pipelines.models import ENDED, Status, Token
+from pipelines.routing.joining.branches import Arrival, Branch, Fork
+
+
+def waits_at_join(token: Token) -> bool:
+    return "join" in token.wait and token.status == Status.QUEUED
+
+
+def branches_of(tokens: Iterable[Token]) -> list[Branch]:
+    """Of the living tokens of one task."""
+    living = {token.pk: token for token in tokens if token.status not in ENDED}
+    return [
+        Branch(token.pk, token.station, _within(token, living), _arrival(token))
+        for token in living.values()
+        if not token.forked
+    ]
+
+
+def _within(token: Token, living: Mapping[int, Token]) -> tuple[Fork, ...]:
+    found: list[Fork] = []
+    while token.parent_id is not None:
+        token = living[token.parent_id]
+        found.insert(0, Fork(token.pk, token.station, tuple(token.wait.get("to", ()))))
+    return tuple(found)
+
+
+def _arrival(token: Token) -> Arrival | None:
+    if not waits_at_join(token):
+        return None
+    said = token.wait["join"]
+    return Arrival(said["from"], said["standing"], said["order"], said.get("failure_type", ""))

@@ -1,0 +1,54 @@
+"""What branches wait for at a join, and what it came to, in words."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines import versions
+from pipelines.branches import branches_of, waits_at_join
+from pipelines.models import ENDED, Token
+from pipelines.queries.words import Sentence, station_name
+from pipelines.routing.joining.joining import Group, groups
+from pipelines.routing.line import Line
+
+CAME = {"pass": lambda: _("passed"), "fail": lambda: _("failed"), "blocked": lambda: _("blocked")}
+
+
+def waiting_at_joins(tokens: Iterable[Token]) -> dict[int, Sentence]:
+    """Of the tokens that wait at a join, by their id: the sentence. Their tasks are loaded."""
+    waiting = {token.task_id: token.task for token in tokens if waits_at_join(token)}
+    living: defaultdict[int, list[Token]] = defaultdict(list)
+    if waiting:
+        for token in Token.objects.filter(task__in=waiting).exclude(status__in=ENDED).order_by("pk"):
+            living[token.task_id].append(token)
+    found: dict[int, Sentence] = {}
+    for task_id, theirs in living.items():
+        line = versions.by_id(waiting[task_id].pinned_id)
+        for group in groups(line, branches_of(theirs)):
+            found |= {branch.id: waits_for(line, group) for branch in group.arrived}
+    return found
+
+
+def waits_for(line: Line, group: Group) -> Sentence:
+    names = ", ".join(station_name(line, key) for key in group.pending or group.missing)
+    return Sentence(
+        _("Waits for %(stations)s.") % {"stations": names},
+        _("%(join)s starts when every branch has come, or can come no more.")
+        % {"join": station_name(line, group.station)},
+    )
+
+
+def came_to(line: Line, join: Mapping[str, Any], contradictions: Sequence[str] = ()) -> str:
+    """`QA passed, Security never arrived`: of a join as its event tells it."""
+    told = [
+        f"{station_name(line, key)} {_('never arrived') if key in join['never'] else CAME[verdict]()}"
+        for key, verdict in join["branches"].items()
+    ]
+    if contradictions:
+        keys = ", ".join(contradictions)
+        told.append(_("they contradict each other about %(keys)s") % {"keys": keys})
+    return ", ".join(told)
