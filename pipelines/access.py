@@ -117,7 +117,7 @@ def find_task(who: Who, owner_key: str, project_key: str, name: str) -> Task:
     if number is None:
         raise NotFound
     tasks = Task.objects.filter(project=project, number=number)
-    task = tasks.select_related("line", "pinned", "requester").first()
+    task = tasks.select_related("line", "pinned", "requester", "follows").first()
     if task is None:
         raise NotFound
     task.project = task.line.project = project

@@ -26,6 +26,7 @@ class TaskIn(Strict):
     inputs: dict[str, Any] = {}
     labels: list[Annotated[str, StringConstraints(max_length=100)]] = Field(default=[], max_length=50)
     due_at: AwareDatetime | None = None
+    follows: str = ""
 
 
 class TaskOut(BaseModel):
@@ -41,6 +42,7 @@ class TaskOut(BaseModel):
     priority: str
     labels: list[str]
     pendingGateId: str | None
+    follows: str | None
     status: str
     error: str | None
     end: str | None
@@ -148,6 +150,7 @@ def task_out(task: Task) -> TaskOut:
         priority=task.priority,
         labels=task.labels,
         pendingGateId=gate.gate if gate else None,
+        follows=task.followed_name or None,
         status=task.status,
         error=task.error or None,
         end=task.end or None,

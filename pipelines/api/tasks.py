@@ -10,8 +10,9 @@ from pipelines import access, engine
 from pipelines.api.auth import actor_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import CancelIn, DecisionOut, TaskIn, TaskOut, task_out
-from pipelines.errors import Conflict
+from pipelines.errors import Conflict, InputError, NotFound
 from pipelines.models import Task
+from pipelines.routing.line import Problem
 
 router = Router(tags=["tasks"])
 LINE = "/owners/{owner}/projects/{project}/stages/{line}/tasks"
@@ -21,7 +22,8 @@ ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 
 @router.post(LINE, response={201: TaskOut, **ERRORS}, summary="Start a task")
 def start(request: HttpRequest, owner: str, project: str, line: str, payload: TaskIn) -> Status[TaskOut]:
-    """Starts a task on the live version of the line. Inputs are checked against its start form."""
+    """Starts a task on the live version of the line. Inputs are checked against its start form. `follows` names a task
+    of the project that has ended and of which this one is new work."""
     who = request.auth  # type: ignore[attr-defined]
     found = access.get_line(who, owner, project, line)
     access.require(who, "submit", found.project)
@@ -36,6 +38,7 @@ def start(request: HttpRequest, owner: str, project: str, line: str, payload: Ta
         inputs=payload.inputs,
         labels=payload.labels,
         due_at=payload.due_at,
+        follows=_followed(who, owner, project, payload.follows),
     )
     return Status(201, task_out(task))
 
@@ -53,7 +56,9 @@ def index(
     """At most 200 at a time; `before` is the number of the last one seen."""
     found = access.get_line(request.auth, owner, project, line)  # type: ignore[attr-defined]
     access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
-    tasks: QuerySet[Task] = Task.objects.filter(line=found).select_related("project__owner", "line", "pinned")
+    tasks: QuerySet[Task] = Task.objects.filter(line=found).select_related(
+        "project__owner", "line", "pinned", "follows"
+    )
     tasks = tasks.prefetch_related("tokens", "gate_visits")
     if status:
         tasks = tasks.filter(status=status)
@@ -96,6 +101,14 @@ def cancel(
     engine.cancel(found.pk, actor=actor_of(who), reason=payload.reason)
     found.refresh_from_db()
     return task_out(found)
+
+
+def _followed(who: access.Who, owner: str, project: str, name: str) -> Task | None:
+    """Raises InputError, as for any other field."""
+    try:
+        return access.find_task(who, owner, project, name) if name else None
+    except NotFound:
+        raise InputError([Problem("follows", "is no task of this project")]) from None
 
 
 def _task(request: HttpRequest, owner: str, project: str, line: str, task: str, action: str = "view") -> Task:

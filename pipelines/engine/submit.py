@@ -17,7 +17,7 @@ from pipelines.engine.opening import open_job
 from pipelines.engine.state import job_ref, token_state
 from pipelines.engine.transaction import run
 from pipelines.engine.values import Actor
-from pipelines.models import LineVersion, Priority, Task, Token
+from pipelines.models import ENDED, LineVersion, Priority, Task, Token
 from pipelines.routing.line import Problem
 
 NEXT = """INSERT INTO pipelines_taskcounter (project_id, last) VALUES (%s, 1)
@@ -37,12 +37,14 @@ def submit(
     inputs: Mapping[str, Any] | None = None,
     labels: Sequence[str] = (),
     due_at: datetime | None = None,
+    follows: Task | None = None,
 ) -> Task:
     """Start a task of this version's line. Inputs are checked and filled with their defaults.
 
-    The requester is the actor, if a person. Raises `InputError` with every problem."""
+    The requester is the actor, if a person. `follows`: a task of the project that has ended, of which this is new work
+    (AEEF E13). Raises `InputError` with every problem."""
     line = versions.parsed(version)
-    problems = _problems(title, description, priority, labels)
+    problems = _problems(title, description, priority, labels) + _not_over(version, follows)
     try:
         filled = forms.fill(line.inputs, inputs or {})
     except InputError as fault:
@@ -60,6 +62,7 @@ def submit(
         priority=priority,
         labels=list(labels),
         due_at=due_at,
+        follows=follows,
         inputs=filled,
         visits={line.start: 1},
     )
@@ -92,6 +95,18 @@ def _problems(title: str, description: str, priority: str, labels: Sequence[str]
     return [Problem(path, message, hint) for path, fine, message, hint in checks if not fine]
 
 
+def _not_over(version: LineVersion, follows: Task | None) -> list[Problem]:
+    """Only what has ended is followed; an end is final, so it stays true."""
+    if follows is None:
+        return []
+    if follows.project_id != version.line.project_id:
+        return [Problem("follows", "is a task of another project")]
+    if follows.status not in ENDED:
+        said = f"{follows.name} has not ended yet"
+        return [Problem("follows", said, "Follow up what has ended; until then go on with the task itself.")]
+    return []
+
+
 def _storable(text: str) -> bool:
     return "\0" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
 
@@ -117,6 +132,7 @@ def _submit(blank: Task, start: str, actor: Actor) -> Task:
         job=job_ref(job),
         pinned=task.pinned_id,
         count={"visits": {start: 1}},
+        follows=blank.followed_name,
     )
     batch.flush()
     return task

@@ -30,6 +30,10 @@ def no_key_leads_across_projects(task_ids: Ids) -> Iterable[Violation]:
     answers = Comment.objects.filter(parent__isnull=False) if task_ids is None else Comment.objects.none()
     crossings: tuple[tuple[str, QuerySet[Any]], ...] = (
         ("line of another project", tasks.exclude(line__project=F("project"))),
+        (
+            "follows a task of another project",
+            tasks.filter(follows__isnull=False).exclude(follows__project=F("project")),
+        ),
         ("version of another line", tasks.exclude(pinned__line=F("line"))),
         ("job with the token of another task", jobs.exclude(token__task=F("task"))),
         ("job under the version of another line", jobs.exclude(pinned__line=F("task__line"))),

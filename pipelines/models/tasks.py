@@ -56,6 +56,8 @@ class Task(models.Model):
     priority = models.CharField(max_length=6, choices=Priority.choices, default=Priority.MEDIUM)
     labels = ArrayField(models.CharField(max_length=100), default=list, blank=True)
     due_at = models.DateTimeField(null=True, blank=True)
+    # Terminal is final: new work from an item that has ended is a new one, linked to it (semantics §8, AEEF E13).
+    follows = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="followed_by")
     inputs = models.JSONField(default=dict)
     context = models.JSONField(default=dict)
     variables = models.JSONField(default=dict)
@@ -105,6 +107,11 @@ class Task(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def followed_name(self) -> str:
+        """The name of the task that this one follows, of the same project; or nothing."""
+        return f"WI-{self.project.key}-{self.follows.number}" if self.follows else ""
 
     @property
     def name(self) -> str:

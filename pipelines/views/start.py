@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from pipelines import access, engine, versions
 from pipelines.errors import InputError
-from pipelines.models import Line, Priority, Project
+from pipelines.models import Line, Priority, Project, Task
 from pipelines.routing.line import Input, Problem
 from pipelines.views import lines
 from pipelines.views.page import SignedIn, in_project, show
@@ -98,10 +98,9 @@ def choose(request: SignedIn, project: Project) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def start(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = access.get_line(request.user, project.owner.key, project.key, line)
-    if found.live is None:
-        return _page(request, found, None, [])
-    if request.method != "POST":
-        return _page(request, found, None, [])
+    follows = _followed(request, project)
+    if found.live is None or request.method != "POST":
+        return _page(request, found, _again(follows, found) if follows else None, [], follows)
     parsed = versions.parsed(found.live)
     try:
         task = engine.submit(
@@ -112,14 +111,39 @@ def start(request: SignedIn, project: Project, line: str) -> HttpResponse:
             priority=request.POST.get("priority", Priority.MEDIUM),
             labels=[word for part in request.POST.get("labels", "").split(",") if (word := part.strip())],
             inputs=given(parsed.inputs, request.POST),
+            follows=follows,
         )
     except InputError as fault:
-        return _page(request, found, request.POST, fault.problems)
+        return _page(request, found, request.POST, fault.problems, follows)
     return redirect(reverse("task", args=[project.owner.key, project.key, task.name]))
 
 
+def _followed(request: SignedIn, project: Project) -> Task | None:
+    """The task that the new one follows, if it names one. Raises NotFound."""
+    name = (request.POST if request.method == "POST" else request.GET).get("follows", "")
+    return access.find_task(request.user, project.owner.key, project.key, name) if name else None
+
+
+def _again(old: Task, line: Line) -> dict[str, Any]:
+    """The form filled with what the old task was started with; secrets are chosen anew."""
+    typed: dict[str, Any] = {
+        "title": old.title,
+        "description": old.description,
+        "priority": old.priority,
+        "labels": ", ".join(old.labels),
+    }
+    for each in versions.parsed(line.live).inputs if line.live else ():
+        value = old.inputs.get(each.key, each.default) if each.type != "secret" else each.default
+        typed[f"inputs.{each.key}"] = "" if value is None else value
+    return typed
+
+
 def _page(
-    request: SignedIn, line: Line, typed: Mapping[str, str] | None, problems: Sequence[Problem]
+    request: SignedIn,
+    line: Line,
+    typed: Mapping[str, Any] | None,
+    problems: Sequence[Problem],
+    follows: Task | None = None,
 ) -> HttpResponse:
     project = lines.get(request, line.project, line.key).project
     inputs = versions.parsed(line.live).inputs if line.live else ()
@@ -136,6 +160,7 @@ def _page(
         trail=tab_trail(project, _("New task")),
         status=422 if problems else 200,
         line=line,
+        follows=follows,
         typed=typed or {"priority": Priority.MEDIUM},
         faults=own,
         other_faults=[str(each) for each in problems if each.path not in known],

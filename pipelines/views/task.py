@@ -26,6 +26,7 @@ from pipelines.views.tasks import number
 
 TABS = ("log", "outputs", "artifacts", "events")
 LOG_LINES = 400
+FOLLOWERS = 20
 
 
 def get(request: SignedIn, project: Project, wi: str) -> Task:
@@ -83,6 +84,7 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "ended": task.status in ENDED,
         "escalations": open_of(task, request.user),
         "triggers": triggers(line),
+        "followed_by": list(task.followed_by.select_related("project").order_by("number")[:FOLLOWERS]),
     }
 
 

@@ -9,10 +9,11 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from pipelines import engine
-from pipelines.engine.errors import Conflict, Forbidden
+from pipelines.engine.errors import Conflict, Forbidden, InputError
 from pipelines.models import Job, Status, Task
 from tests.api.conftest import Apis
-from tests.factories import World, station
+from tests.factories import World, make_world, station
+from tests.pages.conftest import As, at, text
 
 pytestmark = pytest.mark.django_db
 
@@ -103,6 +104,59 @@ def test_E13_what_has_ended_stays_as_it_is(world: World, outcome: str) -> None:
         engine.cancel(task.pk, actor=engine.Actor.person(world.operator))
     late = engine.report([world.report_of(job, {"verdict": "pass", "summary": "late"})])[0]
     assert (late.http, world.status(task), world.at(task)) == (409, ended, [])
+
+
+def ended(world: World) -> Task:
+    inputs = [{"key": "repository", "type": "text"}, {"key": "token", "type": "secret"}]
+    given = {"repository": "app", "token": "deploy-key"}
+    task = world.start(world.line(stations=["build"], inputs=inputs), title="Add login", inputs=given)
+    world.report(task)
+    assert world.status(task) == "completed"
+    return task
+
+
+def test_E13_new_work_from_an_ended_item_is_a_new_linked_one(world: World, api: Apis) -> None:
+    old = ended(world)
+    operator = api.as_(world.operator)
+    new = operator.post("/stages/line/tasks", {"title": "Mend login", "follows": old.name})
+    assert (new.status_code, new.json()["follows"], new.json()["columnId"]) == (201, old.name, "build")
+    task = Task.objects.get(follows=old)
+    assert (task.name, world.status(old)) == (new.json()["id"], "completed")
+    assert task.events.get(seq=1).data["follows"] == old.name
+
+
+def test_E13_what_has_not_ended_or_is_elsewhere_is_not_followed(world: World, api: Apis) -> None:
+    open_task = world.start(world.line())
+    operator = api.as_(world.operator)
+    for name in (open_task.name, f"WI-{world.project.key}-99", "WI-elsewhere-1"):
+        refused = operator.post("/stages/line/tasks", {"title": "Mend login", "follows": name})
+        assert refused.status_code == 400
+        assert [error["path"] for error in refused.json()["errors"]] == ["follows"]
+    elsewhere = make_world()
+    with pytest.raises(InputError):
+        engine.submit(elsewhere.line(), actor=engine.ENGINE, title="Mend login", follows=ended(world))
+
+
+def test_E13_the_page_of_an_ended_item_offers_a_follow_up_filled_as_it_was(
+    world: World, signed_in: As
+) -> None:
+    old = ended(world)
+    client = signed_in(world.operator)
+    assert f"?follows={old.name}" in text(client.get(at(world, "task", old.name)))
+    form = text(client.get(at(world, "task-new", "line"), {"follows": old.name}))
+    assert 'value="Add login"' in form
+    assert 'value="app"' in form
+    assert "deploy-key" not in form
+    sent = {"title": "Mend login", "priority": "medium", "follows": old.name, "inputs.repository": "app"}
+    client.post(at(world, "task-new", "line"), sent)
+    new = Task.objects.get(follows=old)
+    assert new.name in text(client.get(at(world, "task", old.name)))
+    assert old.name in text(client.get(at(world, "task", new.name)))
+
+
+def test_E13_who_may_not_start_tasks_is_offered_none(world: World, signed_in: As) -> None:
+    old = ended(world)
+    assert "?follows=" not in text(signed_in(world.viewer).get(at(world, "task", old.name)))
 
 
 def test_E27_a_work_item_has_its_number_its_times_and_the_inputs_of_the_line(world: World, api: Apis) -> None:
