@@ -6,6 +6,8 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
+from django.utils.text import slugify
+
 from pipelines.errors import Refused
 from pipelines.leases import Claim
 from pipelines.models import Group, Membership, Project, Role, User, Worker
@@ -39,6 +41,13 @@ class Cast:
         for requirement in who:
             for number in range(requirement.count):
                 yield self._filling(requirement, number + 1)
+
+    def holder(self, role: str) -> User:
+        """Somebody who stands for a role that a line names in words, such as “Development Manager”."""
+        key = slugify(role) or "nobody"
+        if key not in self._people:
+            self._people[key] = self._make(key, key if key in Role.values else Role.OPERATOR, (key,))
+        return self._people[key]
 
     def _filling(self, requirement: Requirement, number: int) -> User:
         name = f"some-{requirement.name}-{number}"

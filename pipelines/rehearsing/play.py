@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from pipelines import engine, versions
 from pipelines.engine.gates import policy_of
 from pipelines.errors import Forbidden, Refused
-from pipelines.models import ENDED, Due, GateVisit, Job, Purpose, Status, Task, Token
+from pipelines.models import ENDED, Due, Escalation, GateVisit, Job, Purpose, Status, Task, Token
 from pipelines.rehearsing.cast import Cast
 from pipelines.routing.answers import WORDS, key_of
 from pipelines.routing.simulate.script import Played
@@ -240,7 +240,19 @@ def _reconsider(stage: Stage, played: Played) -> str:
 
 
 def _resolve(stage: Stage, played: Played) -> str:
-    raise CannotHappen("no escalation is open")
+    said = dict(played.said)
+    trigger = said.pop("trigger", "")
+    opened = Escalation.objects.filter(task=stage.task, state=Escalation.State.OPEN)
+    found = (opened.filter(trigger=trigger) if trigger else opened).order_by("opened_at", "pk").first()
+    if found is None:
+        known = ", ".join(opened.values_list("trigger", flat=True))
+        raise CannotHappen(
+            f"no escalation {trigger or 'at all'} is open" + (f"; open: {known}" if known else "")
+        )
+    user = stage.cast.person(played.by) if played.by else stage.cast.holder(found.role)
+    reason = said.get("reason") or "Rehearsed."
+    engine.resolve(found.pk, user=user, word=said["word"], route=said.get("route", ""), reason=reason)
+    return f"{user} as {found.role}"
 
 
 KINDS: dict[str, Callable[[Stage, Played], str]] = {

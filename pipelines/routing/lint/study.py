@@ -8,7 +8,7 @@ station only that one is analysed again.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -96,12 +96,16 @@ def excerpt(line: Line, station: Station) -> Line:
         stations=kept,
         gates=tuple(gate for gate in line.gates if gate.key in gates),
         ends=tuple(end for end in line.ends if end.key in targets),
-        forbidden_parallel=(),
+        forbidden_parallel=tuple(pair for pair in line.forbidden_parallel if _are_there(kept, pair)),
         # Named budgets count over stations that are not here; a study counts nothing that they bound.
         budgets=(),
         policy=replace(line.policy, standard_budgets=False),
         extra={},
     )
+
+
+def _are_there(stations: Iterable[Station], keys: Iterable[str]) -> bool:
+    return set(keys) <= {station.key for station in stations}
 
 
 def _outline(station: Station) -> Station:

@@ -105,8 +105,19 @@ def _played(data: Any, at: str) -> Played:
         return Played(kind, by, seconds=_seconds(rest["after"], join(at, "after")))
     if kind == "reconsider" and rest["reconsider"] is not True:
         raise Malformed(join(at, "reconsider"), "has to be true")
-    said = shapes.mapping(rest["resolve"], join(at, "resolve")) if kind == "resolve" else {}
-    return Played(kind, by, where, said=said)
+    return Played(
+        kind, by, where, said=_resolved(rest["resolve"], join(at, kind)) if kind == "resolve" else {}
+    )
+
+
+def _resolved(data: Any, at: str) -> dict[str, str]:
+    """`retry`, or `{word: route, route: fix, reason: …, trigger: …}`: the oldest open escalation (of that trigger)."""
+    said = {"word": data} if type(data) is str else shapes.mapping(data, at)
+    shapes.only(said, at, ("word", "route", "reason", "trigger"))
+    found = {key: shapes.text(value, join(at, key)) or "" for key, value in said.items()}
+    if not found.get("word"):
+        raise Malformed(join(at, "word"), "is missing")
+    return found
 
 
 def _seconds(value: Any, at: str) -> float:
