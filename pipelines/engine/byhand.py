@@ -11,11 +11,12 @@ from pipelines.engine import inputs as forms
 from pipelines.engine.batch import Batch
 from pipelines.engine.ending import Ending, end_everything, finish_job
 from pipelines.engine.errors import Conflict, Invalid, NotFound
-from pipelines.engine.opening import MANUAL, open_job
+from pipelines.engine.opening import open_job
 from pipelines.engine.report import report
 from pipelines.engine.state import job_ref, merge_counts, token_state
 from pipelines.engine.transaction import run
 from pipelines.engine.turn import settle
+from pipelines.engine.unleased import MANUAL, UNLEASED, begin
 from pipelines.engine.values import Actor, Report, ReportResult
 from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token, User
 from pipelines.routing.answers import WORDS
@@ -42,12 +43,17 @@ def _filled(job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
     """The outcome, with the form of the station checked and its defaults filled in. Who reports no success need not
     fill it."""
     station = versions.by_id(job.pinned_id).station(job.station)
-    fields = forms.read_form(station.work.get("form"))
+    fields = forms.form_of(station)
     if not fields or not isinstance(outcome, dict) or not isinstance(outcome.get("output", {}), dict):
         return outcome
     if "output" not in outcome and outcome.get("result") != "success":
         return outcome
-    return {**outcome, "output": forms.fill(fields, outcome.get("output", {}), "outcome.output")}
+    filled = forms.fill(fields, outcome.get("output", {}), "outcome.output")
+    if station.kind == "route":
+        # What came in passes through: the label is all that a person adds (dialects B12).
+        rest = {key: value for key, value in outcome.items() if key != "output"}
+        return {**rest, "eval": filled[forms.LABEL]}
+    return {**outcome, "output": filled}
 
 
 def answer(token_id: int, *, user: User, token_version: int, text: str = "", fact: str = "") -> Task:
@@ -194,10 +200,10 @@ def _release(token_id: int, user: User, token_version: int) -> Task:
     if not batch.open_job(token) or "paused_by" in token.wait:
         raise Conflict("No person holds this task; see what it waits for.")
     token.wait, job = {}, batch.open_job(token)
-    begins = job is not None and job.kind == MANUAL
+    begins = job is not None and job.kind in UNLEASED
     if job and begins:
-        # Migrated while it was held, to a version in which a person does it.
-        job.state, job.started_at = Job.State.RUNNING, batch.now
+        # Migrated while it was held, to a version in which no worker does it.
+        begin(batch, task, job)
         batch.job_changed(job)
     status = Status.RUNNING if begins else Status.QUEUED
     _set(batch, task, token, status, "token.released", Actor.person(user), "release")

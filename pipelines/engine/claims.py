@@ -9,10 +9,11 @@ from django.db import connection
 
 from pipelines import leases
 from pipelines.engine.batch import Batch
-from pipelines.engine.opening import MANUAL, takes
+from pipelines.engine.opening import takes
 from pipelines.engine.report import report
 from pipelines.engine.state import job_ref, token_state
 from pipelines.engine.transaction import run
+from pipelines.engine.unleased import UNLEASED
 from pipelines.engine.values import ENGINE, Actor, Report
 from pipelines.leases import MAX_ATTEMPTS, Claim
 from pipelines.models import Job, Purpose, Status
@@ -31,7 +32,7 @@ def start(job_id: int, claim: Claim) -> Job | None:
 def _start(job_id: int, claim: Claim) -> Job | None:
     batch = Batch.of_jobs([job_id])
     job = batch.jobs.get(job_id)
-    if job is None or job.state != Job.State.QUEUED or job.kind == MANUAL:
+    if job is None or job.state != Job.State.QUEUED or job.kind in UNLEASED:
         return None
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
     asks = job.purpose != Purpose.STATION

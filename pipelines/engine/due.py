@@ -12,11 +12,13 @@ from functools import partial
 from django.db import connection
 
 from pipelines.engine import escalations
+from pipelines.engine.awaking import wait_is_over
 from pipelines.engine.batch import Batch
 from pipelines.engine.breach import escalation_is_due
 from pipelines.engine.ending import GATE_DUE
 from pipelines.engine.overdue import gate_is_due
 from pipelines.engine.transaction import run
+from pipelines.engine.unleased import WAIT
 from pipelines.models import Due
 
 Fires = Callable[[Batch, Due], None]
@@ -24,6 +26,7 @@ Fires = Callable[[Batch, Due], None]
 KINDS: dict[str, Fires] = {
     GATE_DUE: gate_is_due,
     escalations.KIND: escalation_is_due,
+    WAIT: wait_is_over,
 }
 
 TAKE = "DELETE FROM pipelines_due WHERE id = %s AND due_at <= %s"

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import connection
 
 from pipelines.engine.batch import Batch
-from pipelines.engine.opening import MANUAL
+from pipelines.engine.unleased import UNLEASED
 from pipelines.engine.values import Report, ReportResult
 from pipelines.models import ENDED, Job, Token
 
@@ -40,7 +40,7 @@ def _is_open(batch: Batch, job: Job, report: Report) -> bool:
     token = batch.tokens.get(job.token_id)
     if token is None or token.status in ENDED or job.state != Job.State.RUNNING:
         return False
-    if job.kind == MANUAL:
+    if job.kind in UNLEASED:
         return report.token_version == token.version
     return report.lease is not None
 

@@ -12,12 +12,15 @@ from typing import Any
 
 from pipelines.engine.errors import InputError
 from pipelines.routing import values
-from pipelines.routing.line import Input, Problem
+from pipelines.routing.kinds import labels
+from pipelines.routing.line import Input, Problem, Station
 from pipelines.routing.problems import Malformed
 from pipelines.routing.reading.reader import Problems, Reader
 from pipelines.routing.reading.stations import read_input
 
 LONGEST = 100_000
+# The field in which a person names what a `route` chose.
+LABEL = "label"
 SECRET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
@@ -45,6 +48,17 @@ def fill(fields: Iterable[Input], given: Mapping[str, Any], at: str = "inputs") 
 def read_form(form: Any) -> tuple[Input, ...]:
     """The fields of a manual station's `work.form`, which a published version has already checked."""
     return Reader({"form": form or []}, "work", Problems()).each("form", read_input)
+
+
+def form_of(station: Station) -> tuple[Input, ...]:
+    """What a person who does the work of a station fills in."""
+    if station.kind == "route":
+        text = str(station.work.get("prompt") or "")
+        choice = Input(
+            LABEL, "choice", label="Label", help=text[:500], required=True, choices=labels(station)
+        )
+        return (choice,)
+    return read_form(station.work.get("form"))
 
 
 def fault_of(field: Input, value: Any) -> str:

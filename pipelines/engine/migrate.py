@@ -18,10 +18,11 @@ from pipelines.engine import effects, rows
 from pipelines.engine.batch import Batch
 from pipelines.engine.ending import close_visit, finish_job
 from pipelines.engine.ground import Ground, Planned
-from pipelines.engine.opening import MANUAL, open_job
+from pipelines.engine.opening import open_job
 from pipelines.engine.state import job_ref, merge_counts, token_state
 from pipelines.engine.transaction import run
 from pipelines.engine.turn import Turn, counts, settle
+from pipelines.engine.unleased import UNLEASED, begin, kind_of, unbegin
 from pipelines.engine.values import Actor
 from pipelines.models import ENDED, Job, LineVersion, MigrationEntry, Purpose, Status, Task, Token
 from pipelines.routing import impact
@@ -363,9 +364,12 @@ def snapshot(token: Token, job: Job | None, approved: Mapping[str, Any]) -> dict
 def pin(this: Moving, token: Token, job: Job, to: LineVersion) -> bool:
     """A job that nobody has begun starts under this version. Whether the token's status changed by it."""
     station, before = versions.parsed(to).station(token.station), token.status
-    job.pinned_id, job.kind, job.mapping = to.pk, station.kind, {}
-    begins = station.kind == MANUAL and token.status != Status.HELD
-    job.state, job.started_at = (Job.State.RUNNING, this.batch.now) if begins else (Job.State.QUEUED, None)
+    job.pinned_id, job.kind, job.mapping = to.pk, kind_of(station), {}
+    begins = job.kind in UNLEASED and token.status != Status.HELD
+    if begins:
+        begin(this.batch, this.batch.tasks[token.task_id], job)
+    else:
+        job.state, job.started_at = Job.State.QUEUED, None
     if token.status != Status.HELD:
         token.status = Status.RUNNING if begins else Status.QUEUED
         if not begins:
@@ -384,7 +388,8 @@ def carry(
     count = merge_counts(task, {"visits": {station: 1}})
     opened = open_job(batch, task, token, feedback=job.feedback)
     if held:
-        opened.state, opened.started_at, token.status = Job.State.QUEUED, None, Status.HELD
+        unbegin(batch, task, opened)
+        token.status = Status.HELD
     batch.changed(token)
     batch.event(
         task,

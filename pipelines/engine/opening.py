@@ -9,11 +9,10 @@ from pipelines import ports, versions
 from pipelines.engine import payload
 from pipelines.engine.batch import Batch, HandOn
 from pipelines.engine.turn import Turn
+from pipelines.engine.unleased import UNLEASED, begin, kind_of
 from pipelines.leases import Claim
 from pipelines.models import Job, Purpose, Status, Task, Token
 from pipelines.routing.answers import MACHINES
-
-MANUAL = "manual"
 
 
 def open_job(
@@ -28,8 +27,8 @@ def open_job(
 ) -> Job:
     """The job of the station at which the token stands now; its visit is already counted in `task.visits`.
 
-    A manual job runs at once, without a lease. A driver that goes straight on (`claim`, from the job `after` whose
-    lease it holds) gets the job leased, if it may take it; else there is a ticket."""
+    What no worker does runs at once, without a lease. A driver that goes straight on (`claim`, from the job `after`
+    whose lease it holds) gets the job leased, if it may take it; else there is a ticket."""
     station = versions.by_id(task.pinned_id).station(token.station)
     job = Job(
         id=batch.next_job_id(),
@@ -37,15 +36,16 @@ def open_job(
         token=token,
         pinned_id=task.pinned_id,
         station=station.key,
-        kind=station.kind,
+        kind=kind_of(station),
         visit=task.visits[station.key],
         feedback=feedback,
         asked=asked,
         created_at=batch.now,
     )
     token.status = Status.QUEUED
-    if station.kind == MANUAL:
-        job.state, job.started_at, token.status = Job.State.RUNNING, job.created_at, Status.RUNNING
+    if job.kind in UNLEASED:
+        token.status = Status.RUNNING
+        begin(batch, task, job)
     elif _handed_on(batch, task, job, claim, after):
         token.status = Status.RUNNING
     else:

@@ -23,9 +23,9 @@ from pipelines.engine.migrate import (
     moving,
     pin,
 )
-from pipelines.engine.opening import MANUAL
 from pipelines.engine.state import merge_counts, token_state
 from pipelines.engine.turn import Turn, settle
+from pipelines.engine.unleased import UNLEASED
 from pipelines.engine.values import Actor
 from pipelines.models import ENDED, Decision, Event, Job, LineVersion, MigrationEntry, Task, Token
 from pipelines.routing.consequences import told
@@ -105,7 +105,7 @@ def _begun(this: Moving, undoes: MigrationEntry) -> str:
 
 
 def _untouched(job: Job) -> bool:
-    return job.state == Job.State.QUEUED or job.kind == MANUAL
+    return job.state == Job.State.QUEUED or job.kind in UNLEASED
 
 
 def _restore(this: Moving, task: Task, undoes: MigrationEntry) -> None:

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from pipelines import versions
 from pipelines.branches import waits_at_join
+from pipelines.engine.unleased import MANUAL, UNLEASED, WAIT
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import ENDED, Decision, GateVisit, Job, Lease, Purpose, Token
 from pipelines.ports import Violation
@@ -53,7 +54,7 @@ def running_has_one_live_job(task_ids: Ids) -> Iterable[Violation]:
             if live != [token.status] * (token.status in ("running", "evaluating")):
                 yield each.broken("I7", f"token {token.pk} is {token.status} with {len(live)} live jobs")
         for job in each.jobs:
-            held = job.state == Job.State.RUNNING and job.kind != "manual"
+            held = job.state == Job.State.RUNNING and job.kind not in UNLEASED
             if leases.get(job.pk) != (job.lease_key if held else None):
                 yield each.broken("I7", f"job {job.pk} is {job.state}, its lease is {leases.get(job.pk)}")
 
@@ -165,7 +166,7 @@ def something_wakes_it(task_ids: Ids) -> Iterable[Violation]:
     with connection.cursor() as cursor:
         cursor.execute(TICKETS)
         tickets = {token_id for (token_id,) in cursor.fetchall()}
-    for each in whole(task_ids, "tokens", "jobs", "visits"):
+    for each in whole(task_ids, "tokens", "jobs", "visits", "dues"):
         for token in each.tokens:
             if token.status not in ENDED and not token.forked and not _wakes(each, token, tickets):
                 yield each.broken("I17", f"token {token.pk} is {token.status} and nothing would wake it")
@@ -183,5 +184,7 @@ def _wakes(each: Whole, token: Token, tickets: set[int]) -> bool:
     if job is None:
         return False
     if job.state == Job.State.RUNNING:
-        return job.kind == "manual" or Lease.objects.filter(job=job).exists()
+        if job.kind == WAIT:
+            return any(due.job_id == job.pk for due in each.dues)
+        return job.kind == MANUAL or Lease.objects.filter(job=job).exists()
     return token.pk in tickets or job.created_at < timezone.now() - SWEPT_AFTER

@@ -116,7 +116,7 @@ class Job(models.Model):
                 name="a_done_job_has_an_outcome",
             ),
             models.CheckConstraint(
-                condition=~Q(state="running") | Q(lease_key__isnull=False) | Q(kind="manual"),
+                condition=~Q(state="running") | Q(lease_key__isnull=False) | Q(kind__in=["manual", "wait"]),
                 name="a_running_job_has_a_lease",
             ),
         ]

@@ -12,6 +12,8 @@ def actor_of(station: Station | None) -> tuple[str, str]:
     if station.kind == "command":
         argv = station.work.get("argv") or [""]
         return "command", str(argv[0]).rsplit("/", 1)[-1]
-    if station.kind == "manual":
+    if station.by_people:
         return "person", ""
+    if station.kind == "wait":
+        return "timer", ""
     return ("agent" if station.kind in ("chat", "tools", "route") else "system"), station.kind

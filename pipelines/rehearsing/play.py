@@ -89,6 +89,11 @@ def _reported(stage: Stage, token: Token, job: Job, outcome: dict[str, Any], by:
         user = stage.cast.person(by)
         engine.complete(job.pk, user=user, token_version=token.version, outcome=outcome)
         return str(user)
+    if job.kind == "wait":
+        # Its time comes, whatever the script says it waited for.
+        due = Due.objects.get(job=job)
+        engine.fire(due.pk, due.due_at)
+        return job.station
     station = versions.by_id(job.pinned_id).stations_by_key.get(job.station)
     name = by or str((station.work.get("agent") if station else "") or job.station)
     claim = stage.cast.claim(name, station.labels if station else ())

@@ -181,8 +181,8 @@ def next_stations(line: Line, key: str) -> tuple[str, ...]:
 
 
 def _begins(station: Station) -> str:
-    """A job by hand runs at once (semantics §1, Job)."""
-    return "running" if station.kind == "manual" else "queued"
+    """What no worker does runs at once (semantics §1, Job)."""
+    return "running" if station.by_people or station.kind == "wait" else "queued"
 
 
 def _decided_again(position: Position, line: Line, mapping: Mapping[str, str], place: str) -> Effect:

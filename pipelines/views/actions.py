@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import engine, versions
-from pipelines.engine.inputs import read_form
+from pipelines.engine.inputs import form_of
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Job, Project, Task, Token
 from pipelines.queries.task import TaskView
@@ -148,7 +148,7 @@ def complete(request: SignedIn, project: Project, wi: str, job: int) -> HttpResp
     if found is None:
         raise Http404
     station = versions.by_id(found.pinned_id).station(found.station)
-    inputs = read_form(station.work.get("form"))
+    inputs = form_of(station)
     if request.method != "POST":
         if found.state == Job.State.DONE:
             return conflict(request, task, _("This was completed already."), {})

@@ -127,7 +127,7 @@ def _used(subject: Subject) -> dict[str, bool]:
         by_rules = (key for rule in station.rules if rule.fault is None for key in rule.gates)
         for key in (station.gate, *by_rules):
             if key is not None:
-                found[key] = found.get(key, False) or station.kind == "manual"
+                found[key] = found.get(key, False) or station.by_people
     return found
 
 
