@@ -103,7 +103,7 @@ def asked(before: Conversation, system: str, prompt: str, feedback: str) -> Conv
         *({"role": "tool", "tool_call_id": call.id, "content": NOT_RUN} for call in before.open_calls())
     )
     said = feedback if before.waits_for_tools else prompt
-    told = answered.adding(*([{"role": "user", "content": said}] if said.strip() else []))
+    told = answered.adding(*([{"role": "user", "content": said.rstrip()}] if said.strip() else []))
     if not system:
         return told
     others = [message for message in told.messages if message.get("role") != "system"]
