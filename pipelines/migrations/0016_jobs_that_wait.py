@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pipelines", "0014_escalations"),
+        ("pipelines", "0015_follow_ups"),
     ]
 
     operations = [
