@@ -161,6 +161,7 @@ def run_again(
         reason=reason,
         by="hand",
     )
+    effects.meet(batch, task, actor, why)
 
 
 def _where(task: Task, token: Token) -> str:

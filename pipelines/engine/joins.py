@@ -8,6 +8,7 @@ from typing import Any
 
 from pipelines import ports, versions
 from pipelines.branches import branches_of, waits_at_join
+from pipelines.engine import escalations
 from pipelines.engine.batch import Batch
 from pipelines.engine.opening import open_job
 from pipelines.engine.state import job_ref, merge_counts, token_state
@@ -162,7 +163,12 @@ class Meeting:
         """Its work; unless it may not begin."""
         pair = self._forbidden(token)
         if keys and self.line.policy.contradiction == "escalate":
-            self._stay(token, Status.HELD, {"trigger": CONTRADICTION, "keys": list(keys)})
+            reason = self._reason(keys)
+            opened = escalations.open_one(
+                self.batch, self.task, self.line, CONTRADICTION, self.actor, token=token, reason=reason
+            )
+            wait = {"trigger": CONTRADICTION, "keys": list(keys), "escalation": str(opened.pk)}
+            self._stay(token, Status.HELD, wait)
         elif pair:
             message = f"{token.station} and {pair} must never run in parallel."
             self._stay(token, Status.STUCK, {"message": message}, FORBIDDEN)
@@ -170,6 +176,9 @@ class Meeting:
             self._count(token.station)
             return open_job(self.batch, self.task, token)
         return None
+
+    def _reason(self, keys: tuple[str, ...]) -> str:
+        return f"{', '.join(self.merge.sources)} wrote different values under {', '.join(keys)}."
 
     def _stay(self, token: Token, status: str, wait: dict[str, Any], error: str = "") -> None:
         token.status, token.wait, token.error = status, wait, error

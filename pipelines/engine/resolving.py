@@ -106,8 +106,11 @@ def _go(batch: Batch, task: Task, found: Escalation, answer: Answer) -> None:
     )
     if token is None or answer.word == "cancel":
         return
-    if answer.word == "go_on":
+    if answer.word == "go_on" and "decision" in token.wait:
         _decide_again(batch, task, token, found, answer)
+    elif answer.word == "go_on":
+        # Branches of a join contradict each other: it begins with what was written later.
+        byhand.run_again(batch, task, token, answer.actor, f"escalation:{found.pk}", feedback="")
     else:
         byhand.run_again(
             batch,

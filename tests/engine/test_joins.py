@@ -8,7 +8,7 @@ import pytest
 
 from pipelines import engine, invariants
 from pipelines.engine.errors import Conflict
-from pipelines.models import Decision, Event, Job, LineVersion, Task, Token
+from pipelines.models import Decision, Escalation, Event, Job, LineVersion, Task, Token
 from pipelines.publishing import PublishRefused
 from tests.factories import World, station
 
@@ -405,8 +405,10 @@ def test_E22_contradictory_outputs_hold_the_task_where_the_knob_says_escalate(wo
     world.report(task, {"result": "success", "output": {"n": 2}}, station="security")
     token = world.token(task)
     assert (token.status, token.station) == ("held", "release")
-    assert token.wait == {"trigger": "contradiction", "keys": ["n"]}
-    engine.retry(token.pk, user=world.operator, token_version=token.version)
+    assert (token.wait["trigger"], token.wait["keys"]) == ("contradiction", ["n"])
+    escalation = Escalation.objects.get(task=task)
+    assert escalation.reason == "qa, security wrote different values under n."
+    engine.resolve(escalation.pk, user=world.admin, word="go_on", reason="The later one is right.")
     assert world.job(task).station == "release"
 
 

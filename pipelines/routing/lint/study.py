@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from pipelines.routing.model import Line, Rule, Station
+from pipelines.routing.model import Join, Line, Rule, Station
 from pipelines.routing.regions.effort import at_most
 from pipelines.routing.regions.stations import (
     DEAD,
@@ -81,7 +81,9 @@ def excerpt(line: Line, station: Station) -> Line:
     """Everything of the line that a decision at this station reads, and nothing else."""
     targets = set(_targets(line, station))
     kept = tuple(
-        replace(each, work={"kind": each.kind}, labels=(), extra={}) if each is station else _outline(each)
+        replace(each, work={"kind": each.kind}, labels=(), join=None, extra={})
+        if each is station
+        else _outline(each, station)
         for each in line.stations
         if each is station or each.key in targets
     )
@@ -108,8 +110,11 @@ def _are_there(stations: Iterable[Station], keys: Iterable[str]) -> bool:
     return set(keys) <= {station.key for station in stations}
 
 
-def _outline(station: Station) -> Station:
-    return Station(station.key, station.key, limits=station.limits)
+def _outline(station: Station, source: Station) -> Station:
+    """Its join, as far as a token from `source` waits there."""
+    waits = station.join is not None and source.key in station.join.wait_for
+    join = Join((source.key,)) if waits else None
+    return Station(station.key, station.key, limits=station.limits, join=join)
 
 
 def _targets(line: Line, station: Station) -> Iterator[str]:
