@@ -15,6 +15,16 @@ STAGES = (
     "deployment",
     "operations",
 )
+HANDOFF = {
+    "change_summary": {"what_changed": "a", "files_touched": ["a.py"], "rationale": "b"},
+    "evidence": {
+        "prompt_reference": "p",
+        "contract_version": "1.0",
+        "test_evidence": {"passed": 3},
+        "security_scan_result": "pass",
+    },
+}
+"""What every forward move takes along (E14)."""
 REWORKS = {
     "requirements": "rework_req",
     "design": "rework_design",

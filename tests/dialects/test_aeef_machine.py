@@ -8,10 +8,10 @@ import pytest
 
 from pipelines.routing.line import Line, read_line
 from pipelines.routing.publishable import publishing_problems
-from tests.dialects.aeef import FAILS, REWORKS, STAGES, machine
+from tests.dialects.aeef import FAILS, HANDOFF, REWORKS, STAGES, machine
 from tests.routing.support import decided, goes
 
-PASS, FAIL = {"verdict": "pass"}, {"verdict": "fail"}
+PASS, FAIL = ({"verdict": verdict, "handoff": HANDOFF} for verdict in ("pass", "fail"))
 
 
 @pytest.fixture(scope="module")
