@@ -11,6 +11,7 @@ from pipelines.engine.reconsider import reconsider
 from pipelines.engine.report import report
 from pipelines.engine.resolving import escalate, resolve
 from pipelines.engine.submit import submit
+from pipelines.engine.suspending import restore, suspend
 from pipelines.engine.values import ENGINE, Actor, Report, ReportResult, VoteResult
 from pipelines.engine.vote import vote
 
@@ -37,8 +38,10 @@ __all__ = [
     "report",
     "requeue",
     "resolve",
+    "restore",
     "retry",
     "start",
     "submit",
+    "suspend",
     "vote",
 ]

@@ -18,6 +18,7 @@ from procrastinate.types import JSONDict
 
 from pipelines import leases, outbox, ports
 from pipelines.engine import dues, rows
+from pipelines.engine.agents import Agents
 from pipelines.engine.values import Actor
 from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Job, Task, Token
 from pipelines.routing.statuses import status_of
@@ -108,6 +109,7 @@ class Batch:
         self._tickets: list[int] = []
         self._dropped: set[int] = set()
         self._new_dues: list[Due] = []
+        self.agents = Agents(self)
         self._over: set[int] = set()
         self._handed_on: list[HandOn] = []
         self.consequences: list[ports.Consequence] = []
@@ -293,6 +295,7 @@ class Batch:
         rows.update(list(self._changed_tasks.values()), (*TASK, *sorted(self._extra)))
         GateVisit.objects.bulk_create(self._visits)
         Event.objects.bulk_create(self._events)
+        self.agents.flush()
         dues.write(self, self._new_dues, self._over)
         if self.consequences:
             for observer in ports.observers():

@@ -25,7 +25,8 @@ EXPIRED = " AND expires_at < clock_timestamp()"
 
 def start(job_id: int, claim: Claim) -> Job | None:
     """Give a queued job to a worker. None when there is nothing to do for it: somebody else was first, the task is
-    held or over, or the claim does not fit the station. The lease is set here and never null (house §4)."""
+    held or over, its agent is suspended or has enough to do, or the claim does not fit the station. The lease is set
+    here and never null (house §4)."""
     return run(partial(_start, job_id, claim))
 
 
@@ -37,6 +38,8 @@ def _start(job_id: int, claim: Claim) -> Job | None:
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
     asks = job.purpose != Purpose.STATION
     if token.status != (Status.EVALUATING if asks else Status.QUEUED) or not takes(claim, task, job):
+        return None
+    if not batch.agents.may_start(task, job):
         return None
     job.lease_key, job.worker_id = leases.grant(job.pk, claim), claim.worker
     job.state, job.started_at = Job.State.RUNNING, batch.now

@@ -12,11 +12,13 @@ from functools import partial
 from django.db import connection
 
 from pipelines.engine import escalations
+from pipelines.engine.agents import FACTS
 from pipelines.engine.awaking import wait_is_over
 from pipelines.engine.batch import Batch
 from pipelines.engine.breach import escalation_is_due
 from pipelines.engine.ending import GATE_DUE
 from pipelines.engine.overdue import gate_is_due
+from pipelines.engine.reconsider import facts_changed
 from pipelines.engine.transaction import run
 from pipelines.engine.unleased import WAIT
 from pipelines.models import Due
@@ -27,6 +29,7 @@ KINDS: dict[str, Fires] = {
     GATE_DUE: gate_is_due,
     escalations.KIND: escalation_is_due,
     WAIT: wait_is_over,
+    FACTS: facts_changed,
 }
 
 TAKE = "DELETE FROM pipelines_due WHERE id = %s AND due_at <= %s"

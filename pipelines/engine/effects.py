@@ -51,7 +51,7 @@ def _move(turn: Turn, answer: Move) -> None:
 def _step(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
     batch, task, token = turn.batch, turn.task, turn.token
     source, target, place = token.station, to[0], _source(turn)
-    data = _counted(turn, answer, to) | _gathered(turn, answer) | landing.said(answer.to, to)
+    data = _counted(turn, answer, to) | _gathered(turn, answer) | landing.said(answer.to, to) | _worked(turn)
     token.signal_reworks = consequences.reworks_in_a_row(turn.about, answer, token.signal_reworks)
     arrive(token, target, turn)
     job = _enter(turn, token, answer, place, claim=turn.claim, after=turn.after)
@@ -101,7 +101,7 @@ def _origin(turn: Turn, token: Token, target: str) -> str:
 def _fork(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
     """One child for each target; the forked token is no position until a join puts one in its place (semantics §7)."""
     batch, task, token = turn.batch, turn.task, turn.token
-    data = _counted(turn, answer, to) | _gathered(turn, answer) | landing.said(answer.to, to)
+    data = _counted(turn, answer, to) | _gathered(turn, answer) | landing.said(answer.to, to) | _worked(turn)
     token.forked, token.wait, token.error, token.status = True, {"to": list(to)}, "", Status.QUEUED
     batch.changed(token)
     children, jobs = [], []
@@ -143,7 +143,7 @@ def _child(turn: Turn, target: str) -> Token:
 
 
 def _finish(turn: Turn, answer: Finish) -> None:
-    data = _counted(turn, answer) | _gathered(turn, answer)
+    data = _counted(turn, answer) | _gathered(turn, answer) | _worked(turn)
     how = Ending(
         kind=answer.end_kind,
         end=answer.end,
@@ -192,6 +192,17 @@ def _counted(
     """Count visits, edges and the rule, and say for the event what was counted (semantics §5 Counting)."""
     count = consequences.counted(turn.about, answer, consequences.entered(turn.line, _source(turn)), lands)
     return {"count": merge_counts(turn.task, count)}
+
+
+def _worked(turn: Turn) -> dict[str, Any]:
+    """Which agent did what is left now, and how far it was trusted with it then (semantics §9)."""
+    station = turn.judged_by.stations_by_key.get(turn.job.station)
+    if station is None or not station.agent:
+        return {}
+    return {
+        "agent": station.agent,
+        "trust_level": turn.batch.agents.trust(turn.task, station.agent, station.key),
+    }
 
 
 def _gathered(turn: Turn, answer: Move | Finish) -> dict[str, Any]:

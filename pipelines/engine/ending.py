@@ -65,6 +65,7 @@ def finish_job(batch: Batch, job: Job, outcome: dict[str, Any], by: str) -> None
     batch.job_changed(job)
     if job.lease_key:
         batch.drop_lease(job)
+    batch.agents.frees(batch.tasks[job.task_id], job)
 
 
 def close_visit(batch: Batch, task: Task, visit: GateVisit, actor: Who, why: str) -> None:

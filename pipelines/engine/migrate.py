@@ -31,7 +31,7 @@ from pipelines.routing.impact import Effect
 
 LARGEST_BATCH = 50
 WHY = "migrate"
-JOB = ("pinned", "kind", "state", "started_at", "mapping")
+JOB = ("pinned", "kind", "agent", "state", "started_at", "mapping")
 log = structlog.get_logger(__name__)
 
 
@@ -364,6 +364,9 @@ def snapshot(token: Token, job: Job | None, approved: Mapping[str, Any]) -> dict
 def pin(this: Moving, token: Token, job: Job, to: LineVersion) -> bool:
     """A job that nobody has begun starts under this version. Whether the token's status changed by it."""
     station, before = versions.parsed(to).station(token.station), token.status
+    if job.agent != station.agent:
+        this.batch.agents.frees(this.batch.tasks[job.task_id], job)
+        job.agent = station.agent
     job.pinned_id, job.kind, job.mapping = to.pk, kind_of(station), {}
     begins = job.kind in UNLEASED and token.status != Status.HELD
     if begins:

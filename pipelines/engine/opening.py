@@ -37,6 +37,7 @@ def open_job(
         pinned_id=task.pinned_id,
         station=station.key,
         kind=kind_of(station),
+        agent=station.agent,
         visit=task.visits[station.key],
         feedback=feedback,
         asked=asked,
@@ -81,6 +82,8 @@ def open_question(turn: Turn, purpose: Purpose, kind: str, question: dict[str, A
 def _handed_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after: Job | None) -> bool:
     """Whether the worker that holds the lease of `after` goes straight on with this job."""
     if not claim or not after or after.worker_id != claim.worker or not takes(claim, task, job):
+        return False
+    if not batch.agents.may_start(task, job):
         return False
     job.lease_key, job.worker_id = uuid.uuid4(), claim.worker
     job.state, job.started_at = Job.State.RUNNING, job.created_at

@@ -8,9 +8,9 @@ from typing import Any
 from pipelines.engine import effects
 from pipelines.engine.batch import Batch
 from pipelines.engine.transaction import run
-from pipelines.engine.turn import Turn, of_now, settle
+from pipelines.engine.turn import Turn, fresh, of_now, settle
 from pipelines.engine.values import ENGINE, Actor
-from pipelines.models import Decision, Job, Status, Task, Token
+from pipelines.models import Decision, Due, Job, Status, Task, Token
 from pipelines.routing.redecide.recorded import again, said
 
 
@@ -42,11 +42,19 @@ def _again(batch: Batch, task: Task, token: Token, actor: Actor) -> bool:
     job = Job.objects.get(pk=before.job_id)
     cause = f"facts:{token.pk}.{token.version}"
     turn = Turn(batch, task, token, job, actor, cause, cause, under=before.pinned_id)
-    situation = {**before.situation, "facts": {**before.situation["facts"], **of_now(turn)}}
+    situation = fresh(turn, {**before.situation, "facts": {**before.situation["facts"], **of_now(turn)}})
     if _same(turn, before, situation):
         return False
     effects.apply(turn, settle(turn, situation))
     return True
+
+
+def facts_changed(batch: Batch, due: Due) -> None:
+    """The due time of a token that is held for an agent, which may be free by now."""
+    token = batch.tokens.get(due.token_id or 0)
+    if token is not None and token.status == Status.HELD and token.wait.get("missing"):
+        _again(batch, batch.tasks[due.task_id], token, ENGINE)
+    batch.flush()
 
 
 def _same(turn: Turn, before: Decision, situation: dict[str, Any]) -> bool:

@@ -133,9 +133,20 @@ def about(task: Task) -> dict[str, Any]:
     }
 
 
+def fresh(turn: Turn, situation: dict[str, Any]) -> dict[str, Any]:
+    """With how free the line's agents are at this moment, whatever the situation was before: what is free is taken by
+    the move itself (semantics §8)."""
+    keys = turn.judged_by.agents
+    if not keys:
+        return situation
+    agents = turn.batch.agents.facts(turn.task, keys)
+    return {**situation, "facts": {**situation["facts"], "agents": agents}}
+
+
 def settle(turn: Turn, facts: dict[str, Any]) -> Answer:
     """Decide on the situation and keep the decision with everything it read; the answer is a value, applied by
     `effects`. The trace is kept apart from it."""
+    facts = fresh(turn, facts)
     began = time.perf_counter_ns()
     answer = decide(turn.judged_by, read_situation(facts), clock=time.perf_counter)
     micros = (time.perf_counter_ns() - began) // 1000

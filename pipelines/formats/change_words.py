@@ -22,6 +22,10 @@ FIELDS: Final = {
         "output_keys": "Wanted outputs",
         "result_document": "Result document",
         "labels": "Labels of the worker",
+        "stage": "Stage",
+        "agent": "Agent",
+        "requires": "Needed to go forward",
+        "handoff": "Schema of the handoff",
         "work.kind": "Kind of work",
     },
     "rule": {
@@ -57,6 +61,7 @@ FIELDS: Final = {
         "forbidden_parallel": "Pairs that may not run in parallel",
         "budgets": "Budgets",
         "escalations": "Escalations",
+        "handoff": "Schema of handoffs",
     },
     "input": {},
 }

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines import ports
+from pipelines.invariants.agents import agents_within_capacity
+from pipelines.invariants.budgets import named_budgets_hold
 from pipelines.invariants.escalations import (
     escalations_are_kept,
     nothing_went_forward,
@@ -44,6 +46,7 @@ CHECKS: tuple[Invariant, ...] = (
     answers_were_given,  # I9
     joins_are_as_decided,  # I9
     visits_within_budgets,  # I10
+    named_budgets_hold,  # I10
     counters_count,  # I11
     no_key_leads_across_projects,  # I13
     versions_are_unchanged,  # I14
@@ -51,6 +54,7 @@ CHECKS: tuple[Invariant, ...] = (
     nothing_went_forward,  # I10
     escalations_are_kept,  # I11
     something_wakes_it,  # I17
+    agents_within_capacity,  # I18
     nobody_waits_for_nobody,  # I17
     what_is_held_is_let_go,  # I17
     gates_keep_their_times,  # I17

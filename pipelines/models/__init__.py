@@ -1,5 +1,6 @@
 """Every model of this app, so that each can be named from here."""
 
+from pipelines.models.agents import Agent, AgentEvent
 from pipelines.models.comments import Comment
 from pipelines.models.escalations import Escalation, Incident
 from pipelines.models.events import Decision, Event
@@ -41,6 +42,8 @@ from pipelines.models.work import (
 
 __all__ = [
     "ENDED",
+    "Agent",
+    "AgentEvent",
     "ApiToken",
     "Artifact",
     "Blob",

@@ -59,6 +59,8 @@ class Job(models.Model):
     mapping = models.JSONField(default=dict, help_text=_("{old station: new station}, for its next move."))
     station = models.CharField(max_length=64)
     kind = models.CharField(max_length=32)
+    # Of the agent whose capacity it takes while it is open; "" where its station names none.
+    agent = models.CharField(max_length=64, blank=True, default="")
     purpose = models.CharField(max_length=10, choices=Purpose.choices, default=Purpose.STATION)
     question = models.JSONField(null=True, blank=True, help_text=_("As the decision asks it."))
     question_digest = models.CharField(max_length=64, blank=True)
@@ -120,7 +122,10 @@ class Job(models.Model):
                 name="a_running_job_has_a_lease",
             ),
         ]
-        indexes = [models.Index(fields=["state", "id"], condition=~Q(state="done"), name="job_open")]
+        indexes = [
+            models.Index(fields=["agent"], condition=~Q(state="done") & ~Q(agent=""), name="job_of_agent"),
+            models.Index(fields=["state", "id"], condition=~Q(state="done"), name="job_open"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.station} #{self.visit}"

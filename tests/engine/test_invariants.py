@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from pipelines import engine
 from pipelines.invariants import CHECKS, check
-from pipelines.models import Due, GateVisit, Job, Lease, Task
+from pipelines.models import Agent, Due, GateVisit, Job, Lease, Task
 from tests.factories import World, make_project, station
 
 pytestmark = [pytest.mark.django_db, pytest.mark.broken]
@@ -229,6 +229,31 @@ def i10_rule_taken_too_often(world: World) -> None:
     sql("""UPDATE pipelines_task SET rules = '{"again": 2}' WHERE id = %s""", task.pk)
 
 
+def i10_more_than_a_named_budget(world: World) -> None:
+    """Counted by the events, as every budget is."""
+    again = {"id": "again", "when": {"result": "success"}, "to": "build", "max_retries": 9}
+    budget = {"key": "loops", "kind": "same_stage", "most": 1}
+    task = world.start(
+        world.line(stations=[station("build", again, {"id": "on", "to": "ship"}), "ship"], budgets=[budget])
+    )
+    world.report(task)
+    sql(
+        """UPDATE pipelines_event SET data = jsonb_set(data, '{count,edges}', '{"build->build": 2}')
+           WHERE task_id = %s AND kind = 'token.moved'""",
+        task.pk,
+    )
+
+
+def i18_more_at_once_than_the_agent_takes(world: World) -> None:
+    version = world.line(stations=[station("build", agent="coder"), "ship"])
+    Agent.objects.create(
+        project=world.project, key="coder", owner=world.operator, capacity=2, created_at=timezone.now()
+    )
+    for _ in range(2):
+        world.started(world.start(version))
+    sql("UPDATE pipelines_agent SET capacity = 1")
+
+
 def i11_miscounted_edges(world: World) -> None:
     task = plain(world)
     sql("""UPDATE pipelines_task SET edges = '{"build->ship": 1}' WHERE id = %s""", task.pk)
@@ -365,6 +390,7 @@ BREAKS: tuple[tuple[str, Callable[[World], None]], ...] = (
     ("I9", i9_asked_what_nobody_waits_for),
     ("I10", i10_more_visits_than_the_cap),
     ("I10", i10_rule_taken_too_often),
+    ("I10", i10_more_than_a_named_budget),
     ("I10", i10_forward_while_escalated),
     ("I11", i11_escalations_miscounted),
     ("I11", i11_escalation_untold),
@@ -379,6 +405,7 @@ BREAKS: tuple[tuple[str, Callable[[World], None]], ...] = (
     ("I17", i17_held_by_no_escalation),
     ("I17", i17_no_ticket),
     ("I17", i17_held_for_no_reason),
+    ("I18", i18_more_at_once_than_the_agent_takes),
 )
 
 
@@ -395,7 +422,7 @@ def test_it_sees_nothing_where_nothing_was_broken(world: World, made: Callable[[
 
 
 def test_every_check_is_broken_by_some_test() -> None:
-    named = {f"I{n}" for n in range(1, 18)} - {"I12", "I16"}
+    named = {f"I{n}" for n in range(1, 19)} - {"I12", "I16"}
     assert {invariant for invariant, _ in BREAKS} == named
     assert {str(each.__doc__).split(":")[0] for each in CHECKS} == named
 

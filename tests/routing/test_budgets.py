@@ -263,7 +263,7 @@ def test_E20_returning_from_rework_costs_nothing() -> None:
 
 
 def test_E20_a_line_overrides_each_number_and_switches_one_off() -> None:
-    own = [
+    own: list[Budget] = [
         {"key": "cross-stage-rework", "kind": "cross_stage", "most": 1, "on_exhausted": "fail"},
         {"key": "restart", "kind": "restart", "most": "none"},
     ]

@@ -16,7 +16,7 @@ from pipelines.routing.decisions import Move
 from pipelines.routing.difference import effects, samples
 from pipelines.routing.difference.effects import Pair
 from pipelines.routing.difference.samples import Sample, Situation, shared, tried, with_facts
-from pipelines.routing.model import SIGNAL_RETRIES, Gate, Line, Station
+from pipelines.routing.model import HANDOFF, SIGNAL_RETRIES, Gate, Line, Station
 from pipelines.routing.outcome import read_situation
 from pipelines.routing.problems import Malformed
 from pipelines.routing.situation import JUMP
@@ -74,7 +74,7 @@ def _line(pair: Pair) -> Iterator[Structural]:
     parallel = [sorted(map(sorted, line.forbidden_parallel)) for line in (old, new)]
     yield from _changed("forbidden_parallel", "", *parallel)
     yield from _changed(
-        "budgets", "", *([budget_document(each) for each in line.budgets] for line in (old, new))
+        "budgets", "", *([budget_document(each) for each in line.limits] for line in (old, new))
     )
     told = [[each.to_document() for each in line.escalations] for line in (old, new)]
     yield from _changed("escalations", "", *told)
@@ -156,6 +156,11 @@ def _station(pair: Pair, old: Station, new: Station) -> Iterator[Structural]:
     for each in _changed("hook", key, old.kind == "hook", new.kind == "hook"):
         yield replace(each, sample=_first(pair, _here(key, {"result": "failure"}, {})))
     yield from _changed("join", key, *map(_join, (old, new)))
+    yield from _changed("stage", key, pair.old.stage(key), pair.new.stage(key))
+    yield from _changed("requires", key, *(list(line.requires(key)) for line in (pair.old, pair.new)))
+    yield from _changed("agent", key, old.agent, new.agent)
+    if any(HANDOFF in line.requires(key) for line in (pair.old, pair.new)):
+        yield from _changed("handoff", key, pair.old.handoff_schema(key), pair.new.handoff_schema(key))
 
 
 def _asked(line: Line, station: Station) -> Any:

@@ -299,6 +299,10 @@ _STRUCTURE: dict[str, Any] = {
     "result_document": _limit("Whether a result document is required of"),
     "hook": _limit("Whether it is a hook,"),
     "join": _limit("The join of"),
+    "stage": _limit("The stage of"),
+    "requires": _limit("What a forward move needs at"),
+    "agent": _limit("The agent of"),
+    "handoff": _limit("The schema of the handoff of"),
     "approval": _of_approval,
     "end": _of_end,
 }
