@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from django.db.models import Count
 
+from pipelines.engine.unleased import UNLEASED
 from pipelines.models import Agent, Job
 from pipelines.ports import Violation
 
@@ -16,7 +17,7 @@ def agents_within_capacity(task_ids: Sequence[int] | None) -> Iterable[Violation
     running = (
         Job.objects.filter(state=Job.State.RUNNING)
         .exclude(agent="")
-        .exclude(kind="manual")
+        .exclude(kind__in=UNLEASED)
         .values_list("task__project", "agent")
         .annotate(n=Count("pk"))
     )
