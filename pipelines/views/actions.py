@@ -25,6 +25,7 @@ from pipelines.routing.line import Input, Problem
 from pipelines.views import task as tasks
 from pipelines.views.forms import Answer, Fact, Reason
 from pipelines.views.page import SignedIn, crumbs, in_project, show
+from pipelines.views.saying import said, sayings
 from pipelines.views.start import fields_of, given
 
 RESULTS = (("success", _("Done")), ("failure", _("Failed")), ("blocked", _("Blocked")))
@@ -165,9 +166,14 @@ def _complete(request: SignedIn, task: Task, job: Job, inputs: tuple[Input, ...]
         )
     outcome: dict[str, Any] = {"result": post.get("result", "success")}
     if post.get("summary", "").strip():
-        outcome["summary"] = post["summary"].replace("\r\n", "\n")
+        outcome["summary"] = _lines(post, "summary")
     if inputs:
         outcome["output"] = {key: value for key, value in given(inputs, post, AT).items() if value != ""}
+    line = versions.by_id(job.pinned_id)
+    more, faults = said(sayings(line, line.station(job.station)), post)
+    if faults:
+        return _completion(request, task, job, inputs, post, faults)
+    outcome |= more
     try:
         engine.complete(job.pk, user=request.user, token_version=int(version), outcome=outcome)
     except Conflict as late:
@@ -176,6 +182,11 @@ def _complete(request: SignedIn, task: Task, job: Job, inputs: tuple[Input, ...]
         return _completion(request, task, job, inputs, post, fault.problems)
     messages.success(request, _("Completed"))
     return _to_task(task)
+
+
+def _lines(post: Mapping[str, str], name: str) -> str:
+    """As it was typed: browsers send line ends of two characters."""
+    return post.get(name, "").replace("\r\n", "\n")
 
 
 def _typed(inputs: tuple[Input, ...], post: Mapping[str, str]) -> dict[str, str]:
@@ -210,6 +221,7 @@ def _completion(
         station=station,
         instructions=station.work.get("instructions") or "",
         fields=fields_of(inputs, typed, problems, AT),
+        more=sayings(versions.by_id(job.pinned_id), station),
         typed=typed or {"result": "success"},
         faults=[problem for problem in problems if problem.path not in own],
         results=RESULTS,

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from pipelines import logs
 from pipelines.models import Artifact, Blob, Job, Task, Token
+from pipelines.views.saying import SKELETON
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 
@@ -294,6 +295,42 @@ def at_the_form(world: World) -> tuple[Task, Job]:
 def filled(job: Job, **more: str) -> dict[str, str]:
     version = Token.objects.get(pk=job.token_id).version
     return {"token_version": str(version), "result": "success", "outcome.output.verdict": "good"} | more
+
+
+SKELETON_AS_SENT = json.dumps(SKELETON, indent=2).replace("\n", "\r\n")
+STAGE = station(
+    "test",
+    {"id": "bad", "when": {"failure_type": ["test gap", "test_gap"]}, "to": "mend"},
+    {"id": "again", "when": {"eval": {"op": "equals", "value": "tool-call"}}, "to": "test"},
+    {"id": "on", "to": "ship"},
+    kind="manual",
+    requires=["handoff"],
+)
+
+
+def test_what_the_rules_read_is_asked_of_who_completes_a_manual_station(world: World, signed_in: As) -> None:
+    task = world.start(world.line(stations=[station("mend"), STAGE, station("ship")], start="test"))
+    job = world.job(task)
+    client, address = signed_in(world.operator), at(world, "job-complete", task.name, job.pk)
+    page = text(client.get(address))
+    for asked in ('name="eval"', '<option value="tool-call">', '<option value="test gap">', "what_changed"):
+        assert asked in page
+    version = {"token_version": job.token.version, "result": "success"}
+    refused = client.post(address, version | {"handoff": "{nothing"})
+    assert refused.status_code == 422
+    assert "{nothing" in text(refused)
+    assert client.post(address, version | {"handoff": SKELETON_AS_SENT}).status_code == 302
+    assert world.token(task).wait["missing"] == ["handoff"]
+    job = world.job(world.start(task.pinned))
+    failed = {"token_version": job.token.version, "result": "failure", "failure_type": "test gap"}
+    client.post(at(world, "job-complete", job.task.name, job.pk), failed)
+    assert world.at(job.task) == ["mend"]
+
+
+def test_a_station_whose_rules_read_no_such_thing_asks_nothing_more(world: World, signed_in: As) -> None:
+    task = world.start(world.line(stations=[station("plain", kind="manual")]))
+    page = text(signed_in(world.operator).get(at(world, "job-complete", task.name, world.job(task).pk)))
+    assert 'name="eval"' not in page and 'name="failure_type"' not in page and 'name="handoff"' not in page
 
 
 def test_a_manual_station_is_completed_by_its_form(world: World, signed_in: As) -> None:

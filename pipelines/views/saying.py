@@ -1,0 +1,91 @@
+"""What a person may say of a manual station besides its result: an eval, a type of failure, a handoff document. Asked
+where the line reads it: by a rule of the station, or as a precondition of a move out of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.routing import jsontext
+from pipelines.routing.algebra import All, AnyOf, Condition, EvalTest, FailureTypeIs, Not
+from pipelines.routing.line import Line, Problem, Station
+from pipelines.routing.model import HANDOFF
+
+SKELETON = {
+    "change_summary": {"what_changed": "", "files_touched": [], "rationale": ""},
+    "evidence": {
+        "prompt_reference": "",
+        "contract_version": "",
+        "test_evidence": "",
+        "security_scan_result": "not_run",
+    },
+    "ai_metadata": {},
+}
+"""Where the line asks for the standard handoff; left as it is, it is none."""
+LONGEST = 500
+
+
+@dataclass(frozen=True)
+class Sayings:
+    """`evals`, `types`: words that rules of the station name, None where they ask for none; `handoff`: the text that
+    the field begins with, None where no handoff is asked for."""
+
+    evals: tuple[str, ...] | None
+    types: tuple[str, ...] | None
+    handoff: str | None
+
+    @property
+    def any(self) -> bool:
+        return (self.evals, self.types, self.handoff) != (None, None, None)
+
+
+def sayings(line: Line, station: Station) -> Sayings:
+    tests = [test for rule in station.rules for test in _leaves(rule.when)]
+    evals = [test for test in tests if isinstance(test, EvalTest)]
+    types = [word for test in tests if isinstance(test, FailureTypeIs) for word in test.types]
+    named = tuple(dict.fromkeys(str(test.value) for test in evals if isinstance(test.value, str)))
+    # A word and its spellings for code are one choice.
+    plain = tuple(dict.fromkeys(word.replace("_", " ").replace("-", " ") for word in types))
+    wanted = HANDOFF in line.requires(station.key)
+    own = line.handoff_schema(station.key) is None
+    text = json.dumps(SKELETON, indent=2) if own else "{}"
+    return Sayings(
+        named if evals else None,
+        tuple(word for word in plain if word in types) or tuple(types) if types else None,
+        text if wanted else None,
+    )
+
+
+def _leaves(condition: Condition) -> Iterator[Condition]:
+    match condition:
+        case All(members) | AnyOf(members):
+            for member in members:
+                yield from _leaves(member)
+        case Not(inner):
+            yield from _leaves(inner)
+        case _:
+            yield condition
+
+
+def said(asked: Sayings, post: Mapping[str, str]) -> tuple[dict[str, Any], list[Problem]]:
+    """The parts of the outcome, and what is wrong with them."""
+    found: dict[str, Any] = {}
+    problems = []
+    for name, offered in (("eval", asked.evals), ("failure_type", asked.types)):
+        text = post.get(name, "").strip()
+        if text and offered is not None:
+            found[name] = text
+        if len(text) > LONGEST:
+            problems.append(Problem(f"outcome.{name}", _("is longer than 500 characters")))
+    # Browsers send line ends of two characters.
+    text = post.get("handoff", "").replace("\r\n", "\n").strip()
+    if asked.handoff is not None and text and text != asked.handoff:
+        try:
+            found["handoff"] = jsontext.loads(text)
+        except jsontext.JsonTextError as fault:
+            problems.append(Problem("outcome.handoff", _("is not JSON: %(fault)s") % {"fault": fault}))
+    return found, problems
