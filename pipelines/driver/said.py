@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.db.models import QuerySet
 
 from pipelines.models import Job, Purpose, Token
-from pipelines.routing.kinds import ARGUMENT
 from pipelines.routing.line import Line, Station
-from pipelines.routing.templates import TemplateError, asked
+from pipelines.routing.templates import wanted as wanted_by
 
 PREVIOUS, LAST_ERROR, ERROR = "previous_output", "last_error", "_error"
 FAILED = ("failure", "cancelled")
@@ -19,7 +17,7 @@ FAILED = ("failure", "cancelled")
 
 def said(job: Job, line: Line, station: Station) -> dict[str, Any]:
     """{name: value} of what the templates of this station's work ask for, as far as it is there."""
-    names = {name for text in texts(station.work) for name in _short(text)}
+    names = {name for family, name in wanted_by(station.work) if not family}
     # A key may have dots: flat first, as every look-up.
     wanted = {name if _is_said(name, line) else name.partition(".")[0] for name in names}
     wanted = {name for name in wanted if _is_said(name, line)}
@@ -30,26 +28,6 @@ def said(job: Job, line: Line, station: Station) -> dict[str, Any]:
     ).order_by("-pk")
     found = {name: _value(name, job, line, before) for name in wanted}
     return {name: value[0] for name, value in found.items() if value}
-
-
-def texts(value: Any) -> Iterator[str]:
-    """Every text in a station's work that may be a template."""
-    if isinstance(value, str):
-        if "{{" in value:
-            yield value
-    elif isinstance(value, Mapping):
-        for member in value.values():
-            yield from texts(member)
-    elif isinstance(value, list | tuple):
-        for member in value:
-            yield from texts(member)
-
-
-def _short(text: str) -> list[str]:
-    try:
-        return [name for family, name in asked(ARGUMENT.sub("", text)) if not family]
-    except TemplateError:
-        return []  # told with its place when it is rendered
 
 
 def _is_said(name: str, line: Line) -> bool:

@@ -22,6 +22,7 @@ EMPTY: Row = {
     "escalations": 0,
     "context": {},
     "variables": {},
+    "unreadable": {},
     "tokens": {},
     "ended_at": None,
 }
@@ -42,7 +43,7 @@ def step(row: Row, event: Event) -> Row:
     row = {**row, "seq": event.seq, "tokens": {**row["tokens"], **_by_id(data.get("tokens", []))}}
     for name, added in data.get("count", {}).items():
         row[name] = added_up(row[name], added)
-    for name in ("context", "variables"):
+    for name in ("context", "variables", "unreadable"):
         row[name] = {**row[name], **data.get(name, {})}
     row.update(data.get("restored", {}))
     row["escalations"] = data.get("escalations", row["escalations"])

@@ -201,7 +201,7 @@ def _do(this: Moving, task: Task, to: LineVersion, member: Migrating, plan: Plan
         Step(this, task, token, effect, to, member.mapping) for token, effect in _pairs(this, task, plan)
     ]
     before = [step.before() for step in steps]
-    held = {"context": task.context, "variables": task.variables}
+    held = {name: getattr(task, name) for name in ("context", "variables", "unreadable")}
     task.pinned = to
     batch.task_changed(task, "pinned")
     changed = [step.token for step in steps if step.quietly()]

@@ -71,6 +71,7 @@ class Turn:
             read_outcome(self.job.outcome),
             self.word,
             self.asked_rule,
+            unreadable=self.task.unreadable,
         )
 
 
@@ -106,6 +107,7 @@ def of_now(turn: Turn) -> dict[str, Any]:
         "variables": dict(task.variables),
         "inputs": dict(task.inputs),
         "task": about(task),
+        **({"unreadable": dict(task.unreadable)} if task.unreadable else {}),
         **beside(turn.batch, task, turn.token, turn.judged_by),
     }
 

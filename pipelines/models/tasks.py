@@ -61,6 +61,9 @@ class Task(models.Model):
     inputs = models.JSONField(default=dict)
     context = models.JSONField(default=dict)
     variables = models.JSONField(default=dict)
+    unreadable = models.JSONField(
+        default=dict, help_text=_("{key of the context: station whose output could not be read}")
+    )
     # semantics §5 step 9: {station: n}, {"a->b": n}, {rule id: n}, {gate key: n}, {"station:failure type": n}
     visits = models.JSONField(default=dict)
     edges = models.JSONField(default=dict)

@@ -109,7 +109,7 @@ STUCK = {
         lambda: _("Correct the rule and publish the line, then retry."),
     ),
     "OutputDataParseError": (
-        lambda: _("A rule of %(station)s reads the output, but the output was not JSON."),
+        lambda: _("The output of %(station)s was not JSON, and a rule or the next station asks for it."),
         lambda: _("Look at the log, then retry the station."),
     ),
     "TransitionEvaluationError": (

@@ -6,7 +6,7 @@ whether one is true of a `View`. Nothing here reads a clock, a file or a network
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,7 @@ class View:
     """What a condition can see: the outcome (or what a forced route makes of it) and the facts of the task.
 
     `document` is what paths read: the output, or the context overlaid by it; MISSING if there is none.
+    `unreadable`: the output is there but not JSON; `unreadable_keys`: of the context, whose station's output was not.
     `saw` and `text` are written while conditions are asked: the operands reached with their values, and the
     text of the last answered evaluation that was reached.
     """
@@ -37,6 +38,7 @@ class View:
     edges: Mapping[str, int]
     answers: Mapping[str, Answer]
     steps: Steps
+    unreadable_keys: Container[str] = ()
     saw: list[Seen] = field(default_factory=list)
     text: str | None = None
 
@@ -106,7 +108,7 @@ class OutputTest:
     prepared: Any = field(default=None, compare=False, repr=False)
 
     def test(self, view: View) -> bool:
-        if view.unreadable:
+        if view.unreadable or (view.unreadable_keys and self.path.asks_for(view.unreadable_keys)):
             raise OutputUnreadable
         view.steps.spend()
         nodes = self.path.nodes(view.document, view.steps)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +32,7 @@ class About:
     outcome: Outcome
     word: str = ""
     asked_rule: str | None = None
+    unreadable: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def failed(self) -> bool:
@@ -168,7 +169,18 @@ def gathered(about: About, answer: Move | Finish) -> dict[str, dict[str, Any]]:
     stations do not count (semantics §5 step 9)."""
     output = about.outcome.output
     context = output if isinstance(output, dict) and not about.failed else {}
-    return {"context": context, "variables": dict(answer.variables) if isinstance(answer, Move) else {}}
+    variables = dict(answer.variables) if isinstance(answer, Move) else {}
+    unreadable = _unreadable(about, context)
+    found = {"context": context, "variables": variables}
+    return {**found, "unreadable": unreadable} if unreadable else found
+
+
+def _unreadable(about: About, said: Mapping[str, Any]) -> dict[str, str]:
+    """Output of a completed station that is not JSON is kept out of the context, and its keys are remembered with the
+    station; "" for those that are said at last (Vibe Factory C25)."""
+    if about.outcome.output_error and not about.failed:
+        return dict.fromkeys(about.line.station(about.station).output_keys, about.station)
+    return {key: "" for key, by in about.unreadable.items() if by and key in said}
 
 
 # The same situation once more

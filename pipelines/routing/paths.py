@@ -7,7 +7,8 @@ Any other path is a key: the flat key first, then dotted through objects, no ind
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -17,6 +18,7 @@ from pipelines.routing.bounds import MAX_PATH, Steps
 from pipelines.routing.values import MISSING
 
 Nodes = list[Any]
+_FIRST = re.compile(r"""\$(?:\.([^\s.\[\]*'"]+)|\['([^'\\]*)'\]|\["([^"\\]*)"\])""")
 REMEMBERED = 4_000
 """Paths per process: a draft is read anew after every change of it."""
 
@@ -35,6 +37,13 @@ class Path:
     @property
     def is_key(self) -> bool:
         return not self.text.startswith("$")
+
+    def asks_for(self, keys: Container[str]) -> bool:
+        """Whether it names one of these keys of the document: as a key, or as its first step."""
+        if self.is_key:
+            return self.text in keys or self.text.partition(".")[0] in keys
+        found = _FIRST.match(self.text)
+        return found is not None and (found[1] or found[2] or found[3]) in keys
 
     def nodes(self, document: Any, steps: Steps) -> Nodes:
         return [] if document is MISSING else self._find(document, steps)

@@ -71,6 +71,7 @@ class Facts:
     variables: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, Any] = field(default_factory=dict)
     task: Mapping[str, Any] = field(default_factory=dict)
+    unreadable: Mapping[str, str] = field(default_factory=dict)
     answers: tuple[Answer, ...] = ()
     gates: Mapping[str, Word] = field(default_factory=dict)
     rounds: Mapping[str, int] = field(default_factory=dict)
@@ -207,6 +208,12 @@ def _answer(value: Any, path: str) -> Answer:
     return Answer(kinds[0], value[kinds[0]], word, shapes.text(value.get("text"), join(path, "text")))
 
 
+def _named(value: Any, path: str) -> dict[str, str]:
+    """{key: station} of the context that could not be read; "" once another station has said it."""
+    found = shapes.mapping(value, path)
+    return {key: shapes.text(member, join(path, key)) or "" for key, member in found.items()}
+
+
 def _gates(value: Any, path: str) -> dict[str, Word]:
     found = shapes.mapping(value, path)
     return {key: _word(member, join(path, key)) for key, member in found.items() if member is not None}
@@ -247,6 +254,7 @@ _FACTS: dict[str, Any] = {
     "variables": shapes.mapping,
     "inputs": shapes.mapping,
     "task": shapes.mapping,
+    "unreadable": _named,
     "answers": _answers,
     "gates": _gates,
     "rounds": shapes.counts,

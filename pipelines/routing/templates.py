@@ -17,7 +17,7 @@ from pipelines.routing.macros import TemplateError, UndefinedVariable
 from pipelines.routing.paths import look_up
 from pipelines.routing.values import MISSING
 
-__all__ = ["TemplateError", "UndefinedVariable", "asked", "edges", "names", "render"]
+__all__ = ["TemplateError", "UndefinedVariable", "asked", "edges", "names", "render", "texts", "wanted"]
 
 FAMILIES = ("task", "input", "context", "variables")
 SHORT_ORDER = ("variables", "input", "context", "task", "said")
@@ -48,6 +48,30 @@ def render(text: str, scope: Mapping[str, Any]) -> str:
 def names(text: str) -> tuple[str, ...]:
     """What a template asks for, each name once, in order: `task.title`, `.x`, `chain:id`. Raises TemplateError."""
     return tuple(dict.fromkeys(_names(text)))
+
+
+def texts(work: Any) -> Iterator[str]:
+    """Every text in a station's work that may be a template."""
+    if isinstance(work, str):
+        if "{{" in work:
+            yield work
+    elif isinstance(work, Mapping):
+        for member in work.values():
+            yield from texts(member)
+    elif isinstance(work, list | tuple):
+        for member in work:
+            yield from texts(member)
+
+
+def wanted(work: Any) -> frozenset[tuple[str, str]]:
+    """What all templates of a station's work look up, as `asked` has it. What is no template is told elsewhere."""
+    found: set[tuple[str, str]] = set()
+    for text in texts(work):
+        try:
+            found.update(asked(text))
+        except TemplateError:
+            continue
+    return frozenset(found)
 
 
 def asked(text: str) -> tuple[tuple[str, str], ...]:

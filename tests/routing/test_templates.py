@@ -160,14 +160,14 @@ MACROS: dict[str, Any] = {
         ("{{.same}}", "variables"),
     ],
 )
-def test_b16_a_macro_is_a_look_up(text: str, rendered: str) -> None:
+def test_B16_a_macro_is_a_look_up(text: str, rendered: str) -> None:
     assert render(text, MACROS) == rendered
 
 
 @pytest.mark.parametrize(
     "name", ["var:nope", "var:nope|var:nothing", ".fix", "chain:id", "tools", "now", "date"]
 )
-def test_b16_an_undefined_macro_is_an_error_that_names_it(name: str) -> None:
+def test_B16_an_undefined_macro_is_an_error_that_names_it(name: str) -> None:
     scope = MACROS if name.startswith(("var", ".")) else SCOPE
     with pytest.raises(UndefinedVariable) as caught:
         render(f"{{{{{name}}}}}", scope)

@@ -61,7 +61,7 @@ def test_trailers_are_the_last_paragraph(message: str, found: dict[str, list[str
     assert gitchanges.trailers(message) == found
 
 
-def test_c31_files_and_commits_of_a_station_are_found(world: World, bench: Bench) -> None:
+def test_C31_files_and_commits_of_a_station_are_found(world: World, bench: Bench) -> None:
     task = world.start(world.line(stations=[command("a", START), command("b", CHANGE), command("c", "pass")]))
     drive(bench, task)
     git = done(task, "b").outcome["git"]
@@ -81,13 +81,13 @@ def test_c31_files_and_commits_of_a_station_are_found(world: World, bench: Bench
     assert done(task, "a").outcome["git"]["commit_count"] == 2, "a repository that was not there before"
 
 
-def test_c31_a_clean_repository_changed_nothing(world: World, bench: Bench) -> None:
+def test_C31_a_clean_repository_changed_nothing(world: World, bench: Bench) -> None:
     task = world.start(world.line(stations=[command("a", START), command("b", "pass")]))
     drive(bench, task)
     assert "git" not in done(task, "b").outcome
 
 
-def test_e15_a_check_reads_the_trailers_of_the_commits(world: World, bench: Bench) -> None:
+def test_E15_a_check_reads_the_trailers_of_the_commits(world: World, bench: Bench) -> None:
     checks = {"all": [{"field": "git.ai_metadata.AI-Prompt-Ref", "operator": "exists", "action": "abort"}]}
     gate = {"key": "traced", "mode": "auto", "checks": checks}
     stations = [command("a", START), command("b", CHANGE, gate="traced"), "c"]
@@ -96,7 +96,7 @@ def test_e15_a_check_reads_the_trailers_of_the_commits(world: World, bench: Benc
     assert (world.status(task), task.jobs.count()) == ("failed", 2)
 
 
-def test_c31_a_condition_reads_them_where_the_station_wants_the_key(world: World, bench: Bench) -> None:
+def test_C31_a_condition_reads_them_where_the_station_wants_the_key(world: World, bench: Bench) -> None:
     many = {"output": {"path": "$.git.files[?@.change == 'deleted']", "op": "gt", "value": 0, "of": "count"}}
     rules = [{"id": "deleted", "when": many, "to": "d"}, {"id": "else", "when": {"always": True}, "to": "c"}]
     changes = command("b", CHANGE + "\nprint('{\"high\": 1}')", *rules, output_keys=["high", "git"])

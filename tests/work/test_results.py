@@ -40,7 +40,7 @@ def token(task: Task) -> Token:
     return Token.objects.get(task=task)
 
 
-def test_d9_proceed_takes_the_way_of_a_pass(world: World, bench: Bench) -> None:
+def test_D9_proceed_takes_the_way_of_a_pass(world: World, bench: Bench) -> None:
     ways = passed_failed_blocked("b", "failed", "@blocked")
     program = signal("proceed") + "; raise SystemExit(3)"
     task = world.start(world.line(stations=[command("a", program, *ways), "b", "c"]))
@@ -49,7 +49,7 @@ def test_d9_proceed_takes_the_way_of_a_pass(world: World, bench: Bench) -> None:
     assert "b" in task.jobs.values_list("station", flat=True)
 
 
-def test_d10_d14_hold_shows_its_question_and_the_answer_reaches_the_prompt(
+def test_D10_D14_hold_shows_its_question_and_the_answer_reaches_the_prompt(
     world: World, bench: Bench
 ) -> None:
     asks = (
@@ -71,7 +71,7 @@ def test_d10_d14_hold_shows_its_question_and_the_answer_reaches_the_prompt(
     )
 
 
-def test_d11_rework_runs_the_stage_again_and_then_counts_as_failed(world: World, bench: Bench) -> None:
+def test_D11_rework_runs_the_stage_again_and_then_counts_as_failed(world: World, bench: Bench) -> None:
     ways = passed_failed_blocked("b", "c", "@blocked")
     stage = command("a", signal("rework"), *ways, limits={"max_retries": 1})
     task = world.start(world.line(stations=[stage, "b", "c"]))
@@ -79,7 +79,7 @@ def test_d11_rework_runs_the_stage_again_and_then_counts_as_failed(world: World,
     assert list(task.jobs.order_by("pk").values_list("station", flat=True)) == ["a", "a", "c"]
 
 
-def test_d12_abort_fails_the_task_at_once_without_rules_or_gates(world: World, bench: Bench) -> None:
+def test_D12_abort_fails_the_task_at_once_without_rules_or_gates(world: World, bench: Bench) -> None:
     gate = {"key": "g", "mode": "manual"}
     ways = passed_failed_blocked("b", "b", "b")
     task = world.start(
@@ -91,7 +91,7 @@ def test_d12_abort_fails_the_task_at_once_without_rules_or_gates(world: World, b
     assert task.jobs.count() == 1
 
 
-def test_d13_already_complete_jumps_over_the_rules(world: World, bench: Bench) -> None:
+def test_D13_already_complete_jumps_over_the_rules(world: World, bench: Bench) -> None:
     jump = signal("hold", reason="already_complete", meta={"targetState": "c"})
     ways = passed_failed_blocked("b", "failed", "@blocked")
     task = world.start(world.line(stations=[command("a", jump, *ways), "b", "c"]))
@@ -100,7 +100,7 @@ def test_d13_already_complete_jumps_over_the_rules(world: World, bench: Bench) -
     assert world.status(task) == "completed"
 
 
-def test_d13_a_jump_is_reviewed_where_the_line_asks_people_at_all(world: World, bench: Bench) -> None:
+def test_D13_a_jump_is_reviewed_where_the_line_asks_people_at_all(world: World, bench: Bench) -> None:
     jump = signal("hold", reason="already_complete", meta={"targetState": "c"})
     late = {"id": "late", "when": {"always": True}, "to": "completed", "gates": ["g"]}
     stations = [command("a", jump), "b", {"key": "c", "work": {"kind": "noop"}, "rules": [late]}]
@@ -111,14 +111,14 @@ def test_d13_a_jump_is_reviewed_where_the_line_asks_people_at_all(world: World, 
     assert world.at(task) == ["c"]
 
 
-def test_d13_a_jump_to_nowhere_asks_a_person(world: World, bench: Bench) -> None:
+def test_D13_a_jump_to_nowhere_asks_a_person(world: World, bench: Bench) -> None:
     jump = signal("hold", reason="already_complete", meta={"targetState": "moon", "question": "Done?"})
     task = world.start(world.line(stations=[command("a", jump), "b"]))
     drive(bench, task)
     assert (world.status(task), token(task).wait["question"]) == ("blocked", "Done?")
 
 
-def test_d20_an_invalid_verdict_is_an_event_and_decides_nothing(world: World, bench: Bench) -> None:
+def test_D20_an_invalid_verdict_is_an_event_and_decides_nothing(world: World, bench: Bench) -> None:
     program = signal("wait") + '; print(\'{"flux:signal": "abort"}\')'
     task = world.start(world.line(stations=[command("a", program), "b"]))
     drive(bench, task)
@@ -131,7 +131,7 @@ def test_d20_an_invalid_verdict_is_an_event_and_decides_nothing(world: World, be
 
 
 @pytest.mark.parametrize(("verdict", "station"), [("pass", "b"), ("fail", "c")])
-def test_d1_d2_the_verdict_of_a_result_document_routes(
+def test_D1_D2_the_verdict_of_a_result_document_routes(
     world: World, bench: Bench, verdict: str, station: str
 ) -> None:
     ways = passed_failed_blocked("b", "c", "@blocked")
@@ -144,7 +144,7 @@ def test_d1_d2_the_verdict_of_a_result_document_routes(
     "said",
     [{"verdict": "blocked"}, {"verdict": "pass", "blockers": [{"title": "No key", "description": "?"}]}],
 )
-def test_d3_a_blocked_verdict_or_a_blocker_takes_the_fallback(
+def test_D3_a_blocked_verdict_or_a_blocker_takes_the_fallback(
     world: World, bench: Bench, said: dict[str, Any]
 ) -> None:
     gate = {"key": "g", "mode": "manual"}
@@ -195,7 +195,7 @@ def test_a_flux_document_counts_with_its_own_fields(world: World, bench: Bench) 
         ("print('```json\\n{\"a\": 1}\\n```')", "did not produce a valid result document"),
     ],
 )
-def test_d19_a_required_document_that_is_missing_or_invalid_takes_the_fallback(
+def test_D19_a_required_document_that_is_missing_or_invalid_takes_the_fallback(
     world: World, bench: Bench, program: str, why: str
 ) -> None:
     task = flux(world, bench, program)
@@ -204,7 +204,7 @@ def test_d19_a_required_document_that_is_missing_or_invalid_takes_the_fallback(
     assert why in job.summary or why in job.outcome["output_error"]
 
 
-def test_d19_without_such_a_contract_the_exit_code_routes(world: World, bench: Bench) -> None:
+def test_D19_without_such_a_contract_the_exit_code_routes(world: World, bench: Bench) -> None:
     task = world.start(world.line(stations=[command("a", "pass"), "b"]))
     drive(bench, task)
     assert world.status(task) == "completed"
@@ -247,7 +247,7 @@ def test_artifacts_are_handed_to_the_stations_after(world: World, bench: Bench) 
     assert text_of(done(task, "b")) == "found\n"
 
 
-def test_c24_the_context_of_completed_stations_is_handed_to_the_next(world: World, bench: Bench) -> None:
+def test_C24_the_context_of_completed_stations_is_handed_to_the_next(world: World, bench: Bench) -> None:
     reads = "import os; print(open(os.environ['GATELINE_CONTEXT']).read())"
     failed = document(output={"c": 3}) + "; raise SystemExit(1)"
     stations = [
@@ -285,7 +285,7 @@ def test_feedback_reaches_a_command_that_reads_no_prompt(world: World, bench: Be
 # Prompts
 
 
-def test_b16_templates_read_what_stations_said_before(world: World, bench: Bench) -> None:
+def test_B16_templates_read_what_stations_said_before(world: World, bench: Bench) -> None:
     fails = "import sys; print('{\"n\": 2}'); sys.exit(5)"
     stations = [
         command("first", document(output={"high": 3})),
@@ -304,7 +304,7 @@ def test_b16_templates_read_what_stations_said_before(world: World, bench: Bench
 
 
 @pytest.mark.parametrize("name", [".second", ".previous_output", "var:nope"])
-def test_b16_an_undefined_one_ends_the_job_before_anything_starts(
+def test_B16_an_undefined_one_ends_the_job_before_anything_starts(
     world: World, bench: Bench, name: str
 ) -> None:
     stations = [command("first", "print('ran')", work={"prompt": f"{{{{{name}}}}}"}), "second"]
@@ -315,7 +315,7 @@ def test_b16_an_undefined_one_ends_the_job_before_anything_starts(
     assert f"{{{{{name}}}}}" in job.summary
 
 
-def test_c23_the_prompt_names_the_keys_that_are_taken_from_the_answer(world: World, bench: Bench) -> None:
+def test_C23_the_prompt_names_the_keys_that_are_taken_from_the_answer(world: World, bench: Bench) -> None:
     """And only these are taken."""
     said = '```json\n{"high": 1, "other": 2}\n```'
     answer = f"import sys; print(sys.stdin.read(), file=sys.stderr); print({said!r})"
@@ -329,10 +329,23 @@ def test_c23_the_prompt_names_the_keys_that_are_taken_from_the_answer(world: Wor
     assert job.outcome["output"] == {"high": 1}
 
 
-def test_c24_a_station_of_vibe_factory_finds_the_context_in_its_prompt(world: World, bench: Bench) -> None:
+def test_C24_a_station_of_vibe_factory_finds_the_context_in_its_prompt(world: World, bench: Bench) -> None:
     reads = command("b", "import sys; print(sys.stdin.read())", work={"prompt": "Go on."})
     first = command("a", document(output={"x": 1}), {"id": "on", "when": {"always": True}, "to": "b"})
     task = world.start(world.line(stations=[first, reads], preset="vibe-factory"))
     drive(bench, task)
     expected = 'Go on.\n\n## Context from previous stations\n\n```json\n{\n  "x": 1\n}\n```\n'
     assert expected in text_of(done(task, "b"))
+
+
+def test_C25_output_that_is_not_json_stops_only_who_asks_for_it(world: World, bench: Bench) -> None:
+    broken = "import os; open(os.environ['GATELINE_RESULT'], 'w').write('{')"
+    asks = command("asks", "import sys; print(sys.stdin.read())", work={"prompt": "{{context.high}}"})
+    stations = [command("scan", broken, output_keys=["high"]), command("other", "pass"), asks]
+    task = world.start(world.line(stations=stations))
+    drive(bench, task)
+    task.refresh_from_db()
+    rests = token(task)
+    assert (rests.status, rests.error, rests.station) == (Status.STUCK, "OutputDataParseError", "other")
+    assert (task.context, task.unreadable) == ({}, {"high": "scan"})
+    assert task.jobs.count() == 2, "what asks for nothing ran"

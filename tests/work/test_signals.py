@@ -63,7 +63,7 @@ def say(*lines: str, then: str = "time.sleep(600)") -> str:
         ("flux:signal", []),
     ],
 )
-def test_d20_only_a_line_of_its_own_is_a_signal(text: str, expected: list[Any]) -> None:
+def test_D20_only_a_line_of_its_own_is_a_signal(text: str, expected: list[Any]) -> None:
     assert signals_in(text) == expected
 
 
@@ -99,7 +99,7 @@ def test_a_signal_carries_summary_and_usage() -> None:
 # What a running command does
 
 
-async def test_d8_a_signal_is_acted_on_while_the_command_runs(spec: Make, sink: Collected) -> None:
+async def test_D8_a_signal_is_acted_on_while_the_command_runs(spec: Make, sink: Collected) -> None:
     program = say(line(HOLD), then="import os; print(os.getpid(), flush=True); time.sleep(600)")
     outcome = await command.run(spec(program, limits=Limits(signal_grace=0.2, grace=1)), sink)
     assert outcome["signals"] == [HOLD]
@@ -107,7 +107,7 @@ async def test_d8_a_signal_is_acted_on_while_the_command_runs(spec: Make, sink: 
     assert any("The signal hold" in note for note in sink.notes)
 
 
-async def test_d8_a_signal_inside_stream_json_is_acted_on(spec: Make, sink: Collected) -> None:
+async def test_D8_a_signal_inside_stream_json_is_acted_on(spec: Make, sink: Collected) -> None:
     program = say(given_back(line({"verdict": "abort", "reason": "wrong ticket"})))
     outcome = await command.run(spec(program, limits=Limits(signal_grace=600, grace=600)), sink)
     assert (outcome["signals"], outcome["exit_code"]) == (
@@ -116,7 +116,7 @@ async def test_d8_a_signal_inside_stream_json_is_acted_on(spec: Make, sink: Coll
     )
 
 
-async def test_d8_the_first_valid_signal_decides_and_later_ones_are_recorded(
+async def test_D8_the_first_valid_signal_decides_and_later_ones_are_recorded(
     spec: Make, sink: Collected
 ) -> None:
     lines = [line({"verdict": "wait"}), line({"verdict": "rework"}), line({"verdict": "abort"})]
@@ -125,7 +125,7 @@ async def test_d8_the_first_valid_signal_decides_and_later_ones_are_recorded(
     assert outcome["exit_code"] == 0, "an abort that comes second kills nothing"
 
 
-async def test_d8_what_was_reported_beside_a_signal_is_kept(spec: Make, sink: Collected) -> None:
+async def test_D8_what_was_reported_beside_a_signal_is_kept(spec: Make, sink: Collected) -> None:
     document = {"verdict": "pass", "summary": "All done.", "usage": {"tokens_in": 5}}
     signal = {"verdict": "hold", "summary": "Half done.", "tokens_in": 7, "cost_usd": 1.5}
     write = f"import os; open(os.environ['GATELINE_RESULT'], 'w').write({json.dumps(document)!r})"
@@ -134,7 +134,7 @@ async def test_d8_what_was_reported_beside_a_signal_is_kept(spec: Make, sink: Co
     assert (outcome["usage"]["tokens_in"], outcome["usage"]["cost_usd"]) == (5, 1.5)
 
 
-async def test_d12_an_abort_takes_the_whole_group_with_it(spec: Make, sink: Collected) -> None:
+async def test_D12_an_abort_takes_the_whole_group_with_it(spec: Make, sink: Collected) -> None:
     program = (
         "import signal, subprocess, sys, time\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
@@ -157,7 +157,7 @@ async def test_standard_error_gives_no_signals(spec: Make, sink: Collected) -> N
     assert "signals" not in await command.run(spec(program), sink)
 
 
-async def test_d20_a_flood_of_invalid_signals_hides_no_valid_one(spec: Make, sink: Collected) -> None:
+async def test_D20_a_flood_of_invalid_signals_hides_no_valid_one(spec: Make, sink: Collected) -> None:
     program = say(*[line({"verdict": "wait"})] * (MOST + 50), line({"verdict": "abort"}))
     outcome = await command.run(spec(program, limits=Limits(signal_grace=600, grace=600)), sink)
     assert (len(outcome["signals"]), outcome["signals"][-1]) == (MOST + 1, {"verdict": "abort"})

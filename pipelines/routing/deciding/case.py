@@ -102,6 +102,7 @@ class Case:
             edges=self.facts.edges,
             answers=by_key(self.facts.answers) if self.facts.answers else {},
             steps=self.steps,
+            unreadable_keys=self._unreadable_in_document,
         )
 
     @cached_property
@@ -116,6 +117,27 @@ class Case:
         if self.line.policy.condition_scope == "current":
             return output
         return {**self.facts.context, **output} if type(output) is dict else dict(self.facts.context)
+
+    @cached_property
+    def _unreadable_in_document(self) -> frozenset[str]:
+        """Of the keys that a merged condition may ask for; those of this output are told by the view itself."""
+        if self.line.policy.condition_scope == "current":
+            return frozenset()
+        return self._unread(self.situation.outcome.output)
+
+    @cached_property
+    def unreadable(self) -> frozenset[str]:
+        """The keys of the context that nobody can read after this outcome: a completed station should have said them,
+        and its output was not JSON (Vibe Factory C25)."""
+        outcome = self.situation.outcome
+        if self.recorded.standing == "failed":  # outputs of failed stations do not count
+            return self._unread(MISSING)
+        own = frozenset(self.station.output_keys) if outcome.output_error else frozenset()
+        return self._unread(outcome.output) | own
+
+    def _unread(self, output: Any) -> frozenset[str]:
+        said = output if type(output) is dict else {}
+        return frozenset(key for key, by in self.facts.unreadable.items() if by and key not in said)
 
     def read_field(self, name: str) -> Any:
         """A field for a check of a gate."""

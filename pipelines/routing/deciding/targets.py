@@ -8,6 +8,7 @@ from __future__ import annotations
 from pipelines.routing.deciding.budgets import RETRY_LIMIT, Breach, breaches
 from pipelines.routing.deciding.case import Case
 from pipelines.routing.deciding.preconditions import missing
+from pipelines.routing.deciding.unread import unreadable
 from pipelines.routing.deciding.way import Way, stations
 from pipelines.routing.decisions import Decision, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.model import BLOCKED
@@ -31,6 +32,7 @@ def obstacle(case: Case, way: Way) -> Decision | None:
         or _forbidden(case, way)
         or _exhausted(case, way)
         or missing(case, way)
+        or unreadable(case, way)
     )
 
 

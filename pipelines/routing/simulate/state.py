@@ -82,6 +82,7 @@ class Walk:
     rounds: Counts = field(default_factory=dict)
     failures: Counts = field(default_factory=dict)
     context: Data = field(default_factory=dict)
+    unreadable: Data = field(default_factory=dict)
     variables: Data = field(default_factory=dict)
     inputs: Data = field(default_factory=dict)
     task: Data = field(default_factory=dict)

@@ -196,8 +196,9 @@ def _decide(
     walk = replace(walk, clock=walk.clock + 1)
     position = walk.positions[index]
     decision = decide(line, read_situation(situation))
+    outcome = read_outcome(situation["outcome"])
     about = About(
-        line, position.station, position.origin, read_outcome(situation["outcome"]), word, asked_rule
+        line, position.station, position.origin, outcome, word, asked_rule, unreadable=walk.unreadable
     )
     walk, rules = _counted(line, walk, about, decision)
     if isinstance(decision, Move):

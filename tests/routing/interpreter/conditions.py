@@ -51,6 +51,7 @@ class View:
     failure_type: str | None
     edges: Mapping[str, int]
     answers: Sequence[Mapping[str, Json]]
+    lost: frozenset[str] = frozenset()  # keys of the merged context that could not be read (C25)
     texts: list[str | None] = field(default_factory=list)  # of the answered evaluations, as they were reached
 
 
@@ -179,10 +180,17 @@ def eval_is_true(operand: Mapping[str, Json], text: str) -> bool:
     return holds_for(op, text, value)
 
 
+def names_one(path: str, keys: frozenset[str]) -> bool:
+    """ "when … a `merged` condition asks for one of its wanted keys" """
+    if not path.startswith("$"):
+        return path in keys or path.split(".")[0] in keys
+    return any(re.match(rf"\$(\.{re.escape(key)}(?![\w])|\['{re.escape(key)}'\])", path) for key in keys)
+
+
 def output_is_true(operand: Mapping[str, Json], view: View) -> bool:
     """The ops on the nodes of a path in the output."""
     # "the first `output` operand that is reached makes the task stuck with `OutputDataParseError`"
-    if view.unparseable:
+    if view.unparseable or names_one(operand["path"], view.lost):
         raise Unparseable
     found, op, value = nodes(view.document, operand["path"]), operand["op"], operand.get("value")
     of = operand.get("of", "some")

@@ -4,6 +4,8 @@
 full; what stands elsewhere cannot matter to a decision, but for its limits and its place in the order.
 """
 
+from random import Random
+
 from .draw_conditions import ANSWER_WORDS
 from .draw_data import SCALARS
 from .draw_lines import Lines
@@ -91,6 +93,25 @@ class Maker(Lines):
         return {key: value for key, value in facts.items() if value is not None} | {"gates": words}
 
 
+def with_lost_keys(seed: int, document: dict[str, Json], situations: list[dict[str, Json]]) -> None:
+    """Now and then: outputs that could not be read, and who asks for their keys. Drawn apart from everything else."""
+    random = Random(f"lost {seed}")
+    if random.random() > 0.3:
+        return
+    keys = ["a", "high", "v", "mode"]
+    for station in document["stations"]:
+        if random.random() < 0.5:
+            asked = random.choice(
+                ["{{context.a}}", "{{.high}}", "{{.v}}", "{{.mode}} {{context.high}}", "plain"]
+            )
+            station["work"] = {"kind": "command", "argv": ["x"], "prompt": asked}
+        if random.random() < 0.3:
+            station["output_keys"] = random.sample(keys, 2)
+    for situation in situations:
+        lost = {key: random.choice(["plan", ""]) for key in keys if random.random() < 0.3}
+        situation["facts"] |= {"unreadable": lost} if lost else {}
+
+
 def case(seed: int) -> tuple[dict[str, Json], dict[str, Json]]:
     """A document and a situation."""
     document, (situation,) = line_with(seed, 1)
@@ -105,4 +126,5 @@ def line_with(seed: int, count: int) -> tuple[dict[str, Json], list[dict[str, Js
     for _ in range(count):
         situations.append({"station": maker.here, "outcome": maker.outcome, "facts": maker.make_facts()})
         maker.outcome = maker.make_outcome()
+    with_lost_keys(seed, document, situations)
     return document, situations

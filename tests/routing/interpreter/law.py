@@ -150,6 +150,7 @@ class Law(Gates):
             failure_type=self.outcome.get("failure_type"),
             edges=self.facts.get("edges") or {},
             answers=self.facts.get("answers") or [],
+            lost=self.lost_before() if self.knobs["condition_scope"] == "merged" else frozenset(),
         )
 
     def matches(self, rule: Rule, view: View) -> bool:
@@ -239,7 +240,7 @@ class Law(Gates):
         self.settle_word(gates, rule, route)
         variables = self.compose(rule, route, feedback)
         targets = self.targets(rule)
-        self.step_7_target(rule, targets, feedback)
+        self.step_7_target(rule, targets, feedback, list(variables))
         self.settle_checks(gates, targets, rule, route)
         if targets == [BLOCKED]:
             raise wait("blocked", rule=rule["id"])

@@ -25,7 +25,9 @@ class Target(Limits):
             return [self.facts["origin"]]
         return list(to) if isinstance(to, list) else [to]
 
-    def step_7_target(self, rule: Rule, targets: list[str], feedback: str | None) -> None:
+    def step_7_target(
+        self, rule: Rule, targets: list[str], feedback: str | None, composed: Sequence[str] = ()
+    ) -> None:
         """ "Then, one check after the other, each for every target of a fork" """
         if targets != [BLOCKED]:  # "revisit, cap and preconditions do not" apply to @blocked
             self.check_revisit(rule, targets)
@@ -35,6 +37,7 @@ class Target(Limits):
         self.check_budgets(own, targets, rule, rule, feedback, ())
         if targets != [BLOCKED]:
             self.check_preconditions(targets, rule)
+            self.check_lost(targets, rule, composed)
 
     def entries(self, targets: Sequence[str]) -> list[tuple[str, int]]:
         """The stations among the targets, with their visits so far."""
@@ -56,6 +59,31 @@ class Target(Limits):
         """ "safety cap ⇒ stuck with `VisitLimitExceeded`" """
         if any(visits >= self.knobs["visit_cap"] for _, visits in self.entries(targets)):
             raise stuck("VisitLimitExceeded", rule_id(rule))
+
+    def lost_before(self) -> frozenset[str]:
+        """Keys of the context whose stations said something that is not JSON, and that are not said now."""
+        said = self.outcome.get("output")
+        known = said if isinstance(said, Mapping) else {}
+        return frozenset(k for k, by in (self.facts.get("unreadable") or {}).items() if by and k not in known)
+
+    def check_lost(self, targets: Sequence[str], rule: Rule | None, composed: Sequence[str] = ()) -> None:
+        """ "stuck with `OutputDataParseError` only when the next station's prompt … asks for one of its wanted
+        keys"; "outputs of failed stations do not count"."""
+        result, verdict = self.outcome["result"], self.outcome["verdict"]
+        failed = "blocked" not in (result, verdict) and (
+            result in ("failure", "cancelled") or verdict == "fail"
+        )
+        lost = {key for key, by in (self.facts.get("unreadable") or {}).items() if by}
+        if not failed:
+            lost = set(self.lost_before())
+            lost |= set(self.station.get("output_keys") or []) if "output_error" in self.outcome else set()
+        hidden = {*(self.facts.get("variables") or {}), *(self.facts.get("inputs") or {}), *composed}
+        for target in targets:
+            prompt = str(self.stations.get(target, {}).get("work", {}).get("prompt", ""))
+            asked = {key for key in lost if f"{{{{context.{key}}}}}" in prompt}
+            asked |= {key for key in lost if f"{{{{.{key}}}}}" in prompt and key not in hidden}
+            if asked:
+                raise stuck("OutputDataParseError", rule_id(rule))
 
     def check_forbidden(self, targets: Sequence[str], rule: Rule | None) -> None:
         """ "pairs of stations that must never run in parallel; … engine refuse[s]". A token that is delivered to a
@@ -148,6 +176,7 @@ class Target(Limits):
         self.check_forbidden([target], rule)
         self.check_budgets(self.station_breaches([target]), [target], None, rule, feedback, over)
         self.check_preconditions([target], rule)
+        self.check_lost([target], rule)
         return self.arrive([target], by, rule, feedback, {})
 
     def arrive(
