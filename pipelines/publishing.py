@@ -109,7 +109,7 @@ def check(line: Line, text: str = "") -> Examination:
 
 def executes(line: routing.Line) -> list[str]:
     """Keys of the stations that run code on a worker, or send a secret of the worker somewhere."""
-    return [station.key for station in line.stations if code_of(station)]
+    return [station.key for station in line.stations if code_of(line, station)]
 
 
 def create_line(project: Project, key: str, name: str, document: str | Mapping[str, Any], user: User) -> Line:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipelines.driver import handover, jobs
@@ -20,12 +20,13 @@ from pipelines.handlers.base import Attempt, Limits, Outcome, Sink, Spec
 from pipelines.handlers.log import JobLog
 from pipelines.routing.answers import HOOK_TIMEOUT, MODEL, WORKER
 from pipelines.routing.durations import seconds
+from pipelines.routing.gatetools import KIND
 from pipelines.workspaces import Folders, Kept, WorkspaceTooLarge, take_picture
 
 # As long as a model may take, if the administrator says nothing else.
 EVALUATOR_SECONDS = 600.0
 Prepare = Callable[[int, Attempt, Before | None], Kept | None]
-Run = Callable[[Spec, Sink], Awaitable[Outcome]]
+Run = Callable[[Spec, Sink, Orders], Awaitable[Outcome]]
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Asking:
 
         sink = JobLog(store, self.config.secrets)
         try:
-            outcome = await run(spec, sink)
+            outcome = await run(spec, sink, started.orders)
             await sink.end()
         except BaseException:
             await asyncio.shield(sink.abandon())
@@ -133,8 +134,39 @@ def _spec(
     )
 
 
+def tool_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+    """The outcome as JSON on standard input, unless the tool says what it gets."""
+    assert orders.question is not None and orders.question.outcome is not None
+    asked = orders.question.asked["tool"]
+    spec = _spec(
+        orders, attempt, config, tuple(asked["argv"]), orders.question.outcome, float(asked["timeout"])
+    )
+    prompt = asked.get("stdin", spec.prompt)
+    env = {**asked.get("env", {}), **spec.env}
+    return replace(spec, prompt=prompt, env=env, cwd=str(asked.get("cwd", ".")))
+
+
+async def run_tool(spec: Spec, sink: Sink, orders: Orders) -> Outcome:
+    assert orders.question is not None
+    asked = orders.question.asked["tool"]
+    outcome, retries = asked["outcome"], asked["retries"]
+    how = asking.Try(
+        outcome["parse"], tuple(outcome["success_on"]), int(retries["max"]), float(retries["backoff"])
+    )
+    return await asking.tool(spec, sink, how)
+
+
+async def run_hook(spec: Spec, sink: Sink, orders: Orders) -> Outcome:
+    return await asking.hook(spec, sink)
+
+
+async def run_evaluator(spec: Spec, sink: Sink, orders: Orders) -> Outcome:
+    return await asking.evaluator(spec, sink)
+
+
 PROGRAMS: dict[str, tuple[Callable[[Orders, Attempt, WorkerConfig], Spec], Run]] = {
-    "hook": (hook_spec, asking.hook),
-    WORKER: (evaluator_spec, asking.evaluator),
+    "hook": (hook_spec, run_hook),
+    WORKER: (evaluator_spec, run_evaluator),
+    KIND: (tool_spec, run_tool),
 }
 """Who answers by a program, and how."""

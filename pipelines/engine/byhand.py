@@ -19,7 +19,7 @@ from pipelines.engine.turn import settle
 from pipelines.engine.unleased import MANUAL, UNLEASED, begin
 from pipelines.engine.values import Actor, Report, ReportResult
 from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token, User
-from pipelines.routing.answers import WORDS
+from pipelines.routing.answers import ANSWERS
 from pipelines.routing.consequences import origin_after
 
 RETRIED = (Status.STUCK, Status.BLOCKED, Status.HELD)
@@ -83,7 +83,7 @@ def _answer(token_id: int, user: User, token_version: int, text: str, fact: str)
 
 
 def _fact(evaluation: dict[str, Any], fact: str) -> str:
-    words = WORDS[next(iter(evaluation))]
+    words = ANSWERS[next(iter(evaluation))]
     if fact not in words:
         raise Invalid.at("fact", f"has to be {words[0]} or {words[1]}")
     return fact

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines import leases, ports
+from pipelines import leases, ports, versions
 from pipelines.engine.batch import Batch
 from pipelines.engine.opening import open_question
 from pipelines.engine.state import job_ref, token_state
@@ -18,7 +18,8 @@ from pipelines.engine.waiting import stay
 from pipelines.leases import Claim
 from pipelines.models import Decision, Job, Purpose, Status, Task, Token
 from pipelines.routing import consequences
-from pipelines.routing.answers import PERSON, answer_of, evaluator_of
+from pipelines.routing.answers import PERSON, evaluator_of
+from pipelines.routing.gatetools import KIND
 from pipelines.routing.outcome import Ask, Wait
 
 
@@ -34,7 +35,7 @@ def ask(turn: Turn, answer: Ask) -> None:
     assert turn.decision is not None
     token.status, token.error = Status.EVALUATING, ""
     token.wait = {"evaluation": question, "evaluator": by, "decision": str(turn.decision.pk)}
-    job = open_question(turn, Purpose.EVALUATION, by, question)
+    job = open_question(turn, Purpose.CHECK if KIND in question else Purpose.EVALUATION, by, question)
     batch.changed(token)
     batch.event(
         task,
@@ -65,9 +66,8 @@ def answered(
 ) -> tuple[Turn, dict[str, Any]]:
     """The job of a question has its outcome: the turn and the situation that are decided now."""
     assert job.question is not None and job.outcome is not None
-    return decide_with(
-        batch, batch.tokens[job.token_id], by, cause, answer_of(job.question, job.outcome), job, claim
-    )
+    answer = consequences.answer_of(versions.by_id(job.pinned_id), job.question, job.outcome)
+    return decide_with(batch, batch.tokens[job.token_id], by, cause, answer, job, claim)
 
 
 def decide_with(

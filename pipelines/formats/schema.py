@@ -23,12 +23,12 @@ from pipelines.formats.schema_parts import (
     words,
 )
 from pipelines.formats.schema_work import work_schema
-from pipelines.routing import budgets, checks, operators
+from pipelines.routing import budgets, checks, gatetools, operators
 from pipelines.routing.answers import EVALUATORS
 from pipelines.routing.escalations import ACTIONS
 from pipelines.routing.model import BUILT_IN_ENDS, METADATA, STANDARD_REQUIREMENTS, WORDS
 from pipelines.routing.policy import PRESETS
-from pipelines.routing.reading import escalations, gates, names, policy, rules, stations
+from pipelines.routing.reading import escalations, gates, names, policy, rules, stations, tools
 from pipelines.routing.reading.budgets import MAX_ROLE
 from pipelines.routing.reported import RESULTS, VERDICTS
 from pipelines.routing.strategies import STRATEGIES
@@ -265,6 +265,7 @@ def _gate() -> Schema:
         mode=words(gates.MODES),
         requires_approval=FLAG,
         checks=ref("checks"),
+        tool=_tool(),
         approval=record(
             who=listed(_requirement(), minItems=1),
             requester_may=FLAG,
@@ -277,6 +278,24 @@ def _gate() -> Schema:
         due=record(("after",), after=ref("duration"), then=words(gates.DUE)),
         notify=listed(SOME_TEXT),
         extra=EXTRA,
+    )
+
+
+def _tool() -> Schema:
+    code = {"type": "integer", "minimum": 0, "maximum": 255}
+    conditions = {name: ref("condition") for name in tools.CONDITIONS}
+    return record(
+        ("argv",),
+        argv=listed(SOME_TEXT, minItems=1),
+        cwd=TEXT,
+        env={"type": "object", "additionalProperties": TEXT},
+        stdin={"type": ["string", "null"]},
+        timeout=ref("duration"),
+        retries=record(max={**COUNT, "maximum": gatetools.MAX_RETRIES}, backoff=ref("duration")),
+        outcome=record(parse=words(gatetools.PARSES), success_on=listed(code, minItems=1), **conditions),
+        action=words(gatetools.ACTIONS),
+        approve_warnings=FLAG,
+        enabled=FLAG,
     )
 
 

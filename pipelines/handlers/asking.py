@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pipelines.handlers import command
 from pipelines.handlers.answering import answer_in
 from pipelines.handlers.base import Outcome, Sink, Spec
+from pipelines.handlers.output import Unreadable, parse
 from pipelines.handlers.process import CannotStart, Process
 from pipelines.handlers.text import escaped
 
@@ -31,6 +32,7 @@ class Said:
     both: bytearray = field(default_factory=bytearray)
     code: int | None = None
     trouble: str = ""
+    started: bool = False
 
     @property
     def text(self) -> str:
@@ -65,6 +67,47 @@ async def evaluator(spec: Spec, sink: Sink) -> Outcome:
     return _outcome(said, began) | {"result": "success", "eval": found.word, "feedback": why}
 
 
+@dataclass(frozen=True)
+class Try:
+    """How a tool's run is read, and how often it is repeated that met trouble. `backoff`: seconds before a repeat."""
+
+    parse: str
+    success_on: tuple[int, ...]
+    retries: int
+    backoff: float
+
+
+async def tool(spec: Spec, sink: Sink, how: Try) -> Outcome:
+    """A run of a gate's tool as it is: what it means is decided by `routing.gatetools`. Trouble is `failure_type`:
+    timeout, not_started or parse_error."""
+    began = time.monotonic()
+    for repeat in range(how.retries + 1):
+        if repeat:
+            await sink.note(f"[gateline] Once more, {repeat} of {how.retries}.")
+            await asyncio.sleep(how.backoff)
+        said = await _run(spec, sink, confined=True)
+        found = _outcome(said, began) | {"feedback": said.text} | _read(said, how)
+        if said.code in how.success_on and "failure_type" not in found:
+            break
+    return found
+
+
+def _read(said: Said, how: Try) -> Outcome:
+    if said.trouble:
+        kind = "timeout" if said.started else "not_started"
+        return {"result": "failure", "failure_type": kind, "summary": said.trouble[:2000]}
+    text = said.out.decode(errors="replace")
+    result = {"result": "success" if said.code == 0 else "failure"}
+    if how.parse == "exit_code" or said.code not in how.success_on:
+        return result
+    if how.parse == "text":
+        return result | {"output": escaped(text)[:TEXT_CHARACTERS]}
+    try:
+        return result | {"output": parse(text, "output")}
+    except Unreadable as error:
+        return {"result": "failure", "failure_type": "parse_error", "summary": str(error)[:2000]}
+
+
 def unanswered(why: str) -> Outcome:
     """No answer: a person is asked, and sees why."""
     return {"result": "failure", "failure_type": "no_answer", "summary": why[:2000]}
@@ -81,6 +124,7 @@ async def _run(spec: Spec, sink: Sink, *, confined: bool) -> Said:
         if confined:
             inside(spec)
         async with Process(command.prepared(spec)) as process:
+            said.started = True
             await _until_the_end(spec, sink, process, said)
     except CannotStart as error:
         said.trouble = f"It could not be started: {error}"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from pipelines import versions
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Event, Job, Purpose
 from pipelines.ports import Violation
-from pipelines.routing.answers import answer_of
+from pipelines.routing.consequences import answer_of
 
 Ids = Sequence[int] | None
 Told = tuple[int | None, dict[str, Any]]
@@ -37,7 +38,10 @@ def _by_jobs(each: Whole) -> Iterable[Violation]:
         if "job" not in event.data:
             continue
         job = jobs[event.data["job"]["id"]]
-        if answer_of(job.question or {}, job.outcome or {}) != event.data["answer"]:
+        if (
+            answer_of(versions.by_id(job.pinned_id), job.question or {}, job.outcome or {})
+            != event.data["answer"]
+        ):
             yield each.broken("I9", f"event {event.seq} tells another answer than job {job.pk} gave")
 
 

@@ -16,7 +16,8 @@ from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.handlers.code import code_of
 from pipelines.migrating.impact import Impact, impact_of
 from pipelines.models import Line, LineVersion, Migration, MigrationEntry, User
-from pipelines.routing.line import Problem, Station
+from pipelines.routing.line import Line as Parsed
+from pipelines.routing.line import Problem
 
 REASON = 2_000
 Result = MigrationEntry.Result
@@ -158,16 +159,16 @@ def _check(found: Impact, user: User) -> None:
     _may_execute(user, found.line, to, {each.task.pinned for each in found.tasks})
 
 
-def _may_execute(user: User, line: Line, to: LineVersion, froms: set[LineVersion]) -> None:
+def _may_execute(user: User, of: Line, to: LineVersion, froms: set[LineVersion]) -> None:
     """Stations that run other code than before need the permission `execute`, as publishing them does (house §5)."""
-    before = [versions.parsed(version).stations_by_key for version in froms]
+    line, before = versions.parsed(to), [versions.parsed(version) for version in froms]
     fresh = [
         station.key
-        for station in versions.parsed(to).stations
+        for station in line.stations
         for known in before
-        if any(code not in _known(known, station.key) for code in code_of(station))
+        if any(code not in _known(known, station.key) for code in code_of(line, station))
     ]
-    if fresh and not access.can(user, "execute", line.project):
+    if fresh and not access.can(user, "execute", of.project):
         names = ", ".join(dict.fromkeys(fresh))
         raise Forbidden(
             f"Stations that run code or use secrets ({names}) need the "
@@ -175,8 +176,8 @@ def _may_execute(user: User, line: Line, to: LineVersion, froms: set[LineVersion
         )
 
 
-def _known(stations: Mapping[str, Station], key: str) -> list[Any]:
-    return code_of(stations[key]) if key in stations else []
+def _known(line: Parsed, key: str) -> list[Any]:
+    return code_of(line, line.station(key)) if key in line.stations_by_key else []
 
 
 def _record(found: Impact, user: User, reason: str) -> Migration:

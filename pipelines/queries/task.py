@@ -28,9 +28,9 @@ from pipelines.queries import why as whys
 from pipelines.queries.history import Item, history
 from pipelines.queries.joined import waiting_at_joins
 from pipelines.queries.words import Sentence, gate_name, station_name, target_name, waiting
+from pipelines.routing.answers import ANSWERS
 from pipelines.routing.line import Line as Parsed
 
-ANSWERS = {"agentic": ("yes", "no"), "hook": ("pass", "block")}
 SHOWN_INPUT = 80
 
 

@@ -146,6 +146,10 @@ def question_of(wait: Mapping[str, Any]) -> str:
     evaluation = wait.get("evaluation") or {}
     if "agentic" in evaluation:
         return str(evaluation["agentic"].get("question", ""))
+    if "tool" in evaluation:
+        tool = evaluation["tool"]
+        words = {"gate": tool.get("gate", ""), "argv": " ".join(map(str, tool.get("argv", ())))}
+        return _("What does the tool of gate %(gate)s say: %(argv)s?") % words
     if "hook" in evaluation:
         return _("Does this hook pass: %(argv)s?") % {
             "argv": " ".join(map(str, evaluation["hook"].get("argv", ())))
@@ -162,6 +166,7 @@ EVALUATED = {
     "model": lambda: _("A model answers; then the rules decide."),
     "worker": lambda: _("The evaluator of a worker answers; then the rules decide."),
     "hook": lambda: _("Its exit code decides, as soon as it has run on a worker."),
+    "tool": lambda: _("Whether the gate passes depends on it, as soon as it has run on a worker."),
 }
 
 

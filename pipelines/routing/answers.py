@@ -10,6 +10,9 @@ from pipelines.routing import jsontext
 from pipelines.routing.durations import DurationError, seconds
 
 WORDS = {"agentic": ("yes", "no"), "hook": ("pass", "block")}
+"""Of conditions: the two words that answer them."""
+ANSWERS = {**WORDS, "tool": ("pass", "warn", "fail")}
+"""Of everything that a decision may ask."""
 UNANSWERED = "unanswered"
 MODEL, WORKER, PERSON = "model", "worker", "person"
 EVALUATORS = (WORKER, MODEL, PERSON)
@@ -27,13 +30,19 @@ def key_of(kind: str, payload: Any) -> str:
         except DurationError:
             timeout = payload["timeout"]
         payload = {**payload, "timeout": timeout}
-    members = sorted(payload.items()) if isinstance(payload, dict) else payload
-    return f"{kind} {jsontext.dumps(members)}"
+    return f"{kind} {jsontext.dumps(_in_order(payload))}"
+
+
+def _in_order(value: Any) -> Any:
+    """Whatever the order of keys: objects as lists of their members."""
+    if isinstance(value, dict):
+        return [[key, _in_order(member)] for key, member in sorted(value.items())]
+    return [_in_order(member) for member in value] if isinstance(value, list) else value
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """`payload` as written in the document: `{question}` or `{argv, timeout}`."""
+    """`payload` as written in the document: `{question}` or `{argv, timeout}`; of a tool see `gatetools`."""
 
     kind: str
     payload: dict[str, Any]
@@ -58,7 +67,7 @@ class Answer:
 
     @property
     def is_word(self) -> bool:
-        return self.word in WORDS[self.kind]
+        return self.word in ANSWERS[self.kind]
 
     def to_dict(self) -> dict[str, Any]:
         text = {} if self.text is None else {"text": self.text}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from pipelines.routing import answers, gatetools
 from pipelines.routing.decisions import Ask, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.model import BLOCKED, ORIGIN, Line
 from pipelines.routing.reported import Outcome, derive
@@ -192,6 +193,15 @@ def told(
     """The facts of a situation that waited at gates, told the words, with the counts of this moment (semantics §5
     step 8). `counts` are those before a `send_back` counts its round."""
     return {**facts, **counts, "gates": {**facts.get("gates", {}), **words}}
+
+
+def answer_of(line: Line, question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """The fact that the outcome of a question's job is, by the version that asked."""
+    if gatetools.KIND in question:
+        tool = line.gate(question[gatetools.KIND]["gate"]).tool
+        assert tool is not None
+        return gatetools.answer_of(tool, question, outcome)
+    return answers.answer_of(question, outcome)
 
 
 def answered(facts: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:

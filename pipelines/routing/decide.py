@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from pipelines.routing import checks
 from pipelines.routing.composing import composed
-from pipelines.routing.deciding import gates
+from pipelines.routing.deciding import gates, tools
 from pipelines.routing.deciding.case import Case, Clock, Route, demanded, fallback
 from pipelines.routing.deciding.matching import Match, first_match
 from pipelines.routing.deciding.policies import on_failure, without_match
@@ -114,12 +114,17 @@ def _targets(case: Case, rule: Rule) -> tuple[str, ...] | None:
 
 def _through_gates(case: Case, way: Way, guards: list[Gate]) -> Decision | Route | None:
     """Step 8: the checks of all gates, then the people of all, asked together. None: through."""
-    actions = [gates.run_checks(case, "rule_gates", gate, way.rule) for gate in guards]
+    asked = tools.unrun(case, "rule_gates", guards, way.rule)
+    if asked is not None:
+        return asked
+    by_tools = [tools.action_of(case, "rule_gates", gate, way.rule) for gate in guards]
+    by_checks = [gates.run_checks(case, "rule_gates", gate, way.rule) for gate in guards]
+    actions = [checks.worst([check, tool]) for check, (tool, _) in zip(by_checks, by_tools, strict=True)]
     worst = checks.worst(actions)
     if worst == "abort":
         return gates.failed(way.rule)
     if worst == "rework":
-        return demanded(way.rule)
+        return demanded(way.rule, "\n".join(text for _, text in by_tools if text) or None)
     undecided = [
         gate.key for gate, action in zip(guards, actions, strict=True) if gates.asks(case, gate, action)
     ]

@@ -12,6 +12,7 @@ from pipelines.routing.algebra import Condition
 from pipelines.routing.budgets import Budget, standard
 from pipelines.routing.checks import Group
 from pipelines.routing.escalations import EscalationRule, rule_for
+from pipelines.routing.gatetools import Tool
 from pipelines.routing.paths import Path
 from pipelines.routing.policy import Policy
 from pipelines.routing.problems import Problem
@@ -175,7 +176,19 @@ class Gate:
     due: Due | None = None
     notify: tuple[str, ...] = ()
     description: str = ""
+    tool: Tool | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def runs_its_tool(self) -> bool:
+        return self.tool is not None and self.tool.enabled and self.mode != "skip"
+
+    @property
+    def tool_asks_for(self) -> frozenset[str]:
+        """Actions that a result of its tool may ask for; none under `manual`, where results are only shown."""
+        if self.tool is None or not self.runs_its_tool or self.mode == "manual":
+            return frozenset()
+        return frozenset({self.tool.action, *(() if self.tool.approve_warnings else ("hold",))})
 
     @property
     def always_asks(self) -> bool:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.routing import shapes
-from pipelines.routing.answers import WORDS as ANSWERS
-from pipelines.routing.answers import Answer
+from pipelines.routing.answers import ANSWERS, Answer
 from pipelines.routing.model import GATE_PASSED, HANDOFF, WORDS, Line
 from pipelines.routing.problems import Malformed, join
 from pipelines.routing.reported import Outcome, read_outcome
@@ -199,7 +198,7 @@ def _answer(value: Any, path: str) -> Answer:
     shapes.only(value, path, (*ANSWERS, "answer", "text"))
     kinds = [kind for kind in ANSWERS if value.get(kind) is not None]
     if len(kinds) != 1:
-        raise Malformed(path, "has to name the evaluation: agentic or hook")
+        raise Malformed(path, "has to name the evaluation: agentic, hook or tool")
     if type(value[kinds[0]]) is not dict:
         raise Malformed(join(path, kinds[0]), "has to be an object")
     word = shapes.text(value.get("answer"), join(path, "answer"))

@@ -142,7 +142,10 @@ def _gate(gate: Gate) -> dict[str, Any]:
         **_given(description=gate.description),
         "mode": gate.mode,
         "requires_approval": gate.requires_approval,
-        **_given(checks=_group(gate.checks) if gate.checks else None),
+        **_given(
+            checks=_group(gate.checks) if gate.checks else None,
+            tool=_plain(gate.tool.to_document()) if gate.tool else None,
+        ),
         "approval": {
             "who": [{each.kind: each.name, "count": each.count} for each in approval.who],
             "requester_may": approval.requester_may,

@@ -132,7 +132,7 @@ class Answer(forms.Form):
 class Fact(forms.Form):
     """An answer to an evaluation: one word of two."""
 
-    answer = forms.ChoiceField(choices=[(w, w) for w in ("yes", "no", "pass", "block")])
+    answer = forms.ChoiceField(choices=[(w, w) for w in ("yes", "no", "pass", "block", "warn", "fail")])
     text = forms.CharField(label=_("Explanation"), max_length=10_000, required=False)
     token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
 

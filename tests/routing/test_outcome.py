@@ -292,11 +292,11 @@ MALFORMED = [
     ({"facts": {"answers": {}}}, "facts.answers: has to be a list"),
     (
         {"facts": {"answers": [{"answer": "yes"}]}},
-        "facts.answers[0]: has to name the evaluation: agentic or hook",
+        "facts.answers[0]: has to name the evaluation: agentic, hook or tool",
     ),
     (
         {"facts": {"answers": [{"agentic": {}, "hook": {}, "answer": "yes"}]}},
-        "facts.answers[0]: has to name the evaluation: agentic or hook",
+        "facts.answers[0]: has to name the evaluation: agentic, hook or tool",
     ),
     ({"facts": {"answers": [{"agentic": {"question": "q"}}]}}, "facts.answers[0].answer: is missing"),
     (
@@ -305,7 +305,7 @@ MALFORMED = [
     ),
     (
         {"facts": {"answers": [{"agentic": {}, "answer": "yes", "by": 1}]}},
-        "facts.answers[0].by: unknown key; known are agentic, hook, answer, text",
+        "facts.answers[0].by: unknown key; known are agentic, hook, tool, answer, text",
     ),
     ({"facts": {"gates": {"g": "approve"}}}, "facts.gates.g: has to be an object"),
     (

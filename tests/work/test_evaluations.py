@@ -176,3 +176,68 @@ def test_A25_a_model_answers_and_its_explanation_is_the_feedback(world: World, b
     assert json.loads(server.asked[0].body)["model"] == "judge"
     [job] = asked(task)
     assert (job.kind, (job.outcome or {})["usage"]["tokens_in"]) == ("model", 12)
+
+
+def tool_gate(program: str, **tool: Any) -> dict[str, Any]:
+    """A gate whose tool is a Python program, found by its bare name."""
+    argv = [Path(PYTHON).name, "-c", program]
+    return {"key": "cover", "mode": "auto", "tool": {"argv": argv, **tool}}
+
+
+def covered(world: World, bench: Bench, gate: dict[str, Any]) -> Task:
+    """One task of a line whose station writes a file, driven through this gate or to the station `fix`."""
+    writes = command(
+        "a",
+        "open('percent', 'w').write('81'); print('{\"n\": 1}')",
+        {"id": "on", "to": "b", "when": {"result": "success"}, "gates": ["cover"]},
+        {"id": "mend", "to": "fix", "when": {"result": "failure"}},
+    )
+    task = world.start(world.line(stations=[writes, "b", "fix"], gates=[gate]))
+    drive(bench, task, station_path=(str(Path(PYTHON).parent),))
+    return task
+
+
+READS = (
+    "import json, sys; json.load(sys.stdin)['output']['n'];"
+    " print(json.dumps({'percent': int(open('percent').read())}))"
+)
+
+
+@pytest.mark.parametrize(("least", "where"), [(80, "b"), (90, "fix")])
+def test_a_tool_gate_reads_the_workspace_and_its_output_is_judged(
+    world: World, bench: Bench, least: int, where: str
+) -> None:
+    condition = {"output": {"path": "$.percent", "op": "gte", "value": least}}
+    gate = tool_gate(READS, outcome={"parse": "json", "pass_if": condition})
+    task = covered(world, bench, gate)
+    job = Job.objects.get(task=task, purpose=Purpose.CHECK)
+    assert (job.kind, (job.outcome or {})["output"]) == ("tool", {"percent": 81})
+    assert Job.objects.filter(task=task, station=where, purpose=Purpose.STATION).exists()
+
+
+TROUBLES: dict[str, tuple[dict[str, Any], str]] = {
+    "too slow": (tool_gate("import time; time.sleep(60)", timeout=0.3), "timeout"),
+    "no json": (tool_gate("print('80 %')", outcome={"parse": "json"}), "parse_error"),
+    "not there": ({"key": "cover", "mode": "auto", "tool": {"argv": ["no-such-tool"]}}, "not_started"),
+    "outside": ({"key": "cover", "mode": "auto", "tool": {"argv": ["/bin/true"]}}, "not_started"),
+}
+
+
+@pytest.mark.parametrize(("gate", "why"), TROUBLES.values(), ids=TROUBLES)
+def test_a_tool_gate_in_trouble_fails_with_its_reason(
+    world: World, bench: Bench, gate: dict[str, Any], why: str
+) -> None:
+    task = covered(world, bench, gate)
+    assert Job.objects.filter(task=task, station="fix").exists()
+    [answer] = Job.objects.get(task=task, purpose=Purpose.CHECK).token.task.decisions.filter(
+        answer__decision="move", situation__facts__has_key="answers"
+    )
+    assert answer.situation["facts"]["answers"][0]["text"].startswith(why)
+
+
+def test_a_tool_gate_is_tried_again_as_often_as_it_says(world: World, bench: Bench) -> None:
+    counts = "import pathlib, sys; p = pathlib.Path('tries'); n = len(p.read_text()) if p.exists() else 0;"
+    program = counts + " p.write_text('x' * (n + 1)); sys.exit(n < 2)"
+    task = covered(world, bench, tool_gate(program, retries={"max": 2, "backoff": 0}))
+    assert world.status(task) == "completed"
+    assert (Job.objects.get(task=task, purpose=Purpose.CHECK).outcome or {})["exit_code"] == 0

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from pipelines.routing.algebra import View
-from pipelines.routing.answers import by_key
+from pipelines.routing.answers import Answer, by_key
 from pipelines.routing.bounds import Steps
 from pipelines.routing.checks import Result
 from pipelines.routing.decisions import Entry
@@ -100,10 +100,15 @@ class Case:
             document=self.document,
             unreadable=bool(outcome.output_error) and not route.no_output,
             edges=self.facts.edges,
-            answers=by_key(self.facts.answers) if self.facts.answers else {},
+            answers=self.answers,
             steps=self.steps,
             unreadable_keys=self._unreadable_in_document,
         )
+
+    @cached_property
+    def answers(self) -> dict[str, Answer]:
+        """By what was asked; the last answer counts."""
+        return by_key(self.facts.answers) if self.facts.answers else {}
 
     @cached_property
     def document(self) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pipelines.routing.deciding import gates
+from pipelines.routing import checks
+from pipelines.routing.deciding import gates, tools
 from pipelines.routing.deciding.case import Case, Route, demanded
 from pipelines.routing.decisions import Decision, Wait
 
@@ -25,13 +26,19 @@ def after_station_gate(case: Case, then: Route, *, people_only: bool = False) ->
     against = gates.word_against(case, STEP, [gate], None)
     if against is not None:
         return against
-    action = "proceed" if people_only else gates.run_checks(case, STEP, gate, None)
+    action, text = "proceed", None
+    if not people_only:
+        asked = tools.unrun(case, STEP, [gate], None)
+        if asked is not None:
+            return asked
+        by_tool, text = tools.action_of(case, STEP, gate, None)
+        action = checks.worst([gates.run_checks(case, STEP, gate, None), by_tool])
     if action == "abort":
         return gates.failed(None)
     if action == "rework":
-        return demanded(None)
+        return demanded(None, text)
     if gates.asks(case, gate, action):
         case.note(STEP, None, False, f"waits for {gate.key}")
         return Wait("awaiting_review", (gate.key,))
-    case.gate_passed = not people_only or not gate.enforces_checks
+    case.gate_passed = not people_only or not (gate.enforces_checks or gate.runs_its_tool)
     return then

@@ -113,12 +113,14 @@ def _revisit(line: Line, rule: Rule) -> tuple[str, bool]:
 
 def of_gate(line: Line, gate: Gate) -> Key | None:
     """All of a gate that a decision reads; None for one that never stops anything."""
-    if gate.mode == "skip" or not (gate.always_asks or (gate.enforces_checks and _may_stop(gate))):
+    by_tool = gate.tool_asks_for
+    if gate.mode == "skip" or not (gate.always_asks or by_tool or (gate.enforces_checks and _may_stop(gate))):
         return None
     checks = _group(gate.checks) if gate.checks and gate.enforces_checks and _may_stop(gate) else None
-    asks = gate.always_asks or _may_stop(gate)
+    asks = gate.always_asks or _may_stop(gate) or "hold" in by_tool
+    tool = canonical(gate.tool.to_document()) if gate.tool and by_tool else None
     words = (gate.on_reject or line.policy.on_reject, gate.approval.max_rounds) if asks else ()
-    return (gate.key, gate.always_asks, checks, words)
+    return (gate.key, gate.always_asks, checks, words, tool)
 
 
 def _may_stop(gate: Gate) -> bool:
@@ -144,7 +146,8 @@ def _member(member: Check | Group) -> Key:
 
 def can_be_told_to_rework(gate: Gate) -> bool:
     """Whether a person may demand the forced failure route at the gate."""
-    asks = gate.always_asks or (gate.enforces_checks and _may_stop(gate))
+    held = (gate.enforces_checks and _may_stop(gate)) or "hold" in gate.tool_asks_for
+    asks = gate.always_asks or held
     return "rework" in gate.offers and gate.mode != "skip" and asks
 
 
@@ -154,7 +157,7 @@ def demands_rework(gate: Gate) -> bool:
         each.action == "rework" and each.severity != "warn"
         for each in (gate.checks.checks() if gate.checks else ())
     )
-    return by_check or can_be_told_to_rework(gate)
+    return by_check or "rework" in gate.tool_asks_for or can_be_told_to_rework(gate)
 
 
 # Where no rule matched (semantics §4)

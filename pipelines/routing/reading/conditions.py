@@ -195,7 +195,7 @@ def _answered(form: str, value: dict[str, Any], path: str, problems: Problems) -
         if reader.has("evaluator"):
             reader.choice("evaluator", EVALUATORS, PERSON)
     else:
-        _argv(reader)
+        read_argv(reader)
         reader.duration("timeout")
     reader.done()
     answer = value.get("answer")
@@ -205,7 +205,7 @@ def _answered(form: str, value: dict[str, Any], path: str, problems: Problems) -
     return algebra.Answered(Evaluation.of(form, reader.given), answer)
 
 
-def _argv(reader: Reader) -> None:
+def read_argv(reader: Reader) -> tuple[str, ...]:
     argv = reader.texts("argv")
     if not reader.has("argv"):
         reader.note("argv", "is missing")
@@ -213,6 +213,7 @@ def _argv(reader: Reader) -> None:
         reader.note("argv", "names no program")
     elif len(argv) > MAX_ARGUMENTS:
         reader.note("argv", f"has more than {MAX_ARGUMENTS} arguments")
+    return argv
 
 
 FORMS: dict[str, Read] = {

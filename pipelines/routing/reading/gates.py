@@ -11,6 +11,7 @@ from pipelines.routing.problems import join
 from pipelines.routing.reading.names import Names, note_twins, read_key
 from pipelines.routing.reading.policy import read_route
 from pipelines.routing.reading.reader import Problems, Reader, named
+from pipelines.routing.reading.tools import read_tool
 
 MODES = ("auto", "manual", "checks_then_manual", "skip")
 DUE = ("remind", "escalate", "reject")
@@ -28,11 +29,14 @@ class GateReader:
     def __call__(self, reader: Reader) -> Gate:
         key = read_key(reader)
         group = _checks(reader)
+        tool = reader.one("tool", read_tool)
         gate = Gate(
             key=key,
             name=reader.text("name", key),
             description=reader.text("description"),
-            mode=reader.choice("mode", MODES, "manual" if group is None else "checks_then_manual"),
+            mode=reader.choice(
+                "mode", MODES, "manual" if group is None and tool is None else "checks_then_manual"
+            ),
             requires_approval=reader.flag("requires_approval", True),
             checks=group,
             approval=reader.one("approval", _approval) or Approval(),
@@ -42,6 +46,7 @@ class GateReader:
             ),
             due=reader.one("due", _due),
             notify=reader.texts("notify"),
+            tool=tool,
             extra=reader.object("extra"),
         )
         reader.done()

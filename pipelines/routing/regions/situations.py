@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines.routing.algebra import All, Answered, AnyOf, Condition, Not, OutputTest, holds
-from pipelines.routing.answers import WORDS, Evaluation
+from pipelines.routing.answers import ANSWERS, Evaluation
 from pipelines.routing.decide import decide
 from pipelines.routing.deciding.case import Case, Route
 from pipelines.routing.decisions import Decision
@@ -112,7 +112,8 @@ def _chosen(allowed: choices.Choice) -> str:
 def _facts(line: Line, station: Station, box: Box, gates: dict[str, Any]) -> dict[str, Any]:
     edges = {v[1]: _least(d) for v, d in box.items() if v[0] == "edge"}
     edges = {edge: taken for edge, taken in edges.items() if taken}
-    answers = [{**each.to_dict(), "answer": _answer(box, each)} for each in _evaluations_of(station)]
+    asked = [*_evaluations_of(station), *_tools_of(line, station)]
+    answers = [{**each.to_dict(), "answer": _answer(box, each)} for each in asked]
     passed = {**({station.gate: {"decision": "approve"}} if station.gate else {}), **gates}
     facts = {"edges": edges, "answers": answers, "gates": passed}
     return {key: value for key, value in facts.items() if value}
@@ -131,10 +132,16 @@ def _evaluations_of(station: Station) -> list[Evaluation]:
     return list({each.key: each for rule in station.rules for each in evaluations(rule.when)}.values())
 
 
+def _tools_of(line: Line, station: Station) -> list[Evaluation]:
+    keys = dict.fromkeys((station.gate, *(key for rule in station.rules for key in rule.gates)))
+    gates = [line.gates_by_key[key] for key in keys if key in line.gates_by_key]
+    return [gate.tool.question(gate.key) for gate in gates if gate.tool is not None and gate.runs_its_tool]
+
+
 def _answer(box: Box, evaluation: Evaluation) -> str:
     """The one that the box wants; any other evaluation is answered, too, so that nothing has to be asked."""
     wanted = box.get(("answer", evaluation.key))
-    return min(wanted.only) if wanted else WORDS[evaluation.kind][0]
+    return min(wanted.only) if wanted else ANSWERS[evaluation.kind][0]
 
 
 def evaluations(condition: Condition) -> list[Evaluation]:

@@ -325,8 +325,12 @@ class Analysis:
 def demands_rework(gate: Gate) -> bool:
     """Whether a check or a person of the gate can demand rework."""
     by_check = gate.checks is not None and gate.enforces_checks
-    return _can_be_told(gate) or (
-        by_check and any(c.action == "rework" for c in gate.checks.checks() if c.severity != "warn")  # type: ignore[union-attr]
+    return (
+        "rework" in gate.tool_asks_for
+        or _can_be_told(gate)
+        or (
+            by_check and any(c.action == "rework" for c in gate.checks.checks() if c.severity != "warn")  # type: ignore[union-attr]
+        )
     )
 
 
@@ -336,7 +340,11 @@ def _can_be_told(gate: Gate) -> bool:
         and gate.enforces_checks
         and any(RANK.get(c.action) for c in gate.checks.checks())
     )
-    return "rework" in gate.offers and gate.mode != "skip" and (gate.always_asks or held)
+    return (
+        "rework" in gate.offers
+        and gate.mode != "skip"
+        and (gate.always_asks or held or "hold" in gate.tool_asks_for)
+    )
 
 
 __all__ = [

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Protocol
 
 from pipelines.routing import jsontext
-from pipelines.routing.answers import WORDS
+from pipelines.routing.answers import ANSWERS
 from pipelines.routing.checks import Check
 from pipelines.routing.deciding.gates import JUMP_GATE
 from pipelines.routing.decisions import Wait
@@ -90,7 +90,7 @@ class Candidates:
 
 def answers_to(evaluation: dict[str, Any]) -> Iterator[Step]:
     kind = next(iter(evaluation))
-    for word in WORDS[kind]:
+    for word in ANSWERS[kind]:
         yield Step("answers", answers=({**evaluation, "answer": word},))
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipelines.routing import jsontext
-from pipelines.routing.answers import WORDS, key_of
+from pipelines.routing.answers import ANSWERS, key_of
 from pipelines.routing.decisions import Ask
 from pipelines.routing.model import Line
 from pipelines.routing.simulate.candidates import Candidate, Candidates
@@ -117,7 +117,7 @@ def answering(line: Line, walk: Walk, step: Step) -> tuple[Step, Taken]:
 
 
 def _evaluation(said: Mapping[str, Any]) -> str:
-    kind = next(kind for kind in WORDS if kind in said)
+    kind = next(kind for kind in ANSWERS if kind in said)
     return key_of(kind, said[kind])
 
 

@@ -133,7 +133,11 @@ def _used(subject: Subject) -> dict[str, bool]:
 
 def _may_ask(gate: Gate) -> bool:
     held = gate.enforces_checks and gate.checks is not None
-    return gate.always_asks or (held and any(RANK.get(c.action) for c in gate.checks.checks()))  # type: ignore[union-attr]
+    return (
+        gate.always_asks
+        or "hold" in gate.tool_asks_for
+        or (held and any(RANK.get(c.action) for c in gate.checks.checks()))
+    )  # type: ignore[union-attr]
 
 
 def _lack(gate: Gate, people: People, by_hand: bool) -> Iterator[Fault]:
