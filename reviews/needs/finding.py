@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 
 from pipelines import versions
 from pipelines.models import ENDED, GateVisit, Job, Status, Token
-from pipelines.routing.answers import ANSWERS
 from pipelines.queries.words import Sentence, station_name, waiting
+from pipelines.routing.answers import ANSWERS
 from pipelines.routing.conditions import describe
 from reviews.gates import gate_of
 from reviews.needs.need import Mine, Need

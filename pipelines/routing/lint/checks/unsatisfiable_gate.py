@@ -132,12 +132,8 @@ def _used(subject: Subject) -> dict[str, bool]:
 
 
 def _may_ask(gate: Gate) -> bool:
-    held = gate.enforces_checks and gate.checks is not None
-    return (
-        gate.always_asks
-        or "hold" in gate.tool_asks_for
-        or (held and any(RANK.get(c.action) for c in gate.checks.checks()))
-    )  # type: ignore[union-attr]
+    held = gate.checks.checks() if gate.checks is not None and gate.enforces_checks else ()
+    return gate.always_asks or "hold" in gate.tool_asks_for or any(RANK.get(each.action) for each in held)
 
 
 def _lack(gate: Gate, people: People, by_hand: bool) -> Iterator[Fault]:
