@@ -10,8 +10,9 @@ from django.db import IntegrityError, transaction
 
 from pipelines import engine
 from pipelines.engine.errors import Conflict, Forbidden, InputError
-from pipelines.models import Job, Status, Task
+from pipelines.models import Escalation, Job, Status, Task
 from tests.api.conftest import Apis
+from tests.dialects.aeef import machine
 from tests.factories import World, make_world, station
 from tests.pages.conftest import As, at, text
 
@@ -104,6 +105,14 @@ def test_E13_what_has_ended_stays_as_it_is(world: World, outcome: str) -> None:
         engine.cancel(task.pk, actor=engine.Actor.person(world.operator))
     late = engine.report([world.report_of(job, {"verdict": "pass", "summary": "late"})])[0]
     assert (late.http, world.status(task), world.at(task)) == (409, ended, [])
+
+
+def test_E17_a_failure_of_an_unclear_type_is_the_development_managers(world: World) -> None:
+    task = world.start(world.line(machine(start="testing")))
+    world.report(task, {"verdict": "fail", "failure_type": "strange"})
+    found = Escalation.objects.get(task=task)
+    assert (found.trigger, found.role) == ("on_failure", "Development Manager")
+    assert (world.status(task), world.at(task)) == ("held", ["testing"])
 
 
 def ended(world: World) -> Task:
