@@ -58,7 +58,7 @@ class Asking:
         """In a copy of the workspace; what the question changes there is nobody's work, and is dropped."""
         orders = started.orders
         attempt = self.folders.place(orders.task_id, orders.job_id, orders.attempt)
-        before = await self.engine.insist(handover.last_snapshot, orders.task_id)
+        before = await self.engine.insist(handover.last_snapshot, orders.job_id)
         try:
             kept = await asyncio.to_thread(self.prepare, orders.task_id, attempt, before)
             outcome = await self._logged(started, make(orders, attempt, self.config), run)

@@ -196,7 +196,7 @@ class Driver:
 
     async def _in_folder(self, started: Started, spec: Spec) -> Outcome:
         orders, attempt = started.orders, spec.attempt
-        before = await self.pools.engine.insist(handover.last_snapshot, orders.task_id)
+        before = await self.pools.engine.insist(handover.last_snapshot, orders.job_id)
         earlier = await self.pools.engine.insist(handover.handed_over, orders.task_id)
         kept = await asyncio.to_thread(self._prepare, orders.task_id, attempt, before)
         await asyncio.to_thread(handover.give, attempt, orders.scope["context"], earlier)

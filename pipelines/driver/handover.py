@@ -16,6 +16,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from pipelines import storage
+from pipelines.driver.lineage import workspace_of
 from pipelines.driver.orders import ARTIFACTS, CONTEXT
 from pipelines.handlers.base import Attempt
 from pipelines.handlers.document import read_document
@@ -108,7 +109,7 @@ def label(wanted: Mapping[str, Any], index: int) -> str:
 
 @dataclass(frozen=True)
 class Before:
-    """The workspace as the task's last reported job left it. `names` {digest: name in the storage}."""
+    """The workspace that a job starts from. `names` {digest: name in the storage}."""
 
     digest: str
     manifest: tuple[Entry, ...] = field(repr=False)
@@ -118,12 +119,13 @@ class Before:
         storage.fetch(storage.artifacts(), self.names[digest], path)
 
 
-def last_snapshot(task_id: int) -> Before | None:
-    found = Snapshot.objects.filter(task_id=task_id, job__state=Job.State.DONE).order_by("-job_id").first()
+def last_snapshot(job_id: int) -> Before | None:
+    found = workspace_of(job_id)
     if found is None:
         return None
-    digests = {entry["digest"] for entry in found.manifest if "digest" in entry}
-    return Before(found.digest, tuple(found.manifest), storage.names(digests))
+    digest, manifest = found
+    digests = {entry["digest"] for entry in manifest if "digest" in entry}
+    return Before(digest, manifest, storage.names(digests))
 
 
 @dataclass(frozen=True)

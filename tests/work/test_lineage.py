@@ -1,0 +1,83 @@
+"""Workspaces of branches: apart while they run side by side, merged at their join."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pipelines.driver.lineage import changed
+from pipelines.models import Job, Task, Token
+from tests.factories import World
+from tests.work.driving import Bench, command, done, text_of
+
+LIST = "import os; print(sorted(n for n in os.listdir('.') if n[0] != '.'), open('f').read())"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.moves
+@pytest.mark.usefixtures("artifacts_here")
+def test_branches_do_not_see_each_others_files_and_the_join_sees_all(world: World, bench: Bench) -> None:
+    def to(key: str, *targets: str) -> dict[str, Any]:
+        return {"id": f"{key}-on", "to": list(targets) if len(targets) > 1 else targets[0]}
+
+    line = world.line(
+        stations=[
+            command("start", "open('f', 'w').write('1'); open('old', 'w')", to("start", "left", "right")),
+            command("left", "open('l', 'w'); import os; os.remove('old')", to("left", "more")),
+            command("more", LIST, to("more", "meet")),
+            command("right", f"{LIST}; open('r', 'w'); open('f', 'w').write('2')", to("right", "meet")),
+            command("meet", LIST, to("meet", "completed"), join={"wait_for": ["more", "right"]}),
+        ]
+    )
+    task = world.start(line)
+    for key in ("start", "left", "right", "more", "meet"):
+        drive_at(bench, task, key)
+    assert world.status(task) == "completed"
+    assert text_of(done(task, "right")) == "['f', 'old'] 1\n"
+    assert text_of(done(task, "more")) == "['f', 'l'] 1\n"
+    assert text_of(done(task, "meet")) == "['f', 'l', 'r'] 2\n"
+
+
+def drive_at(bench: Bench, task: Task, station: str) -> None:
+    """One station of one branch."""
+
+    async def go() -> None:
+        async with bench.driver(most_stations=1) as driver:
+            await driver.drive(token)
+
+    job = Job.objects.exclude(state="done").get(task=task, station=station)
+    token = Token.objects.values_list("pk", flat=True).get(pk=job.token_id)
+    asyncio.run(go())
+
+
+def file(path: str, digest: str = "1") -> dict[str, Any]:
+    return {"path": path, "mode": 0o644, "digest": digest, "size": 1}
+
+
+def folder(path: str) -> dict[str, Any]:
+    return {"path": path, "mode": 0o755, "folder": True}
+
+
+def paths(manifest: Any) -> list[str]:
+    return [
+        f"{entry['path']}{'/' if entry.get('folder') else ''}{entry.get('digest', '')}" for entry in manifest
+    ]
+
+
+@pytest.mark.parametrize(
+    ("onto", "before", "after", "merged"),
+    [
+        ([], [], [file("a")], ["a1"]),
+        ([file("a"), file("b")], [file("a")], [file("a", "2")], ["a2", "b1"]),
+        ([file("a"), file("b")], [file("a")], [], ["b1"]),
+        ([file("a", "3")], [file("a")], [file("a")], ["a3"]),
+        ([folder("d"), file("d/x")], [], [file("d")], ["d1"]),
+        ([], [folder("d")], [folder("d"), file("d/y")], ["d/", "d/y1"]),
+    ],
+)  # fmt: skip
+def test_what_one_branch_changed_is_changed_in_the_other(
+    onto: Any, before: Any, after: Any, merged: list[str]
+) -> None:
+    assert paths(changed(tuple(onto), tuple(before), tuple(after))) == merged
