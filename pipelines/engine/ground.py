@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines import versions
-from pipelines.engine import gates
+from pipelines.branches import waits_at_join
+from pipelines.engine import gates, meetings
 from pipelines.engine.state import COUNTERS, added_up
 from pipelines.models import (
     Decision,
@@ -56,7 +57,8 @@ class Ground:
         self, tasks: Iterable[Task], tokens: Iterable[Token], jobs: Mapping[int, Job] | None = None
     ) -> None:
         self.tasks = {task.pk: task for task in tasks}
-        positions = [each for each in tokens if each.ended_at is None and not each.forked]
+        self._living = [each for each in tokens if each.ended_at is None]
+        positions = [each for each in self._living if not each.forked]
         self.tokens = sorted(positions, key=lambda token: token.pk)
         self.decisions = self._decisions()
         self.open, self.jobs = self._jobs(dict(jobs or {}))
@@ -164,6 +166,9 @@ class Ground:
             if self._aborts(token, effect, line):
                 effects = self._all_end(task, effect)
                 break
+        if any(waits_at_join(token) for token in self.of(task)):
+            living = [each for each in self._living if each.task_id == task.pk]
+            effects = meetings.foreseen(living, effects, line, mapping)
         return Planned(tuple(effects), self._nothing(task, to, mapping, effects), back)
 
     def _taken_back(self, task: Task, to: LineVersion, mapping: Mapping[str, str], line: Line) -> Counts:
@@ -201,7 +206,7 @@ class Ground:
         job = self.job_of(token)
         read = impact.composed(job.mapping if job else {}, mapping)
         about = self._about(token, effect, line, impact.landed(line, read, token.origin) or "")
-        return consequences.counted(about, answer, line.stations_by_key)
+        return consequences.counted(about, answer, consequences.entered(line, effect.station))
 
     def _aborts(self, token: Token, effect: Effect, line: Line) -> bool:
         answer = effect.decision

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import structlog
 
 from pipelines import ports, versions
-from pipelines.engine import effects, rows
+from pipelines.engine import effects, meetings, rows
 from pipelines.engine.batch import Batch
 from pipelines.engine.ending import close_visit, finish_job
 from pipelines.engine.ground import Ground, Planned
@@ -205,6 +205,7 @@ def _do(this: Moving, task: Task, to: LineVersion, member: Migrating, plan: Plan
     task.pinned = to
     batch.task_changed(task, "pinned")
     changed = [step.token for step in steps if step.quietly()]
+    changed += meetings.renamed(batch, task, versions.parsed(to), member.mapping)
     batch.event(
         task,
         "task.migrated",
@@ -221,7 +222,7 @@ def _do(this: Moving, task: Task, to: LineVersion, member: Migrating, plan: Plan
     )
     for step in steps:
         step.loudly()
-    batch.settle_status(task)
+    effects.meet(batch, task, this.actor, WHY)
     kept = {name: value for name, value in held.items() if value is not getattr(task, name)}
     return {"tokens": [step.after(said) for step, said in zip(steps, before, strict=True)], "before": kept}
 
@@ -310,6 +311,7 @@ class Step:
         line, token = versions.parsed(self.to), self.token
         origin = impact.landed(line, self.read, token.origin) or token.origin
         changed = (token.station, token.origin) != (self.effect.station, origin)
+        changed = meetings.arrived(line, self.read, token) or changed
         token.station, token.origin = self.effect.station, origin
         return changed
 

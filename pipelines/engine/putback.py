@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pipelines.engine import effects
+from pipelines.engine import effects, meetings
 from pipelines.engine.ending import finish_job
 from pipelines.engine.migrate import (
     LARGEST_BATCH,
@@ -29,6 +29,7 @@ from pipelines.engine.unleased import UNLEASED
 from pipelines.engine.values import Actor
 from pipelines.models import ENDED, Decision, Event, Job, LineVersion, MigrationEntry, Task, Token
 from pipelines.routing.consequences import told
+from pipelines.versions import parsed
 
 WHY = "undo"
 # What may have happened since without the task having moved.
@@ -117,6 +118,8 @@ def _restore(this: Moving, task: Task, undoes: MigrationEntry) -> None:
         setattr(task, name, value)
     counted = merge_counts(task, _uncounted(undoes))
     changed = [back.token for back in backs if back.quietly()]
+    former = {new: old for old, new in undoes.migration.mapping.items()}
+    changed += meetings.renamed(batch, task, parsed(to), former)
     entry = next((each for each in this.entries.values() if each.task_id == task.pk), None)
     batch.event(
         task,
@@ -135,7 +138,7 @@ def _restore(this: Moving, task: Task, undoes: MigrationEntry) -> None:
     )
     for back in backs:
         back.loudly()
-    batch.settle_status(task)
+    effects.meet(batch, task, this.actor, WHY)
 
 
 def _uncounted(undoes: MigrationEntry) -> dict[str, dict[str, int]]:
@@ -191,7 +194,11 @@ class Back:
         was = {name: getattr(self.token, name) for name in ("station", "origin", "signal_reworks")}
         for name in was:
             setattr(self.token, name, self.before[name])
-        return any(self.before[name] != value for name, value in was.items())
+        changed = any(self.before[name] != value for name, value in was.items())
+        if "join" in self.before["wait"]:
+            changed = changed or self.token.wait != self.before["wait"]
+            self.token.wait = self.before["wait"]
+        return changed
 
     def _unpin(self, job: Job) -> bool:
         if _untouched(job):

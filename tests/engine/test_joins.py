@@ -10,7 +10,8 @@ from pipelines import engine, invariants
 from pipelines.engine.errors import Conflict
 from pipelines.models import Decision, Escalation, Event, Job, LineVersion, Task, Token
 from pipelines.publishing import PublishRefused
-from tests.factories import World, station
+from tests.engine.lines_in_change import published
+from tests.factories import World, document, station
 
 pytestmark = pytest.mark.django_db
 
@@ -86,7 +87,7 @@ def test_E24_one_failing_branch_lets_the_other_go_on_and_the_item_cannot_advance
 
 def test_E24_a_third_agent_runs_after_both_have_completed(world: World) -> None:
     devmgr = on("devmgr", {"to": "completed"}, join={"wait_for": ["qa", "security"], "aggregation": "none"})
-    task = begun(world, gate5(world, devmgr, branch={"to": "devmgr"}))
+    task = begun(world, gate5(world, devmgr, on("release", {"to": "completed"}), branch={"to": "devmgr"}))
     world.report(task, FAILED, station="security")
     assert not Job.objects.filter(task=task, station="devmgr").exists()
     world.report(task, station="qa")
@@ -327,12 +328,13 @@ def test_a_failed_join_may_lead_to_another_round(world: World) -> None:
 
 
 def test_joins_in_which_nothing_ever_runs_are_stopped_by_the_cap(world: World) -> None:
+    """Lint refuses such a line."""
     plan = on("plan", {"when": {"verdict": "fail"}, "to": "one"}, {"to": "completed"})
     one = on("one", {"when": {"verdict": "fail"}, "to": "two"}, {"to": "completed"})
     two = on("two", {"when": {"verdict": "fail"}, "to": "one"}, {"to": "completed"})
     one |= {"join": {"wait_for": ["two", "plan"]}}
     two |= {"join": {"wait_for": ["one"]}}
-    task = world.start(world.line(stations=[plan, one, two], policy={"visit_cap": 5}))
+    task = world.start(published(world, document([plan, one, two], policy={"visit_cap": 5})))
     world.report(task, FAILED, station="plan")
     token = world.token(task)
     assert (token.status, token.error) == ("stuck", "VisitLimitExceeded")
@@ -440,5 +442,52 @@ def test_E26_a_move_beside_a_token_in_the_forbidden_station_is_stuck(world: Worl
     world.report(task, station="security")
     engine.retry(token.pk, user=world.operator, token_version=token.version)
     for key in ("qa", "deploy", "release"):
+        world.report(task, station=key)
+    assert world.status(task) == "completed"
+
+
+# Migration
+
+
+def migrated(world: World, task: Task, to: LineVersion, mapping: dict[str, str] | None = None) -> Any:
+    member = engine.Migrating(task.pk, to.pk, mapping or {})
+    return engine.migrate([member], engine.Actor.person(world.admin))[0]
+
+
+def test_what_waits_at_a_join_is_migrated_and_goes_on_waiting(world: World) -> None:
+    task = begun(world, gate5(world))
+    world.report(task, station="qa")
+    names = {"qa": "testing", "release": "ship", "plan": "begin"}
+    renamed = [
+        on("begin", {"to": ["testing", "security"]}),
+        on("testing", {"to": "ship"}),
+        on("security", {"to": "ship"}),
+        on("ship", {"to": "completed"}, join={"wait_for": ["testing", "security"]}),
+    ]
+    result = migrated(world, task, world.line(stations=renamed), names)
+    assert (result.status, [each.effect for each in result.plan.effects]) == ("migrated", ["stays", "stays"])
+    assert world.token(task, "ship").wait["join"]["from"] == "testing"
+    for key in ("security", "ship"):
+        world.report(task, station=key)
+    assert world.status(task) == "completed"
+
+
+def test_a_version_that_waits_for_less_completes_the_join_at_once(world: World) -> None:
+    task = begun(world, gate5(world))
+    world.report(task, station="qa")
+    release = on("release", {"to": "completed"}, join={"wait_for": ["qa"]})
+    result = migrated(world, task, gate5(world, release, on("security", {"to": "completed"})))
+    moves = [each for each in result.plan.effects if each.effect == "moves"]
+    assert [(each.station, each.to, each.status) for each in moves] == [("release", ("release",), "queued")]
+    assert world.job(task, "release").state == "queued"
+
+
+def test_a_version_without_the_join_lets_it_go_on(world: World) -> None:
+    task = begun(world, gate5(world))
+    world.report(task, FAILED, station="qa")
+    stations = [on("plan", {"to": ["qa", "security"]}), on("qa", {"to": "release"})]
+    stations += [on("security", {"to": "completed"}), on("release", {"to": "completed"})]
+    migrated(world, task, world.line(stations=stations))
+    for key in ("security", "release"):
         world.report(task, station=key)
     assert world.status(task) == "completed"
