@@ -9,8 +9,8 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from pipelines.addresses import absolute
-from pipelines.models import Escalation
-from pipelines.queries.words import station_name, trigger_words
+from pipelines.models import Deadlock, Escalation
+from pipelines.queries.words import deadlock_words, station_name, trigger_words
 from pipelines.versions import parsed
 from reviews.mail import SUBJECT_LENGTH, host
 from reviews.models import Notice
@@ -39,6 +39,35 @@ def letter(notice: Notice) -> EmailMultiAlternatives:
 
 
 def _about(notice: Notice) -> dict[str, Any]:
+    return _deadlock(notice) if notice.kind == Notice.Kind.DEADLOCK else _escalation(notice)
+
+
+def _deadlock(notice: Notice) -> dict[str, Any]:
+    found = Deadlock.objects.get(pk=notice.about)
+    parties = [
+        f"{party['name']} · {party['station']} · {party['status']}"
+        + (f" · {party['agent']}" if party["agent"] else "")
+        for party in found.parties
+    ]
+    handoffs = [
+        f"{each['task']} · {each['station']}: {each['result']} {each['summary']}" for each in found.handoffs
+    ]
+    facts = [
+        (_("Kind"), deadlock_words(found.kind)),
+        (_("For"), found.role),
+        (_("Parties"), "\n".join(parties)),
+        (_("Handed over last"), "\n".join(handoffs)),
+        (_("Suggestion"), found.suggestion),
+    ]
+    return {
+        "heading": _("Deadlock"),
+        "sentence": _("Nothing goes on there until somebody resolves it."),
+        "facts": [(name, value) for name, value in facts if value],
+        "verb": _("Resolve it"),
+    }
+
+
+def _escalation(notice: Notice) -> dict[str, Any]:
     found = Escalation.objects.get(pk=notice.about)
     late = notice.kind == Notice.Kind.BREACHED
     facts = [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pipelines.engine.byhand import answer, cancel, complete, hold, release, retry
 from pipelines.engine.claims import lose, requeue, start
+from pipelines.engine.deadlocks import resolve_deadlock
+from pipelines.engine.dependencies import depend
 from pipelines.engine.due import fire
 from pipelines.engine.migrate import MigrateResult, Migrating, migrate
 from pipelines.engine.putback import PuttingBack, put_back
@@ -27,6 +29,7 @@ __all__ = [
     "answer",
     "cancel",
     "complete",
+    "depend",
     "escalate",
     "fire",
     "hold",
@@ -38,6 +41,7 @@ __all__ = [
     "report",
     "requeue",
     "resolve",
+    "resolve_deadlock",
     "restore",
     "retry",
     "start",

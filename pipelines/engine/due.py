@@ -11,16 +11,18 @@ from functools import partial
 
 from django.db import connection
 
-from pipelines.engine import escalations
+from pipelines.engine import deadlocks, dependencies, escalations
 from pipelines.engine.agents import FACTS
 from pipelines.engine.awaking import wait_is_over
 from pipelines.engine.batch import Batch
 from pipelines.engine.breach import escalation_is_due
 from pipelines.engine.ending import GATE_DUE
+from pipelines.engine.opening import LATE
 from pipelines.engine.overdue import gate_is_due
 from pipelines.engine.reconsider import facts_changed
 from pipelines.engine.transaction import run
 from pipelines.engine.unleased import WAIT
+from pipelines.engine.waiting_for import DEPENDENCY, RESUME
 from pipelines.models import Due
 
 Fires = Callable[[Batch, Due], None]
@@ -30,6 +32,9 @@ KINDS: dict[str, Fires] = {
     escalations.KIND: escalation_is_due,
     WAIT: wait_is_over,
     FACTS: facts_changed,
+    LATE: deadlocks.work_is_late,
+    RESUME: deadlocks.may_go_on,
+    DEPENDENCY: dependencies.may_be_met,
 }
 
 TAKE = "DELETE FROM pipelines_due WHERE id = %s AND due_at <= %s"

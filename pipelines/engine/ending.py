@@ -7,6 +7,7 @@ from typing import Any
 
 from pipelines import ports
 from pipelines.engine import escalations
+from pipelines.engine import waiting_for as waiting
 from pipelines.engine.batch import Batch
 from pipelines.engine.state import token_state
 from pipelines.engine.values import Actor
@@ -124,6 +125,7 @@ def _record(batch: Batch, task: Task, token: Token, closed: list[Token], how: En
         task.ended_at = batch.now
         batch.task_changed(task)
         escalations.close_all(batch, task, how.actor)
+        waiting.let_go(batch, task, how.actor)
     batch.event(
         task,
         "token.ended",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 from pipelines.engine import actions
 from pipelines.engine.batch import Batch
@@ -67,8 +69,9 @@ def close(
     by: User | None = None,
     answer: str = "",
     route: str = "",
+    context: Mapping[str, Any] | None = None,
 ) -> None:
-    """It is resolved, once; what it held up goes on."""
+    """It is resolved, once; what it held up goes on. `context`: what a person chose, which counts from now on."""
     values = {
         "state": Escalation.State.RESOLVED,
         "how": how,
@@ -82,7 +85,17 @@ def close(
     escalation.save(update_fields=list(values))
     task.escalations -= 1
     batch.drop_due(KIND, task, str(escalation.pk))
-    tell(batch, escalation, task, "escalation.resolved", actor, how=how, reason=answer, route=route)
+    tell(
+        batch,
+        escalation,
+        task,
+        "escalation.resolved",
+        actor,
+        how=how,
+        reason=answer,
+        route=route,
+        context=dict(context or {}),
+    )
     for token in batch.living(task):
         if token.wait.get("paused_by") == str(escalation.pk):
             resume(batch, task, token, actor)

@@ -16,7 +16,7 @@ from pipelines.engine.turn import Turn, beside
 from pipelines.engine.values import ENGINE, Actor
 from pipelines.models import ENDED, Event, Job, Status, Task, Token
 from pipelines.routing.joining.branches import Write
-from pipelines.routing.joining.context import contradictions
+from pipelines.routing.joining.context import contradictions, merged
 from pipelines.routing.joining.joining import PASS, Merge, accounts_for, due
 from pipelines.routing.line import Line
 from pipelines.routing.outcome import Move, derive, read_outcome
@@ -168,7 +168,7 @@ class Meeting:
                 self.batch, self.task, self.line, CONTRADICTION, self.actor, token=token, reason=reason
             )
             wait = {"trigger": CONTRADICTION, "keys": list(keys), "escalation": str(opened.pk)}
-            self._stay(token, Status.HELD, wait)
+            self._stay(token, Status.HELD, {**wait, "values": self._said(keys)})
         elif pair:
             message = f"{token.station} and {pair} must never run in parallel."
             self._stay(token, Status.STUCK, {"message": message}, FORBIDDEN)
@@ -179,6 +179,14 @@ class Meeting:
 
     def _reason(self, keys: tuple[str, ...]) -> str:
         return f"{', '.join(self.merge.sources)} wrote different values under {', '.join(keys)}."
+
+    def _said(self, keys: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+        """By the station that delivered it, what each branch says under these keys."""
+        said = [merged([writes]) for writes in self._writes()]
+        return {
+            source: {key: values[key] for key in keys if key in values}
+            for source, values in zip(self.merge.sources, said, strict=True)
+        }
 
     def _stay(self, token: Token, status: str, wait: dict[str, Any], error: str = "") -> None:
         token.status, token.wait, token.error = status, wait, error

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 from typing import Any
 
 from pipelines import ports, versions
 from pipelines.engine import payload
 from pipelines.engine.batch import Batch, HandOn
 from pipelines.engine.turn import Turn
-from pipelines.engine.unleased import UNLEASED, begin, kind_of
+from pipelines.engine.unleased import UNLEASED, WAIT, begin, kind_of
 from pipelines.leases import Claim
 from pipelines.models import Job, Purpose, Status, Task, Token
 from pipelines.routing.answers import MACHINES
+from pipelines.routing.deadlocks import limit
+
+LATE = "deadlock"
+"""The kind of the due time of work that takes too long; its key is the token's."""
 
 
 def open_job(
@@ -51,9 +56,19 @@ def open_job(
         token.status = Status.RUNNING
     else:
         batch.ticket(token)
+    _watch(batch, task, token, job)
     batch.add_job(job)
     batch.tell(ports.JobOpened(task.pk, job.pk, job.station, job.kind))
     return job
+
+
+def _watch(batch: Batch, task: Task, token: Token, job: Job) -> None:
+    """In a line that looks for deadlocks a station that says what is expected of it has twice that time."""
+    line = versions.by_id(task.pinned_id)
+    expected = line.station(token.station).limits.expected
+    if line.policy.deadlocks and expected and job.kind != WAIT:
+        late = batch.now + timedelta(seconds=float(limit(expected)))
+        batch.set_due(LATE, task, late, key=str(token.pk), token=token)
 
 
 def open_question(turn: Turn, purpose: Purpose, kind: str, question: dict[str, Any]) -> Job:

@@ -6,10 +6,10 @@ from typing import Any
 
 from pipelines.engine.batch import Batch
 from pipelines.engine.state import job_ref, token_state
+from pipelines.engine.unleased import UNLEASED, begin, unbegin
 from pipelines.engine.values import Actor
 from pipelines.models import Job, Status, Task, Token
 
-MANUAL = "manual"
 WORKING = (Status.QUEUED, Status.RUNNING)
 
 
@@ -17,16 +17,23 @@ def pause(batch: Batch, task: Task, token: Token, actor: Actor | str, by: str, *
     """Hold a position that has work to do; a running job is taken back, and no attempt is counted. `by`: the id of
     what holds it, and lets it go again. Answers whether there was anything to hold."""
     job = batch.open_job(token)
-    if token.status not in WORKING or job is None or job.kind == "wait":
+    if token.status not in WORKING or job is None:
         return False
+    hold(batch, task, token, job, actor, {"paused_by": by, **wait})
+    return True
+
+
+def hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor | str, wait: dict[str, Any]) -> None:
+    """Its job waits, too; `wait` shows what lets it go."""
     if job.state == Job.State.RUNNING:
-        if job.lease_key:
+        if job.kind in UNLEASED:
+            unbegin(batch, task, job)
+        elif job.lease_key:
             batch.drop_lease(job)
         job.state, job.lease_key, job.worker_id, job.started_at = Job.State.QUEUED, None, None, None
         batch.job_changed(job)
-    token.status, token.wait = Status.HELD, {"paused_by": by, **wait}
+    token.status, token.wait = Status.HELD, wait
     _tell(batch, task, token, job, "token.waits", actor, "pause")
-    return True
 
 
 def resume(batch: Batch, task: Task, token: Token, actor: Actor | str, feedback: str = "") -> None:
@@ -37,8 +44,9 @@ def resume(batch: Batch, task: Task, token: Token, actor: Actor | str, feedback:
     if feedback:
         job.feedback = feedback
         Job.objects.filter(pk=job.pk).update(feedback=feedback)
-    if job.kind == MANUAL:
-        job.state, job.started_at, token.status = Job.State.RUNNING, batch.now, Status.RUNNING
+    if job.kind in UNLEASED:
+        begin(batch, task, job)
+        token.status = Status.RUNNING
         batch.job_changed(job)
     else:
         token.status = Status.QUEUED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from pipelines import versions
@@ -18,7 +19,7 @@ from pipelines.models import ENDED, Decision, Escalation, Job, Status, Task, Tok
 from pipelines.routing.redecide.recorded import again, said
 from pipelines.routing.sending import ways
 
-WORDS = ("go_on", "retry", "route", "cancel")
+WORDS = ("go_on", "choose", "retry", "route", "cancel")
 TRIGGER = 100
 
 
@@ -62,7 +63,8 @@ def _escalate(task_id: int, user: User, trigger: str, reason: str) -> Escalation
 
 def resolve(escalation_id: UUID, *, user: User, word: str, reason: str, route: str = "") -> Task:
     """Resolve an escalation, once. `go_on`: what it held is decided again by the facts of now; `retry`: the station
-    runs again with the reason as feedback; `route`: to one of `ways` of the station; `cancel`: the task.
+    runs again with the reason as feedback; `route`: to one of `ways` of the station; `cancel`: the task; `choose`:
+    where branches contradict each other, what the one says that came from the station `route` counts.
 
     Raises NotFound (none such, or a stranger), Forbidden (for another role), Invalid (path `word`, `reason` or
     `route`), Conflict (resolved already; or the same would come out again)."""
@@ -80,7 +82,7 @@ def _resolve(escalation_id: UUID, answer: Answer) -> Task:
         raise Invalid.at("word", f"“{answer.word}” is not offered here", f"Use one of {', '.join(WORDS)}.")
     if not answer.reason:
         raise Invalid.at("reason", "A reason is needed.", "Say why; it is stored and shown.")
-    if answer.route and answer.word != "route":
+    if answer.route and answer.word not in ("route", "choose"):
         raise Invalid.at("route", "is not asked for here", "Leave it out.")
     batch = Batch.of_tasks(found.task_id)
     task = batch.tasks[found.task_id]
@@ -101,9 +103,21 @@ def _go(batch: Batch, task: Task, found: Escalation, answer: Answer) -> None:
     if answer.word in ("retry", "route") and token is None:
         raise Invalid.at("word", "it holds no station", "Let it go on, or cancel the task.")
     target = _target(task, token, answer.route) if token and answer.word == "route" else ""
+    chosen = _chosen(token, answer) if answer.word == "choose" else {}
     escalations.close(
-        batch, task, found, answer.word, answer.actor, by=answer.user, answer=answer.reason, route=target
+        batch,
+        task,
+        found,
+        answer.word,
+        answer.actor,
+        by=answer.user,
+        answer=answer.reason,
+        route=target or answer.route,
+        context=chosen,
     )
+    if chosen:
+        task.context = {**task.context, **chosen}
+        batch.task_changed(task, "context")
     if token is None or answer.word == "cancel":
         return
     if answer.word == "go_on" and "decision" in token.wait:
@@ -118,7 +132,7 @@ def _go(batch: Batch, task: Task, found: Escalation, answer: Answer) -> None:
             token,
             answer.actor,
             f"escalation:{found.pk}",
-            feedback=answer.reason,
+            feedback=answer.reason if answer.word in ("retry", "route") else "",
             reason=answer.reason,
             at=target,
         )
@@ -129,6 +143,16 @@ def held_by(batch: Batch, found: Escalation) -> Token | None:
     token = batch.tokens.get(found.token_id) if found.token_id else None
     holds = token is not None and token.wait.get("escalation") == str(found.pk)
     return token if holds and token is not None and token.status == Status.HELD else None
+
+
+def _chosen(token: Token | None, answer: Answer) -> dict[str, Any]:
+    """What the chosen branch says under the keys that are contradicted."""
+    said: dict[str, dict[str, Any]] = token.wait.get("values", {}) if token else {}
+    if not said:
+        raise Invalid.at("word", "nothing is contradicted here", "Let it go on, or cancel the task.")
+    if answer.route not in said:
+        raise Invalid.at("route", "has to name a branch", f"Use one of: {', '.join(said)}.")
+    return said[answer.route]
 
 
 def _target(task: Task, token: Token, route: str) -> str:

@@ -10,9 +10,10 @@ from typing import Any
 from django.db import connection
 
 from pipelines import versions
+from pipelines.engine import dependencies
 from pipelines.engine import inputs as forms
 from pipelines.engine.batch import Batch
-from pipelines.engine.errors import InputError
+from pipelines.engine.errors import InputError, Invalid
 from pipelines.engine.opening import open_job
 from pipelines.engine.state import job_ref, token_state
 from pipelines.engine.transaction import run
@@ -38,8 +39,10 @@ def submit(
     labels: Sequence[str] = (),
     due_at: datetime | None = None,
     follows: Task | None = None,
+    depends_on: Sequence[str] = (),
 ) -> Task:
-    """Start a task of this version's line. Inputs are checked and filled with their defaults.
+    """Start a task of this version's line. Inputs are checked and filled with their defaults. `depends_on`: tasks of
+    the project by name, such as WI-app-7, that have to be completed before it does any work.
 
     The requester is the actor, if a person. `follows`: a task of the project that has ended, of which this is new work
     (AEEF E13). Raises `InputError` with every problem."""
@@ -48,6 +51,10 @@ def submit(
     try:
         filled = forms.fill(line.inputs, inputs or {})
     except InputError as fault:
+        problems += fault.problems
+    try:
+        others = dependencies.named(version.line.project, depends_on) if depends_on else []
+    except Invalid as fault:
         problems += fault.problems
     if problems:
         raise InputError(problems)
@@ -66,7 +73,7 @@ def submit(
         inputs=filled,
         visits={line.start: 1},
     )
-    return run(partial(_submit, task, line.start, actor))
+    return run(partial(_submit, task, line.start, actor, others))
 
 
 def _problems(title: str, description: str, priority: str, labels: Sequence[str]) -> list[Problem]:
@@ -111,12 +118,12 @@ def _storable(text: str) -> bool:
     return "\0" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
 
 
-def _submit(blank: Task, start: str, actor: Actor) -> Task:
+def _submit(blank: Task, start: str, actor: Actor, others: Sequence[Task]) -> Task:
     task = _numbered(blank)
     token = Token.objects.create(
         task=task, station=start, version=0, entered_at=task.created_at, changed_at=task.created_at
     )
-    batch = Batch.of_tasks(task.pk)
+    batch = Batch.of_tasks(task.pk, *(other.pk for other in others))
     task, token = batch.tasks[task.pk], batch.tokens[token.pk]
     job = open_job(batch, task, token)
     batch.changed(token)
@@ -134,6 +141,8 @@ def _submit(blank: Task, start: str, actor: Actor) -> Task:
         count={"visits": {start: 1}},
         follows=blank.followed_name,
     )
+    if others:
+        dependencies.begin(batch, task, [batch.tasks[other.pk] for other in others], actor)
     batch.flush()
     return task
 

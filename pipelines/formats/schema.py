@@ -351,6 +351,7 @@ def _policy() -> Schema:
         visit_cap={"type": "integer", "minimum": 1},
         standard_budgets=words(("yes", "no", True, False)),
         preconditions=words(("yes", "no", True, False)),
+        deadlocks=words(("yes", "no", True, False)),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from pipelines import versions
 from pipelines.invariants.reading import Whole, whole
-from pipelines.models import ENDED, Decision, Escalation, Event
+from pipelines.models import ENDED, Deadlock, Decision, Escalation, Event
 from pipelines.ports import Violation
 
 Ids = Sequence[int] | None
@@ -72,10 +72,18 @@ def what_is_held_is_let_go(task_ids: Ids) -> Iterable[Violation]:
                 yield each.broken("I17", f"escalation {key} is to be answered in time and nothing would tell")
         for key in timed - set(still):
             yield each.broken("I8", f"a due time is kept for the escalation {key}, which is resolved")
-        yield from _held(each, still)
+        yield from _held(each, {*still, *_locked(each)})
 
 
-def _held(each: Whole, still: dict[str, Escalation]) -> Iterable[Violation]:
+def _locked(each: Whole) -> set[str]:
+    """Deadlocks to which it is party."""
+    if not any("deadlock" in token.wait for token in each.tokens):
+        return set()
+    found = Deadlock.objects.filter(tasks=each.task.pk, state=Deadlock.State.OPEN)
+    return {str(pk) for pk in found.values_list("pk", flat=True)}
+
+
+def _held(each: Whole, still: set[str]) -> Iterable[Violation]:
     for token in each.tokens:
         for name in ("escalation", "paused_by"):
             holds = token.wait.get(name)

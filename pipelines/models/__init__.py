@@ -2,6 +2,7 @@
 
 from pipelines.models.agents import Agent, AgentEvent
 from pipelines.models.comments import Comment
+from pipelines.models.deadlocks import Deadlock, Dependency
 from pipelines.models.escalations import Escalation, Incident
 from pipelines.models.events import Decision, Event
 from pipelines.models.gates import GateVisit, Vote, Word
@@ -48,7 +49,9 @@ __all__ = [
     "Artifact",
     "Blob",
     "Comment",
+    "Deadlock",
     "Decision",
+    "Dependency",
     "Due",
     "Escalation",
     "Event",

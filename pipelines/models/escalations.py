@@ -23,9 +23,10 @@ class Escalation(models.Model):
         RESOLVED = "resolved", _("Resolved")
 
     class How(models.TextChoices):
-        """How it was resolved: the four words of a person, then what does it without one."""
+        """How it was resolved: the words of a person, then what does it without one."""
 
         GO_ON = "go_on", _("Go on")
+        CHOOSE = "choose", _("Choose a branch")
         RETRY = "retry", _("Run the station again")
         ROUTE = "route", _("Send to a station")
         CANCEL = "cancel", _("Cancel the task")

@@ -14,7 +14,14 @@ from pipelines.models import Event, Task
 from pipelines.queries import people
 from pipelines.queries.actors import actor_of
 from pipelines.queries.joined import came_to
-from pipelines.queries.words import gate_name, question_of, station_name, target_name, trigger_words
+from pipelines.queries.words import (
+    deadlock_words,
+    gate_name,
+    question_of,
+    station_name,
+    target_name,
+    trigger_words,
+)
 from pipelines.routing.answers import UNANSWERED
 from pipelines.routing.line import Line
 
@@ -22,7 +29,14 @@ LONGEST = 300
 """Characters of an explanation."""
 MOVES = ("task.submitted", "token.moved", "token.forked", "token.joined", "gate.opened", "token.ended")
 
-ALARMS = ("gate.overdue", "escalation.opened", "escalation.breached", "escalation.resolved")
+ALARMS = (
+    "gate.overdue",
+    "escalation.opened",
+    "escalation.breached",
+    "escalation.resolved",
+    "deadlock.found",
+    "deadlock.resolved",
+)
 
 
 @dataclass(slots=True)
@@ -210,6 +224,10 @@ def _alarm(line: Line, event: Event, who: people.Who) -> Item:
         case "gate.overdue":
             text = _("%(gate)s was not decided in time") % {"gate": gate_name(line, event.source)}
             return _dot(event, text, "waiting")
+        case "deadlock.found":
+            return _dot(event, _("Deadlock: %(kind)s") % {"kind": deadlock_words(event.trigger)}, "danger")
+        case "deadlock.resolved":
+            return _dot(event, _with(_("%(who)s resolved the deadlock") % words, data.get("reason")))
         case "escalation.opened":
             text = _("Escalated to %(role)s: %(what)s")
             return _dot(event, _with(text % words, data.get("reason")), "waiting")
@@ -221,6 +239,7 @@ def _alarm(line: Line, event: Event, who: people.Who) -> Item:
 
 RESOLVED = {
     "go_on": lambda: _("%(who)s let it go on: %(what)s"),
+    "choose": lambda: _("%(who)s chose what counts: %(what)s"),
     "retry": lambda: _("%(who)s lets the station run again: %(what)s"),
     "route": lambda: _("%(who)s sends it on: %(what)s"),
     "cancel": lambda: _("%(who)s ends it: %(what)s"),

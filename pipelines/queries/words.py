@@ -204,6 +204,12 @@ def held(wait: Mapping[str, Any], line: Line) -> Sentence:
             "names": ", ".join(map(str, wait["missing"]))
         }
         return Sentence(text, _("It goes on when the missing is there."))
+    if wait.get("deadlock"):
+        text = _("A deadlock: %(kind)s.") % {"kind": deadlock_words(wait["deadlock"])}
+        return Sentence(text, _("Its work is held until somebody responsible resolves it."))
+    if wait.get("depends_on"):
+        text = _("It waits until %(names)s is completed.") % {"names": ", ".join(wait["depends_on"])}
+        return Sentence(text, _("It goes on by itself then; released by hand it goes on at once."))
     if wait.get("trigger"):
         words = {"trigger": trigger_words(wait["trigger"])}
         text = _("It was escalated: %(trigger)s.")
@@ -219,6 +225,13 @@ def held(wait: Mapping[str, Any], line: Line) -> Sentence:
         reason = f": {wait['reason']}" if wait.get("reason") else "."
         return Sentence(text + reason, _("It goes on when it is released."))
     return Sentence(_("This task is held."), _("It goes on when it is released."))
+
+
+def deadlock_words(kind: str) -> str:
+    return {
+        "circular_wait": lambda: _("tasks wait for each other in a circle"),
+        "timeout": lambda: _("a station takes more than twice the time that is expected of it"),
+    }.get(kind, lambda: kind)()
 
 
 def trigger_words(trigger: str) -> str:

@@ -26,6 +26,7 @@ class Policy:
     visit_cap: int
     standard_budgets: bool = False
     preconditions: bool = False
+    deadlocks: bool = False
 
     @property
     def revisit_limit(self) -> int | None:
@@ -52,6 +53,7 @@ class Policy:
             # Left out where they are off: a version of before these knobs names all others, and none of these two.
             **({"standard_budgets": "yes"} if self.standard_budgets else {}),
             **({"preconditions": "yes"} if self.preconditions else {}),
+            **({"deadlocks": "yes"} if self.deadlocks else {}),
         }
 
 
@@ -81,6 +83,7 @@ def _preset(
         visit_cap=VISIT_CAP,
         standard_budgets=standard,
         preconditions=standard,
+        deadlocks=standard,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -19,7 +20,8 @@ from pipelines.routing.sending import ways
 @dataclass(frozen=True, slots=True)
 class Open:
     """`may`: whether this person may resolve it; `ways`: stations to which it may be sent, with their names; `holds`:
-    whether a station is held by it, and would run again."""
+    whether a station is held by it, and would run again; `branches`: those that
+    contradict each other, with what they say."""
 
     row: Escalation
     sentence: Sentence
@@ -27,12 +29,18 @@ class Open:
     may: bool
     holds: bool
     ways: tuple[tuple[str, str], ...]
+    branches: tuple[tuple[str, str], ...] = ()
 
     @property
     def words(self) -> list[tuple[str, str]]:
         """What can be said, with what follows."""
         found = [("go_on", _("Go on: decided again by the facts of now"))]
-        if self.holds:
+        if self.branches:
+            found = [
+                ("go_on", _("Go on with what came last")),
+                ("choose", _("Choose the branch that counts")),
+            ]
+        elif self.holds:
             found.append(("retry", _("Run %(station)s again, with the reason") % {"station": self.station}))
         if self.ways:
             found.append(("route", _("Send it to another station")))
@@ -51,7 +59,7 @@ def shown(row: Escalation, task: Task, user: User) -> Open:
     line = versions.by_id(task.pinned_id)
     token = row.token
     holds = token is not None and holds_it(row, token)
-    targets = ways(line, token.station) if holds and token else ()
+    targets = ways(line, token.station) if holds and token and "values" not in token.wait else ()
     return Open(
         row,
         sentence(row),
@@ -59,6 +67,16 @@ def shown(row: Escalation, task: Task, user: User) -> Open:
         may_answer(task.project_id, row.role, user),
         holds,
         tuple((key, station_name(line, key)) for key in targets),
+        _branches(line, token) if holds and token else (),
+    )
+
+
+def _branches(line: Line, token: Token) -> tuple[tuple[str, str], ...]:
+    """Of a contradiction: what each branch says, by the station that it came from."""
+    said = token.wait.get("values", {}).items()
+    return tuple(
+        (key, f"{station_name(line, key)}: {json.dumps(values, ensure_ascii=False)}"[:200])
+        for key, values in said
     )
 
 

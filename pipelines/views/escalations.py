@@ -58,7 +58,7 @@ def resolve(request: SignedIn, project: Project, wi: str, escalation: UUID) -> H
             request, task, _("Say how it goes on, and why: the reason stays with the task."), typed
         )
     said = form.cleaned_data
-    route = said["route"] if said["word"] == "route" else ""
+    route = said["route"] if said["word"] in ("route", "choose") else ""
     try:
         engine.resolve(escalation, user=request.user, word=said["word"], reason=said["reason"], route=route)
     except Conflict as late:

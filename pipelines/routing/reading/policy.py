@@ -59,6 +59,7 @@ def _knobs(reader: Reader, usual: Policy, names: Names) -> Policy:
         visit_cap=reader.count("visit_cap", usual.visit_cap, least=1) or usual.visit_cap,
         standard_budgets=_yes(reader, "standard_budgets", _newer(reader, usual.standard_budgets)),
         preconditions=_yes(reader, "preconditions", _newer(reader, usual.preconditions)),
+        deadlocks=_yes(reader, "deadlocks", _newer(reader, usual.deadlocks)),
     )
     reader.done()
     return policy

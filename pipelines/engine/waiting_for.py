@@ -1,0 +1,38 @@
+"""Whom the end of a task lets go: tasks that depend on it, and the parties of a deadlock that it was part of. They have
+locks of their own, so that each is told by a due time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pipelines.engine.batch import Batch
+from pipelines.engine.values import Actor
+from pipelines.models import ENDED, Deadlock, Dependency, Due, Task
+
+DEPENDENCY = "dependency"
+"""The kind of the due time at which a dependency may be met; its key is the id of the other task."""
+RESUME = "resume"
+"""The kind of the due time at which the party of a deadlock that is over goes on; its key is the deadlock's."""
+
+
+def let_go(batch: Batch, task: Task, actor: Actor | str) -> None:
+    """The task has ended."""
+    waiting = Dependency.objects.filter(on=task.pk).exclude(task__status__in=ENDED)
+    _tell(batch, waiting.values_list("task_id", flat=True), DEPENDENCY, str(task.pk))
+    for found in Deadlock.objects.filter(tasks=task.pk, state=Deadlock.State.OPEN):
+        close(batch, found, Deadlock.How.ENDED)
+        batch.event(
+            task, "deadlock.resolved", actor, trigger=found.kind, deadlock=str(found.pk), how=found.how
+        )
+        others = found.tasks.exclude(pk=task.pk).exclude(status__in=ENDED)
+        _tell(batch, others.values_list("pk", flat=True), RESUME, str(found.pk))
+
+
+def close(batch: Batch, found: Deadlock, how: str) -> None:
+    found.state, found.how, found.resolved_at = Deadlock.State.RESOLVED, how, batch.now
+    found.save(update_fields=["state", "how", "answer", "resolved_by", "resolved_at"])
+
+
+def _tell(batch: Batch, task_ids: Iterable[int], kind: str, key: str) -> None:
+    rows = [Due(task_id=pk, kind=kind, key=key, set_at=batch.now, due_at=batch.now) for pk in task_ids]
+    Due.objects.bulk_create(rows, ignore_conflicts=True)

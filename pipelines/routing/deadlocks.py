@@ -1,0 +1,51 @@
+"""Deadlocks as they are found (semantics §8, AEEF E22): tasks that wait for each other in a circle, and work that takes
+more than twice what is expected of it. (Branches that contradict each other are found where they join, see
+`joining/context.py`.)"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+CIRCULAR, TIMEOUT = "circular_wait", "timeout"
+KINDS: Final = (CIRCULAR, TIMEOUT)
+FACTOR: Final = 2
+"""How often the expected time may pass before it is a deadlock."""
+
+
+def limit(expected: float) -> float:
+    """Seconds after which work is late, strictly: exactly as long is not late yet."""
+    return FACTOR * expected
+
+
+def timed_out(seconds: float, expected: float | None) -> bool:
+    """Whether a state has been unchanged for strictly more than twice the expected time."""
+    return expected is not None and seconds > limit(expected)
+
+
+def circle(waits: Mapping[str, Iterable[str]], start: str) -> tuple[str, ...]:
+    """The shortest circle through `start`, beginning with it: each waits for the next, the last for `start`. Empty
+    where there is none. `waits`: who waits for whom, by joins, dependencies and questions alike."""
+    came: dict[str, str] = {}
+    todo = [start]
+    for who in todo:
+        for other in waits.get(who, ()):
+            if other == start:
+                return _back(came, start, who)
+            if other not in came:
+                came[other] = who
+                todo.append(other)
+    return ()
+
+
+def _back(came: Mapping[str, str], start: str, last: str) -> tuple[str, ...]:
+    found = [last]
+    while found[-1] != start:
+        found.append(came[found[-1]])
+    return tuple(reversed(found))
+
+
+SUGGESTIONS: Final = {
+    CIRCULAR: "Cancel one of these tasks, or take one dependency away; the others then go on.",
+    TIMEOUT: "Look at the log of the last run. Give it what it lacks and let it run again, or cancel the task.",
+}

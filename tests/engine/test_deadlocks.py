@@ -1,0 +1,189 @@
+"""Deadlocks are found, told and resolved, and what they held goes on (AEEF E22, E23)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from pipelines import engine, timers
+from pipelines.engine.errors import Conflict, Forbidden, InputError, Invalid
+from pipelines.models import Deadlock, Due, Escalation, Lease, Task, Token
+from tests.factories import World, station
+
+pytestmark = pytest.mark.django_db
+
+
+def line(world: World, **more: Any) -> Any:
+    """build, of which a minute is expected, then ship."""
+    build = station("build", {"id": "on", "to": "ship"}, limits={"expected": "1m"}, agent="builder")
+    return world.line(stations=[build, "ship"], policy={"deadlocks": "yes"}, **more)
+
+
+def stay(task: Task, seconds: float) -> None:
+    """Let the task have been where it is for so long."""
+    since = timezone.now() - timedelta(seconds=seconds)
+    Token.objects.filter(task=task).update(entered_at=since)
+    Due.objects.filter(task=task, kind="deadlock").update(set_at=since, due_at=since + timedelta(seconds=120))
+
+
+def late(world: World) -> tuple[Task, Deadlock]:
+    task = world.start(line(world))
+    world.started(task)
+    stay(task, 121)
+    timers.run_due()
+    return task, Deadlock.objects.get(task=task)
+
+
+def resolve(world: World, found: Deadlock, word: str, **more: Any) -> Task:
+    return engine.resolve_deadlock(
+        found.pk, **{"user": world.admin, "word": word, "reason": "Because.", **more}
+    )
+
+
+def test_E22_work_that_takes_more_than_twice_what_is_expected_is_a_deadlock(world: World) -> None:
+    task, found = late(world)
+    assert (found.kind, found.role, found.agents) == ("timeout", "admin", ["builder"])
+    assert [(party["station"], party["status"]) for party in found.parties] == [("build", "held")]
+    token = world.token(task)
+    assert (token.status, token.wait["paused_by"]) == ("held", str(found.pk))
+    assert not Lease.objects.exists()
+
+
+def test_E22_exactly_twice_is_not_late_yet(world: World) -> None:
+    task = world.start(line(world))
+    stay(task, 60)
+    Due.objects.filter(task=task, kind="deadlock").update(due_at=timezone.now())
+    assert timers.run_due() == {"fired": 1}
+    assert not Deadlock.objects.exists()
+
+
+def test_E22_a_move_begins_the_time_anew(world: World) -> None:
+    task = world.start(line(world))
+    assert Due.objects.filter(task=task, kind="deadlock").count() == 1
+    world.report(task)
+    assert not Due.objects.filter(task=task, kind="deadlock").exists()
+
+
+def test_E23_its_agents_get_no_new_work(world: World) -> None:
+    _task, found = late(world)
+    other = world.start(line(world))
+    assert engine.start(world.job(other).pk, world.claim()) is None
+    resolve(world, found, "cancel")
+    assert engine.start(world.job(other).pk, world.claim()) is not None
+
+
+def test_E23_the_role_is_told_type_parties_states_handoffs_and_a_suggestion(world: World) -> None:
+    task, found = late(world)
+    [event] = task.events.filter(kind="deadlock.found")
+    assert event.data["parties"][0]["name"] == task.name
+    assert event.data["suggestion"] == found.suggestion
+    assert found.handoffs == []
+
+
+def test_E23_context_lets_it_run_again_with_it(world: World) -> None:
+    task, found = late(world)
+    resolve(world, found, "context", reason="Use the small model.")
+    job = world.started(task)
+    assert (job.attempt, job.feedback) == (1, "Use the small model.")
+    assert Due.objects.filter(task=task, kind="deadlock").exists()
+
+
+def test_E23_a_chosen_output_is_the_outcome_of_the_station(world: World) -> None:
+    task, found = late(world)
+    resolve(world, found, "output", output={"built": True})
+    task.refresh_from_db()
+    assert (world.at(task), task.context) == (["ship"], {"built": True})
+
+
+def test_E23_escalated_it_waits_for_the_solution_architect(world: World) -> None:
+    task, found = late(world)
+    resolve(world, found, "escalate")
+    escalation = Escalation.objects.get(task=task)
+    assert escalation.role == "Solution Architect"
+    assert world.token(task).wait["paused_by"] == str(escalation.pk)
+    engine.resolve(escalation.pk, user=world.admin, word="go_on", reason="Go.")
+    assert world.status(task) == "queued"
+
+
+def test_E23_cancelled_it_is_over(world: World) -> None:
+    task, found = late(world)
+    resolve(world, found, "cancel")
+    assert world.status(task) == "cancelled"
+
+
+def test_it_is_resolved_once_by_whom_it_is_for(world: World) -> None:
+    _task, found = late(world)
+    with pytest.raises(Forbidden):
+        resolve(world, found, "context", user=world.operator)
+    with pytest.raises(Invalid):
+        resolve(world, found, "context", reason=" ")
+    resolve(world, found, "context")
+    with pytest.raises(Conflict):
+        resolve(world, found, "context")
+
+
+def test_a_task_waits_for_those_that_it_depends_on(world: World) -> None:
+    version = world.line(stations=["build"])
+    first = world.start(version)
+    second = world.start(version, depends_on=[first.name])
+    assert (world.status(second), world.token(second).wait) == ("held", {"depends_on": [first.name]})
+    assert engine.start(world.job(second).pk, world.claim()) is None
+    world.report(first)
+    timers.run_due()
+    assert world.status(second) == "queued"
+    world.report(second)
+    assert world.status(second) == "completed"
+
+
+def test_one_that_failed_is_no_help(world: World) -> None:
+    version = world.line(stations=["build"])
+    first = world.start(version)
+    second = world.start(version, depends_on=[first.name])
+    engine.cancel(first.pk, actor=engine.ENGINE)
+    timers.run_due()
+    token = world.token(second)
+    assert token.wait == {"depends_on": [first.name]}
+    engine.release(token.pk, user=world.operator, token_version=token.version)
+    assert world.status(second) == "queued"
+
+
+def test_what_does_not_exist_cannot_be_waited_for(world: World) -> None:
+    with pytest.raises(InputError) as refused:
+        world.start(world.line(stations=["build"]), depends_on=["WI-app-99"])
+    assert refused.value.problems[0].path == "depends_on[0]"
+
+
+def circle(world: World) -> tuple[Task, Task, Deadlock]:
+    version = world.line(stations=["build"])
+    first = world.start(version)
+    second = world.start(version, depends_on=[first.name])
+    engine.depend(first.pk, [second.name], actor=engine.Actor.person(world.operator))
+    return first, second, Deadlock.objects.get()
+
+
+def test_E22_tasks_that_wait_for_each_other_are_a_deadlock(world: World) -> None:
+    first, second, found = circle(world)
+    assert found.kind == "circular_wait"
+    assert {party["name"] for party in found.parties} == {first.name, second.name}
+
+
+def test_E23_a_circle_is_opened_by_taking_a_dependency_away(world: World) -> None:
+    first, second, found = circle(world)
+    resolve(world, found, "context")
+    timers.run_due()
+    world.report(first)
+    timers.run_due()
+    world.report(second)
+    assert {world.status(first), world.status(second)} == {"completed"}
+
+
+def test_a_circle_is_over_when_one_of_it_ends(world: World) -> None:
+    first, second, found = circle(world)
+    engine.cancel(first.pk, actor=engine.ENGINE)
+    found.refresh_from_db()
+    assert (found.state, found.how) == ("resolved", "ended")
+    timers.run_due()
+    assert world.token(second).wait == {"depends_on": [first.name]}
