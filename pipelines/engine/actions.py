@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pipelines import ports
+from pipelines import ports, versions
 from pipelines.engine import roles
 from pipelines.engine.batch import Batch
 from pipelines.engine.pause import pause
 from pipelines.engine.recorded import record
+from pipelines.engine.suspending import suspend
 from pipelines.engine.values import ENGINE
-from pipelines.models import Escalation, Incident, Task
+from pipelines.models import Agent, Escalation, Incident, Task
 
 REVIEW = "review"
 """The trigger of a review that is convened."""
@@ -35,7 +36,15 @@ def _create_incident(batch: Batch, task: Task, escalation: Escalation) -> None:
 
 
 def _suspend_agent(batch: Batch, task: Task, escalation: Escalation) -> None:
-    """Kept in the event of the breach."""
+    """The agents where it arose, else those that work on the task now, get no new work. Suspended already, they stay
+    so: the event of the breach tells it again (AEEF E19)."""
+    line = versions.by_id(task.pinned_id)
+    places = [escalation.station] if escalation.station else [each.station for each in batch.living(task)]
+    known = (line.stations_by_key.get(place) for place in places)
+    keys = {station.agent for station in known if station and station.agent}
+    found = Agent.objects.filter(project=task.project_id, key__in=keys, suspended_at=None).order_by("pk")
+    for pk in list(found.values_list("pk", flat=True)):
+        suspend(pk, actor=ENGINE, reason=f"{task.name}: {escalation.trigger}. {escalation.reason}".strip())
 
 
 def _convene_review(batch: Batch, task: Task, escalation: Escalation) -> None:

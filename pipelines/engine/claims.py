@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from pipelines import leases, versions
+from pipelines import leases
 from pipelines.engine.batch import Batch
 from pipelines.engine.opening import takes
 from pipelines.engine.report import report
@@ -54,10 +54,9 @@ def _start(job_id: int, claim: Claim) -> Job | None:
 
 def _agent_is_locked(task: Task, job: Job) -> bool:
     """An agent that is party to a deadlock gets no new work (AEEF E23)."""
-    agent = versions.by_id(job.pinned_id).station(job.station).agent
-    if not agent:
+    if not job.agent:
         return False
-    locked = Deadlock.objects.filter(state=Deadlock.State.OPEN, agents__contains=[agent])
+    locked = Deadlock.objects.filter(state=Deadlock.State.OPEN, agents__contains=[job.agent])
     return locked.filter(task__project=task.project_id).exists()
 
 

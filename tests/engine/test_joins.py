@@ -408,10 +408,12 @@ def test_E22_contradictory_outputs_hold_the_task_where_the_knob_says_escalate(wo
     token = world.token(task)
     assert (token.status, token.station) == ("held", "release")
     assert (token.wait["trigger"], token.wait["keys"]) == ("contradiction", ["n"])
+    assert token.wait["values"] == {"qa": {"n": 1}, "security": {"n": 2}}
     escalation = Escalation.objects.get(task=task)
     assert escalation.reason == "qa, security wrote different values under n."
-    engine.resolve(escalation.pk, user=world.admin, word="go_on", reason="The later one is right.")
-    assert world.job(task).station == "release"
+    engine.resolve(escalation.pk, user=world.admin, word="choose", route="qa", reason="It counted them all.")
+    task.refresh_from_db()
+    assert (world.job(task).station, task.context) == ("release", {"n": 1})
 
 
 def test_branches_that_agree_contradict_nothing(world: World) -> None:
