@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from pipelines import engine, timers, versions
 from pipelines.engine.errors import Conflict, Forbidden, Invalid, NotFound
-from pipelines.models import Due, Escalation, Incident, Lease, Task
+from pipelines.models import Agent, Due, Escalation, Incident, Lease, Task
 from tests.factories import World, station
 
 pytestmark = pytest.mark.django_db
@@ -130,6 +130,21 @@ def test_E19_a_contract_violation_acts_at_once_and_again_at_the_breach(world: Wo
     timers.run_due()
     [breached] = task.events.filter(kind="escalation.breached")
     assert breached.data["actions"] == ["suspend_agent"]
+
+
+def test_E19_the_agent_is_suspended_at_once_and_stays_so(world: World) -> None:
+    agent = Agent.objects.create(
+        project=world.project, key="builder", owner=world.operator, created_at=timezone.now()
+    )
+    build = station("build", {"id": "end", "to": "completed"}, agent="builder", requires=[])
+    task = world.start(world.line(stations=[build], preset="aeef"))
+    engine.escalate(task.pk, user=world.operator, trigger="contract_violation", reason="It wrote elsewhere.")
+    agent.refresh_from_db()
+    assert agent.suspended_at and "contract_violation" in agent.suspended_why
+    assert engine.start(world.job(task).pk, world.claim()) is None
+    pass_time(task)
+    assert timers.run_due()["fired"] >= 1
+    assert agent.events.filter(kind="suspended").count() == 1
 
 
 def test_a_block_takes_running_work_back_and_counts_no_attempt(world: World) -> None:
