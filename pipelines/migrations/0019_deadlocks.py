@@ -10,7 +10,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pipelines", "0017_agents"),
+        ("pipelines", "0018_unreadable"),
     ]
 
     operations = [
