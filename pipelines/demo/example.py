@@ -11,7 +11,13 @@ from pipelines.demo.stations.source import folder
 LINES = Path(__file__).with_name("lines")
 KEYS = ("repository-check", "agent-line")
 # One for each dialect; a person or a script plays what an agent would do (docs/demo.md).
-REHEARSED = ("alp-code-review", "contenox-assistant", "vibe-factory-feature", "flux-standard-dev")
+REHEARSED = (
+    "alp-code-review",
+    "contenox-assistant",
+    "vibe-factory-feature",
+    "flux-standard-dev",
+    "aeef-delivery",
+)
 SCRIPTS = Path(__file__).with_name("rehearsals")
 BEFORE = "    # The ready example stands here as the default.\n"
 

@@ -10,9 +10,9 @@ from django.utils.text import slugify
 
 from pipelines.errors import Refused
 from pipelines.leases import Claim
-from pipelines.models import Group, Membership, Project, Role, User, Worker
+from pipelines.models import Agent, Group, Membership, Project, Role, User, Worker
 from pipelines.routing.answers import MACHINES
-from pipelines.routing.model import Requirement
+from pipelines.routing.model import Line, Requirement
 from pipelines.routing.simulate.script import Person
 
 
@@ -25,6 +25,33 @@ class Cast:
         self._workers: dict[str, Worker] = {}
         for name, person in people.items():
             self._people[name] = self._make(name, person.role, person.groups)
+
+    def hire(self, line: Line, states: Mapping[str, str]) -> None:
+        """The agents that the stations name, as the script says they are; those of the project are left as they are
+        where it says nothing."""
+        there = set(Agent.objects.filter(project=self._project).values_list("key", flat=True))
+        for key in dict.fromkeys((*line.agents, *states)):
+            if key not in states and key in there:
+                continue
+            state = states.get(key, "available")
+            Agent.objects.filter(project=self._project, key=key).delete()
+            if state != "unknown":
+                self._hire(key, state)
+
+    def _hire(self, key: str, state: str) -> None:
+        suspended = {"suspended_at": self._now, "suspended_by": "rehearsal", "suspended_why": "Rehearsed."}
+        Agent.objects.create(
+            project=self._project,
+            key=key,
+            owner=self.person(f"owner-of-{key}"),
+            contract_version="" if state == "no_contract" else "1.0.0",
+            allowed_inputs=["what was handed over"],
+            allowed_outputs=["what the station reports"],
+            required_checks=["those of the station's gate"],
+            capacity=0 if state == "busy" else None,
+            created_at=self._now,
+            **(suspended if state == "suspended" else {}),
+        )
 
     def person(self, name: str, role: str = Role.OPERATOR) -> User:
         """The person of this name; "" is somebody of that role who has no other part."""

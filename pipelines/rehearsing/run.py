@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from pipelines import engine
+from pipelines import engine, versions
 from pipelines.errors import Refused
 from pipelines.models import Decision, Event, Job, LineVersion, Purpose, Role, Task
 from pipelines.rehearsing.cast import Cast
@@ -92,6 +92,7 @@ def rehearse(version: LineVersion, script: Script) -> Rehearsed:
 def _rehearse(version: LineVersion, script: Script) -> Rehearsed:
     now = timezone.now()
     cast = Cast(version.line.project, script.people, now)
+    cast.hire(versions.parsed(version), script.agents)
     task = _submitted(version, script, cast)
     stage = Stage(task, cast, task.created_at)
     stage.see_dues()
@@ -164,11 +165,11 @@ def _taken(event: Event) -> list[str]:
 
 
 def _why(events: Sequence[Event]) -> str:
-    """The last decision of the step: what it was, and by what."""
+    """The last decision of the step: what it was, and by what; else what else has happened."""
     last = next((event.decision_id for event in reversed(events) if event.decision_id), None)
     decision = Decision.objects.filter(pk=last).first() if last else None
     if decision is None:
-        return ""
+        return ", ".join(event.kind for event in events if not event.kind.startswith(("job.", "token.")))
     answer = decision.answer
     parts = [str(answer.get("decision") or "")]
     parts += [f"rule {answer['rule']}"] if answer.get("rule") else []

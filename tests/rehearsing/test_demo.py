@@ -37,10 +37,26 @@ def test_each_script_meets_what_it_expects_and_leaves_nothing(key: str) -> None:
 def test_the_simulation_walks_the_same_scripts(key: str) -> None:
     line = native.read(LINES[key].read_bytes())
     for script in scripts(key):
-        if any(played.kind in BESIDES for played in script.played):
+        if script.agents or any(played.kind in BESIDES for played in script.played):
             continue
         result = run(line, script.scenario)
         assert result.holds, (script.scenario.key, [str(each) for each in result.failures])
+
+
+@pytest.mark.django_db
+def test_what_is_not_answered_in_time_is_breached_and_then_resolved() -> None:
+    with subject(str(LINES["aeef-delivery"]), "") as version:
+        told = {
+            script.scenario.key: rehearse(version, script)
+            for script in scripts("aeef-delivery")
+            if script.scenario.key in ("rework-limit", "escalated")
+        }
+    limit, escalated = told["rework-limit"].steps, told["escalated"].steps
+    assert "escalation.breached" in limit[9].why
+    assert limit[10].who == "stage-owner as stage-owner"
+    assert escalated[7].why == "wait rule security-pass no_open_escalation"
+    assert escalated[8].who == "development-manager as Development Manager"
+    assert "gate.overdue" in escalated[14].why and "escalation.opened" in escalated[14].why
 
 
 @pytest.mark.parametrize("key", LINES)

@@ -8,14 +8,28 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from pipelines import publishing
 from pipelines.demo import example
+from pipelines.engine.values import Actor
 from pipelines.errors import Refused
 from pipelines.formats import native
-from pipelines.models import Line, Membership, Owner, Project, Role, User
+from pipelines.models import (
+    Agent,
+    AgentEvent,
+    Line,
+    LineVersion,
+    Membership,
+    Owner,
+    Project,
+    Role,
+    User,
+)
 from pipelines.routing.line import digest, read_line
+from pipelines.versions import parsed
 
 # The name of every version that this command publishes: a line whose live version is called otherwise is a person's.
 SHIPPED = "As shipped with Gateline"
@@ -35,6 +49,7 @@ class Command(BaseCommand):
                 project = _project(user)
                 keys = (*example.KEYS, *example.REHEARSED)
                 done = [load(project, key, example.text(key, repository), user) for key in keys]
+                _hire(project, user)
         except Refused as refused:
             raise CommandError(_("The demo could not be loaded: %s") % refused) from refused
         if options["verbosity"]:
@@ -58,12 +73,12 @@ def administrator(name: str = "") -> User:
 def load(project: Project, key: str, text: str, user: User) -> str:
     """Create the line, or bring it up to date if nobody has touched it; what was done, in words."""
     line = Line.objects.filter(project=project, key=key).select_related("live").first()
-    parsed = read_line(native.loads(text))
+    given = read_line(native.loads(text))
     if line is None:
-        line = publishing.create_line(project, key, parsed.name, text, user)
+        line = publishing.create_line(project, key, given.name, text, user)
     elif not untouched(line):
         return _("%s: left as it is, somebody has changed it") % key
-    elif line.live and line.live.digest == digest(parsed.to_document()):
+    elif line.live and line.live.digest == digest(given.to_document()):
         return _("%s: up to date") % key
     else:
         line = publishing.save_draft(line, text, user, line.draft_number)
@@ -76,6 +91,28 @@ def untouched(line: Line) -> bool:
     if line.live is None or line.live.name != SHIPPED:
         return False
     return line.draft_at is not None and line.draft_at <= line.live.published_at
+
+
+def _hire(project: Project, user: User) -> None:
+    """The agents that the lines name, so that a person can play each; those that are there are left as they are."""
+    now = timezone.now()
+    lives = LineVersion.objects.filter(line__project=project, pk=F("line__live"))
+    for key in dict.fromkeys(agent for live in lives for agent in parsed(live).agents):
+        agent, added = Agent.objects.get_or_create(
+            project=project,
+            key=key,
+            defaults={
+                "owner": user,
+                "contract_version": "1.0.0",
+                "allowed_inputs": ["what was handed over"],
+                "allowed_outputs": ["what its station reports"],
+                "forbidden_actions": ["merge to the main branch"],
+                "required_checks": ["those of the gate of its station"],
+                "created_at": now,
+            },
+        )
+        if added:
+            AgentEvent.objects.create(agent=agent, kind="added", actor=str(Actor.person(user)), at=now)
 
 
 def _project(user: User) -> Project:

@@ -16,6 +16,10 @@ BESIDES = ("after", "resolve", "reconsider")
 """Kinds of steps that only the engine has: time passes, a person closes an escalation, facts have changed."""
 
 
+AGENTS = ("available", "busy", "suspended", "no_contract", "unknown")
+"""How an agent may be; busy: without room for another job; unknown: it is not registered."""
+
+
 @dataclass(frozen=True, slots=True)
 class Person:
     """Made up for the rehearsal. `role`: in the project."""
@@ -39,10 +43,12 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """`scenario`: key, name, inputs, task and what is expected; its own steps are those of `played` that it knows."""
+    """`scenario`: key, name, inputs, task and what is expected; its own steps are those of `played` that it knows.
+    `agents`: how the agents that the stations name are, one of AGENTS, "available" where nothing is said."""
 
     scenario: Scenario
     people: Mapping[str, Person]
+    agents: Mapping[str, str]
     played: tuple[Played, ...]
 
 
@@ -64,14 +70,19 @@ def read_scripts(data: Any) -> tuple[Script, ...]:
 def read_script(data: Any, at: str = "") -> Script:
     if type(data) is not dict:
         raise Malformed(at, "has to be an object")
-    own = {key: value for key, value in data.items() if key not in ("people", "steps")}
+    own = {key: value for key, value in data.items() if key not in ("people", "agents", "steps")}
     steps = shapes.sequence(data.get("steps"), join(at, "steps"))
     played = tuple(_played(step, join(join(at, "steps"), index)) for index, step in enumerate(steps))
     known = [each.step.to_dict() for each in played if each.step is not None]
     people = shapes.mapping(data.get("people"), join(at, "people"))
+    agents = shapes.mapping(data.get("agents"), join(at, "agents"))
     return Script(
         scenario=read_scenario({**own, "steps": known}, at),
         people={name: _person(said, join(join(at, "people"), name)) for name, said in people.items()},
+        agents={
+            key: shapes.word(said, join(join(at, "agents"), key), AGENTS) or AGENTS[0]
+            for key, said in agents.items()
+        },
         played=played,
     )
 
