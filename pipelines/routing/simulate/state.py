@@ -129,6 +129,7 @@ class Walk:
             "origin": position.origin,
             "context": dict(self.context),
             "variables": dict(self.variables),
+            **({"unreadable": dict(self.unreadable)} if self.unreadable else {}),
             "inputs": dict(self.inputs),
             "task": dict(self.task),
         }

@@ -299,3 +299,14 @@ class TestExpectations:
             "end",
             "status",
         ]
+
+
+def test_C25_what_could_not_be_read_stops_who_asks_for_it() -> None:
+    asks = {"work": {"kind": "command", "argv": ["x"], "prompt": "{{context.high}}"}}
+    result = walked(
+        line({"output_keys": ["high"]}, {}, asks),
+        {"outcome": {"result": "success", "output_error": "line 1"}},
+        {"outcome": {"result": "success"}},
+    )
+    assert result.walk is not None
+    assert (result.walk.status, result.walk.unreadable) == ("stuck", {"high": "a"})
