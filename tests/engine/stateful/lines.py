@@ -47,6 +47,7 @@ def crossroads(number: int) -> Document:
     """From `hub` a task gets into every state there is."""
     form = {"form": [{"key": "note", "type": "text", "label": "Note", "required": True}]}
     agentic = {"agentic": {"question": "Is it good?"}, "answer": "yes"}
+    hook = {"hook": {"argv": ["./check"]}, "answer": "pass"}
     hub = station(
         "hub",
         rule("hub-two", "ship", "two", gates=["double"]),
@@ -55,6 +56,7 @@ def crossroads(number: int) -> Document:
         rule("hub-sure", "ship", "sure", gates=["again"]),
         rule("hub-ask-a-person", "@blocked", "question"),
         {"id": "hub-evaluate", "when": {"all": [on("evaluate"), agentic]}, "to": "ship"},
+        {"id": "hub-hook", "when": {"all": [on("hook"), hook]}, "to": "ship"},
         rule("hub-fork", ["left", "right"], "fork"),
         rule("hub-loop", "hub", "loop", max_retries=2, on_exhausted="stuck"),
         rule("hub-over-budget", "ship", "over", max_retries=0, on_exhausted="escalate"),

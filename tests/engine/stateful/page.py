@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tests.engine.stateful.table import DECIDED, NOBODY_EVALUATES, TABLE, Entry, Row
+from tests.engine.stateful.table import DECIDED, TABLE, Entry, Row
 
 TOP = """# What may happen when
 
@@ -20,8 +20,7 @@ thousands of steps in any order, with the invariants after each. How often that 
 WHAT = """
 ## Commands
 
-*All others*: every state that the command's other lines do not name, but `evaluating`, in which nothing is possible:
-{}. *Wherever the decision leads*: {}.
+*All others*: every state that the command's other lines do not name. *Wherever the decision leads*: {}.
 
 | command | in the state | what happens |
 |---|---|---|
@@ -34,21 +33,13 @@ def page(states: dict[str, str], says: dict[str, str]) -> str:
         ["", "| state | |", "|---|---|", *(f"| `{key}` | {what} |" for key, what in states.items())]
     )
     rows = [line for key, row in TABLE.items() for line in _rows(key, says[key], row)]
-    return (
-        TOP
-        + listed
-        + "\n"
-        + WHAT.format(NOBODY_EVALUATES.why, ", ".join(_ticked(DECIDED)))
-        + "\n".join(rows)
-        + "\n"
-    )
+    return TOP + listed + "\n" + WHAT.format(", ".join(_ticked(DECIDED))) + "\n".join(rows) + "\n"
 
 
 def _rows(key: str, says: str, row: Row) -> list[str]:
     groups: dict[tuple[str, str], list[str]] = {}
     for state, entry in row.items():
-        if state != "evaluating":
-            groups.setdefault((entry.verdict, _happens(state, entry)), []).append(state)
+        groups.setdefault((entry.verdict, _happens(state, entry)), []).append(state)
     many = max(groups, key=lambda group: len(groups[group]))
     ordered = sorted(
         groups, key=lambda group: (group == many, ["moves", "refused", "impossible"].index(group[0]))

@@ -61,6 +61,25 @@ def reporting(word: str) -> Route:
     return route
 
 
+def evaluating_now(walk: Walk) -> int:
+    token = reporting("hook")(walk)
+    walk.do("start", token)
+    return token
+
+
+def evaluating_overdue(walk: Walk) -> int:
+    token = evaluating_now(walk)
+    walk.do("jump", token)
+    return token
+
+
+def evaluating_last(walk: Walk) -> int:
+    token = evaluating_overdue(walk)
+    for key in ("sweep", "start", "jump") * 2:
+        walk.do(key, token)
+    return token
+
+
 def review_more(walk: Walk) -> int:
     """Three approvals are needed, about what a person produced, and there is one."""
     token = reporting("desk")(walk)
@@ -128,6 +147,10 @@ ROUTES: dict[str, Route] = {
     "overdue": overdue,
     "overdue_last": overdue_last,
     "by_hand": reporting("desk"),
+    "evaluating": reporting("hook"),
+    "evaluating_now": evaluating_now,
+    "evaluating_overdue": evaluating_overdue,
+    "evaluating_last": evaluating_last,
     "review_more": review_more,
     "review_last": review_last,
     "review_worn": review_worn,

@@ -13,7 +13,10 @@ STATES = {
     "overdue": "the lease has run out and nobody has swept it yet",
     "overdue_last": "the same, at the last attempt that the job has",
     "by_hand": "a person has its job",
-    "evaluating": "a machine answers a condition",
+    "evaluating": "a condition is asked of a machine, and no worker has the question yet",
+    "evaluating_now": "a worker has the question, under a lease that is in force",
+    "evaluating_overdue": "the lease of the question has run out and nobody has swept it yet",
+    "evaluating_last": "the same, at the last attempt that the question has",
     "review_more": "people are asked, and one approval alone does not settle it",
     "review_last": "people are asked, and the next approval settles it",
     "review_worn": "people are asked, and it was sent back as often as the gate allows",
@@ -41,6 +44,8 @@ def state_of(subject: Subject, cast: Cast) -> str:
         return status if subject.over else "ended_branch"
     if status == "running":
         return _running(subject)
+    if status == "evaluating":
+        return _evaluating(subject)
     if status == "awaiting_review":
         return _review(subject, cast)
     if status == "held":
@@ -64,6 +69,16 @@ def _running(subject: Subject) -> str:
     if not job["expired"]:
         return "running"
     return "overdue_last" if job["attempt"] >= MAX_ATTEMPTS else "overdue"
+
+
+def _evaluating(subject: Subject) -> str:
+    job = subject.open_job
+    assert job is not None
+    if job["state"] == "queued":
+        return "evaluating"
+    if not job["expired"]:
+        return "evaluating_now"
+    return "evaluating_last" if job["attempt"] >= MAX_ATTEMPTS else "evaluating_overdue"
 
 
 def _review(subject: Subject, cast: Cast) -> str:

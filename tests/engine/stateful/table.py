@@ -36,16 +36,15 @@ def impossible(why: str) -> Entry:
 
 
 Row = Mapping[str, Entry]
-NOBODY_EVALUATES = impossible(
-    "no machine evaluates yet: a condition that asks one waits for a person, blocked (blocked_evaluation)"
-)
 LEASED = ("running", "overdue", "overdue_last")
+ASKED = ("evaluating_now", "evaluating_overdue", "evaluating_last")
 REVIEW = ("review_more", "review_last", "review_worn")
 OVER = ("completed", "failed", "cancelled")
 # Where an outcome, or a person's word about one, may lead.
 DECIDED = (
     "queued",
     "by_hand",
+    "evaluating",
     *REVIEW,
     "held",
     "held_rejection",
@@ -60,8 +59,8 @@ RUNS_AGAIN = ("queued", "by_hand")
 
 
 def row(default: Entry, special: Mapping[str | tuple[str, ...], Entry] | None = None) -> Row:
-    """The default in every state, but for the special ones; nothing happens in one that nothing reaches."""
-    entries = dict.fromkeys(STATES, default) | {"evaluating": NOBODY_EVALUATES}
+    """The default in every state, but for the special ones."""
+    entries = dict.fromkeys(STATES, default)
     for states, entry in (special or {}).items():
         entries |= dict.fromkeys([states] if isinstance(states, str) else states, entry)
     return entries
@@ -82,33 +81,43 @@ def at_review(entry: Entry) -> Row:
 
 def stays(answer: str) -> Row:
     """It has its effect, and leaves this token as it is."""
-    return {**{state: moves(answer, state) for state in STATES}, "evaluating": NOBODY_EVALUATES}
+    return {state: moves(answer, state) for state in STATES}
 
 
 WORKERS: dict[str, Row] = {
-    "start": row(refused("nothing to do"), {"queued": moves("started", "running")}),
+    "start": row(
+        refused("nothing to do"),
+        {"queued": moves("started", "running"), "evaluating": moves("started", "evaluating_now")},
+    ),
     "start_unfit": row(refused("nothing to do")),
-    "report": row(NO_LEASE, {LEASED: moves("accepted", *DECIDED)}),
-    "report_and_go_on": row(NO_LEASE, {LEASED: moves("accepted", *DECIDED, "running")}),
-    "report_batch": row(NO_LEASE, {LEASED: moves("accepted, repeated, conflict", *DECIDED)}),
+    "report": row(NO_LEASE, {(*LEASED, *ASKED): moves("accepted", *DECIDED)}),
+    "report_and_go_on": row(
+        NO_LEASE, {(*LEASED, *ASKED): moves("accepted", *DECIDED, "running", "evaluating_now")}
+    ),
+    "report_batch": row(NO_LEASE, {(*LEASED, *ASKED): moves("accepted, repeated, conflict", *DECIDED)}),
     "report_repeat": row(refused("repeated", "the first answer again")),
     "report_other": row(refused("conflict", "kept as evidence")),
     "report_late": row(refused("ignored", "kept as evidence")),
     "report_wrong_lease": row(refused("ignored", "kept as evidence")),
     "report_unleased": row(
-        NO_JOB, {(*LEASED, "queued", "by_hand", "held_by_person"): refused("ignored", "kept as evidence")}
+        NO_JOB,
+        {
+            (*LEASED, *ASKED, "evaluating", "queued", "by_hand", "held_by_person"): refused(
+                "ignored", "kept as evidence"
+            )
+        },
     ),
     "report_unreadable": row(refused("invalid", "with the place that is wrong")),
     "report_nowhere": row(refused("not_found")),
     "lose_early": row(
         NO_LEASE,
         {
-            "running": refused("kept", "the lease is in force"),
-            ("overdue", "overdue_last"): impossible("the lease has run out: see sweep"),
+            ("running", "evaluating_now"): refused("kept", "the lease is in force"),
+            (*LEASED[1:], *ASKED[1:]): impossible("the lease has run out: see sweep"),
         },
     ),
     "lose_late": row(refused("kept", "it was lost once already")),
-    "requeue": row(NO_LEASE, {LEASED: moves("requeued", "queued")}),
+    "requeue": row(NO_LEASE, {LEASED: moves("requeued", "queued"), ASKED: moves("requeued", "evaluating")}),
     "requeue_late": row(refused("kept", "it was taken away already")),
 }
 
@@ -195,16 +204,30 @@ REVIEWS: dict[str, Row] = {
 
 NOTHING_DUE = refused("done", "nothing of it is due")
 WORLD: dict[str, Row] = {
-    "renew": row(refused("done", "it has no lease"), {LEASED: moves("done", "running")}),
+    "renew": row(
+        refused("done", "it has no lease"),
+        {LEASED: moves("done", "running"), ASKED: moves("done", "evaluating_now")},
+    ),
     "sweep": row(
         NOTHING_DUE,
         {
             "overdue": moves("done", "queued"),
+            "evaluating_overdue": moves("done", "evaluating"),
             "overdue_last": moves("done", *DECIDED),
+            "evaluating_last": moves("done", "blocked_evaluation"),
         },
     ),
-    "jump": row(NOTHING_DUE, {"running": moves("done", "overdue", "overdue_last")}),
-    "jump_back": row(NOTHING_DUE, {("overdue", "overdue_last"): moves("done", "running")}),
+    "jump": row(
+        NOTHING_DUE,
+        {
+            "running": moves("done", "overdue", "overdue_last"),
+            "evaluating_now": moves("done", "evaluating_overdue", "evaluating_last"),
+        },
+    ),
+    "jump_back": row(
+        NOTHING_DUE,
+        {LEASED[1:]: moves("done", "running"), ASKED[1:]: moves("done", "evaluating_now")},
+    ),
     "publish": stays("done"),
 }
 
@@ -212,7 +235,10 @@ WORLD: dict[str, Row] = {
 # question is asked again, and where it was stuck is decided again.
 MIGRATED: dict[str, tuple[str, ...]] = {
     "queued": RUNS_AGAIN,
-    **{state: (state,) for state in (*LEASED, "by_hand", "held_by_person", "held_rejection")},
+    **{
+        state: (state,)
+        for state in (*LEASED, *ASKED, "evaluating", "by_hand", "held_by_person", "held_rejection")
+    },
     **dict.fromkeys((*REVIEW, "held", "blocked_question", "blocked_evaluation", "stuck"), DECIDED),
     "forked": ("forked", "ended_branch", *OVER),
     "ended_branch": ("ended_branch", *OVER),
@@ -258,7 +284,6 @@ def cut_after() -> Row:
     return {
         **{state: Entry("moves", "cut", to[state]) for state in STATES},
         **dict.fromkeys(OVER, nothing),
-        "evaluating": NOBODY_EVALUATES,
     }
 
 

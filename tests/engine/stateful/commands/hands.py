@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pipelines import engine, versions
+from pipelines.routing.answers import ANSWERS
 from tests.engine.stateful.commands.tools import OUTCOMES, Act, Command
 from tests.engine.stateful.scene import Scene
 from tests.engine.stateful.sight import Row, Subject
@@ -82,10 +83,10 @@ def _answered(scene: Scene, subject: Subject, version: int, text: str, fact: str
 
 
 def answer(scene: Scene, subject: Subject) -> Act:
-    asked = "evaluation" in subject.token["wait"]
+    asked = subject.token["wait"].get("evaluation")
 
     def act() -> str:
-        fact = scene.choice("fact", ["yes", "no"]) if asked else ""
+        fact = scene.choice("fact", list(ANSWERS[next(iter(asked))])) if asked else ""
         return _answered(scene, subject, subject.token["version"], "Go on.", fact)
 
     return act

@@ -54,6 +54,8 @@ OUTCOMES: list[dict[str, Any]] = [
             "sure",
             "question",
             "evaluate",
+            "hook",
+            "pass",
             "fork",
             "loop",
             "over",
