@@ -15,6 +15,17 @@ STAGES = (
     "deployment",
     "operations",
 )
+OWNERS = {
+    "intake": "orchestrator",
+    "requirements": "product-agent",
+    "design": "architect-agent",
+    "implementation": "developer-agent",
+    "testing": "qa-agent",
+    "security": "security-agent",
+    "deployment": "platform-agent",
+    "operations": "ops-agent",
+}
+"""Of each state the first of its owners (E2)."""
 HANDOFF = {
     "change_summary": {"what_changed": "a", "files_touched": ["a.py"], "rationale": "b"},
     "evidence": {
@@ -86,6 +97,15 @@ def _both(stage: str) -> list[dict[str, Any]]:
     rework = REWORKS.get(stage)
     before = [_station(rework, _rule(rework, "done", "@origin", verdict="pass"))] if rework else []
     return [*before, _stage(stage)]
+
+
+def owned() -> dict[str, Any]:
+    """The machine, each state with the agent that owns it."""
+    document = machine()
+    for station in document["stations"]:
+        if station["key"] in OWNERS:
+            station["agent"] = OWNERS[station["key"]]
+    return document
 
 
 def machine(**more: Any) -> dict[str, Any]:

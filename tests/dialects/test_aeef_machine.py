@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.routing.line import Line, read_line
 from pipelines.routing.publishable import publishing_problems
-from tests.dialects.aeef import FAILS, HANDOFF, REWORKS, STAGES, machine
+from tests.dialects.aeef import FAILS, HANDOFF, OWNERS, REWORKS, STAGES, machine, owned
 from tests.routing.support import decided, goes
 
 PASS, FAIL = ({"verdict": verdict, "handoff": HANDOFF} for verdict in ("pass", "fail"))
@@ -37,6 +37,15 @@ def test_E2_the_machine_has_these_states_and_may_be_published(aeef: Line) -> Non
     assert [station.key for station in aeef.stations if station.key in STAGES] == list(STAGES)
     assert {end.key for end in aeef.ends} == {"deployed", "rolled_back"}
     assert publishing_problems(aeef) == ()
+
+
+def test_E2_a_state_is_entered_only_while_its_owner_can_take_it() -> None:
+    of = read_line(owned())
+    assert {key: of.station(key).agent for key in OWNERS} == OWNERS
+    answer = decided(of, PASS, "intake")
+    assert (answer["status"], answer["missing"]) == ("held", ["agent:product-agent"])
+    free = {"product-agent": {"state": "available", "free": 1}}
+    assert goes(of, PASS, station="intake", agents=free) == "move requirements by rule intake-pass"
 
 
 def test_E3_each_stage_has_its_rework_and_a_rollback_passes_on_to_its_end(aeef: Line) -> None:
