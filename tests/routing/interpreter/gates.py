@@ -1,8 +1,8 @@
-"""§6, and the words of persons in §5."""
+"""§6, and the words of persons in §5; of gates with a tool, dialects.md §1 A and docs/gates.md."""
 
 from collections.abc import Mapping, Sequence
 
-from .case import Route, Rule, rule_id, wait
+from .case import Route, Rule, rule_id, settle, wait
 from .checks import action_of, worst
 from .target import Target
 from .values import Json
@@ -16,8 +16,11 @@ class Gates(Target):
 
     def mode(self, key: str) -> str:
         """ "`mode` absent = `manual` without checks, else `checks_then_manual`" """
-        gate = self.gates[key]
-        return gate.get("mode") or ("checks_then_manual" if gate.get("checks") else "manual")
+        gate = self.gates[
+            key
+        ]  # of a tool: "A `mode` that is absent is `checks_then_manual`, as with checks."
+        looked_at = gate.get("checks") or gate.get("tool")
+        return gate.get("mode") or ("checks_then_manual" if looked_at else "manual")
 
     def has_human_step(self, key: str) -> bool:
         """ "`requires_approval: false` removes the human step" """
@@ -36,14 +39,38 @@ class Gates(Target):
             return "proceed"
         return action_of(checks, self.check_fields)
 
+    def tool(self, key: str) -> tuple[str, str | None]:
+        """What its tool asks for, and what it wrote. "Under `manual` a result is only shown, under `skip` nothing
+        runs"; "`enabled` false ⇒ no-op pass"."""
+        tool = self.gates[key].get("tool")
+        if not tool or tool.get("enabled") is False or self.mode(key) == "skip":
+            return "proceed", None
+        asked: dict[str, Json] = {"tool": {"gate": key}}
+        given = [a for a in self.facts.get("answers") or [] if "tool" in a and a["tool"]["gate"] == key]
+        if not given:
+            raise settle("ask", evaluation=asked)
+        word, text = given[-1]["answer"], given[-1].get("text")
+        if word not in ("pass", "warn", "fail"):  # "has no result: a person says which"
+            raise wait("blocked", evaluation=asked)
+        if word == "pass" or self.mode(key) == "manual":
+            return "proceed", None
+        if word == "warn":  # "`approve_warnings`: whether a warning needs no person; false: it holds"
+            return "proceed" if tool.get("approve_warnings") else "hold", None
+        return tool.get("action") or "rework", text
+
     def settle_checks(self, gates: Sequence[str], to: Sequence[str], rule: Rule | None, route: Route) -> None:
         """ "first the checks of all (worst action), then the people of all, asked together" """
-        actions = {gate: self.action(gate) for gate in gates}
+        # "has a program run before it lets anybody through"
+        said = {gate: self.tool(gate) for gate in gates}
+        # "the worst action of their tools and checks wins"
+        actions = {gate: worst([self.action(gate), said[gate][0]]) for gate in gates}
         found = worst(list(actions.values()))
         if found == "abort":  # "abort ⇒ failed"
             raise self.finish("failed", rule, "gate")
         if found == "rework":  # "rework ⇒ the forced failure route"
-            self.forced("failure", "gate", route, rule, None)
+            # "the next station gets what the tool wrote as feedback"
+            texts = [text for action, text in said.values() if action == "rework" and text is not None]
+            self.forced("failure", "gate", route, rule, texts[0] if texts else None)
         # "a check's hold stays in force"
         people = [gate for gate in gates if self.has_human_step(gate) or actions[gate] == "hold"]
         self.ask_people(people, to, rule)

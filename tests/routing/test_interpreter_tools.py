@@ -1,0 +1,79 @@
+"""Gates with a tool read twice: `decide`, and the interpreter that knows only the sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import pytest
+
+from pipelines.routing.decide import decide
+from pipelines.routing.line import read_line
+from pipelines.routing.outcome import read_situation
+from tests.routing.interpreter import decide as second_reading
+from tests.routing.interpreter.generator import case
+from tests.routing.test_interpreter_agrees import plain
+
+Json = dict[str, Any]
+BLOCK = 150
+WORDS = ("pass", "pass", "warn", "fail", "fail", "unanswered")
+
+
+def tooled(seed: int) -> tuple[Json, Json]:
+    """A drawn case in which gates have tools, most of which have run."""
+    random = Random(seed)
+    document, situation = case(seed)
+    for gate in document.get("gates") or []:
+        if random.random() < 0.7:
+            tool: Json = {
+                "argv": ["check", gate["key"]],
+                "action": random.choice(["rework", "hold", "abort"]),
+            }
+            tool |= {"enabled": False} if random.random() < 0.1 else {}
+            tool |= {"approve_warnings": True} if random.random() < 0.3 else {}
+            gate["tool"] = tool
+    line = read_line(document, keep_faulty_rules=True)
+    questions = [gate.tool.question(gate.key).to_dict() for gate in line.gates if gate.tool]
+    results = [
+        {**question, "answer": random.choice(WORDS)}
+        | ({"text": "It is red."} if random.random() < 0.6 else {})
+        for question in questions
+        if random.random() < 0.8
+    ]
+    facts = situation["facts"]
+    facts["answers"] = [*(facts.get("answers") or []), *results]
+    return document, situation
+
+
+def first_reading(document: Json, situation: Json) -> Json:
+    decision = plain(decide(read_line(document, keep_faulty_rules=True), read_situation(situation)).to_dict())
+    asked = decision.get("evaluation") or {}
+    if "tool" in asked:  # what is asked is the whole tool; which one it is, its gate says
+        decision["evaluation"] = {"tool": {"gate": asked["tool"]["gate"]}}
+    return decision
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_both_readings_decide_alike_where_gates_have_tools(block: int) -> None:
+    differing = []
+    for seed in range(block * BLOCK, (block + 1) * BLOCK):
+        document, situation = tooled(seed)
+        first, second = first_reading(document, situation), plain(second_reading(document, situation))
+        if first != second:
+            differing.append(f"seed {seed}: decide says {first}, the second reading {second}")
+    assert differing == []
+
+
+def test_tools_are_asked_and_decide_often_in_what_is_drawn() -> None:
+    counted: Counter[str] = Counter()
+    for seed in range(4 * BLOCK):
+        document, situation = tooled(seed)
+        decision = second_reading(document, situation)
+        counted["asked"] += "tool" in (decision.get("evaluation") or {})
+        without = {**document, "gates": [{**gate, "tool": None} for gate in document.get("gates") or []]}
+        counted["decided otherwise than without"] += second_reading(without, situation) != decision
+        counted["feedback"] += decision.get("feedback") == "It is red."
+    assert counted["asked"] >= 15
+    assert counted["decided otherwise than without"] >= 25
+    assert counted["feedback"] >= 3
