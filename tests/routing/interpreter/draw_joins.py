@@ -10,8 +10,8 @@ STANDINGS = ("passed", "passed", "failed", "blocked")
 
 
 def joined(seed: int) -> tuple[dict[str, Json], list[dict[str, Json]]]:
-    """A document, and the living tokens of its one fork. Ways lead forwards only, but for failures, and into a join only from stations
-    that it waits for; no two tokens came to a join from the same station."""
+    """A document, and the living tokens of its one fork. Ways lead forwards only, but for failures, and into a join
+    only from stations that it waits for; no two tokens came to a join from the same station."""
     random = Random(seed)
     keys = [f"s{number}" for number in range(random.randint(5, 8))]
     stations: dict[str, dict[str, Any]] = {key: {"key": key} for key in keys}
