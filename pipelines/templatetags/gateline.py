@@ -71,6 +71,8 @@ STATION_WORDS: Mapping[str, Promise] = {
     "manual": gettext_lazy("Manual"),
     "hook": gettext_lazy("Hook"),
     "noop": gettext_lazy("No-op"),
+    "wait": gettext_lazy("Wait"),
+    "error": gettext_lazy("Error"),
 }
 
 

@@ -17,7 +17,19 @@ from pipelines.templatetags.gateline import STATUSES
 THEMES = ("light", "dark")
 DENSITIES = ("comfortable", "compact")
 TONES = ("neutral", "active", "ok", "attention", "danger")
-STATION_KINDS = ("command", "chat", "route", "tools", "http", "runner", "manual", "hook", "noop")
+STATION_KINDS = (
+    "command",
+    "chat",
+    "route",
+    "tools",
+    "http",
+    "runner",
+    "manual",
+    "hook",
+    "noop",
+    "wait",
+    "error",
+)
 SPECIMENS = Path("design", "specimens")
 
 

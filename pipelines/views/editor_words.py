@@ -51,6 +51,8 @@ WORDS = {
     "kind_manual": _("Manual"),
     "kind_hook": _("Hook"),
     "kind_noop": _("No-op"),
+    "kind_wait": _("Wait"),
+    "kind_error": _("Error"),
     "kind_other": _("Other"),
     "end_completed": _("Completed"),
     "end_failed": _("Failed"),

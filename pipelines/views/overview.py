@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ from django.utils.translation import gettext as _
 from pipelines.queries.conditions import leaves
 from pipelines.queries.why import policy_words
 from pipelines.queries.words import gate_name, target_name
+from pipelines.routing.kinds import labels
 from pipelines.routing.line import Gate, Line, Requirement, Rule, Station
 
 
@@ -75,7 +77,25 @@ def does(station: Station) -> str:
         return str(work.get("instructions") or _("A person completes it."))
     if station.kind == "noop":
         return _("Nothing; it passes at once.")
-    return station.kind
+    return said_of(station)
+
+
+def said_of(station: Station) -> str:
+    """Of the kinds that call, choose, wait or raise."""
+    work = station.work
+    first = str(work.get("prompt") or "").strip().partition("\n")[0][:120]
+    names = ", ".join(str(tool.get("name")) for tool in work.get("tools") or () if isinstance(tool, Mapping))
+    said = {
+        "chat": lambda: first or _("It goes on with a conversation."),
+        "route": lambda: _("One of: %(labels)s") % {"labels": ", ".join(labels(station))},
+        "tools": lambda: names,
+        "http": lambda: f"{work.get('method') or 'GET'} {work.get('url', '')}",
+        "hook": lambda: " ".join(str(part) for part in work.get("argv") or ()),
+        "wait": lambda: str(work.get("until") or work.get("for", "")),
+        "error": lambda: str(work.get("message", "")),
+    }
+    make = said.get(station.kind)
+    return make() if make else station.kind
 
 
 def _rule(line: Line, number: int, rule: Rule) -> RuleWords:

@@ -9,7 +9,7 @@ import { nameSize, wordSize } from "./text";
 import { NoteCard } from "./NoteCard";
 import { say } from "./words";
 
-const KINDS = new Set(["command", "chat", "route", "tools", "http", "runner", "manual", "hook", "noop"]);
+const KINDS = new Set(["command", "chat", "route", "tools", "http", "runner", "manual", "hook", "noop", "wait", "error"]);
 const known = (kind: string): string => (KINDS.has(kind) ? kind : "other");
 
 /** A rounded card as high as it has rules: port 1 at a fixed height, the next every 24 px, so that the number in the

@@ -31,6 +31,8 @@ export function renamedStation(line: LineDocument, from: string, to: string): Li
 
 function stationNaming(station: Station, key: Swap): Station {
   const next = { ...station };
+  // The station whose tools a model may call.
+  if (isObject(station.work) && station.work.kind === "chat") next.work = changed(station.work, ["tools"], key);
   if (isObject(station.join)) next.join = changed(station.join, ["wait_for"], key);
   if (station.rules) next.rules = rulesOf(station).map((rule) => ruleNaming(rule, key));
   return next;

@@ -178,7 +178,7 @@ export function outlineOf(line: LineDocument): Json {
     preset: (line.preset as Json) ?? null,
     policy: (line.policy as Json) ?? null,
     flags: (line.flags as Json) ?? null,
-    stations: line.stations.map((each) => ({ key: each.key, name: text(each.name) })),
+    stations: line.stations.map((each) => ({ key: each.key, name: text(each.name), kind: text(each.work?.kind) })),
     gates: (line.gates ?? []).map((each) => ({ key: each.key, name: text(each.name) })),
     ends: (line.ends ?? []).map((each) => ({ key: each.key, name: text(each.label), kind: text(each.kind) })),
     rules: line.stations.flatMap((each) => rulesOf(each).map((rule) => rule.id)),

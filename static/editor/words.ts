@@ -39,6 +39,8 @@ const ENGLISH = {
   kind_manual: "Manual",
   kind_hook: "Hook",
   kind_noop: "No-op",
+  kind_wait: "Wait",
+  kind_error: "Error",
   kind_other: "Other",
   end_completed: "Completed",
   end_failed: "Failed",

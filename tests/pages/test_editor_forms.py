@@ -22,6 +22,7 @@ from pipelines.views.editor_forms.form import Setting, fields_of
 from pipelines.views.editor_forms.table import FORMS
 from tests.factories import World, document
 from tests.pages.conftest import As, at
+from tests.routing.test_work_kinds import INPUTS, TOOL, WHOLE
 
 pytestmark = pytest.mark.django_db
 
@@ -65,7 +66,7 @@ EVERYTHING: dict[str, Any] = {
             "extra": {"theirs": [1, {"a": None}]},
         },
         {"key": "ask", "work": {"kind": "manual", "form": [{"key": "size", "type": "number", "default": 1}]}},
-        {"key": "ship", "work": {"kind": "chat", "model": "some"}, "join": {"wait_for": ["ask", "lint"]}},
+        {"key": "ship", "work": {"kind": "chat", "prompt": "Sum up."}, "join": {"wait_for": ["ask", "lint"]}},
     ],
     "gates": [
         {
@@ -259,7 +260,11 @@ def test_what_was_refused_in_a_row_goes_with_the_row(ask: Ask) -> None:
 
 def outline(document: dict[str, Any]) -> Outline:
     parts = {
-        part: [{"key": each["key"]} for each in document.get(part, [])] for part in ("stations", "gates")
+        part: [
+            {"key": each["key"], "kind": each.get("work", {}).get("kind", "")}
+            for each in document.get(part, [])
+        ]
+        for part in ("stations", "gates")
     }
     ends = [{"key": each["key"], "kind": each["kind"]} for each in document.get("ends", [])]
     return Outline(preset=document.get("preset"), policy=document.get("policy"), ends=ends, **parts)
@@ -288,8 +293,18 @@ def parts(
         yield "inputs", "", {"inputs": document["inputs"]}, lambda new: {**document, **new}
 
 
+def every_kind() -> dict[str, Any]:
+    """A station of each kind that calls, chooses, waits or raises, with all that it may say."""
+    works = [*WHOLE, {"kind": "chat", "prompt": "p", "tools": "tools"}]
+    stations = [{"key": f"s{index}", "work": work} for index, work in enumerate(works)]
+    label = {"id": "yes", "when": {"eval": {"op": "equals", "value": "yes"}}, "to": "completed"}
+    sort = {"key": "sort", "work": {"kind": "route", "prompt": "p", "strict": True}, "rules": [label]}
+    runs = {"key": "tools", "work": {"kind": "tools", "tools": [TOOL]}}
+    return {"gateline": 1, "key": "kinds", "inputs": INPUTS, "stations": [*stations, sort, runs]}
+
+
 def documents() -> list[dict[str, Any]]:
-    return [EVERYTHING, *(native.loads(path.read_text()) for path in DEMO)]
+    return [EVERYTHING, every_kind(), *(native.loads(path.read_text()) for path in DEMO)]
 
 
 def test_a_form_that_is_only_looked_at_changes_nothing_and_finds_nothing(world: World) -> None:

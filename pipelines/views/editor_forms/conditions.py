@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from pipelines.queries.conditions import OPERATORS, describe
 from pipelines.routing import operators
 from pipelines.routing.conditions import read_condition
+from pipelines.routing.kinds import DERIVED, EVALS
 from pipelines.routing.reading.conditions import ANY_RESULT, ANY_VERDICT
 from pipelines.routing.reading.reader import Problems
 from pipelines.routing.reported import RESULTS, VERDICTS
@@ -339,9 +340,17 @@ def _eval(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
             label=_("Value"),
             op=op,
             texts=True,
-            placeholder="200,299" if op == "range" else "",
+            placeholder="200,299" if op == "range" else "ok",
+            known=_evals(around) if op in ("equals", "not_equals") else (),
         ),
     ]
+
+
+def _evals(around: Around) -> tuple[tuple[str, str], ...]:
+    """What a station of this kind says by itself (dialects B11)."""
+    kind = next((each.kind for each in around.names.stations if each.key == around.station), "")
+    own = EVALS.get(kind, ())
+    return tuple((word, "") for word in dict.fromkeys((*own, *DERIVED))) if own else ()
 
 
 def _operators(known: Sequence[str]) -> Options:

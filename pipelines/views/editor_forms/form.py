@@ -174,16 +174,22 @@ def skeleton(names: Outline, **parts: Any) -> dict[str, Any]:
         "gateline": 1,
         "key": "line",
         **{key: value for key, value in given.items() if value is not None},
-        "stations": [{"key": each.key, "work": {"kind": "noop"}} for each in names.stations],
+        "stations": [bare_station(each) for each in names.stations],
         "gates": [{"key": each.key} for each in names.gates],
         "ends": ends,
         **parts,
     }
 
 
+def bare_station(named: Named) -> dict[str, Any]:
+    """Of what it does only that others may name it for it."""
+    return {"key": named.key, "work": {"kind": "tools" if named.kind == "tools" else "noop"}}
+
+
 def others(members: Sequence[Named], own: str) -> list[dict[str, Any]]:
     """The skeletons of all but the first of this key, which is the fragment itself."""
-    keys = [each.key for each in members]
-    if own in keys:
-        keys.remove(own)
-    return [{"key": key} for key in keys]
+    rest = list(members)
+    found = next((each for each in rest if each.key == own), None)
+    if found is not None:
+        rest.remove(found)
+    return [bare_station(each) for each in rest]

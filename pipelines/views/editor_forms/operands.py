@@ -41,6 +41,12 @@ class Value(Field):
     op: Any
     texts: bool = False
     code: bool = True
+    known: tuple[tuple[str, str], ...] = ()
+    """What is likely, each with a word on it; anything else may be typed."""
+
+    @property
+    def widget(self) -> str:  # type: ignore[override]
+        return "path" if self.known else "text"
 
     @property
     def reads_text(self) -> bool:

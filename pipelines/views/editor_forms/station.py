@@ -11,15 +11,13 @@ from django.utils.translation import gettext as _
 from pipelines.linting import BUILT
 from pipelines.routing.line import Problem
 from pipelines.templatetags.gateline import STATION_WORDS
-from pipelines.views.editor_forms import inputs, places
+from pipelines.views.editor_forms import inputs, places, work
 from pipelines.views.editor_forms.fields import (
-    Arguments,
     Choice,
     Duration,
     Field,
     Listed,
     Number,
-    Pairs,
     Several,
     Text,
 )
@@ -34,9 +32,6 @@ from pipelines.views.editor_forms.form import (
     with_rest,
 )
 
-WORK = {"command": ("argv", "prompt", "env", "cwd"), "manual": ("instructions", "form"), "noop": ()}
-"""What each kind of work reads, besides `kind`."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Kind(Choice):
@@ -46,8 +41,8 @@ class Kind(Choice):
         kind = typed[0] if typed else ""
         if kind == places.get(fragment, self.at):
             return fragment
-        work = places.get(fragment, ("work",))
-        kept = {key: work[key] for key in WORK.get(kind, ()) if type(work) is dict and key in work}
+        before = places.get(fragment, ("work",))
+        kept = {key: before[key] for key in work.WORK.get(kind, ()) if type(before) is dict and key in before}
         return places.put(fragment, ("work",), {"kind": kind, **kept})
 
 
@@ -65,12 +60,12 @@ class StationForm:
         kind = kind if type(kind) is str else "manual" if kind is places.MISSING else ""
         found = [
             Section(fields=_names(fragment)),
-            *_work(kind, fragment),
+            *work.sections(kind, fragment, setting),
             _result(kind),
             _limits(),
             _gate_and_join(fragment, setting),
         ]
-        if kind == "command":
+        if kind in work.LOGGED:
             labels = Listed(
                 at=("labels",),
                 label=_("Labels"),
@@ -111,52 +106,6 @@ def _names(fragment: Fragment) -> list[Field | Rows]:
     ]
 
 
-def _work(kind: str, fragment: Fragment) -> list[Section]:
-    if kind == "command":
-        return [Section(title=_("Command"), fields=_command(), open=True)]
-    if kind == "manual":
-        form = inputs.rows(
-            ("work", "form"),
-            _("Form"),
-            _("Add a field"),
-            _("Whoever does the work says only how it went. Add what else is wanted."),
-        )
-        known = places.get(fragment, ("work", "form"))
-        fields: list[Field | Rows] = [
-            Text(at=("work", "instructions"), label=_("Instructions"), help=_("What is to be done."), rows=5)
-        ]
-        if type(known) is list or known is places.MISSING:
-            fields.append(form)
-        return [Section(title=_("Work of a person"), fields=fields, open=True)]
-    return []
-
-
-def _command() -> list[Field | Rows]:
-    return [
-        Arguments(
-            at=("work", "argv"),
-            label=_("Program and arguments"),
-            help=_("No shell reads it: | and > are arguments. Put what has spaces into quotes."),
-            placeholder="ruff check --output-format=json .",
-            rows=3,
-        ),
-        Text(
-            at=("work", "prompt"),
-            label=_("Standard input"),
-            help=_("A template: {{task.title}}, {{input.key}}, {{context.key}}."),
-            rows=3,
-        ),
-        Pairs(at=("work", "env"), label=_("Environment"), help=_("NAME=value, one on each line."), rows=2),
-        Text(
-            at=("work", "cwd"),
-            label=_("Folder"),
-            help=_("Below the working folder of the task."),
-            placeholder=".",
-            code=True,
-        ),
-    ]
-
-
 def _result(kind: str) -> Section:
     options = [
         ("", _("Not asked for")),
@@ -177,7 +126,7 @@ def _result(kind: str) -> Section:
             between=",",
         ),
     ]
-    return Section(title=_("Result"), fields=fields if kind != "manual" else fields[1:])
+    return Section(title=_("Result"), fields=fields if kind in ("command", "hook") else fields[1:])
 
 
 def _limits() -> Section:
