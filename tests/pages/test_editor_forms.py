@@ -85,7 +85,7 @@ EVERYTHING: dict[str, Any] = {
     ],
     "ends": [{"key": "gone", "kind": "failed", "label": "GONE", "extra": {"x": 1}}],
     "forbidden_parallel": [["lint", "ask"]],
-    "budgets": [{"loop": "any"}],
+    "budgets": [{"key": "rounds", "kind": "cross_stage", "most": 5}],
     "extra": {"theirs": True},
 }  # fmt: skip
 
@@ -259,7 +259,7 @@ def test_what_was_refused_in_a_row_goes_with_the_row(ask: Ask) -> None:
 
 
 def outline(document: dict[str, Any]) -> Outline:
-    parts = {
+    parts: dict[str, Any] = {
         part: [
             {"key": each["key"], "kind": each.get("work", {}).get("kind", "")}
             for each in document.get(part, [])
@@ -267,6 +267,7 @@ def outline(document: dict[str, Any]) -> Outline:
         for part in ("stations", "gates")
     }
     ends = [{"key": each["key"], "kind": each["kind"]} for each in document.get("ends", [])]
+    parts["inputs"] = [each["key"] for each in document.get("inputs", [])]
     return Outline(preset=document.get("preset"), policy=document.get("policy"), ends=ends, **parts)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from pipelines.models import Line, Project
 from pipelines.routing.line import DocumentError, Problem, read_line
+from pipelines.routing.reading.names import KEY
 from pipelines.routing.publishable import publishing_problems
 from pipelines.views.editor_forms import places
 from pipelines.views.editor_forms.asked import Named, Outline
@@ -177,6 +178,7 @@ def skeleton(names: Outline, **parts: Any) -> dict[str, Any]:
         "stations": [bare_station(each) for each in names.stations],
         "gates": [{"key": each.key} for each in names.gates],
         "ends": ends,
+        "inputs": [{"key": key} for key in dict.fromkeys(names.inputs) if KEY.match(key)],
         **parts,
     }
 

@@ -137,7 +137,7 @@ class InputsForm:
         return [*found, preview]
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed:
-        document = skeleton(setting.names, **{key: fragment[key] for key in ("inputs",) if key in fragment})
+        document = skeleton(setting.names, inputs=fragment.get("inputs", []))
         return Placed(document, beside=frozenset(document) - {"inputs"})
 
     def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
