@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from pipelines.models import Line, Project
 from pipelines.routing.line import DocumentError, Problem, read_line
-from pipelines.routing.reading.names import KEY
 from pipelines.routing.publishable import publishing_problems
+from pipelines.routing.reading.names import KEY
 from pipelines.views.editor_forms import places
 from pipelines.views.editor_forms.asked import Named, Outline
 from pipelines.views.editor_forms.fields import Field, Rest
