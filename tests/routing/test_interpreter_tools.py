@@ -95,7 +95,7 @@ def test_both_hand_on_the_same_feedback(
     assert decision == plain(second_reading(document, situation))
     failed = [text for word, text in (first, second) if word == "fail"]
     assert (decision["rule"] == "mend") == bool(failed)
-    assert decision["feedback"] == next((text for text in failed if text), None)
+    assert decision["feedback"] == ("\n".join(filter(None, failed)) or None)
 
 
 def test_tools_are_asked_and_decide_often_in_what_is_drawn() -> None:

@@ -68,9 +68,9 @@ class Gates(Target):
         if found == "abort":  # "abort ⇒ failed"
             raise self.finish("failed", rule, "gate")
         if found == "rework":  # "rework ⇒ the forced failure route"
-            # "the next station gets what the tool wrote as feedback"
+            # "the next station gets what the tool wrote as feedback"; of several, what each wrote, in order
             texts = [text for action, text in said.values() if action == "rework" and text is not None]
-            self.forced("failure", "gate", route, rule, texts[0] if texts else None)
+            self.forced("failure", "gate", route, rule, "\n".join(texts) if texts else None)
         # "a check's hold stays in force"
         people = [gate for gate in gates if self.has_human_step(gate) or actions[gate] == "hold"]
         self.ask_people(people, to, rule)
