@@ -12,7 +12,7 @@ from pipelines import versions
 from pipelines.engine.batch import Batch
 from pipelines.engine.values import Actor
 from pipelines.leases import Claim
-from pipelines.models import Decision, Job, Task, Token
+from pipelines.models import Decision, GateVisit, Job, Task, Token
 from pipelines.routing.consequences import About
 from pipelines.routing.decide import decide
 from pipelines.routing.line import Line
@@ -108,8 +108,15 @@ def of_now(turn: Turn) -> dict[str, Any]:
         "inputs": dict(task.inputs),
         "task": about(task),
         **({"unreadable": dict(task.unreadable)} if task.unreadable else {}),
+        **({"words": last_words(task)} if turn.judged_by.reads_words else {}),
         **beside(turn.batch, task, turn.token, turn.judged_by),
     }
+
+
+def last_words(task: Task) -> dict[str, str]:
+    """The last decision at each gate of this task, for checks that read it."""
+    decided = GateVisit.objects.filter(task=task, state=GateVisit.State.DECIDED).order_by("decided_at")
+    return dict(decided.values_list("gate", "word"))
 
 
 def beside(batch: Batch, task: Task, token: Token, line: Line) -> dict[str, Any]:

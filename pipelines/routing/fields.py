@@ -60,8 +60,11 @@ def _output(situation: Situation, rest: str) -> Any:
 
 
 def _gate(situation: Situation, key: str) -> Any:
+    """Its last decision: on this visit, else on an earlier one."""
     word = situation.facts.gates.get(key)
-    return MISSING if word is None or word.decision is None else word.decision
+    if word is not None and word.decision is not None:
+        return word.decision
+    return situation.facts.words.get(key, MISSING)
 
 
 SINGLE: dict[str, Callable[[Situation, Derived], Any]] = {

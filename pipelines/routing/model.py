@@ -309,6 +309,12 @@ class Line:
         return {rule.id: (station, rule) for station in self.stations for rule in station.rules}
 
     @cached_property
+    def reads_words(self) -> bool:
+        """Whether some check reads the last word at a gate: `gates.<key>`."""
+        checks = (check for gate in self.gates if gate.checks for check in gate.checks.checks())
+        return any(check.field.startswith("gates.") for check in checks)
+
+    @cached_property
     def asks_a_person(self) -> bool:
         """Whether the line declares a gate that always asks a person: then a jump is reviewed, too."""
         return any(gate.always_asks for gate in self.gates)

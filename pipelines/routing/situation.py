@@ -73,6 +73,7 @@ class Facts:
     unreadable: Mapping[str, str] = field(default_factory=dict)
     answers: tuple[Answer, ...] = ()
     gates: Mapping[str, Word] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
     rounds: Mapping[str, int] = field(default_factory=dict)
     open_escalations: int = 0
     beside: tuple[str, ...] = ()
@@ -213,6 +214,13 @@ def _named(value: Any, path: str) -> dict[str, str]:
     return {key: shapes.text(member, join(path, key)) or "" for key, member in found.items()}
 
 
+def _last_words(value: Any, path: str) -> dict[str, str]:
+    """{gate: the last word at it}, on earlier visits of this task."""
+    found = shapes.mapping(value, path)
+    said = {key: shapes.word(member, join(path, key), WORDS) for key, member in found.items()}
+    return {key: word for key, word in said.items() if word is not None}
+
+
 def _gates(value: Any, path: str) -> dict[str, Word]:
     found = shapes.mapping(value, path)
     return {key: _word(member, join(path, key)) for key, member in found.items() if member is not None}
@@ -256,6 +264,7 @@ _FACTS: dict[str, Any] = {
     "unreadable": _named,
     "answers": _answers,
     "gates": _gates,
+    "words": _last_words,
     "rounds": shapes.counts,
     "open_escalations": shapes.count,
     "beside": _texts,

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import engine, versions
+from pipelines.driver.instructions import instructions
 from pipelines.engine.inputs import form_of
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Job, Project, Task, Token
@@ -219,7 +220,7 @@ def _completion(
         task=task,
         job=job,
         station=station,
-        instructions=station.work.get("instructions") or "",
+        instructions=instructions(job),
         fields=fields_of(inputs, typed, problems, AT),
         more=sayings(versions.by_id(job.pinned_id), station),
         typed=typed or {"result": "success"},

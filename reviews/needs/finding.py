@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from pipelines import versions
+from pipelines.driver.instructions import instructions
 from pipelines.models import ENDED, GateVisit, Job, Status, Token
 from pipelines.queries.words import Sentence, station_name, waiting
 from pipelines.routing.answers import ANSWERS
@@ -119,7 +120,7 @@ def manual(mine: Mine) -> Iterator[Need]:
     )
     for job in jobs[:LIMIT]:
         station = versions.by_id(job.pinned_id).station(job.station)
-        says = str(station.work.get("instructions") or "").strip() or _("A person does this station.")
+        says = instructions(job).strip() or _("A person does this station.")
         yield Need(
             "manual", str(job.pk), job.task, station.name, Sentence(says[:500]), job.created_at,
             Status.RUNNING, job.token.version, icon="manual",

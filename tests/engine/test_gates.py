@@ -329,3 +329,17 @@ def test_the_gate_is_due_when_it_says(world: World) -> None:
     visit = world.visit(waiting(world, gated(world, due={"after": "4h", "then": "remind"})))
     assert visit.due_at is not None
     assert (visit.due_at - visit.opened_at).total_seconds() == 4 * 3600
+
+
+def test_a_check_reads_the_last_word_at_an_earlier_gate(world: World) -> None:
+    said = {"field": "gates.plan", "operator": "equals", "value": "approve", "action": "abort"}
+    gates = [{"key": "plan"}, {"key": "ship", "mode": "auto", "checks": {"all": [said]}}]
+    through = {"id": "through", "when": {"always": True}, "to": "b", "gates": ["plan"]}
+    stations = [station("a", through), station("b", gate="ship"), "c"]
+    task = world.start(world.line(stations=stations, gates=gates))
+    world.report(task)
+    world.vote(task, "send_back", reason="Thin.")
+    world.report(task, {"result": "success", "output": {"n": 2}})
+    world.vote(task)
+    world.report(task)
+    assert world.at(task) == ["c"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.line import Line
-from tests.routing.support import decided, goes, ruled, traced
+from tests.routing.support import decided, goes, line, ruled, traced
 
 OK = {"exit_code": 0}
 FAIL_CHECK = {"field": "exit_code", "operator": "equals", "value": 9}
@@ -351,3 +351,24 @@ def test_checks_of_a_rule_read_the_outcome_as_recorded_on_a_forced_route() -> No
 
 def test_the_gate_works_on_any_outcome_failures_too() -> None:
     assert goes(gated(mode="manual"), {"exit_code": 1}) == "wait awaiting_review at g"
+
+
+GATE_WORD = {"all": [{"field": "gates.plan", "operator": "equals", "value": "approve", "action": "abort"}]}
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"words": {"plan": "approve"}}, "move b by policy"),
+        ({"words": {"plan": "send_back"}}, "finish failed by gate"),
+        ({"words": {"other": "approve"}}, "finish failed by gate"),
+        ({}, "finish failed by gate"),
+        # what is said now comes before what was said earlier
+        ({"words": {"plan": "approve"}, "gates": {"plan": {"decision": "rework"}}}, "finish failed by gate"),
+    ],
+)
+def test_a_check_reads_the_last_word_at_another_gate(facts: dict[str, Any], expected: str) -> None:
+    gates = [{"key": "plan"}, {"key": "g", "mode": "auto", "checks": GATE_WORD}]
+    of = line({"gate": "g"}, {}, gates=gates)
+    assert of.reads_words
+    assert goes(of, OK, **facts) == expected

@@ -130,10 +130,15 @@ class Walk:
             "context": dict(self.context),
             "variables": dict(self.variables),
             **({"unreadable": dict(self.unreadable)} if self.unreadable else {}),
+            **({"words": self.said()} if line.reads_words and self.last_words else {}),
             "inputs": dict(self.inputs),
             "task": dict(self.task),
         }
         return {"station": position.station, "outcome": dict(outcome), "facts": facts}
+
+    def said(self) -> dict[str, str]:
+        """The last word at each gate."""
+        return {gate: word for gate, (word, _about) in self.last_words.items()}
 
     def counts(self) -> dict[str, Any]:
         return {name: dict(getattr(self, name)) for name in COUNTERS}

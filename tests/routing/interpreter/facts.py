@@ -118,5 +118,6 @@ def check_fields(
     usage = fields["usage"]
     fields |= {name: usage.get(own) for name, own in USAGE_NAMES.items()}
     fields["run"] = {"attempt": visit}  # "`run.attempt` in documents = the visit number."
-    fields["gates"] = {key: word["decision"] for key, word in gates.items()}  # "(its last decision)"
+    now = {key: word["decision"] for key, word in gates.items()}
+    fields["gates"] = {**(facts.get("words") or {}), **now}  # "(its last decision)"
     return fields

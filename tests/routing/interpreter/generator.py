@@ -110,6 +110,8 @@ def with_lost_keys(seed: int, document: dict[str, Json], situations: list[dict[s
     for situation in situations:
         lost = {key: random.choice(["plan", ""]) for key in keys if random.random() < 0.3}
         situation["facts"] |= {"unreadable": lost} if lost else {}
+        if random.random() < 0.5:
+            situation["facts"]["words"] = {"g1": random.choice(["approve", "send_back"])}
 
 
 def case(seed: int) -> tuple[dict[str, Json], dict[str, Json]]:
