@@ -10,10 +10,10 @@ from pipelines.engine.due import fire
 from pipelines.engine.migrate import MigrateResult, Migrating, migrate
 from pipelines.engine.putback import PuttingBack, put_back
 from pipelines.engine.reconsider import reconsider
+from pipelines.engine.registry import change_agent, register_agent, restore, suspend
 from pipelines.engine.report import report
 from pipelines.engine.resolving import escalate, resolve
 from pipelines.engine.submit import submit
-from pipelines.engine.suspending import restore, suspend
 from pipelines.engine.values import ENGINE, Actor, Report, ReportResult, VoteResult
 from pipelines.engine.vote import vote
 
@@ -28,6 +28,7 @@ __all__ = [
     "VoteResult",
     "answer",
     "cancel",
+    "change_agent",
     "complete",
     "depend",
     "escalate",
@@ -37,6 +38,7 @@ __all__ = [
     "migrate",
     "put_back",
     "reconsider",
+    "register_agent",
     "release",
     "report",
     "requeue",

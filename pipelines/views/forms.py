@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zoneinfo
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from django import forms
@@ -11,7 +11,8 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.engine.resolving import WORDS
-from pipelines.models import ApiToken, Group, Membership, Project, Role, User
+from pipelines.models import Agent, ApiToken, Group, Membership, Project, Role, User
+from pipelines.models.agents import agent_id
 from pipelines.models.people import slug
 
 DAYS = ((30, _("30 days")), (90, _("90 days")), (365, _("1 year")))
@@ -102,6 +103,70 @@ class GroupPeople(forms.Form):
         members = self.fields["members"]
         assert isinstance(members, forms.ModelMultipleChoiceField)
         members.queryset = User.objects.filter(memberships__project=project)
+
+
+class Lines(forms.CharField):
+    """One entry a line; empty lines are none."""
+
+    def clean(self, value: Any) -> list[str]:
+        text = super().clean(value)
+        return [line.strip() for line in str(text or "").splitlines() if line.strip()]
+
+
+class AgentForm(forms.Form):
+    """An agent of a project; its owner is a member. `key` only of a new one."""
+
+    name = forms.CharField(max_length=200, required=False)
+    owner = forms.ModelChoiceField(
+        queryset=User.objects.none(), error_messages={"required": _("Somebody has to answer for it.")}
+    )
+    contract_version = forms.CharField(max_length=40, required=False)
+    allowed_inputs = Lines(max_length=20_000, required=False)
+    allowed_outputs = Lines(max_length=20_000, required=False)
+    forbidden_actions = Lines(max_length=20_000, required=False)
+    required_checks = Lines(max_length=20_000, required=False)
+    escalates_to = forms.CharField(max_length=100, required=False)
+    valid_until = forms.DateField(required=False)
+    capacity = forms.IntegerField(min_value=0, max_value=100_000, required=False)
+    trust = Lines(max_length=20_000, required=False)
+
+    def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.project = project
+        owner = self.fields["owner"]
+        assert isinstance(owner, forms.ModelChoiceField)
+        owner.queryset = User.objects.filter(memberships__project=project).order_by("username")
+
+    def clean_trust(self) -> dict[str, int]:
+        found = {}
+        for line in self.cleaned_data["trust"]:
+            station, _colon, level = (part.strip() for part in line.rpartition(":"))
+            if not station or level not in ("0", "1", "2", "3"):
+                raise ValidationError(
+                    _("Write a station and a level from 0 to 3 on each line, like “testing: 2”.")
+                )
+            found[station] = int(level)
+        return found
+
+    def clean_valid_until(self) -> datetime | None:
+        """To the end of that day, UTC."""
+        day = self.cleaned_data["valid_until"]
+        return datetime.combine(day, time.max, UTC) if day else None
+
+    def values(self) -> dict[str, Any]:
+        """Fields of the model."""
+        kept = {name: value for name, value in self.cleaned_data.items() if name not in ("owner", "key")}
+        return {**kept, "owner_id": self.cleaned_data["owner"].pk}
+
+
+class NewAgent(AgentForm):
+    key = forms.CharField(max_length=64, validators=[agent_id])
+
+    def clean_key(self) -> str:
+        key = self.cleaned_data["key"]
+        if Agent.objects.filter(project=self.project, key=key).exists():
+            raise ValidationError(_("There is an agent with this key already."))
+        return key
 
 
 class Reason(forms.Form):

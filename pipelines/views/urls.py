@@ -7,6 +7,7 @@ from django.urls import path
 from pipelines.views import (
     account,
     actions,
+    agents,
     analytics,
     artifacts,
     backtest,
@@ -72,6 +73,10 @@ urlpatterns = [
     path(f"{IN}settings/", project.members, name="project-settings"),
     path(f"{IN}settings/members/add/", project.add_member, name="member-add"),
     path(f"{IN}settings/members/<int:member>/", project.change_member, name="member-change"),
+    path(f"{IN}settings/agents/", agents.agents, name="project-agents"),
+    path(f"{IN}settings/agents/<int:agent>/", agents.agent, name="project-agent"),
+    path(f"{IN}settings/agents/<int:agent>/suspend/", agents.suspend, name="agent-suspend"),
+    path(f"{IN}settings/agents/<int:agent>/restore/", agents.restore, name="agent-restore"),
     path(f"{IN}settings/groups/", project.groups, name="project-groups"),
     path(f"{IN}settings/groups/<int:group>/", project.change_group, name="group-change"),
     path(f"{IN}settings/tokens/", tokens.machines, name="project-tokens"),

@@ -53,6 +53,12 @@ GET  task-new-choose         >          0         -       y         y         y 
 GET  project-settings        >          0         y       y         y         y         y      >
 POST member-add              >          0         -       -         -         -         y      >
 POST member-change           >          0         -       -         -         -         y      >
+GET  project-agents          >          0         y       y         y         y         y      >
+POST project-agents          >          0         -       -         -         -         y      >
+GET  project-agent           >          0         y       y         y         y         y      >
+POST project-agent           >          0         -       -         -         -         y      >
+POST agent-suspend           >          0         -       -         -         -         y      >
+POST agent-restore           >          0         -       -         -         -         y      >
 GET  project-groups          >          0         -       -         -         -         y      >
 POST project-groups          >          0         -       -         -         -         y      >
 POST group-change            >          0         -       -         -         -         y      >

@@ -18,7 +18,7 @@ from django.utils import timezone
 from pipelines import accounts, comments, engine
 from pipelines.api import api
 from pipelines.live.routing import urlpatterns as socket_routes
-from pipelines.models import Artifact, Blob, Membership, Migration, Role, Scenario
+from pipelines.models import Agent, Artifact, Blob, Membership, Migration, Role, Scenario
 from tests.access import matrix
 from tests.factories import World, document, station
 from tests.live.conftest import session_of
@@ -64,6 +64,9 @@ class Place:
         made = waits.jobs.get()
         self.artifact = Artifact.objects.create(task=waits, job=made, name="a.txt", blob=blob)
         self.group = world.group("security")
+        self.agent = Agent.objects.create(
+            project=world.project, key="coder", owner=world.operator, created_at=timezone.now()
+        )
         self.machine, self.machine_secret = world.machine("read", "submit", "report", "design")
         self.visit = world.visit(waits)
         self.member = Membership.objects.get(user=world.viewer)
@@ -94,6 +97,7 @@ class Place:
             "job": self.job.pk,
             "member": self.member.pk,
             "group": self.group.pk,
+            "agent": self.agent.pk,
             "secret": "no-such-link",
             "page": "design",
             "name": "nothing.eml",
