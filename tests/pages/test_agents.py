@@ -34,7 +34,11 @@ def added(world: World, signed_in: As, **more: str) -> Agent:
 
 def test_an_admin_adds_an_agent_and_members_see_it(world: World, signed_in: As) -> None:
     coder = added(world, signed_in, capacity="2", valid_until="2999-12-31")
-    assert (coder.owner, coder.capacity, coder.allowed_inputs) == (world.operator, 2, ["handoff", "repository"])
+    assert (coder.owner, coder.capacity, coder.allowed_inputs) == (
+        world.operator,
+        2,
+        ["handoff", "repository"],
+    )
     assert coder.trust == {"code": 2, "*": 1}
     shown = text(signed_in(world.viewer).get(place(world)))
     assert "coder" in shown and "0 / 2" in shown
