@@ -10,10 +10,11 @@ from pipelines.engine.due import fire
 from pipelines.engine.migrate import MigrateResult, Migrating, migrate
 from pipelines.engine.putback import PuttingBack, put_back
 from pipelines.engine.reconsider import reconsider
-from pipelines.engine.registry import change_agent, register_agent, restore, suspend
+from pipelines.engine.registry import change_agent, register_agent
 from pipelines.engine.report import report
 from pipelines.engine.resolving import escalate, resolve
 from pipelines.engine.submit import submit
+from pipelines.engine.suspending import restore, suspend
 from pipelines.engine.values import ENGINE, Actor, Report, ReportResult, VoteResult
 from pipelines.engine.vote import vote
 

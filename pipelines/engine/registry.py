@@ -1,6 +1,4 @@
-"""The registry of agents: adding one, changing it, suspending it and restoring it; each with its line in the audit.
-
-Who is suspended gets no new work; what it has begun goes on."""
+"""The registry of agents: adding one and changing it, each with its line in the audit."""
 
 from __future__ import annotations
 
@@ -9,14 +7,12 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from django.db import connection
-
-from pipelines.engine import payload
 from pipelines.engine.agents import wake
-from pipelines.engine.errors import Conflict, Invalid, NotFound
+from pipelines.engine.errors import Conflict
+from pipelines.engine.suspending import audit, locked, now
 from pipelines.engine.transaction import run
 from pipelines.engine.values import Actor
-from pipelines.models import Agent, AgentEvent, Project
+from pipelines.models import Agent, Project
 
 FIELDS = (
     "name",
@@ -41,7 +37,7 @@ def register_agent(project: Project, key: str, values: Mapping[str, Any], *, act
 
 def _register(project: Project, key: str, values: Mapping[str, Any], actor: Actor) -> Agent:
     agent, made = Agent.objects.get_or_create(
-        project=project, key=key, defaults={**values, "created_at": _now()}
+        project=project, key=key, defaults={**values, "created_at": now()}
     )
     if not made:
         raise Conflict("There is an agent with this key already.")
@@ -69,60 +65,3 @@ def _change(agent_id: int, values: Mapping[str, Any], actor: Actor) -> Agent:
 
 def _said(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
-
-
-def suspend(agent_id: int, *, actor: Actor, reason: str) -> Agent:
-    """Raises NotFound, Invalid (path `reason`), Conflict (suspended already)."""
-    if not payload.text(reason, "reason").strip():
-        raise Invalid.at("reason", "A reason is needed.", "Say why; it is stored and shown.")
-    return run(partial(_suspend, agent_id, actor, reason))
-
-
-def _suspend(agent_id: int, actor: Actor, reason: str) -> Agent:
-    agent = locked(agent_id)
-    if agent.suspended_at is not None:
-        raise Conflict("This agent is suspended already.", by=agent.suspended_by, at=agent.suspended_at)
-    agent.suspended_at = _now()
-    agent.suspended_by, agent.suspended_why = (actor.name or str(actor))[:200], reason
-    _keep(agent, actor, "suspended", reason=reason)
-    return agent
-
-
-def restore(agent_id: int, *, actor: Actor) -> Agent:
-    """It gets work again, and who waits for it goes on. Raises NotFound, Conflict (not suspended)."""
-    return run(partial(_restore, agent_id, actor))
-
-
-def _restore(agent_id: int, actor: Actor) -> Agent:
-    agent = locked(agent_id)
-    if agent.suspended_at is None:
-        raise Conflict("This agent is not suspended.")
-    agent.suspended_at, agent.suspended_by, agent.suspended_why = None, "", ""
-    _keep(agent, actor, "restored")
-    wake(agent.project_id, agent.key)
-    return agent
-
-
-def locked(agent_id: int) -> Agent:
-    agent = Agent.objects.select_for_update(no_key=True).filter(pk=agent_id).first()
-    if agent is None:
-        raise NotFound()
-    return agent
-
-
-def _keep(agent: Agent, actor: Actor, kind: str, **data: str) -> None:
-    agent.save(update_fields=["suspended_at", "suspended_by", "suspended_why"])
-    audit(agent, actor, kind, **data)
-
-
-def audit(agent: Agent, actor: Actor, kind: str, **data: object) -> None:
-    """Who changed what; in the transaction of the change."""
-    AgentEvent.objects.create(agent=agent, kind=kind, actor=str(actor), data=data, at=_now())
-
-
-def _now() -> datetime:
-    """The database's clock only (house §4)."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        now: datetime = cursor.fetchone()[0]
-    return now

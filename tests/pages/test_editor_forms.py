@@ -85,7 +85,7 @@ EVERYTHING: dict[str, Any] = {
     ],
     "ends": [{"key": "gone", "kind": "failed", "label": "GONE", "extra": {"x": 1}}],
     "forbidden_parallel": [["lint", "ask"]],
-    "budgets": [{"key": "rounds", "kind": "cross_stage", "most": 5}],
+    "budgets": [{"key": "loops", "kind": "loop", "stations": ["lint", "ask"], "most": 3, "extra": {"x": 1}}],
     "extra": {"theirs": True},
 }  # fmt: skip
 
@@ -113,6 +113,49 @@ def ask(world: World, signed_in: As, line: Line) -> Ask:
         return client.post(at(world, "line-draw-form", "drawn", what), json.dumps(body), "application/json")
 
     return asked
+
+
+# --- Budgets, agents, preconditions --------------------------------------------------------------
+
+BUDGET = {"key": "loops", "kind": "rules", "rules": ["again"], "most": 3}
+
+
+def test_a_budget_is_added_by_its_kind_with_what_it_needs(ask: Ask) -> None:
+    add = {"do": "add", "rows": "budgets", "kind": "loop"}
+    said = ask("line", {"name": "Line"}, deed=add).json()
+    assert said["fragment"]["budgets"] == [{"key": "loop", "kind": "loop", "stations": [], "most": 3}]
+    typed = {"budgets[0].stations": ["lint, ship"], "budgets[0].on_exhausted": ["to:gone"]}
+    done = ask("line", said["fragment"], typed=typed)
+    assert done.status_code == 200, done.content
+    assert done.json()["fragment"]["budgets"] == [
+        {
+            "key": "loop",
+            "kind": "loop",
+            "stations": ["lint", "ship"],
+            "most": 3,
+            "on_exhausted": {"to": "gone"},
+        }
+    ]
+
+
+def test_a_budget_names_rules_of_the_line_and_may_be_none(ask: Ask) -> None:
+    names = {**NAMES, "rules": ["again", "on"]}
+    typed = {"budgets[0].most": ["none"], "budgets[0].rules": ["again, on"]}
+    done = ask("line", {"budgets": [BUDGET]}, names=names, typed=typed)
+    assert done.json()["fragment"]["budgets"] == [{**BUDGET, "rules": ["again", "on"], "most": "none"}]
+    refused = ask("line", {"budgets": [BUDGET]}, names=names, typed={"budgets[0].rules": ["moon"]})
+    assert refused.status_code == 422
+    assert refused.json()["refused"] == ["budgets[0].rules"]
+
+
+def test_a_station_says_who_works_there_and_what_going_on_needs(ask: Ask) -> None:
+    typed = {"agent": ["coder"], "requires": ["handoff, metadata:AI-Usage"], "stage": ["ship"]}
+    said = ask("station", STATION, typed=typed).json()["fragment"]
+    wanted = {"agent": "coder", "requires": ["handoff", "metadata:AI-Usage"], "stage": "ship"}
+    assert {key: said[key] for key in wanted} == wanted
+    nothing = ask("station", said, typed={"requires": ["[]"]}).json()["fragment"]
+    assert nothing["requires"] == []
+    assert ask("station", said, typed={"requires": ["luck"]}).status_code == 422
 
 
 # --- What is typed ------------------------------------------------------------------------------

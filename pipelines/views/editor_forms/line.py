@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.routing.line import PRESETS, Policy, Problem
 from pipelines.routing.policy import DEFAULT_PRESET
+from pipelines.views.editor_forms import needs
 from pipelines.views.editor_forms.fields import Choice, Field, Flag, Number, Options, Text
 from pipelines.views.editor_forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
 from pipelines.views.editor_forms.words import reject_words, routes
@@ -57,14 +58,19 @@ class LineForm:
             Section(title=_("Policy: what happens otherwise"), fields=_policy(usual, setting), open=True),
             Section(title=_("Policy: circles and limits"), fields=_limits(usual)),
             Section(title=_("Policy: data"), fields=_data(usual)),
+            *needs.of_line(usual, setting),
         ]
-        words = _("What has no field of its own, as JSON: budgets, forbidden pairs, extra.")
+        words = _("What has no field of its own, as JSON: forbidden pairs, extra.")
         return with_rest(found, fragment, _("Everything else"), words)
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed:
-        beside = {
-            key: value for key, value in skeleton(setting.names).items() if key not in ("preset", "policy")
-        }
+        whole = skeleton(setting.names)
+        # What budgets name: in the form the rules of all stations stand at the first one.
+        if whole["stations"]:
+            whole["stations"][0]["rules"] = [
+                {"id": rule, "to": "completed"} for rule in dict.fromkeys(setting.names.rules)
+            ]
+        beside = {key: value for key, value in whole.items() if key not in ("preset", "policy")}
         return Placed({**beside, **fragment, **beside}, beside=frozenset(beside))
 
     def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:

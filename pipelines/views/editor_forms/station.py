@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from pipelines.linting import BUILT
 from pipelines.routing.line import Problem
 from pipelines.templatetags.gateline import STATION_WORDS
-from pipelines.views.editor_forms import inputs, places, work
+from pipelines.views.editor_forms import inputs, needs, places, work
 from pipelines.views.editor_forms.fields import (
     Choice,
     Duration,
@@ -64,6 +64,7 @@ class StationForm:
             _result(kind),
             _limits(),
             _gate_and_join(fragment, setting),
+            needs.of_station(setting),
         ]
         if kind in work.LOGGED:
             labels = Listed(

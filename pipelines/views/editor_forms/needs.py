@@ -1,0 +1,188 @@
+"""What limits a line and what its stations need to go forward: named budgets, agents, preconditions (docs/rules.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.routing.budgets import KINDS
+from pipelines.routing.policy import Policy
+from pipelines.views.editor_forms import places
+from pipelines.views.editor_forms.fields import Choice, Field, Listed, Number, Text
+from pipelines.views.editor_forms.form import Fragment, Rows, Section, Setting
+from pipelines.views.editor_forms.places import Place
+from pipelines.views.editor_forms.rule import Exhausted
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requires(Listed):
+    """An empty list says something: that nothing is needed, whatever the policy says."""
+
+    between: str = ","
+
+    def text(self, value: Any) -> str:
+        return "[]" if value == [] else super().text(value)
+
+    def value(self, typed: str) -> Any:
+        return [] if typed.strip() == "[]" else super().value(typed)
+
+
+def of_station(setting: Setting) -> Section:
+    stages = [each for each in setting.names.options("stations") if each[0] != setting.own]
+    return Section(
+        title=_("Who works here, and what going on needs"),
+        fields=[
+            Text(
+                at=("agent",),
+                label=_("Agent"),
+                help=_("The key of an agent of the project; see its settings."),
+                code=True,
+            ),
+            Requires(
+                at=("requires",),
+                label=_("Needed to go forward"),
+                help=_(
+                    "With commas: station_gate, handoff, agent, metadata:NAME. Empty: as the line's policy says; [] for"
+                    " nothing."
+                ),
+                placeholder="handoff, metadata:AI-Usage",
+                code=True,
+            ),
+            Choice(
+                at=("stage",),
+                label=_("Does the rework of"),
+                help=_("To enter it is rework of that station's stage, to go back from it is not."),
+                options=[("", _("none: a stage of its own")), *stages],
+            ),
+        ],
+    )
+
+
+def of_line(usual: Policy, setting: Setting) -> list[Section]:
+    on, off = _("Yes"), _("No")
+    fields: list[Field | Rows] = [
+        Choice(
+            at=("policy", name),
+            label=label,
+            help=words,
+            options=[("", _("Preset: %s") % (on if known else off).lower()), ("yes", on), ("no", off)],
+        )
+        for name, label, words, known in (
+            (
+                "standard_budgets",
+                _("The usual budgets of AEEF bind"),
+                _(
+                    "Rework, restarts and types of failure, each with its number; one below of the same key counts."
+                ),
+                usual.standard_budgets,
+            ),
+            (
+                "preconditions",
+                _("Going forward needs gate, handoff and agent"),
+                _("Where a station does not say itself what it needs."),
+                usual.preconditions,
+            ),
+        )
+    ]
+    return [Section(title=_("Budgets and preconditions"), fields=[*fields, _budgets(setting)])]
+
+
+def kinds() -> list[tuple[str, str]]:
+    words = {
+        "rules": _("Takings of rules, together"),
+        "edges": _("Takings of ways from station to station"),
+        "station": _("Entries of stations, together"),
+        "failure_type": _("Moves with a type of failure"),
+        "same_stage": _("Rework within a stage"),
+        "cross_stage": _("Rework across stages"),
+        "restart": _("Restarts of the whole line"),
+        "loop": _("Rounds of a loop"),
+    }
+    return [(kind, words[kind]) for kind in KINDS]
+
+
+def _budgets(setting: Setting) -> Rows:
+    return Rows(
+        at=("budgets",),
+        label=_("Budgets"),
+        row=lambda fragment, at: _budget(fragment, at, setting),
+        new=_new,
+        title=_title,
+        add=_("Add a budget"),
+        kinds=kinds(),
+        help=_(
+            "So many are allowed, the next one is refused. Of several that are broken the strictest counts."
+        ),
+        empty=_("None of its own."),
+        ordered=False,
+        folded=True,
+    )
+
+
+def _new(fragment: Fragment, kind: str) -> dict[str, Any]:
+    taken = {each.get("key") for each in fragment.get("budgets") or () if type(each) is dict}
+    base = kind.replace("_", "-")
+    key = next(name for n in range(1, 10_000) if (name := base if n == 1 else f"{base}-{n}") not in taken)
+    needed = {name: [] for name in KINDS[kind][:1] if kind not in ("same_stage", "restart")}
+    return {"key": key, "kind": kind, **needed, "most": 3}
+
+
+def _title(member: Any, index: int) -> str:
+    if type(member) is not dict:
+        return str(index + 1)
+    words = dict(kinds()).get(str(member.get("kind")), str(member.get("kind", "")))
+    return f"{member.get('label') or member.get('key') or index + 1}: {words}, {member.get('most', '?')}"
+
+
+LISTS = {
+    "rules": lambda: _("Rules, by their ids"),
+    "edges": lambda: _("Ways, each as from->to"),
+    "stations": lambda: _("Stations, by their keys"),
+    "failure_types": lambda: _("Types of failure"),
+}
+
+
+def _budget(fragment: Fragment, at: Place, setting: Setting) -> Sequence[Field | Rows]:
+    kind = places.get(fragment, (*at, "kind"))
+    lists = KINDS.get(kind, ()) if type(kind) is str else ()
+    leads = [
+        (f"to:{key}", _("it goes to %s") % name)
+        for part in ("stations", "ends")
+        for key, name in setting.names.options(part)  # type: ignore[arg-type]
+    ]
+    return [
+        Text(at=(*at, "key"), label=_("Key"), needed=True, code=True),
+        Number(
+            at=(*at, "most"),
+            label=_("So many are allowed"),
+            help=_("A number, or none for no limit."),
+            code=True,
+        ),
+        *(
+            Listed(
+                at=(*at, name),
+                label=LISTS[name](),
+                help=_("With commas between them."),
+                between=",",
+                code=True,
+                needed=name == lists[0] and kind not in ("same_stage", "restart"),
+            )
+            for name in lists
+        ),
+        Exhausted(
+            at=(*at, "on_exhausted"),
+            label=_("After that"),
+            options=[
+                ("", _("as the line's policy says")),
+                ("fail", _("the task fails")),
+                ("stuck", _("the task is stuck")),
+                ("escalate", _("it is escalated")),
+                *leads,
+            ],
+            covers=(f"{places.name((*at, 'on_exhausted'))}.to",),
+        ),
+        Text(at=(*at, "role"), label=_("Role that is told"), help=_("Of an escalation."), placeholder="lead"),
+    ]
