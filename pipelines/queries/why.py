@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from pipelines import versions
 from pipelines.models import Decision, GateVisit
 from pipelines.queries.conditions import Leaf, leaves
+from pipelines.queries.trace import Step, checks_of, steps_of
 from pipelines.queries.words import gate_name, station_name, target_name
 from pipelines.routing.line import Line, Rule, Station
 
@@ -51,6 +52,8 @@ class Explained:
     otherwise_used: bool
     notes: list[str]
     gates: list[tuple[str, str]]
+    checks: list[dict[str, Any]]
+    steps: list[Step]
 
 
 @dataclass(slots=True)
@@ -105,6 +108,8 @@ def explained(
         answer.get("rule") is None and answer.get("by") in ("policy", None) and bool(tested or not rows),
         _notes(trace),
         [],
+        checks_of(line, trace),
+        steps_of(line, trace),
     )
 
 
@@ -215,8 +220,14 @@ KNOBS = {
 
 def _notes(trace: Sequence[Mapping[str, Any]]) -> list[str]:
     """What was tried besides the rules, in the engine's words."""
-    wanted = ("signal", "blocked", "station_gate", "target", "rule_gates")
-    return [str(entry["why"]) for entry in trace if entry.get("step") in wanted and entry.get("why")]
+    return [str(entry["why"]) for entry in trace if entry.get("why") and _besides(entry)]
+
+
+def _besides(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry is no row of the table: what a rule said of itself stands there."""
+    if entry.get("step") == "rules":
+        return entry.get("rule") is None
+    return entry.get("step") in ("signal", "blocked", "station_gate", "target", "rule_gates")
 
 
 def _visits(line: Line, decision: Decision) -> Iterator[tuple[str, str]]:

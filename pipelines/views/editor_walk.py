@@ -8,7 +8,6 @@ from typing import Any
 
 from django.http import HttpResponse, JsonResponse
 from django.template.loader import render_to_string
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 from pydantic import BaseModel, Field, ValidationError
 
@@ -16,8 +15,8 @@ from pipelines.engine import payload
 from pipelines.errors import Invalid
 from pipelines.models import Project
 from pipelines.queries import choosing, walks
+from pipelines.queries.trace import checks_of
 from pipelines.queries.why import explained
-from pipelines.queries.words import gate_name
 from pipelines.routing.line import DocumentError, Line, Problem, read_line
 from pipelines.routing.problems import Malformed
 from pipelines.routing.simulate.expect import Told
@@ -180,21 +179,6 @@ def why(line: Line, told: Told) -> str:
         "pages/parts/walk_why.html",
         {
             "why": explained(line, told.station, said, said["trace"]),
-            "checks": [check for entry in said["trace"] for check in _checks(line, entry)],
+            "checks": checks_of(line, said["trace"]),
         },
     )
-
-
-def _checks(line: Line, entry: dict[str, Any]) -> list[dict[str, Any]]:
-    """How the checks of a gate went; the entry's sentence begins with the gate's key."""
-    if entry["step"] not in ("station_gate", "rule_gates"):
-        return []
-    gate = gate_name(line, entry["why"].partition(":")[0])
-    return [{**each, "gate": gate, "words": _check_words(each)} for each in entry["saw"] if "field" in each]
-
-
-def _check_words(check: dict[str, Any]) -> str:
-    if check["label"]:
-        return str(check["label"])
-    operator = check["operator"].replace("_", " ")
-    return _("%(field)s %(operator)s %(value)s") % {**check, "operator": operator}

@@ -151,6 +151,39 @@ def test_the_page_of_a_task_says_where_it_is_how_it_came_there_and_why(world: Wo
     assert "edge-taken" in page
 
 
+def test_the_whole_trace_is_on_the_page_and_over_the_api(world: World, signed_in: As) -> None:
+    """Each rule tested with what it saw, the checks of the gate, the policy that was applied, step by step."""
+    checks = {
+        "all": [
+            {"field": "output.lint", "operator": "equals", "value": 0, "action": "rework", "label": "lint"}
+        ]
+    }
+    never = {"eval": {"op": "equals", "value": "never"}}
+    built = station("build", {"id": "other", "when": never, "to": "ship"}, gate="code")
+    gates = [{"key": "code", "name": "Code ready", "mode": "auto", "checks": checks}]
+    task = world.start(
+        world.line(stations=[built, "ship"], gates=gates, policy={"on_failure": "stuck"}, key="traced")
+    )
+    world.report(task, {"eval": "done", "output": {"lint": "<b>3</b>"}})
+    page = text(signed_in(world.viewer).get(at(world, "task", task.name)))
+    for said in (
+        "Code ready",
+        "Failed: rework",
+        "The whole trace",
+        "&lt;b&gt;3&lt;/b&gt;",
+        "on_failure: stuck",
+    ):
+        assert said in page, said
+    _, secret = world.token_of(world.viewer, "read")
+    address = f"/api/owners/acme/projects/{world.project.key}/stages/traced/tasks/{task.name}/decisions"
+    (decision,) = Client().get(address, headers={"Authorization": f"Bearer {secret}"}).json()
+    steps = [(entry["step"], entry["rule"], entry["result"]) for entry in decision["trace"]]
+    assert steps == [("station_gate", None, False), ("rules", "other", False), ("rules", None, True)]
+    assert decision["trace"][0]["saw"][0]["saw"] == "<b>3</b>"
+    assert decision["trace"][1]["saw"]
+    assert decision["decision"]["error"] == "NoValidTransition"
+
+
 def test_why_can_be_read_for_every_decision(world: World, signed_in: As) -> None:
     line = document(
         [

@@ -1,0 +1,95 @@
+"""The trace of a decision, whole: every step that was tried, in its order, and the checks of its gates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.queries.words import gate_name
+from pipelines.routing.line import Line
+
+STEPS = {
+    "signal": lambda: _("Signal"),
+    "blocked": lambda: _("Blocked outcome"),
+    "station_gate": lambda: _("Gate of the station"),
+    "rules": lambda: _("Rules"),
+    "target": lambda: _("Target"),
+    "rule_gates": lambda: _("Gates of the rule"),
+    "effects": lambda: _("Effects"),
+}
+
+
+GATES = ("station_gate", "rule_gates")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One entry. `rule`: its id, `number`: at its station; `result`: true, false, ask or error, as the decision tool
+    writes it; `micros`: how long it took, None where no clock was given."""
+
+    name: str
+    number: int | None
+    rule: str
+    result: str
+    saw: list[str]
+    why: str
+    micros: float | None
+
+
+def checks_of(line: Line, trace: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """How the checks of gates went, as the trace has them, with the `gate` and in `words`; an entry's sentence begins
+    with the gate's key."""
+    return [
+        {**each, "gate": gate_name(line, str(entry.get("why", "")).partition(":")[0]), "words": _words(each)}
+        for entry in trace
+        if entry.get("step") in GATES
+        for each in entry.get("saw") or ()
+        if "field" in each
+    ]
+
+
+def _words(check: Mapping[str, Any]) -> str:
+    if check["label"]:
+        return str(check["label"])
+    operator = check["operator"].replace("_", " ")
+    return _("%(field)s %(operator)s %(value)s") % {**check, "operator": operator}
+
+
+def steps_of(line: Line, trace: Sequence[Mapping[str, Any]]) -> list[Step]:
+    return [_step(line, entry) for entry in trace]
+
+
+def _step(line: Line, entry: Mapping[str, Any]) -> Step:
+    key = str(entry.get("step") or "")
+    rule = str(entry.get("rule") or "")
+    found = line.rules_by_id.get(rule)
+    number = found[0].rules.index(found[1]) + 1 if found else None
+    took = entry.get("took")
+    return Step(
+        STEPS[key]() if key in STEPS else key,
+        number,
+        rule,
+        str(entry.get("result")).lower(),
+        [_saw(each) for each in entry.get("saw") or ()],
+        str(entry.get("why") or ""),
+        None if took is None else float(took) * 1_000_000,
+    )
+
+
+def _saw(seen: Mapping[str, Any]) -> str:
+    """`output $.high: 2`, or a check with what it saw."""
+    if "passed" in seen:
+        what = f"{seen.get('label') or seen['field']} {seen.get('operator', '')} {_text(seen.get('value'))}"
+        return f"{what}: {_text(seen.get('saw'))}"
+    named = " ".join(str(seen[key]) for key in ("operand", "path") if seen.get(key))
+    rest = {key: value for key, value in seen.items() if key not in ("operand", "path")}
+    value = next(iter(rest.values())) if len(rest) == 1 else rest
+    return f"{named}: {_text(value)}" if named else _text(rest)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
