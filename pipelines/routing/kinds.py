@@ -88,9 +88,8 @@ def _route(line: Line, station: Station, path: str) -> Iterator[Problem]:
         yield from _needs(station.work, "prompt", path, "say by what the model chooses")
     if not labels(station):
         message = "there is nothing to choose: no rule asks for an eval by equals"
-        yield Problem(
-            f"{path}.kind", message, "add a rule for each label, like when: {eval: {op: equals, …}}"
-        )
+        rules = f"{path.removesuffix('.work')}.rules"
+        yield Problem(rules, message, "add a rule for each label, like when: {eval: {op: equals, …}}")
 
 
 def _http(line: Line, station: Station, path: str) -> Iterator[Problem]:

@@ -155,7 +155,7 @@ def test_what_only_readers_can_tell_is_told_too(work: dict[str, Any], place: str
             {"kind": "http", "url": "https://a.example/{{input.y}}"},
             "asks for an input that the line does not have",
         ),
-        ({"kind": "route", "prompt": "p"}, "work.kind: there is nothing to choose"),
+        ({"kind": "route", "prompt": "p"}, "stations[0].rules: there is nothing to choose"),
         ({"kind": "tools", "tools": [{"name": "a", "argv": ["{{nonsense}}"]}]}, "is no look-up"),
     ],
 )
