@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from pipelines import engine
+from pipelines import engine, logs, publishing
 from pipelines.models import ENDED, Artifact, GateVisit, Job, Line, Status, Task, Token, User
 from pipelines.storage import artifacts
 from tests.demo.repositories import GOOD, Repository
@@ -189,3 +190,50 @@ def test_the_agent_line_goes_through_to_a_document(
     stored = Artifact.objects.get(task=task, name="report.md")
     with artifacts().open(stored.blob.name) as document:
         assert "A BIRD HOUSE" in os.fsdecode(document.read())
+
+
+PROMPT = "Look after the checked-out code."
+FIXABLE = {**GOOD, "sums.py": "import os\n" + GOOD["sums.py"].partition("\n\n\n")[2]}
+
+
+def with_mending(line: Line) -> dict[str, Any]:
+    """The line with a station between checkout and lint whose work a hook judges: ruff, on the workspace."""
+    hook = {"hook": {"argv": ["ruff", "check", "--isolated", "--no-cache", "tree"], "timeout": "60s"}}
+    again = {"id": "mend-again", "when": {**hook, "answer": "block"}, "to": "mend", "feedback": True}
+    argv = ["repository-mend", "--tree={{context.tree}}"]
+    mend = {
+        "key": "mend",
+        "name": "Mend",
+        "work": {"kind": "command", "argv": argv, "prompt": PROMPT},
+        "rules": [
+            {**again, "max_retries": 2, "on_exhausted": "stuck"},
+            {"id": "mended", "when": {"result": "success"}, "to": "lint"},
+        ],
+    }
+    given: dict[str, Any] = json.loads(json.dumps(line.draft))
+    stations = {each["key"]: each for each in given["stations"]}
+    stations["checkout"]["rules"][-1]["to"] = "mend"
+    given["stations"].insert(1, mend)
+    return {**given, "flags": {**given.get("flags", {}), "agentic_conditions": True}}
+
+
+def test_A28_a_finding_is_told_to_the_next_run_which_mends_it(
+    admin: User, start_worker: Callable[..., None], root: Path, tmp_path: Path
+) -> None:
+    log, line = tmp_path / "worker.log", Line.objects.get(key="repository-check", project__key="app")
+    drafted = publishing.save_draft(line, with_mending(line), admin, line.draft_number)
+    publishing.publish(drafted, user=admin, based_on=drafted.draft_number)
+    start_worker()
+    task = submit(admin, "repository-check", repository=str(Repository(root / "sums", FIXABLE).folder))
+    at_rest(task, log)
+    work = Job.objects.filter(task=task, purpose="station").order_by("pk")
+    assert [job.station for job in work] == ["checkout", "mend", "mend", "lint", "tests", "security"]
+    first, second = work.filter(station="mend")
+    hooks = Job.objects.filter(task=task, purpose="evaluation").order_by("pk")
+    assert [job.outcome["eval"] for job in hooks] == ["block", "pass"]
+    assert "F401" in hooks[0].outcome["feedback"]
+    assert (first.outcome["output"]["told"], second.outcome["output"]["told"]) == ([], ["F401", "I001"])
+    assert "Told of F401, I001." in "".join(logs.whole(second, 1))
+    assert second.feedback == hooks[0].outcome["feedback"]
+    assert output_of(task, "lint")["low"] == output_of(task, "lint")["high"] == 0
+    assert task.status == Status.AWAITING_REVIEW
