@@ -13,6 +13,7 @@ from pipelines.routing.policy import DEFAULT_PRESET
 from pipelines.views.editor_forms import needs
 from pipelines.views.editor_forms.fields import Choice, Field, Flag, Number, Options, Text
 from pipelines.views.editor_forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
+from pipelines.views.editor_forms.places import Place
 from pipelines.views.editor_forms.words import reject_words, routes
 
 
@@ -59,8 +60,9 @@ class LineForm:
             Section(title=_("Policy: circles and limits"), fields=_limits(usual)),
             Section(title=_("Policy: data"), fields=_data(usual)),
             *needs.of_line(usual, setting),
+            Section(title=_("Side by side"), fields=[_never(setting)]),
         ]
-        words = _("What has no field of its own, as JSON: forbidden pairs, extra.")
+        words = _("What has no field of its own, as JSON: extra.")
         return with_rest(found, fragment, _("Everything else"), words)
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed:
@@ -75,6 +77,37 @@ class LineForm:
 
     def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
         return ()
+
+
+def _never(setting: Setting) -> Rows:
+    """Pairs of stations that must never run in parallel."""
+    stations = setting.names.options("stations")
+    known = dict(stations)
+
+    def row(fragment: Fragment, at: Place) -> list[Field | Rows]:
+        labels = (_("While this station runs"), _("this one may not"))
+        return [
+            Choice(at=(*at, place), label=label, options=stations, needed=True)
+            for place, label in enumerate(labels)
+        ]
+
+    def title(member: Any, index: int) -> str:
+        pair = type(member) is list and len(member) == 2
+        names = (str(known.get(str(key), key)) for key in member) if pair else ()
+        return " ∥ ".join(names) or _("Pair %d") % (index + 1)
+
+    return Rows(
+        at=("forbidden_parallel",),
+        label=_("Stations that never run in parallel"),
+        row=row,
+        new=lambda fragment, kind: [key for key, _label in stations[:2]],
+        title=title,
+        add=_("Add a pair"),
+        empty=_("Branches of a fork may be anywhere at the same time."),
+        help=_("A fork that would bring both about is not published, and a move that would is refused."),
+        ordered=False,
+        rest=False,
+    )
 
 
 def presets() -> list[tuple[str, str]]:
