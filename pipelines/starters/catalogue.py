@@ -99,6 +99,19 @@ STARTERS: tuple[Starter, ...] = (
         {},
     ),
     Starter(
+        "checks-side-by-side",
+        _(
+            "Checks that take long and do not need each other: they run at once, and the release waits for both."
+        ),
+        (
+            EXECUTE,
+            _("The commands make build, make test and make audit"),
+            _("Somebody who may do manual work"),
+        ),
+        (_did(), _did(), _did("failure"), _did(), _did(), _did(), _did(), _did()),
+        {},
+    ),
+    Starter(
         "triage",
         _("Reports of any kind that go different ways, and sometimes need a question answered first."),
         (_("Somebody who may do manual work"),),
