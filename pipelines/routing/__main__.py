@@ -1,6 +1,7 @@
 """`python -m pipelines.routing`: lines without an engine, a database or Django.
 
 decide LINE   one JSON situation per line on standard input, one decision per line on standard output
+join LINE     where the branches of a task are per line of standard input, which join is decided and how
 check LINE    everything that keeps the document from being published, each problem with its place
 lint LINE     what its rules can and cannot do, proved (docs/lint); with --json for machines; - is standard input
 diff OLD NEW  which outcomes go elsewhere, with a sample of each, or the proof that none does; with --json
@@ -13,7 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -24,6 +25,7 @@ from pipelines.routing import jsontext
 from pipelines.routing.decide import decide
 from pipelines.routing.difference.compare import NONE, difference
 from pipelines.routing.difference.report import report as report_difference
+from pipelines.routing.joining.told import told
 from pipelines.routing.line import DocumentError, Line, Problem
 from pipelines.routing.lint.report import report
 from pipelines.routing.outcome import Malformed, read_situation
@@ -34,6 +36,7 @@ MAX_LINE = 64 * 1024 * 1024
 """Bytes of one situation; a longer line is malformed."""
 
 REFUSED = 2
+Decided = Callable[[Line, Any], dict[str, Any]]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -54,12 +57,16 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     for name, words in (
         ("decide", "decide one JSON situation per line of standard input"),
+        (
+            "join",
+            "decide joins: where the branches of a task are, one JSON object per line of standard input",
+        ),
         ("check", "say everything that keeps the line from being published"),
         ("lint", "say what its rules can and cannot do"),
     ):
         command = commands.add_parser(name, help=words)
         words = "the line document, YAML or JSON"
-        words += "" if name == "decide" else "; - for standard input"
+        words += "" if name in ("decide", "join") else "; - for standard input"
         command.add_argument("line", metavar="LINE", help=words)
         if name == "lint":
             command.add_argument("--json", action="store_true", help="findings as JSON")
@@ -79,7 +86,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _decide(options: argparse.Namespace) -> int:
-    return _answer_all(_read(Path(options.line)), sys.stdin.buffer, sys.stdout)
+    return _answer_all(_read(Path(options.line)), sys.stdin.buffer, sys.stdout, _decided)
+
+
+def _join(options: argparse.Namespace) -> int:
+    return _answer_all(_read(Path(options.line)), sys.stdin.buffer, sys.stdout, told)
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -126,6 +137,7 @@ def _schema(options: argparse.Namespace) -> int:
 
 COMMANDS = {
     "decide": _decide,
+    "join": _join,
     "check": _check,
     "lint": _lint,
     "diff": _diff,
@@ -161,21 +173,26 @@ def _reason(error: DocumentError | OSError) -> str:
     return error.strerror or str(error)
 
 
-def _answer_all(line: Line, source: BinaryIO, sink: TextIO) -> int:
+def _answer_all(line: Line, source: BinaryIO, sink: TextIO, decided: Decided) -> int:
     malformed = False
     for text in _lines(source):
-        answer = _answer(line, text)
-        malformed = malformed or ("error" in answer and "decision" not in answer)
+        answer, read = _answer(line, text, decided)
+        malformed = malformed or not read
         sink.write(jsontext.dumps(answer) + "\n")
         sink.flush()
     return 1 if malformed else 0
 
 
-def _answer(line: Line, text: bytes) -> dict[str, Any]:
+def _answer(line: Line, text: bytes, decided: Decided) -> tuple[dict[str, Any], bool]:
+    """The answer, and whether the line could be read."""
     try:
-        return decide(line, read_situation(_value(text))).to_dict()
+        return decided(line, _value(text)), True
     except Malformed as error:
-        return {"error": error.to_dict()}
+        return {"error": error.to_dict()}, False
+
+
+def _decided(line: Line, value: Any) -> dict[str, Any]:
+    return decide(line, read_situation(value)).to_dict()
 
 
 def _value(text: bytes) -> Any:

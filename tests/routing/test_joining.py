@@ -10,7 +10,9 @@ from pipelines.routing.joining.branches import Arrival, Branch, Fork, Write
 from pipelines.routing.joining.context import contradictions, merged
 from pipelines.routing.joining.joining import aggregate, circles, due, groups
 from pipelines.routing.joining.reach import reached, ways
+from pipelines.routing.joining.told import told
 from pipelines.routing.line import Line
+from pipelines.routing.problems import Malformed
 from tests.routing.support import line
 
 FORK = Fork(1, "plan", ("qa", "security"))
@@ -297,3 +299,45 @@ def test_what_a_branch_wrote_over_itself_and_what_both_have_in_common_contradict
     common = Write(1, {"x": 0})
     assert contradictions([[common, Write(2, {"x": 5})], [Write(3, {"x": 4}), Write(4, {"x": 5})]]) == ()
     assert contradictions([[common], [common]]) == ()
+
+
+# Over plain JSON
+
+
+def said(**more: Any) -> dict[str, Any]:
+    fork = {"id": 1, "station": "plan", "to": ["qa", "security"]}
+    return {"id": 2, "station": "release", "within": [fork], **more}
+
+
+def test_the_tool_says_what_is_waited_for() -> None:
+    waiting = said(arrival={"from": "qa", "standing": "passed"})
+    answer = told(forked(), {"branches": [waiting, said(id=3, station="security")]})
+    assert answer == {
+        "waiting": [{"station": "release", "arrived": [2], "waits_for": {"security": [3]}}],
+        "merge": None,
+    }
+
+
+def test_the_tool_says_what_a_join_comes_to() -> None:
+    qa = said(arrival={"from": "qa", "standing": "passed"}, wrote=[{"n": 1}])
+    security = said(id=3, arrival={"from": "security", "standing": "failed"}, wrote=[{"n": 2}])
+    merge = told(forked(), {"branches": [qa, security]})["merge"]
+    assert (merge["verdict"], merge["arrived"], merge["contradict"]) == ("fail", [2, 3], ["n"])
+    assert merge["outcome"]["output"]["branches"] == {"qa": "pass", "security": "fail"}
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([], "has to be an object"),
+        ({"branches": [{"id": 1}]}, "branches[0].station: has to be the key of a station"),
+        ({"branches": [said(station="moon")]}, "branches[0].station: the line has no station moon"),
+        ({"branches": [{"station": "qa"}]}, "branches[0].id: is missing"),
+        ({"branches": [said(arrival={"from": "qa", "standing": "good"})]}, "branches[0].arrival.standing: has to be"),
+        ({"branches": [said(at="qa")]}, "branches[0].at: unknown key"),
+    ],
+)  # fmt: skip
+def test_what_the_tool_cannot_read_is_told_with_its_place(data: Any, message: str) -> None:
+    with pytest.raises(Malformed) as refused:
+        told(forked(), data)
+    assert str(refused.value).startswith(message)
