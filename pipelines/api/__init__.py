@@ -9,6 +9,7 @@ from pipelines.api import (
     difference,
     escalations,
     events,
+    health,
     lines,
     lint,
     migrations,
@@ -30,6 +31,7 @@ problems.install(api)
 api.add_router("", tasks.router)
 api.add_router("", events.router)
 api.add_router("", escalations.router)
+api.add_router("", health.router)
 api.add_router("", lines.router)
 api.add_router("", difference.router)
 api.add_router("", analytics.router)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest
@@ -10,10 +11,10 @@ from ninja import Router, Status
 from pydantic import BaseModel
 
 from pipelines import access, engine
-from pipelines.api.auth import person_of
+from pipelines.api.auth import actor_of, person_of
 from pipelines.api.problems import ProblemOut
 from pipelines.errors import NotFound
-from pipelines.models import Escalation, Task
+from pipelines.models import Deadlock, Escalation, Task
 
 router = Router(tags=["escalations"])
 HERE = "/owners/{owner}/projects/{project}/stages/{line}/tasks/{task}/escalations"
@@ -119,3 +120,93 @@ def _task(request: HttpRequest, owner: str, project: str, line: str, task: str, 
     found = access.get_task(who, owner, project, line, task)
     access.require(who, action, found.project)
     return found
+
+
+# Deadlocks
+
+LOCKS = HERE.removesuffix("escalations") + "deadlocks"
+
+
+class UnlockIn(BaseModel):
+    """`word`: output (then `output` is any JSON value), context, escalate or cancel."""
+
+    word: str
+    reason: str
+    output: Any = None
+
+
+class DeadlockOut(BaseModel):
+    """`parties`: task, station, agent and status of each as they were found; `handoffs`: what they handed over last."""
+
+    id: UUID
+    kind: str
+    role: str
+    parties: list[dict[str, Any]]
+    handoffs: list[dict[str, Any]]
+    suggestion: str
+    found: datetime
+    state: str
+    how: str
+    answer: str
+    by: str
+    resolved: datetime | None
+
+
+@router.get(LOCKS, response={200: list[DeadlockOut], **ERRORS}, summary="Deadlocks, the oldest first")
+def deadlocks(request: HttpRequest, owner: str, project: str, line: str, task: str) -> list[DeadlockOut]:
+    found = _task(request, owner, project, line, task, "view")
+    rows = Deadlock.objects.filter(tasks=found).select_related("resolved_by").order_by("found_at", "pk")
+    return [_locked(row) for row in rows]
+
+
+@router.post(LOCKS + "/{deadlock}/resolve", response={200: DeadlockOut, **ERRORS}, summary="Resolve it")
+def unlock(
+    request: HttpRequest, owner: str, project: str, line: str, task: str, deadlock: UUID, payload: UnlockIn
+) -> DeadlockOut:
+    """Once, by a person of its role or an administrator of the project. 409: it was resolved already."""
+    found = _task(request, owner, project, line, task, "view")
+    person = person_of(request.auth)  # type: ignore[attr-defined]
+    if not Deadlock.objects.filter(tasks=found, pk=deadlock).exists():
+        raise NotFound()
+    engine.resolve_deadlock(
+        deadlock, user=person, word=payload.word, reason=payload.reason, output=payload.output
+    )
+    return _locked(Deadlock.objects.select_related("resolved_by").get(pk=deadlock))
+
+
+def _locked(row: Deadlock) -> DeadlockOut:
+    return DeadlockOut(
+        id=row.pk,
+        kind=row.kind,
+        role=row.role,
+        parties=row.parties,
+        handoffs=row.handoffs,
+        suggestion=row.suggestion,
+        found=row.found_at,
+        state=row.state,
+        how=row.how,
+        answer=row.answer,
+        by=str(row.resolved_by or ""),
+        resolved=row.resolved_at,
+    )
+
+
+class DependIn(BaseModel):
+    """Tasks of the project by name, such as WI-app-7."""
+
+    depends_on: list[str]
+
+
+@router.post(
+    HERE.removesuffix("escalations") + "dependencies",
+    response={200: DependIn, **ERRORS},
+    summary="Let a task wait for others",
+)
+def depend(
+    request: HttpRequest, owner: str, project: str, line: str, task: str, payload: DependIn
+) -> DependIn:
+    """It does no work before they are completed; what has begun goes on to its end. Answers all that it waits for."""
+    found = _task(request, owner, project, line, task, "operate")
+    engine.depend(found.pk, payload.depends_on, actor=actor_of(request.auth))  # type: ignore[attr-defined]
+    rows = found.depends_on.select_related("on__project").order_by("on_id")
+    return DependIn(depends_on=[row.on.name for row in rows])

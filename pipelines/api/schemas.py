@@ -26,6 +26,7 @@ class TaskIn(Strict):
     inputs: dict[str, Any] = {}
     labels: list[Annotated[str, StringConstraints(max_length=100)]] = Field(default=[], max_length=50)
     due_at: AwareDatetime | None = None
+    depends_on: list[str] = Field(default=[], max_length=50)
     follows: str = ""
 
 

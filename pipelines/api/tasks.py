@@ -38,6 +38,7 @@ def start(request: HttpRequest, owner: str, project: str, line: str, payload: Ta
         inputs=payload.inputs,
         labels=payload.labels,
         due_at=payload.due_at,
+        depends_on=payload.depends_on,
         follows=_followed(who, owner, project, payload.follows),
     )
     return Status(201, task_out(task))

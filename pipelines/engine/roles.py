@@ -2,34 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from django.utils.text import slugify
 
 from pipelines.engine.entitlement import Person, people_of, roles_of
 from pipelines.models import Group, Role, User
 
 
-def holders(project_id: int, role: str) -> dict[int, Person]:
-    """The group of the project that has this name or key; else, for the name of one of Gateline's own roles, who has
-    it; else the administrators. A group without members is as none."""
-    people = people_of(project_id)
-    key = slugify(role)
-    groups = Group.objects.filter(project=project_id).values_list("key", "name")
-    named = {group for group, name in groups if group == key or name.casefold() == role.casefold()}
-    found = {pk: person for pk, person in people.items() if named & set(person.groups)}
-    if found:
-        return found
-    wanted = key if key in Role.values else str(Role.ADMIN)
-    return {pk: person for pk, person in people.items() if wanted in roles_of(person.role)}
+@dataclass
+class Roles:
+    """Of one project: its people and groups are read once."""
+
+    project_id: int
+    people: dict[int, Person] = field(init=False)
+    groups: list[tuple[str, str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.people = people_of(self.project_id)
+        self.groups = list(Group.objects.filter(project=self.project_id).values_list("key", "name"))
+
+    def holders(self, role: str) -> dict[int, Person]:
+        """The group of the project that has this name or key; else, for the name of one of Gateline's own roles, who
+        has it; else the administrators. A group without members is as none."""
+        key = slugify(role)
+        named = {group for group, name in self.groups if group == key or name.casefold() == role.casefold()}
+        found = {pk: person for pk, person in self.people.items() if named & set(person.groups)}
+        if found:
+            return found
+        wanted = key if key in Role.values else str(Role.ADMIN)
+        return {pk: person for pk, person in self.people.items() if wanted in roles_of(person.role)}
+
+    def may_answer(self, role: str, user: User) -> bool:
+        """Whether this person may resolve what is for this role. An administrator of the project always may."""
+        person = self.people.get(user.pk)
+        return person is not None and (person.role == Role.ADMIN or user.pk in self.holders(role))
 
 
 def may_answer(project_id: int, role: str, user: User) -> bool:
-    """Whether this person may resolve what is escalated to this role. An administrator of the project always may."""
-    person = people_of(project_id).get(user.pk)
-    return person is not None and (person.role == Role.ADMIN or user.pk in holders(project_id, role))
+    """See `Roles`."""
+    return Roles(project_id).may_answer(role, user)
 
 
 def addresses(project_id: int, *roles: str) -> tuple[str, ...]:
     """Where these people get mail, each once."""
-    wanted = {pk for role in roles for pk in holders(project_id, role)}
+    known = Roles(project_id)
+    wanted = {pk for role in roles for pk in known.holders(role)}
     people = User.objects.filter(pk__in=wanted).exclude(email="").order_by("pk")
     return tuple(dict.fromkeys(people.values_list("email", flat=True)))

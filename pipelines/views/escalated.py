@@ -10,8 +10,9 @@ from django.utils.translation import gettext as _
 
 from pipelines import versions
 from pipelines.engine.roles import may_answer
-from pipelines.models import Escalation, Status, Task, Token, User
-from pipelines.queries.words import Sentence, station_name, trigger_words
+from pipelines.models import Deadlock, Escalation, Status, Task, Token, User
+from pipelines.queries.words import Sentence, deadlock_words, station_name, trigger_words
+from pipelines.routing.deadlocks import CIRCULAR
 from pipelines.routing.escalations import PRESETS
 from pipelines.routing.line import Line
 from pipelines.routing.sending import ways
@@ -55,7 +56,7 @@ def open_of(task: Task, user: User) -> list[Open]:
     return [shown(row, task, user) for row in rows.select_related("token")]
 
 
-def shown(row: Escalation, task: Task, user: User) -> Open:
+def shown(row: Escalation, task: Task, user: User, may: bool | None = None) -> Open:
     line = versions.by_id(task.pinned_id)
     token = row.token
     holds = token is not None and holds_it(row, token)
@@ -64,7 +65,7 @@ def shown(row: Escalation, task: Task, user: User) -> Open:
         row,
         sentence(row),
         station_name(line, row.station),
-        may_answer(task.project_id, row.role, user),
+        may_answer(task.project_id, row.role, user) if may is None else may,
         holds,
         tuple((key, station_name(line, key)) for key in targets),
         _branches(line, token) if holds and token else (),
@@ -97,3 +98,45 @@ def triggers(line: Line) -> list[tuple[str, str]]:
     """What a person may escalate with a rule for it: the words of the line, then those of its preset."""
     known: Iterable[str] = (each.trigger for each in (*line.escalations, *PRESETS.get(line.preset, ())))
     return [(trigger, trigger_words(trigger)) for trigger in dict.fromkeys(known)]
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """An open deadlock, with what may be said about it."""
+
+    row: Deadlock
+    sentence: Sentence
+    may: bool
+
+    @property
+    def words(self) -> list[tuple[str, str]]:
+        circle = self.row.kind == CIRCULAR
+        last = [
+            ("escalate", _("Escalate to the Solution Architect")),
+            ("cancel", _("Cancel %(task)s") % {"task": self.row.task}),
+        ]
+        if circle:
+            go = _("Let %(task)s wait no longer for the others") % {"task": self.row.task}
+            return [("context", go), *last]
+        return [
+            ("context", _("Add context: it runs again and is told the reason")),
+            ("output", _("Choose an output: the station is done with it")),
+            *last,
+        ]
+
+    @property
+    def offers_output(self) -> bool:
+        return self.row.kind != CIRCULAR
+
+
+def deadlocks_of(task: Task, user: User) -> list[Locked]:
+    """Those that the task is party to, the oldest first."""
+    rows = Deadlock.objects.filter(tasks=task, state=Deadlock.State.OPEN).select_related("task__project")
+    return [
+        locked(row, may_answer(task.project_id, row.role, user)) for row in rows.order_by("found_at", "pk")
+    ]
+
+
+def locked(row: Deadlock, may: bool) -> Locked:
+    text = _("A deadlock: %(kind)s.") % {"kind": deadlock_words(row.kind)}
+    return Locked(row, Sentence(text, row.suggestion), may)

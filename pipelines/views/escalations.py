@@ -14,10 +14,10 @@ from django.views.decorators.http import require_POST
 
 from pipelines import engine
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.models import Escalation, Project, Task
+from pipelines.models import Deadlock, Escalation, Project, Task
 from pipelines.views import task as tasks
 from pipelines.views.actions import conflict, refused
-from pipelines.views.forms import Escalated, Resolved
+from pipelines.views.forms import Escalated, Resolved, Unlocked
 from pipelines.views.page import SignedIn, in_project
 
 
@@ -61,6 +61,35 @@ def resolve(request: SignedIn, project: Project, wi: str, escalation: UUID) -> H
     route = said["route"] if said["word"] in ("route", "choose") else ""
     try:
         engine.resolve(escalation, user=request.user, word=said["word"], reason=said["reason"], route=route)
+    except Conflict as late:
+        return conflict(request, task, late.detail, typed)
+    except Invalid as fault:
+        return refused(request, task, str(fault), typed)
+    except Forbidden as not_asked:
+        raise PermissionDenied(str(not_asked)) from not_asked
+    messages.success(request, _("Resolved"))
+    return _to_task(task)
+
+
+@in_project("view")
+@require_POST
+def unlock(request: SignedIn, project: Project, wi: str, deadlock: UUID) -> HttpResponse:
+    """Whoever is of the role resolves a deadlock; the engine settles it."""
+    task = tasks.get(request, project, wi)
+    if not Deadlock.objects.filter(tasks=task, pk=deadlock).exists():
+        raise Http404
+    typed = {_("Reason"): request.POST.get("reason", "").replace("\0", "")}
+    form = Unlocked(request.POST)
+    if not form.is_valid():
+        return refused(
+            request, task, _("Say how it goes on, and why: the reason stays with the task."), typed
+        )
+    said = form.cleaned_data
+    output = said["output"] if said["word"] == "output" else None
+    try:
+        engine.resolve_deadlock(
+            deadlock, user=request.user, word=said["word"], reason=said["reason"], output=output
+        )
     except Conflict as late:
         return conflict(request, task, late.detail, typed)
     except Invalid as fault:

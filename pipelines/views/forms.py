@@ -10,6 +10,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
+from pipelines.engine.deadlocks import WORDS as DEADLOCK_WORDS
 from pipelines.engine.resolving import WORDS
 from pipelines.models import Agent, ApiToken, Group, Membership, Project, Role, User
 from pipelines.models.agents import agent_id
@@ -186,6 +187,14 @@ class Resolved(forms.Form):
 
     word = forms.ChoiceField(choices=[(word, word) for word in WORDS])
     route = forms.CharField(max_length=64, required=False)
+    reason = forms.CharField(label=_("Reason"), max_length=10_000)
+
+
+class Unlocked(forms.Form):
+    """`output`: any JSON value, and counts only where one is chosen."""
+
+    word = forms.ChoiceField(choices=[(word, word) for word in DEADLOCK_WORDS])
+    output = forms.JSONField(required=False)
     reason = forms.CharField(label=_("Reason"), max_length=10_000)
 
 

@@ -18,7 +18,7 @@ from pipelines.models import ENDED, GateVisit, Job, Project, Purpose, Status, Ta
 from pipelines.queries.actors import actor_of
 from pipelines.queries.task import TaskView
 from pipelines.queries.words import blocker_words, question_of, station_name
-from pipelines.views.escalated import open_of, triggers
+from pipelines.views.escalated import deadlocks_of, open_of, triggers
 from pipelines.views.graph import way_of
 from pipelines.views.graph.overlay import lay_over
 from pipelines.views.page import SignedIn, crumbs, fragment, in_project, show
@@ -83,6 +83,7 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "move": request.GET.get("move", "")[:64],
         "ended": task.status in ENDED,
         "escalations": open_of(task, request.user),
+        "deadlocks": deadlocks_of(task, request.user),
         "triggers": triggers(line),
         "followed_by": list(task.followed_by.select_related("project").order_by("number")[:FOLLOWERS]),
     }

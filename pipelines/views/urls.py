@@ -29,6 +29,7 @@ from pipelines.views import (
     palette,
     preferences,
     project,
+    project_health,
     publish,
     scenarios,
     sign_in,
@@ -69,6 +70,7 @@ urlpatterns = [
     path("_design/", design.design, name="design"),
     # A project
     path(IN, project.start, name="project"),
+    path(f"{IN}health/", project_health.health, name="project-health"),
     path(f"{IN}new-task/", start.choose, name="task-new-choose"),
     path(f"{IN}settings/", project.members, name="project-settings"),
     path(f"{IN}settings/members/add/", project.add_member, name="member-add"),
@@ -140,4 +142,5 @@ urlpatterns = [
     path(f"{TASK}cancel/", actions.cancel, name="task-cancel"),
     path(f"{TASK}escalate/", escalations.escalate, name="task-escalate"),
     path(f"{TASK}escalations/<uuid:escalation>/resolve/", escalations.resolve, name="task-resolve"),
+    path(f"{TASK}deadlocks/<uuid:deadlock>/resolve/", escalations.unlock, name="task-unlock"),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -35,6 +36,20 @@ def settle(need: Need, user: User, said: Said) -> str:
 def retry(need: Need, user: User, said: Said) -> str:
     engine.retry(int(need.key), user=user, token_version=said["token_version"], reason=said["reason"])
     return _("Runs again")
+
+
+def resolve(need: Need, user: User, said: Said) -> str:
+    route = said["route"] if said["word"] in ("route", "choose") else ""
+    engine.resolve(UUID(need.key), user=user, word=said["word"], reason=said["reason"], route=route)
+    return _("Resolved")
+
+
+def unlock(need: Need, user: User, said: Said) -> str:
+    output = said["output"] if said["word"] == "output" else None
+    engine.resolve_deadlock(
+        UUID(need.key), user=user, word=said["word"], reason=said["reason"], output=output
+    )
+    return _("Resolved")
 
 
 def release(need: Need, user: User, said: Said) -> str:

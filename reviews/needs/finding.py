@@ -10,10 +10,12 @@ from django.utils.translation import gettext as _
 
 from pipelines import versions
 from pipelines.driver.instructions import instructions
-from pipelines.models import ENDED, GateVisit, Job, Status, Token
+from pipelines.engine.roles import Roles
+from pipelines.models import ENDED, Deadlock, Escalation, GateVisit, Job, Status, Task, Token
 from pipelines.queries.words import Sentence, station_name, waiting
 from pipelines.routing.answers import ANSWERS
 from pipelines.routing.conditions import describe
+from pipelines.views.escalated import locked, shown
 from reviews.gates import gate_of
 from reviews.needs.need import Mine, Need
 from reviews.standing import Standings
@@ -107,7 +109,51 @@ def missing(mine: Mine) -> Iterable[Need]:
 
 def held(mine: Mine) -> Iterable[Need]:
     """Held by a person, or because nothing has changed since a gate rejected it."""
-    return _tokens(mine, "held", Q(status=Status.HELD) & ~Q(wait__has_key="missing"))
+    others = ["missing", "escalation", "paused_by", "depends_on"]
+    return _tokens(mine, "held", Q(status=Status.HELD) & ~Q(wait__has_any_keys=others))
+
+
+def escalations(mine: Mine) -> Iterator[Need]:
+    """Open escalations for a role that this person has."""
+    rows = (
+        Escalation.objects.filter(task__project__in=mine.seen, state=Escalation.State.OPEN)
+        .select_related(*TASK, "token")
+        .defer(*NOT_READ)
+        .order_by("opened_at", "pk")
+    )
+    asked = (row for row in rows.iterator(chunk_size=LIMIT) if _answers_for(mine, row.task, row.role))
+    for row in islice(asked, LIMIT):
+        each = shown(row, row.task, mine.user, may=True)
+        yield Need(
+            "escalation", str(row.pk), row.task, each.station or row.task.line.name, each.sentence,
+            row.opened_at, Status.HELD, 0, row.due_at, about={"each": each},
+        )  # fmt: skip
+
+
+def deadlocks(mine: Mine) -> Iterator[Need]:
+    """Open deadlocks for a role that this person has."""
+    rows = (
+        Deadlock.objects.filter(task__project__in=mine.seen, state=Deadlock.State.OPEN)
+        .select_related(*TASK)
+        .defer(*NOT_READ)
+        .order_by("found_at", "pk")
+    )
+    asked = (row for row in rows.iterator(chunk_size=LIMIT) if _answers_for(mine, row.task, row.role))
+    for row in islice(asked, LIMIT):
+        each = locked(row, may=True)
+        place = ", ".join(dict.fromkeys(party["station"] for party in row.parties))
+        yield Need(
+            "deadlock", str(row.pk), row.task, place or row.task.line.name, each.sentence,
+            row.found_at, Status.HELD, about={"each": each},
+        )  # fmt: skip
+
+
+def _answers_for(mine: Mine, task: Task, role: str) -> bool:
+    """Who has which role of a project is read once."""
+    known = mine.roles.get(task.project_id)
+    if known is None:
+        known = mine.roles[task.project_id] = Roles(task.project_id)
+    return known.may_answer(role, mine.user)
 
 
 def manual(mine: Mine) -> Iterator[Need]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from pipelines.models import GateVisit, Job, Token
-from pipelines.views.forms import Answer, Fact, Reason
+from pipelines.models import Deadlock, Escalation, GateVisit, Job, Token
+from pipelines.views.forms import Answer, Fact, Reason, Resolved, Unlocked
 from reviews.needs import acts, finding
 from reviews.needs.need import Act, Kind, Link, Mine, Need, Verb
 
@@ -54,6 +54,16 @@ KINDS: tuple[Kind, ...] = (
         "stuck", _("Stuck"), _("The engine could not decide where the task goes."), Token, finding.stuck,
         (RETRY, Link("draw", _("Change the line"), acts.draw, acts.designs),
          Link("migrate", _("Migrate"), acts.impact, acts.designs), CANCEL),
+    ),
+    Kind(
+        "escalation", _("Escalations"), _("Somebody responsible decides how a task goes on."), Escalation,
+        finding.escalations,
+        (Act("resolve", _("Resolve"), "resolve", Resolved, acts.resolve), Link("look", _("Open the task"), acts.look)),
+    ),
+    Kind(
+        "deadlock", _("Deadlocks"), _("Nothing goes on there until somebody resolves it."), Deadlock,
+        finding.deadlocks,
+        (Act("unlock", _("Resolve"), "unlock", Unlocked, acts.unlock), Link("look", _("Open the task"), acts.look)),
     ),
     Kind(
         "missing", _("Held for something missing"), _("A task may not go on yet."), Token, finding.missing,

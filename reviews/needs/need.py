@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 
 from pipelines import access
+from pipelines.engine.roles import Roles
 from pipelines.models import ApiToken, Project, Task, User
 from pipelines.queries.words import Sentence
 
@@ -28,6 +29,7 @@ class Mine:
 
     user: User
     bearer: ApiToken | None = None
+    roles: dict[int, Roles] = field(default_factory=dict)
 
     @cached_property
     def seen(self) -> list[Project]:

@@ -22,6 +22,7 @@ from reviews.needs.kinds import BY_KEY, KINDS, Found, count, narrowed, needs, of
 from reviews.needs.need import Act, Kind, Mine
 
 TYPED = ("text", "reason", "answer")
+CHOSEN = ("word", "route", "output")
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def act(request: SignedIn, kind: str, key: str) -> HttpResponse:
     verb = found.act(request.POST.get("verb", ""))
     if verb is None:
         return _refused(request, Row(found, _("Choose what to do.")), 422)
-    typed = {name: request.POST.get(name, "").replace("\0", "") for name in TYPED}
+    typed = {name: request.POST.get(name, "").replace("\0", "") for name in (*TYPED, *CHOSEN)}
     form = verb.form(request.POST)
     if not form.is_valid():
         return _refused(request, Row(found, _first(form), verb.key, typed), 422)

@@ -49,6 +49,7 @@ POST need-act                >          0         -       y         y         y 
 GET  mail-dev                >          0         0       0         0         0         0      >
 GET  mail-dev-message        >          0         0       0         0         0         0      >
 GET  project                 >          0         y       y         y         y         y      >
+GET  project-health          >          0         y       y         y         y         y      >
 GET  task-new-choose         >          0         -       y         y         y         y      >
 GET  project-settings        >          0         y       y         y         y         y      >
 POST member-add              >          0         -       -         -         -         y      >
@@ -129,6 +130,7 @@ POST task-test               >          0         -       -         y         y 
 POST task-cancel             >          0         -       y         y         y         y      >
 POST task-escalate           >          0         -       y         y         y         y      >
 POST task-resolve            >          0         y       y         y         y         y      >
+POST task-unlock             >          0         y       y         y         y         y      >
 """
 
 PROJECT = "/api/owners/{owner}/projects/{project}"
@@ -149,8 +151,12 @@ POST {LINE}/{{task}}/cancel            >          0         -       y         y 
 GET  {LINE}/{{task}}/escalations       >          0         y       y         y         y         y      y
 POST {LINE}/{{task}}/escalations       >          0         -       y         y         y         y      -
 POST {LINE}/{{task}}/escalations/{{escalation}}/resolve  >  0  -     -         -         -         y      -
+GET  {LINE}/{{task}}/deadlocks         >          0         y       y         y         y         y      y
+POST {LINE}/{{task}}/deadlocks/{{deadlock}}/resolve  >  0  -     -         -         -         y      -
+POST {LINE}/{{task}}/dependencies      >          0         -       y         y         y         y      y
 POST {LINE}/{{task}}/gates/{{gate}}    >          0         y       y         y         y         y      -
 GET  /api/needs                        >          y         y       y         y         y         y      -
+GET  {PROJECT}/health                  >          0         y       y         y         y         y      y
 GET  {DRAFTS}                          >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/document        >          0         y       y         y         y         y      y
 PUT  {DRAFTS}/{{line}}/draft           >          0         -       -         y         y         y      -

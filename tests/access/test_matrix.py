@@ -18,7 +18,7 @@ from django.utils import timezone
 from pipelines import accounts, comments, engine
 from pipelines.api import api
 from pipelines.live.routing import urlpatterns as socket_routes
-from pipelines.models import Agent, Artifact, Blob, Membership, Migration, Role, Scenario
+from pipelines.models import Agent, Artifact, Blob, Deadlock, Membership, Migration, Role, Scenario
 from tests.access import matrix
 from tests.factories import World, document, station
 from tests.live.conftest import session_of
@@ -30,6 +30,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/cancel": {"reason": "r"},
     "/escalations": {"trigger": "architecture", "reason": ""},
     "/resolve": {"word": "nonsense", "reason": "r"},
+    "/dependencies": {"depends_on": ["WI-app-0"]},
     "/gates/{gate}": {"action": "nonsense"},
     "/publish": {"draft": 0},
     "/migrations": {"to": 1, "digest": "none", "reason": "r"},
@@ -78,6 +79,10 @@ class Place:
         self.escalation = engine.escalate(
             waits.pk, user=world.operator, trigger="architecture", reason="Too big."
         )
+        self.deadlock = Deadlock.objects.create(
+            task=waits, kind="timeout", parties=[], suggestion="s", role="admin", found_at=timezone.now()
+        )
+        self.deadlock.tasks.add(waits)
         self.migration = Migration.objects.create(
             line=version.line, to=version, reason="r", at=timezone.now(), finished_at=timezone.now()
         )
@@ -107,6 +112,7 @@ class Place:
             "migration": self.migration.pk,
             "comment": self.comment.pk,
             "escalation": self.escalation.pk,
+            "deadlock": self.deadlock.pk,
             "token": self.machine.pk if "token" in name else self.visit.token_id,
         }
 

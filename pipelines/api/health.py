@@ -1,0 +1,51 @@
+"""The figures of health over HTTP (AEEF E28)."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest
+from django.utils import timezone
+from ninja import Router
+from pydantic import BaseModel
+
+from pipelines import access
+from pipelines.api.problems import ProblemOut
+from pipelines.queries.health import figures
+
+router = Router(tags=["health"])
+ERRORS = dict.fromkeys((401, 403, 404), ProblemOut)
+
+
+class FigureOut(BaseModel):
+    """`value` null: too little is known. `alert`: it is more than `threshold`, strictly; then `todo` says what to do.
+    `of`: which gate. `seconds`: the cycle time of late and the baseline."""
+
+    key: str
+    value: float | None
+    threshold: float
+    alert: bool
+    todo: str
+    of: str
+    seconds: list[float] | None
+
+
+@router.get(
+    "/owners/{owner}/projects/{project}/health",
+    response={200: list[FigureOut], **ERRORS},
+    summary="How a project does",
+)
+def health(request: HttpRequest, owner: str, project: str, line: str = "") -> list[FigureOut]:
+    """Of all lines, or of the one named."""
+    found = access.get_project(request.auth, owner, project)  # type: ignore[attr-defined]
+    access.require(request.auth, "view", found)  # type: ignore[attr-defined]
+    return [
+        FigureOut(
+            key=each.key,
+            value=each.value,
+            threshold=each.threshold,
+            alert=each.alert,
+            todo=each.todo,
+            of=each.of,
+            seconds=list(each.seconds) if each.seconds else None,
+        )
+        for each in figures(found, timezone.now(), line)
+    ]

@@ -1,0 +1,61 @@
+"""How a project does: what is queued, how long work takes, how often it is locked, escalated or refused (AEEF E28)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Avg, Count, Exists, F, OuterRef, Q, QuerySet
+
+from pipelines.models import Deadlock, Escalation, GateVisit, Project, Status, Task
+from pipelines.routing.health import DEADLOCKS, ESCALATED, GATE, QUEUE, Figure, cycle, share
+
+WEEK = timedelta(days=7)
+"""Deadlocks, and the cycle time of late."""
+MONTH = timedelta(days=28)
+"""Escalations and gates; and, before that week, the baseline of the cycle time."""
+
+
+def figures(project: Project, now: datetime, line: str = "") -> list[Figure]:
+    """All of them, in the order of the law; one for each gate that was decided. `line` narrows to one."""
+    tasks = Task.objects.filter(project=project)
+    if line:
+        tasks = tasks.filter(line__key=line)
+    return [
+        Figure(QUEUE, float(tasks.filter(status=Status.QUEUED).count())),
+        cycle(_cycle(tasks, now - WEEK, now), _cycle(tasks, now - WEEK - MONTH, now - WEEK)),
+        Figure(DEADLOCKS, float(_deadlocks(tasks, now))),
+        Figure(ESCALATED, _escalated(tasks, now)),
+        *_gates(tasks, now),
+    ]
+
+
+def _cycle(tasks: QuerySet[Task], since: datetime, until: datetime) -> float | None:
+    done = tasks.filter(status=Status.COMPLETED, ended_at__gt=since, ended_at__lte=until)
+    took = done.aggregate(took=Avg(F("ended_at") - F("created_at")))["took"]
+    return took.total_seconds() if took else None
+
+
+def _deadlocks(tasks: QuerySet[Task], now: datetime) -> int:
+    """Branches that contradict each other are one kind of them (AEEF E22)."""
+    contradictions = Escalation.objects.filter(
+        task__in=tasks, trigger="contradiction", opened_at__gt=now - WEEK
+    )
+    return Deadlock.objects.filter(task__in=tasks, found_at__gt=now - WEEK).count() + contradictions.count()
+
+
+def _escalated(tasks: QuerySet[Task], now: datetime) -> float | None:
+    recent = tasks.filter(created_at__gt=now - MONTH)
+    opened = Escalation.objects.filter(task=OuterRef("pk"))
+    return share(recent.filter(Exists(opened)).count(), recent.count())
+
+
+def _gates(tasks: QuerySet[Task], now: datetime) -> list[Figure]:
+    """What people or the clock refused, of all that was decided."""
+    decided = GateVisit.objects.filter(task__in=tasks, state="decided", decided_at__gt=now - MONTH)
+    rows: Any = decided.values("task__line__key", "gate").order_by("task__line__key", "gate")
+    counted = rows.annotate(n=Count("pk"), refused=Count("pk", filter=~Q(word="approve")))
+    return [
+        Figure(GATE, share(row["refused"], row["n"]), f"{row['task__line__key']} › {row['gate']}")
+        for row in counted
+    ]

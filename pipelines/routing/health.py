@@ -1,0 +1,57 @@
+"""Figures of health and what is too much (AEEF E28). Every threshold is strict: at it all is well still."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+QUEUE, CYCLE, DEADLOCKS, ESCALATED, GATE = (
+    "queue_depth",
+    "cycle_time",
+    "deadlocks",
+    "escalation_rate",
+    "gate_failure_rate",
+)
+THRESHOLDS: Final[dict[str, float]] = {QUEUE: 50, CYCLE: 2, DEADLOCKS: 1, ESCALATED: 0.10, GATE: 0.30}
+"""Work items queued; times the baseline; per week; share of work items; share of the visits of a single gate."""
+
+TODO: Final[dict[str, str]] = {
+    QUEUE: "Assess capacity: start another worker, or let fewer tasks in.",
+    CYCLE: "Look for the stations that are the bottleneck.",
+    DEADLOCKS: "Review the contracts of the agents.",
+    ESCALATED: "Review the trust levels and the abilities of the agents.",
+    GATE: "Look for the root cause, and retrain the agents or change their prompts.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """`value` None: too little is known to tell. `of`: which gate; `seconds`: of cycle times, now and the baseline."""
+
+    key: str
+    value: float | None
+    of: str = ""
+    seconds: tuple[float, float] | None = None
+
+    @property
+    def threshold(self) -> float:
+        return THRESHOLDS[self.key]
+
+    @property
+    def alert(self) -> bool:
+        return self.value is not None and self.value > self.threshold
+
+    @property
+    def todo(self) -> str:
+        return TODO[self.key] if self.alert else ""
+
+
+def share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def cycle(now: float | None, baseline: float | None) -> Figure:
+    """Average seconds from start to end, of late and before."""
+    if not now or not baseline:
+        return Figure(CYCLE, None)
+    return Figure(CYCLE, now / baseline, seconds=(now, baseline))

@@ -1,0 +1,68 @@
+"""The figures of health and their thresholds, all strict (AEEF E28)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from pipelines import engine
+from pipelines.models import Task
+from pipelines.queries.health import figures
+from pipelines.routing.health import CYCLE, DEADLOCKS, ESCALATED, GATE, QUEUE, THRESHOLDS, Figure, cycle
+from tests.factories import World, station
+from tests.reviews.test_pages import as_
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("key", [QUEUE, CYCLE, DEADLOCKS, ESCALATED, GATE])
+def test_E28_at_the_threshold_all_is_well_and_above_it_something_is_to_be_done(key: str) -> None:
+    at = THRESHOLDS[key]
+    assert not Figure(key, at).alert and not Figure(key, at).todo
+    assert Figure(key, at + 0.001).alert and Figure(key, at + 0.001).todo
+    assert not Figure(key, None).alert
+
+
+def test_E28_the_thresholds_are_those_of_the_law() -> None:
+    assert THRESHOLDS == {QUEUE: 50, CYCLE: 2, DEADLOCKS: 1, ESCALATED: 0.10, GATE: 0.30}
+
+
+def test_E28_without_a_baseline_nothing_is_said_of_the_cycle_time() -> None:
+    assert cycle(10.0, None).value is None
+    assert (cycle(21.0, 10.0).value, cycle(21.0, 10.0).alert) == (2.1, True)
+
+
+def test_E28_what_is_counted(world: World) -> None:
+    on = {"id": "on", "to": "ship", "gates": ["review"]}
+    version = world.line(stations=[station("build", on), "ship"], gates=[{"key": "review"}])
+    waits, refused, queued = (world.start(version) for _ in range(3))
+    for task in (waits, refused):
+        world.report(task)
+    world.vote(waits)
+    world.vote(refused, "reject", reason="No.")
+    engine.escalate(queued.pk, user=world.operator, trigger="architecture", reason="Big.")
+    now = timezone.now()
+    found = {figure.key: figure for figure in figures(world.project, now)}
+    assert found[QUEUE].value == Task.objects.filter(status="queued").count() == 2
+    assert found[ESCALATED].value == pytest.approx(1 / 3)
+    assert (found[GATE].value, found[GATE].of, found[GATE].alert) == (0.5, "line › review", True)
+    assert (found[DEADLOCKS].value, found[CYCLE].value) == (0, None)
+    assert figures(world.project, now, "other")[0].value == 0
+    assert figures(world.project, now + timedelta(days=60))[3].value is None
+
+
+def test_E28_the_page_and_the_api_say_what_to_do(world: World, client: Client) -> None:
+    task = world.start(world.line(stations=["build"]))
+    engine.escalate(task.pk, user=world.operator, trigger="architecture", reason="Big.")
+    keys = [world.project.owner.key, world.project.key]
+    page = as_(world.viewer).get(reverse("project-health", args=keys)).content.decode()
+    assert "Review the trust levels" in page
+    _token, secret = world.token_of(world.viewer, "read")
+    told = client.get(
+        f"/api/owners/{keys[0]}/projects/{keys[1]}/health", headers={"Authorization": f"Bearer {secret}"}
+    ).json()
+    assert {each["key"] for each in told if each["alert"]} == {"escalation_rate"}

@@ -1,0 +1,124 @@
+"""Escalations and deadlocks on the page of a task, on “Needs me”, and over the API."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from pipelines import engine, timers
+from pipelines.models import Deadlock, Due, Escalation, Task, Token
+from tests.factories import World, station
+from tests.reviews.test_pages import as_
+
+pytestmark = pytest.mark.django_db
+
+
+def address(name: str, task: Task, *more: Any) -> str:
+    return reverse(name, args=[task.project.owner.key, task.project.key, task.name, *more])
+
+
+def escalated(world: World) -> tuple[Task, Escalation]:
+    build = station("build", {"id": "on", "when": {"result": "success"}, "to": "ship"})
+    line = world.line(
+        stations=[build, "ship"],
+        policy={"on_failure": "escalate"},
+        escalations=[{"trigger": "on_failure", "role": "Lead", "sla": "4h", "on_breach": ["notify"]}],
+    )
+    task = world.start(line)
+    world.report(task, {"result": "failure"})
+    return task, Escalation.objects.get(task=task)
+
+
+def locked(world: World) -> tuple[Task, Deadlock]:
+    build = station("build", {"id": "on", "to": "ship"}, limits={"expected": "1m"})
+    task = world.start(world.line(stations=[build, "ship"], policy={"deadlocks": "yes"}))
+    since = timezone.now() - timedelta(seconds=121)
+    Token.objects.filter(task=task).update(entered_at=since)
+    Due.objects.filter(task=task).update(set_at=since, due_at=timezone.now())
+    timers.run_due()
+    return task, Deadlock.objects.get(task=task)
+
+
+def test_the_page_of_the_task_says_who_is_asked_and_takes_the_answer(world: World) -> None:
+    task, found = escalated(world)
+    page = as_(world.admin).get(address("task", task)).content.decode()
+    assert "Escalated to Lead: a station failed." in page
+    assert "Run build again, with the reason" in page
+    assert "Lead or an administrator" in as_(world.viewer).get(address("task", task)).content.decode()
+    said = {"word": "retry", "reason": "Use the other branch."}
+    answer = as_(world.admin).post(address("task-resolve", task, found.pk), said)
+    assert answer.status_code == 302
+    assert world.job(task).feedback == "Use the other branch."
+    late = as_(world.admin).post(address("task-resolve", task, found.pk), said)
+    assert late.status_code == 409
+
+
+def test_who_is_not_asked_cannot_resolve_it(world: World) -> None:
+    task, found = escalated(world)
+    said = {"word": "retry", "reason": "I like it."}
+    assert as_(world.operator).post(address("task-resolve", task, found.pk), said).status_code == 403
+
+
+def test_a_person_escalates_on_the_page(world: World) -> None:
+    task = world.start(world.line(stations=["build"]))
+    said = {"trigger": "architecture", "reason": "Too big."}
+    assert as_(world.operator).post(address("task-escalate", task), said).status_code == 302
+    assert Escalation.objects.get(task=task).reason == "Too big."
+    blank = as_(world.operator).post(address("task-escalate", task), {"trigger": "architecture"})
+    assert blank.status_code == 422
+
+
+def test_it_needs_those_who_are_asked(world: World) -> None:
+    _task, found = escalated(world)
+    world.group("lead", world.operator)
+    for user, asked in ((world.operator, True), (world.viewer, False)):
+        page = as_(user).get(reverse("needs-me")).content.decode()
+        assert (f"need-escalation-{found.pk}" in page) == asked
+    said = {"verb": "resolve", "word": "retry", "reason": "Again."}
+    as_(world.operator).post(reverse("need-act", args=["escalation", found.pk]), said)
+    found.refresh_from_db()
+    assert (found.how, found.resolved_by) == ("retry", world.operator)
+
+
+def test_a_deadlock_needs_those_who_are_asked(world: World) -> None:
+    task, found = locked(world)
+    page = as_(world.admin).get(reverse("needs-me")).content.decode()
+    assert f"need-deadlock-{found.pk}" in page
+    assert "more than twice the time" in as_(world.admin).get(address("task", task)).content.decode()
+    said = {"verb": "unlock", "word": "output", "output": '{"built": true}', "reason": "It was done."}
+    as_(world.admin).post(reverse("need-act", args=["deadlock", found.pk]), said)
+    task.refresh_from_db()
+    assert task.context == {"built": True}
+
+
+def test_a_deadlock_is_resolved_on_the_page_of_its_task(world: World) -> None:
+    task, found = locked(world)
+    said = {"word": "context", "reason": "Use less."}
+    assert as_(world.admin).post(address("task-unlock", task, found.pk), said).status_code == 302
+    assert world.job(task).feedback == "Use less."
+
+
+def test_the_api_escalates_resolves_and_tells(world: World, client: Client) -> None:
+    task = world.start(world.line(stations=["build"]))
+    _token, secret = world.token_of(world.admin)
+    here = f"/api/owners/{task.project.owner.key}/projects/{task.project.key}/stages/line/tasks/{task.name}"
+    more: dict[str, Any] = {
+        "headers": {"Authorization": f"Bearer {secret}"},
+        "content_type": "application/json",
+    }
+    made = client.post(f"{here}/escalations", {"trigger": "security", "reason": "A key."}, **more)
+    assert made.status_code == 201
+    [told] = client.get(f"{here}/escalations", **more).json()
+    assert (told["trigger"], told["state"]) == ("security", "open")
+    said = {"word": "go_on", "reason": "It was a test key."}
+    done = client.post(f"{here}/escalations/{told['id']}/resolve", said, **more)
+    assert (done.status_code, done.json()["how"]) == (200, "go_on")
+    other = engine.submit(
+        task.pinned, actor=engine.Actor.person(world.admin), title="Other", depends_on=[task.name]
+    )
+    assert client.get(f"{here.replace(task.name, other.name)}/deadlocks", **more).json() == []
