@@ -17,7 +17,7 @@ from django.db import connection, transaction
 
 from pipelines import storage
 from pipelines.driver.lineage import workspace_of
-from pipelines.driver.orders import ARTIFACTS, CONTEXT
+from pipelines.driver.orders import ARTIFACTS, CONTEXT, HANDOFF
 from pipelines.handlers.base import Attempt
 from pipelines.handlers.document import read_document
 from pipelines.handlers.files import Refused, opened
@@ -149,12 +149,16 @@ def handed_over(task_id: int) -> list[Earlier]:
     return [each for _, found in last.values() for each in found]
 
 
-def give(attempt: Attempt, context: Mapping[str, Any], artifacts: Iterable[Earlier]) -> None:
+def give(
+    attempt: Attempt, context: Mapping[str, Any], artifacts: Iterable[Earlier], handoff: Any = None
+) -> None:
     """Lay down what the work may read: the context of the task as JSON, and what stations before handed over as
     `artifacts/<station>/<name>`. In a thread, before the work starts."""
     folder = attempt.given / ARTIFACTS
     folder.mkdir(parents=True)
     (attempt.given / CONTEXT).write_text(json.dumps(dict(context), ensure_ascii=False))
+    if handoff is not None:
+        (attempt.given / HANDOFF).write_text(json.dumps(handoff, ensure_ascii=False))
     for each in artifacts:
         place = folder / each.station / file_name(each.name)
         if not place.exists():

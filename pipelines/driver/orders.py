@@ -17,7 +17,7 @@ from pipelines.driver.said import said
 from pipelines.engine.turn import about
 from pipelines.handlers.base import Attempt, Limits, Spec
 from pipelines.handlers.document import FLUX, NATIVE
-from pipelines.models import Decision, Job, Purpose, Token
+from pipelines.models import Decision, Handoff, Job, Purpose, Token
 from pipelines.routing.line import Line, Station
 from pipelines.routing.templates import TemplateError, UndefinedVariable, render
 
@@ -26,7 +26,7 @@ QUESTION, ANSWER = "YOUR QUESTION:", "THE ANSWER:"
 EXAMPLES = "Replace each value by your own."
 VIBE_FACTORY = "vibe-factory"
 # In the folder of what is given to the work.
-CONTEXT, ARTIFACTS = "context.json", "artifacts"
+CONTEXT, ARTIFACTS, HANDOFF = "context.json", "artifacts", "handoff.json"
 # Without a limit of its own a command may run an hour (dialects §1 A).
 MAX_SECONDS = 3600.0
 # The system takes 128 KiB for one variable, a character four bytes at most; a prompt has it all.
@@ -68,6 +68,8 @@ class Orders:
     # The tools of which its model is told, as the station that runs them declares them.
     declared: tuple[Mapping[str, Any], ...]
     scope: Mapping[str, Any] = field(repr=False)
+    # The document that the station before handed over; None where there is none.
+    handoff: Any = field(default=None, repr=False)
     question: Question | None = None
 
     @classmethod
@@ -105,6 +107,7 @@ class Orders:
             station=station,
             declared=runs,
             scope=scope,
+            handoff=received(job),
             question=None if job.purpose == Purpose.STATION else question_of(job),
         )
 
@@ -113,6 +116,12 @@ def question_of(job: Job) -> Question:
     by = Token.objects.filter(pk=job.token_id).values_list("wait__decision", flat=True).first()
     found = Decision.objects.filter(pk=by).values_list("situation", flat=True).first() if by else None
     return Question(job.question or {}, found["outcome"] if found else None)
+
+
+def received(job: Job) -> Any:
+    """The last handoff that came with it to this station; another run of it reads the same again."""
+    found = Handoff.objects.filter(task=job.task_id, to__station=job.station, to__lte=job.pk)
+    return found.order_by("-to", "-at").values_list("document", flat=True).first()
 
 
 def here() -> dict[str, Any]:
@@ -210,6 +219,7 @@ def environment(orders: Orders, attempt: Attempt, config: WorkerConfig) -> dict[
         **config.variables,
         "GATELINE_RESULT": str(attempt.result),
         "GATELINE_CONTEXT": str(attempt.given / CONTEXT),
+        **({"GATELINE_HANDOFF": str(attempt.given / HANDOFF)} if orders.handoff is not None else {}),
         "GATELINE_ARTIFACTS": str(attempt.given / ARTIFACTS),
         "GATELINE_TASK": orders.task,
         "GATELINE_STATION": orders.station.key,

@@ -20,7 +20,7 @@ from pipelines import leases, outbox, ports
 from pipelines.engine import dues, rows
 from pipelines.engine.agents import Agents
 from pipelines.engine.values import Actor
-from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Job, Task, Token
+from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
 from pipelines.routing.statuses import status_of
 
 TICK = timedelta(microseconds=1)
@@ -109,6 +109,7 @@ class Batch:
         self._tickets: list[int] = []
         self._dropped: set[int] = set()
         self._new_dues: list[Due] = []
+        self._handoffs: list[Handoff] = []
         self.agents = Agents(self)
         self._over: set[int] = set()
         self._handed_on: list[HandOn] = []
@@ -171,6 +172,9 @@ class Batch:
             visit for visit in self._visits if visit.token_id == token.pk and visit.state == visit.State.OPEN
         ]
         return new or list(token.gate_visits.filter(state=GateVisit.State.OPEN).order_by("position"))
+
+    def add_handoff(self, handoff: Handoff) -> None:
+        self._handoffs.append(handoff)
 
     def add_decision(self, decision: Decision) -> None:
         self._decisions.append(decision)
@@ -295,6 +299,7 @@ class Batch:
         rows.update(list(self._changed_tasks.values()), (*TASK, *sorted(self._extra)))
         GateVisit.objects.bulk_create(self._visits)
         Event.objects.bulk_create(self._events)
+        Handoff.objects.bulk_create(self._handoffs)
         self.agents.flush()
         dues.write(self, self._new_dues, self._over)
         if self.consequences:

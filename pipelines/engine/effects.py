@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pipelines import ports
-from pipelines.engine import escalations, evaluations, gates, joins, landing
+from pipelines.engine import escalations, evaluations, gates, handoffs, joins, landing
 from pipelines.engine.batch import Batch
 from pipelines.engine.ending import Ending, end_everything, end_token
 from pipelines.engine.opening import open_job
@@ -55,6 +55,7 @@ def _step(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
     token.signal_reworks = consequences.reworks_in_a_row(turn.about, answer, token.signal_reworks)
     arrive(token, target, turn)
     job = _enter(turn, token, answer, place, claim=turn.claim, after=turn.after)
+    data |= handoffs.hand_on(turn, source, target, job)
     batch.changed(token)
     batch.event(
         task,
@@ -108,6 +109,7 @@ def _fork(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
     for target in to:
         child = batch.add_token(_child(turn, target))
         jobs.append(_enter(turn, child, answer, _source(turn)))
+        handoffs.hand_on(turn, token.station, target, jobs[-1])
         batch.changed(child)
         children.append(child)
     token.wait["branches"] = [child.pk for child in children]

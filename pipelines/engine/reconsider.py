@@ -37,12 +37,20 @@ def _reconsider(task_id: int, actor: Actor) -> list[int]:
     return changed
 
 
-def _again(batch: Batch, task: Task, token: Token, actor: Actor) -> bool:
+def once_more(
+    batch: Batch, task: Task, token: Token, actor: Actor, why: str
+) -> tuple[Turn, dict[str, Any], Decision]:
+    """A held token's turn once more, its situation by the facts of now, and the decision by which it is held."""
     before = Decision.objects.get(pk=token.wait["decision"])
     job = Job.objects.get(pk=before.job_id)
-    cause = f"facts:{token.pk}.{token.version}"
+    cause = f"{why}:{token.pk}.{token.version}"
     turn = Turn(batch, task, token, job, actor, cause, cause, under=before.pinned_id)
-    situation = fresh(turn, {**before.situation, "facts": {**before.situation["facts"], **of_now(turn)}})
+    situation = {**before.situation, "facts": {**before.situation["facts"], **of_now(turn)}}
+    return turn, fresh(turn, situation), before
+
+
+def _again(batch: Batch, task: Task, token: Token, actor: Actor) -> bool:
+    turn, situation, before = once_more(batch, task, token, actor, "facts")
     if _same(turn, before, situation):
         return False
     effects.apply(turn, settle(turn, situation))

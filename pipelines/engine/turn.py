@@ -10,12 +10,14 @@ from typing import Any
 
 from pipelines import versions
 from pipelines.engine.batch import Batch
+from pipelines.engine.handoffs import added_by_hand
 from pipelines.engine.values import Actor
 from pipelines.leases import Claim
 from pipelines.models import Decision, GateVisit, Job, Task, Token
 from pipelines.routing.consequences import About
 from pipelines.routing.decide import decide
 from pipelines.routing.line import Line
+from pipelines.routing.model import HANDOFF
 from pipelines.routing.outcome import Decision as Answer
 from pipelines.routing.outcome import read_outcome, read_situation
 
@@ -144,12 +146,13 @@ def about(task: Task) -> dict[str, Any]:
 
 def fresh(turn: Turn, situation: dict[str, Any]) -> dict[str, Any]:
     """With how free the line's agents are at this moment, whatever the situation was before: what is free is taken by
-    the move itself (semantics §8)."""
-    keys = turn.judged_by.agents
-    if not keys:
-        return situation
-    agents = turn.batch.agents.facts(turn.task, keys)
-    return {**situation, "facts": {**situation["facts"], "agents": agents}}
+    the move itself (semantics §8). And with the handoff that a person gave since."""
+    line, facts = turn.judged_by, situation["facts"]
+    if line.agents:
+        facts = {**facts, "agents": turn.batch.agents.facts(turn.task, line.agents)}
+    if HANDOFF in line.requires(turn.job.station) and added_by_hand(turn.job) is not None:
+        facts = {**facts, "preconditions": {**facts.get("preconditions", {}), HANDOFF: True}}
+    return situation if facts is situation["facts"] else {**situation, "facts": facts}
 
 
 def settle(turn: Turn, facts: dict[str, Any]) -> Answer:

@@ -6,6 +6,7 @@ from pipelines.models.deadlocks import Deadlock, Dependency
 from pipelines.models.escalations import Escalation, Incident
 from pipelines.models.events import Decision, Event
 from pipelines.models.gates import GateVisit, Vote, Word
+from pipelines.models.handoffs import Handoff
 from pipelines.models.lines import (
     Line,
     LineEvent,
@@ -57,6 +58,7 @@ __all__ = [
     "Event",
     "GateVisit",
     "Group",
+    "Handoff",
     "IgnoredReport",
     "Incident",
     "Job",
