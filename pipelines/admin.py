@@ -10,15 +10,22 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.models import (
+    Agent,
+    AgentEvent,
     ApiToken,
     Artifact,
     Blob,
     Comment,
+    Deadlock,
     Decision,
+    Dependency,
+    Due,
+    Escalation,
     Event,
     GateVisit,
     Group,
     IgnoredReport,
+    Incident,
     Job,
     Lease,
     Line,
@@ -252,6 +259,53 @@ class SignInLinkAdmin(ReadOnly):
     list_display = ("user", "created_at", "expires_at", "used_at")
     list_select_related = ("user",)
     exclude = ("digest",)
+
+
+@admin.register(Agent)
+class AgentAdmin(ReadOnly):
+    list_display = ("project", "key", "name", "owner", "capacity", "valid_until", "suspended_at")
+    list_select_related = ("project__owner", "owner")
+    search_fields = ("key", "name")
+
+
+@admin.register(AgentEvent)
+class AgentEventAdmin(ReadOnly):
+    list_display = ("agent", "kind", "actor", "at")
+    list_filter = ("kind",)
+    list_select_related = ("agent__project",)
+
+
+@admin.register(Escalation)
+class EscalationAdmin(ReadOnly):
+    list_display = ("task", "trigger", "role", "state", "opened_at", "due_at", "breached_at", "resolved_by")
+    list_filter = ("state", "trigger")
+    list_select_related = ("task__project", "resolved_by")
+
+
+@admin.register(Incident)
+class IncidentAdmin(ReadOnly):
+    list_display = ("task", "title", "opened_at")
+    list_select_related = ("task__project",)
+
+
+@admin.register(Deadlock)
+class DeadlockAdmin(ReadOnly):
+    list_display = ("task", "kind", "role", "state", "found_at", "resolved_by")
+    list_filter = ("state", "kind")
+    list_select_related = ("task__project", "resolved_by")
+
+
+@admin.register(Dependency)
+class DependencyAdmin(ReadOnly):
+    list_display = ("task", "on", "made_at")
+    list_select_related = ("task__project", "on__project")
+
+
+@admin.register(Due)
+class DueAdmin(ReadOnly):
+    list_display = ("task", "kind", "key", "due_at")
+    list_filter = ("kind",)
+    list_select_related = ("task__project",)
 
 
 @admin.register(Worker)

@@ -87,7 +87,7 @@ def test_its_events_and_decisions_tell_the_whole_story(world: World, api: Apis) 
     world.report(task)
     viewer = api.as_(world.viewer)
     base = f"/stages/release/tasks/{task.name}"
-    events = b"".join(viewer.get(base + "/events").streaming_content).decode().splitlines()
+    events = b"".join(viewer.get(base + "/events")).decode().splitlines()
     assert all(json.loads(line)["event_id"].startswith("EVT-") for line in events)
     assert {json.loads(line)["work_item_id"] for line in events} == {task.name}
     decisions = viewer.get(base + "/decisions").json()
