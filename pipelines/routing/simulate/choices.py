@@ -10,6 +10,7 @@ from pipelines.routing import jsontext
 from pipelines.routing.algebra import All, AnyOf, Condition, EvalTest, FailureTypeIs, Not, ResultIs, VerdictIs
 from pipelines.routing.deciding.gates import JUMP_GATE
 from pipelines.routing.decisions import Wait
+from pipelines.routing.kinds import EVALS
 from pipelines.routing.lint.study import MAX_STATION, Study, study
 from pipelines.routing.model import Line, Station
 from pipelines.routing.regions.stations import DEAD, Standing
@@ -132,8 +133,10 @@ def _tried(line: Line, walk: Walk, position: Position, kind: str, step: Step, ru
 
 
 def _quick(station: Station) -> list[dict[str, Any]]:
-    """Success and failure, and every word that a rule of the station asks for by name."""
+    """Success and failure, the words of its kind, and every word that a rule of the station asks for by name."""
     found: list[dict[str, Any]] = [{"result": each} for each in _RESULTS]
+    if station.kind in ("chat", "tools"):
+        found += [{"eval": word} for word in EVALS[station.kind]]
     for rule in station.rules:
         found += _named(rule.when)
     return list({jsontext.dumps(each): each for each in found}.values())
