@@ -27,7 +27,7 @@ from pipelines.models import (
 from pipelines.queries import why as whys
 from pipelines.queries.history import Item, history
 from pipelines.queries.joined import waiting_at_joins
-from pipelines.queries.words import Sentence, gate_name, station_name, target_name, waiting
+from pipelines.queries.words import Sentence, blocker_words, gate_name, station_name, target_name, waiting
 from pipelines.routing.answers import ANSWERS
 from pipelines.routing.line import Line as Parsed
 
@@ -57,6 +57,15 @@ class Position:
         """Blocked; or a machine is asked what a person may answer, too."""
         asked = self.token.status == Status.EVALUATING and "agentic" in self.token.wait.get("evaluation", {})
         return asked or self.token.status == Status.BLOCKED
+
+    @property
+    def remarks(self) -> list[str]:
+        """Of a blocked one: its blockers, and the comment of the job by which it is."""
+        outcome = self.job.outcome if self.job else None
+        if self.token.status != Status.BLOCKED or not outcome or "evaluation" in self.token.wait:
+            return []
+        said = [blocker_words(each) for each in outcome.get("blockers") or ()]
+        return [*said, str(outcome["comment"])] if outcome.get("comment") else said
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -105,7 +105,8 @@ def explained(
         sentence(line, key, answer),
         rows,
         _otherwise(line, station),
-        answer.get("rule") is None and answer.get("by") in ("policy", None) and bool(tested or not rows),
+        # The policy was asked: a signal or a gate may have decided before any rule was tested.
+        answer.get("rule") is None and answer.get("by") in ("policy", None) and None in tested,
         _notes(trace),
         [],
         checks_of(line, trace),

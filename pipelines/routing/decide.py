@@ -63,7 +63,7 @@ def _blocked(case: Case) -> str:
     if case.recorded.standing == "blocked":
         return "the outcome is blocked"
     if outcome.blockers:
-        return f"{len(outcome.blockers)} blockers"
+        return f"{len(outcome.blockers)} blocker{'s' if len(outcome.blockers) > 1 else ''}"
     required = case.station.result_document == "required" and outcome.exit_code == 0
     if required and (outcome.output is MISSING or outcome.output_error):
         return "the required result document is missing or invalid"

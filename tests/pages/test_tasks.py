@@ -506,3 +506,25 @@ def test_tokens_and_jobs_of_another_task_are_not_there(world: World, signed_in: 
     assert client.post(at(world, "task-answer", one.name, token.pk), given).status_code == 404
     job = Job.objects.filter(task=other).first()
     assert client.get(at(world, "job-complete", one.name, job.pk)).status_code == 404  # type: ignore[union-attr]
+
+
+def test_what_blocks_a_task_is_listed_where_it_is_answered(world: World, signed_in: As) -> None:
+    task = world.start(world.line(stations=["a", "b"]))
+    blockers = [{"title": "No key", "description": "The registry wants one."}, "Something else"]
+    outcome = {
+        "verdict": "pass",
+        "blockers": blockers,
+        "comment": "Asked the owner.",
+        "summary": "Stopped.",
+        "signals": [{"verdict": "wait"}],
+        "git": {"file_count": 2, "commit_count": 1, "commits": [{"id": "a" * 40, "subject": "Change <b>"}]},
+    }
+    world.report(task, outcome)
+    client = signed_in(world.operator)
+    page = text(client.get(at(world, "task", task.name)))
+    for said in ("Stopped.", "No key: The registry wants one.", "Something else", "Asked the owner."):
+        assert said in page
+    assert "gave a signal that says nothing known: wait" in page
+    tab = text(client.get(at(world, "task", task.name), {"tab": "outputs"}))
+    for said in ("2 files and 1 commit in git", "Change &lt;b&gt;", "aaaaaaaaaaaa"):
+        assert said in tab

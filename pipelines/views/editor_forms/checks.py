@@ -17,6 +17,8 @@ from pipelines.views.editor_forms.places import MISSING, Place
 
 KINDS = ("all", "any")
 CHECKS: Place = ("checks",)
+# What most lines ask of a change; the rest is in docs/workers.md.
+GIT = ("git.file_count", "git.commit_count", "git.ai_metadata.AI-Usage")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,13 +118,13 @@ def operators() -> list[tuple[str, str]]:
 
 
 def _check(at: Place, member: dict[str, Any]) -> list[Field | Rows]:
-    known = [*SINGLE, *USAGE]
+    known = [*SINGLE, *USAGE, *GIT]
     found: list[Field | Rows] = [
         Text(at=(*at, "label"), label=_("Label")),
         Choice(
             at=(*at, "field"),
             label=_("Field"),
-            help=_("Of the outcome; or output.key, input.key, context.key, task.title, gates.key."),
+            help=_("Of the outcome; or output.key, input.key, context.key, task.title, gates.key, git.key."),
             options=[(name, name) for name in known],
             free=True,
             needed=True,

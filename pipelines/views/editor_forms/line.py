@@ -193,8 +193,8 @@ def _policy(usual: Policy, setting: Setting) -> list[Field | Rows]:
 
 
 def _limits(usual: Policy) -> list[Field | Rows]:
-    again = [(f"limit:{n}", _("At most %d times again") % n) for n in (1, 2, 3, 5, 10)]
-    loops = [(str(n), _("At most %d times") % n) for n in (0, 1, 2, 3, 5, 10, 20)]
+    again = [(f"limit:{n}", _("At most %d times again") % n) for n in (*range(1, 11), 15, 20)]
+    loops = [(str(n), _("At most %d times") % n) for n in (*range(11), 15, 20, 50)]
     return [
         _knob(
             "revisit",
