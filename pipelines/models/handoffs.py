@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 
 from django.db import models
@@ -32,3 +33,8 @@ class Handoff(models.Model):
 
     def __str__(self) -> str:
         return self.name or f"{self.source} → …"
+
+    @property
+    def text(self) -> str:
+        """The document, to be read."""
+        return json.dumps(self.document, indent=2, ensure_ascii=False)

@@ -16,6 +16,7 @@ from pipelines.models import (
     Decision,
     Event,
     GateVisit,
+    Handoff,
     Job,
     Purpose,
     Status,
@@ -32,6 +33,7 @@ from pipelines.routing.answers import ANSWERS
 from pipelines.routing.line import Line as Parsed
 
 SHOWN_INPUT = 80
+HANDOFFS = 20
 
 
 @dataclass
@@ -51,6 +53,10 @@ class Position:
     @property
     def retryable(self) -> bool:
         return self.token.status in (Status.STUCK, Status.BLOCKED, Status.HELD) and not self.manual
+
+    @property
+    def wants_handoff(self) -> bool:
+        return self.token.status == Status.HELD and "handoff" in self.token.wait.get("missing", ())
 
     @property
     def answerable(self) -> bool:
@@ -79,6 +85,11 @@ class TaskView:
 
     def __init__(self, task: Task, now: datetime) -> None:
         self.task, self.now = task, now
+
+    @cached_property
+    def handoffs(self) -> list[Handoff]:
+        """The latest first."""
+        return list(self.task.handoffs.order_by("-at")[:HANDOFFS])
 
     @cached_property
     def line(self) -> Parsed:

@@ -200,10 +200,11 @@ def held(wait: Mapping[str, Any], line: Line) -> Sentence:
             text = _("Nothing has changed since %(gate)s rejected it: %(reason)s") % words
         return Sentence(text, _("Retry a station so that there is something new to review."))
     if wait.get("missing"):
-        text = _("It may not go on yet. Missing: %(names)s.") % {
-            "names": ", ".join(map(str, wait["missing"]))
-        }
-        return Sentence(text, _("It goes on when the missing is there."))
+        names = [missing_words(str(name)) for name in wait["missing"]]
+        text = _("It may not go on yet. Missing: %(names)s.") % {"names": "; ".join(names)}
+        return Sentence(
+            text, _("It goes on by itself when the missing is there."), ", ".join(wait["missing"])
+        )
     if wait.get("deadlock"):
         text = _("A deadlock: %(kind)s.") % {"kind": deadlock_words(wait["deadlock"])}
         return Sentence(text, _("Its work is held until somebody responsible resolves it."))
@@ -213,6 +214,9 @@ def held(wait: Mapping[str, Any], line: Line) -> Sentence:
     if wait.get("trigger"):
         words = {"trigger": trigger_words(wait["trigger"])}
         text = _("It was escalated: %(trigger)s.")
+        if wait.get("budget"):
+            words["budget"] = budget_name(line, wait["budget"])
+            text = _("It was escalated: the budget “%(budget)s” is used up.")
         if "paused_by" in wait:
             text = _("All its work is held until an escalation is resolved: %(trigger)s.")
         return Sentence(
@@ -225,6 +229,23 @@ def held(wait: Mapping[str, Any], line: Line) -> Sentence:
         reason = f": {wait['reason']}" if wait.get("reason") else "."
         return Sentence(text + reason, _("It goes on when it is released."))
     return Sentence(_("This task is held."), _("It goes on when it is released."))
+
+
+def missing_words(name: str) -> str:
+    """A precondition of going forward, as what is not there (docs/rules.md)."""
+    kind, _colon, what = name.partition(":")
+    words = {
+        "station_gate": lambda: _("the station's gate was not passed"),
+        "handoff": lambda: _("a valid handoff document"),
+        "agent": lambda: _("agent %(agent)s, registered, with a valid contract and a free place"),
+        "metadata": lambda: _("%(agent)s in the output or as a label"),
+        "no_open_escalation": lambda: _("the answer to an escalation"),
+    }.get(kind, lambda: name)()
+    return words % {"agent": what} if what else words
+
+
+def budget_name(line: Line, key: str) -> str:
+    return next((each.name for each in line.limits if each.key == key), key)
 
 
 def deadlock_words(kind: str) -> str:

@@ -24,7 +24,7 @@ from pipelines.models import Job, Project, Task, Token
 from pipelines.queries.task import TaskView
 from pipelines.routing.line import Input, Problem
 from pipelines.views import task as tasks
-from pipelines.views.forms import Answer, Fact, Reason
+from pipelines.views.forms import Answer, Fact, GivenHandoff, Reason
 from pipelines.views.page import SignedIn, crumbs, in_project, show
 from pipelines.views.saying import said, sayings
 from pipelines.views.start import fields_of, given
@@ -99,6 +99,34 @@ def answer(request: SignedIn, project: Project, wi: str, token: int) -> HttpResp
     except Invalid as fault:
         return refused(request, task, str(fault), typed)
     messages.success(request, _("Answered"))
+    return _to_task(task)
+
+
+@in_project("operate")
+@require_POST
+def handoff(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
+    """The document that a held task waits for."""
+    task = tasks.get(request, project, wi)
+    found = _token(task, token)
+    text = request.POST.get("document", "").replace("\0", "")
+    form, typed = GivenHandoff(request.POST), {_("Handoff document"): text}
+    if not form.is_valid():
+        return refused(
+            request, task, "; ".join(map(str, form.errors.get("document", [_("Look again.")]))), typed
+        )
+    given_by = form.cleaned_data
+    try:
+        engine.hand_over(
+            found.pk,
+            user=request.user,
+            token_version=given_by["token_version"],
+            document=given_by["document"],
+        )
+    except Conflict as late:
+        return conflict(request, task, late.detail, typed)
+    except Invalid as fault:
+        return refused(request, task, str(fault), typed)
+    messages.success(request, _("Handed over"))
     return _to_task(task)
 
 

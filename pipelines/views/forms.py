@@ -15,6 +15,7 @@ from pipelines.engine.resolving import WORDS
 from pipelines.models import Agent, ApiToken, Group, Membership, Project, Role, User
 from pipelines.models.agents import agent_id
 from pipelines.models.people import slug
+from pipelines.routing import jsontext
 
 DAYS = ((30, _("30 days")), (90, _("90 days")), (365, _("1 year")))
 
@@ -201,6 +202,17 @@ class Unlocked(forms.Form):
 class Answer(forms.Form):
     text = forms.CharField(label=_("Answer"), max_length=10_000)
     token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
+
+
+class GivenHandoff(forms.Form):
+    document = forms.CharField(label=_("Handoff document"), max_length=300_000)
+    token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
+
+    def clean_document(self) -> Any:
+        try:
+            return jsontext.loads(self.cleaned_data["document"])
+        except jsontext.JsonTextError as fault:
+            raise ValidationError(_("This is no JSON: %(fault)s.") % {"fault": fault}) from fault
 
 
 class Fact(forms.Form):

@@ -137,6 +137,7 @@ urlpatterns = [
     path(f"{TASK}artifacts/<int:artifact>/", artifacts.download, name="artifact"),
     path(f"{TASK}jobs/<int:job>/complete/", actions.complete, name="job-complete"),
     path(f"{TASK}tokens/<int:token>/answer/", actions.answer, name="task-answer"),
+    path(f"{TASK}tokens/<int:token>/handoff/", actions.handoff, name="task-handoff"),
     path(f"{TASK}tokens/<int:token>/retry/", actions.retry, name="task-retry"),
     path(f"{TASK}test/", scenarios.from_task, name="task-test"),
     path(f"{TASK}cancel/", actions.cancel, name="task-cancel"),

@@ -125,6 +125,7 @@ GET  artifact                >          0         y       y         y         y 
 GET  job-complete            >          0         -       y         y         y         y      >
 POST job-complete            >          0         -       y         y         y         y      >
 POST task-answer             >          0         -       y         y         y         y      >
+POST task-handoff            >          0         -       y         y         y         y      >
 POST task-retry              >          0         -       y         y         y         y      >
 POST task-test               >          0         -       -         y         y         y      >
 POST task-cancel             >          0         -       y         y         y         y      >
