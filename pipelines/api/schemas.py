@@ -60,6 +60,13 @@ class CancelIn(Strict):
     reason: str = ""
 
 
+class RetryIn(Strict):
+    """`station`: which one, where several positions of the task wait."""
+
+    reason: str = ""
+    station: str = ""
+
+
 class GateIn(Strict):
     """A decision at a gate. `visit` and `evidence` bind it to what was shown; without them it is about what is open."""
 

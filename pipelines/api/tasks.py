@@ -9,14 +9,16 @@ from ninja import Router, Status
 from pipelines import access, engine
 from pipelines.api.auth import actor_of
 from pipelines.api.problems import ProblemOut
-from pipelines.api.schemas import CancelIn, DecisionOut, TaskIn, TaskOut, task_out
-from pipelines.errors import Conflict, InputError, NotFound
+from pipelines.api.schemas import CancelIn, DecisionOut, RetryIn, TaskIn, TaskOut, task_out
+from pipelines.errors import Conflict, InputError, Invalid, NotFound
+from pipelines.models import Status as TaskStatus
 from pipelines.models import Task
 from pipelines.routing.line import Problem
 
 router = Router(tags=["tasks"])
 LINE = "/owners/{owner}/projects/{project}/stages/{line}/tasks"
 TASK = LINE + "/{task}"
+RETRIED = (TaskStatus.STUCK, TaskStatus.BLOCKED, TaskStatus.HELD)
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 
 
@@ -100,6 +102,26 @@ def cancel(
     who = request.auth  # type: ignore[attr-defined]
     found = _task(request, owner, project, line, task, "operate")
     engine.cancel(found.pk, actor=actor_of(who), reason=payload.reason)
+    found.refresh_from_db()
+    return task_out(found)
+
+
+@router.post(TASK + "/retry", response={200: TaskOut, **ERRORS}, summary="Run a station again")
+def retry(request: HttpRequest, owner: str, project: str, line: str, task: str, payload: RetryIn) -> TaskOut:
+    """Runs the station of a task again that is stuck, blocked or held: a new job and a new visit, what was before is
+    kept. 409 where nothing waits so; no gate is ever passed."""
+    who = request.auth  # type: ignore[attr-defined]
+    found = _task(request, owner, project, line, task, "operate")
+    waiting = [token for token in found.tokens.filter(forked=False) if token.status in RETRIED]
+    if payload.station:
+        waiting = [token for token in waiting if token.station == payload.station]
+    if not waiting:
+        raise Conflict("Nothing is stuck, blocked or held there.")
+    if len(waiting) > 1:
+        places = ", ".join(token.station for token in waiting)
+        raise Invalid.at("station", "is needed: several positions wait", f"Name one of {places}.")
+    [token] = waiting
+    engine.retry(token.pk, user=actor_of(who), token_version=token.version, reason=payload.reason)
     found.refresh_from_db()
     return task_out(found)
 

@@ -100,13 +100,14 @@ def _decide_again(batch: Batch, token: Token, actor: Actor, fact: str, text: str
     effects.apply(turn, settle(turn, situation))
 
 
-def retry(token_id: int, *, user: User, token_version: int, reason: str = "") -> Task:
+def retry(token_id: int, *, user: User | Actor, token_version: int, reason: str = "") -> Task:
     """Run the station of a stuck, blocked or held token again: a new job, a new visit. Gates are never passed by
     hand. Raises NotFound, Conflict."""
-    return run(partial(_retry, token_id, user, token_version, payload.text(reason, "reason")))
+    actor = user if isinstance(user, Actor) else Actor.person(user)
+    return run(partial(_retry, token_id, actor, token_version, payload.text(reason, "reason")))
 
 
-def _retry(token_id: int, user: User, token_version: int, reason: str) -> Task:
+def _retry(token_id: int, actor: Actor, token_version: int, reason: str) -> Task:
     batch, task, token = _locked(token_id, token_version, RETRIED)
     if "paused_by" in token.wait:
         raise Conflict("Its work is held until somebody resolves what holds it.")
@@ -114,7 +115,7 @@ def _retry(token_id: int, user: User, token_version: int, reason: str) -> Task:
         raise Conflict("This task is only held; release it to go on.")
     last = _last(token)
     said = {"feedback": last.feedback, "asked": last.asked} if last else {"feedback": ""}
-    run_again(batch, task, token, Actor.person(user), "retry", **said, reason=reason)
+    run_again(batch, task, token, actor, "retry", **said, reason=reason)
     batch.flush()
     return task
 

@@ -149,6 +149,7 @@ GET  {LINE}/{{task}}                   >          0         y       y         y 
 GET  {LINE}/{{task}}/events            >          0         y       y         y         y         y      y
 GET  {LINE}/{{task}}/decisions         >          0         y       y         y         y         y      y
 POST {LINE}/{{task}}/cancel            >          0         -       y         y         y         y      y
+POST {LINE}/{{task}}/retry             >          0         -       y         y         y         y      y
 GET  {LINE}/{{task}}/escalations       >          0         y       y         y         y         y      y
 POST {LINE}/{{task}}/escalations       >          0         -       y         y         y         y      -
 POST {LINE}/{{task}}/escalations/{{escalation}}/resolve  >  0  -     -         -         -         y      -

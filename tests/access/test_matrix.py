@@ -28,6 +28,7 @@ PAGES, API, SOCKETS = (matrix.table(text) for text in (matrix.PAGES, matrix.API,
 BODIES: dict[str, dict[str, Any]] = {
     "/tasks": {"title": "t"},
     "/cancel": {"reason": "r"},
+    "/retry": {"reason": "r"},
     "/escalations": {"trigger": "architecture", "reason": ""},
     "/resolve": {"word": "nonsense", "reason": "r"},
     "/dependencies": {"depends_on": ["WI-app-0"]},

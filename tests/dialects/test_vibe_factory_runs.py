@@ -144,6 +144,35 @@ def test_C26_an_execution_is_started_and_looked_at_over_http(world: World, api: 
     assert (shown["status"], shown["endedAt"] is not None) == ("completed", True)
 
 
+def test_C26_a_station_is_run_again_over_http(world: World, api: Apis) -> None:
+    task = world.start(workflow(world, station("build", on("go", "failure", "ship")), "ship"))
+    operator = api.as_(world.operator)
+    path = f"/stages/line/tasks/{task.name}/retry"
+    assert operator.post(path, {}).status_code == 409, "it has not stopped"
+    world.report(task)
+    assert world.status(task) == "stuck"
+    again = operator.post(path, {"reason": "The disk was full.", "station": "build"})
+    assert (again.status_code, again.json()["status"]) == (200, "queued")
+    assert ran(task) == ["build", "build"]
+    assert task.events.get(trigger="retry").data["reason"] == "The disk was full."
+
+
+def test_C26_where_several_wait_one_is_named(world: World, api: Apis) -> None:
+    fork = {"id": "fork", "to": ["left", "right"]}
+    version = world.line(stations=[station("start", fork), "left", "right"], policy={"on_failure": "stuck"})
+    task = world.start(version)
+    world.report(task)
+    for each in ("left", "right"):
+        world.report(task, FAILED, station=each)
+    machine = api.machine("report", "read")
+    path = f"/stages/line/tasks/{task.name}/retry"
+    refused = machine.post(path, {})
+    assert [error["path"] for error in refused.json()["errors"]] == ["station"]
+    assert machine.post(path, {"station": "right"}).status_code == 200
+    assert world.token(task, "right").status == "queued"
+    assert world.token(task, "left").status == "stuck"
+
+
 # C27: the four integration tests that the document lists
 
 
