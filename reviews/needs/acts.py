@@ -21,6 +21,19 @@ def answer(need: Need, user: User, said: Said) -> str:
     return _("Answered")
 
 
+def approve(need: Need, user: User, said: Said) -> str:
+    """The calls that are shown may be run: the word that a station of kind `tools` waits for."""
+    engine.answer(int(need.key), user=user, token_version=said["token_version"], text="approve")
+    return _("Approved")
+
+
+def deny(need: Need, user: User, said: Said) -> str:
+    """Begins with a word that no station takes for a yes."""
+    text = f"Denied: {said['reason']}"
+    engine.answer(int(need.key), user=user, token_version=said["token_version"], text=text)
+    return _("Denied")
+
+
 def settle(need: Need, user: User, said: Said) -> str:
     """The answer to an evaluation: the same situation is decided again with it."""
     engine.answer(

@@ -28,6 +28,9 @@ NOT_READ = (*(f"task__{name}" for name in HEAVY), "task__line__draft", "task__li
             "task__line__draft_hands", "task__pinned__document")  # fmt: skip
 
 
+ASKED = Q(status=Status.BLOCKED, wait__has_key="question") & ~Q(wait__has_key="evaluation")
+
+
 def gates(mine: Mine) -> Iterator[Need]:
     """Open gate visits at which a word of this person would count now."""
     standings = Standings(mine.user)
@@ -87,8 +90,12 @@ def evaluations(mine: Mine) -> Iterable[Need]:
 
 def questions(mine: Mine) -> Iterable[Need]:
     """A station asked something, by the signal `hold`."""
-    asked = Q(wait__has_key="question") & ~Q(wait__has_key="evaluation")
-    return _tokens(mine, "question", Q(status=Status.BLOCKED) & asked)
+    return (need for need in _tokens(mine, "question", ASKED) if need.icon != "tools")
+
+
+def approvals(mine: Mine) -> Iterable[Need]:
+    """A station asks whether tools may be called: one word lets them, any other denies them."""
+    return (need for need in _tokens(mine, "approval", ASKED) if need.icon == "tools")
 
 
 def blocked(mine: Mine) -> Iterable[Need]:

@@ -43,6 +43,12 @@ KINDS: tuple[Kind, ...] = (
         (Act("answer", _("Answer"), "text", Answer, acts.answer), CANCEL),
     ),
     Kind(
+        "approval", _("Approvals of tools"), _("A station asks whether it may call tools."), Token,
+        finding.approvals,
+        (Act("approve", _("Approve"), "nothing", Seen, acts.approve), Act("deny", _("Deny"), "reason", Why, acts.deny),
+         CANCEL),
+    ),
+    Kind(
         "manual", _("Manual stations"), _("Work that a person does."), Job, finding.manual,
         (Link("complete", _("Complete"), acts.complete),),
     ),

@@ -16,11 +16,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from pipelines.errors import Conflict, Refused
-from pipelines.models import Project, Status, Task
+from pipelines.models import Job, Project, Status, Task, Token
 from pipelines.views.page import REFUSALS, SignedIn, at_address, crumbs, fragment, show, signed_in
 from reviews.needs.kinds import BY_KEY, KINDS, Found, count, narrowed, needs, offer
 from reviews.needs.need import Act, Kind, Mine
 
+WORKED = (Token, Job)
+"""What belongs to whoever operates; the others ask whom they name."""
 TYPED = ("text", "reason", "answer")
 CHOSEN = ("word", "route", "output")
 
@@ -182,7 +184,7 @@ def _too_late(request: SignedIn, mine: Mine, kind: Kind, key: str) -> HttpRespon
     if subject is None:
         raise Http404
     task: Task = subject.task
-    if task.project not in mine.operated:
+    if kind.model in WORKED and task.project not in mine.operated:
         raise PermissionDenied(REFUSALS["operate"])
     words = _("Somebody was faster: this does not need you any more.")
     typed = " ".join(filter(None, (request.POST.get(name, "").strip() for name in TYPED)))

@@ -12,6 +12,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from pipelines.models import Task, User
 from tests.factories import World
 from tests.fixtures.browser import PHONE
+from tests.reviews.test_needs import escalation, question
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SignIn = Callable[[Page | BrowserContext, User], None]
@@ -98,3 +99,30 @@ def test_the_dossier_has_no_serious_accessibility_problem(
     assert not found, [(v["id"], [n["target"] for n in v["nodes"]]) for v in found]
     overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert overflow <= 0
+
+
+def test_a_question_is_answered_in_place_by_keys_alone_and_the_page_is_clean(
+    page: Page, sign_in: SignIn, world: World
+) -> None:
+    asked, held = question(world), escalation(world)
+    world.admin.set_password("a password")
+    world.admin.save()
+    sign_in(page, world.admin)
+    page.goto(reverse("needs-me"))
+    expect(page.locator("#needs-count")).to_have_text("2")
+    page.keyboard.press("j")
+    first = page.locator(".need").first
+    expect(first).to_be_focused()
+    answer = first.locator("summary", has_text="Answer")
+    answer.focus()
+    page.keyboard.press("Enter")
+    assert Axe().run(page).response["violations"] == []
+    first.get_by_label("Answer").fill("Blue")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status").filter(has_text="Answered")).to_be_visible()
+    expect(page.locator("#needs-count")).to_have_text("1")
+    assert world.job(asked).feedback == "Blue"
+    assert world.status(held) == "held"
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -59,6 +59,24 @@ def stuck(world: World) -> Task:
     return task
 
 
+def approval(world: World) -> Task:
+    tools = station(
+        "call", kind="tools", work={"calls": [{"tool": "list"}], "tools": [{"name": "list", "argv": ["ls"]}]}
+    )
+    task = world.start(world.line(stations=[tools, "ship"], key="calls"))
+    asked = {"verdict": "hold", "reason": "needs_human", "meta": {"question": "May these calls be run?"}}
+    world.report(task, {"result": "blocked", "signals": [asked]})
+    return task
+
+
+def escalation(world: World) -> Task:
+    rule = {"id": "on", "when": {"eval": {"op": "equals", "value": "never"}}, "to": "ship"}
+    line = {"key": "escalates", "policy": {"no_match": "escalate"}}
+    task = world.start(world.line(stations=[station("weigh", rule), "ship"], **line))
+    world.report(task)
+    return task
+
+
 def manual(world: World) -> Task:
     return world.start(world.line(stations=[station("unpack", kind="manual")], key="byhand"))
 
@@ -73,6 +91,7 @@ def held(world: World) -> Task:
 SAYS: dict[str, tuple[Callable[[World], Task], str, list[str]]] = {
     "gate": (gate, "led here", ["review"]),
     "question": (question, "Which colour?", ["answer", "cancel"]),
+    "approval": (approval, "May these calls be run?", ["approve", "deny", "cancel"]),
     "blocked": (blocked, "The van is full.", ["answer", "retry", "cancel"]),
     "stuck": (stuck, "No rule of weigh took this outcome.", ["retry", "draw", "migrate", "cancel"]),
     "manual": (manual, "A person does this station.", ["complete"]),
@@ -131,15 +150,15 @@ def test_the_number_of_queries_does_not_grow_with_the_items(world: World) -> Non
             found(world.admin)
         return len(queries)
 
-    for make, _, _ in SAYS.values():
+    for make in (*(make for make, _, _ in SAYS.values()), escalation):
         make(world)
     found(world.admin)  # versions are parsed once per process
     before = asked()
-    for make, _, _ in list(SAYS.values()) * 2:
+    for make in [*(make for make, _, _ in SAYS.values()), escalation] * 2:
         make(world)
     found(world.admin)
-    assert len(found(world.admin)) == 3 * len(SAYS)
-    assert asked() == before <= 20
+    assert len(found(world.admin)) == 3 * (len(SAYS) + 1)
+    assert asked() == before <= 25
 
 
 def test_a_question_is_answered_in_place(world: World) -> None:
@@ -182,6 +201,14 @@ def test_a_stale_page_decides_nothing(world: World) -> None:
     assert answer.status_code == 409
     assert "Blue" in answer.content.decode()
     assert world.status(task) == "blocked"
+
+
+def test_calls_of_tools_are_approved_or_denied_in_one_word(world: World) -> None:
+    first, second = approval(world), approval(world)
+    one, two = found(world.operator)
+    assert act(world.operator, one, "approve").status_code == 200
+    assert act(world.operator, two, "deny", reason="ok, but not now").status_code == 200
+    assert [world.job(task).feedback for task in (first, second)] == ["approve", "Denied: ok, but not now"]
 
 
 def test_a_stuck_task_is_retried_or_cancelled_with_a_reason(world: World) -> None:
@@ -256,6 +283,16 @@ def test_text_of_agents_is_shown_as_text(world: World) -> None:
     task = world.start(world.line(stations=[station("pack", rule), "ship"]))
     world.report(task, {"result": "blocked", "summary": "<script>x</script>"})
     assert "<script>x" not in page(world.operator)
+
+
+def test_who_is_not_of_the_role_is_not_asked_about_an_escalation(world: World) -> None:
+    task = escalation(world)
+    assert [one.need.kind for one in found(world.operator)] == []
+    (one,) = found(world.admin)
+    assert (one.need.kind, one.need.task) == ("escalation", task)
+    assert act(world.operator, one, "resolve", word="cancel", reason="x").status_code == 409
+    assert act(world.admin, one, "resolve", word="cancel", reason="Not wanted").status_code == 200
+    assert world.status(task) == "cancelled"
 
 
 # Over the API
