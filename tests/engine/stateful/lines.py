@@ -62,6 +62,7 @@ def crossroads(number: int) -> Document:
         rule("hub-over-budget", "ship", "over", max_retries=0, on_exhausted="escalate"),
         rule("hub-back", "@origin", "back"),
         rule("hub-desk", "desk", "desk"),
+        rule("hub-rest", "rest", "rest"),
         rule("hub-done", "completed", "done"),
         rule("hub-lost", "failed", "lost"),
         rule("hub-gone", "given-up", "gone"),
@@ -82,6 +83,7 @@ def crossroads(number: int) -> Document:
         station("right", rule("right-on", "right-end"), labels=["gpu"]),
         station("right-end", rule("right-lost", "failed", "lost"), rule("right-done", "completed")),
         station("ship", rule("ship-done", "completed", "ok")),
+        station("rest", rule("rest-over", "hub"), kind="wait", work={"for": "1d"}),
     ]
     gates = [
         gate("double", {"role": "reviewer", "count": 2}),

@@ -147,6 +147,7 @@ ROUTES: dict[str, Route] = {
     "overdue": overdue,
     "overdue_last": overdue_last,
     "by_hand": reporting("desk"),
+    "by_the_clock": reporting("rest"),
     "evaluating": reporting("hook"),
     "evaluating_now": evaluating_now,
     "evaluating_overdue": evaluating_overdue,

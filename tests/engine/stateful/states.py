@@ -13,6 +13,7 @@ STATES = {
     "overdue": "the lease has run out and nobody has swept it yet",
     "overdue_last": "the same, at the last attempt that the job has",
     "by_hand": "a person has its job",
+    "by_the_clock": "its job waits for a time, and no worker has it",
     "evaluating": "a condition is asked of a machine, and no worker has the question yet",
     "evaluating_now": "a worker has the question, under a lease that is in force",
     "evaluating_overdue": "the lease of the question has run out and nobody has swept it yet",
@@ -66,6 +67,8 @@ def _running(subject: Subject) -> str:
     assert job is not None
     if job["kind"] == "manual":
         return "by_hand"
+    if job["kind"] == "wait":
+        return "by_the_clock"
     if not job["expired"]:
         return "running"
     return "overdue_last" if job["attempt"] >= MAX_ATTEMPTS else "overdue"

@@ -44,6 +44,7 @@ OVER = ("completed", "failed", "cancelled")
 DECIDED = (
     "queued",
     "by_hand",
+    "by_the_clock",
     "evaluating",
     *REVIEW,
     "held",
@@ -55,7 +56,7 @@ DECIDED = (
     "ended_branch",
     *OVER,
 )
-RUNS_AGAIN = ("queued", "by_hand")
+RUNS_AGAIN = ("queued", "by_hand", "by_the_clock")
 
 
 def row(default: Entry, special: Mapping[str | tuple[str, ...], Entry] | None = None) -> Row:
@@ -68,6 +69,7 @@ def row(default: Entry, special: Mapping[str | tuple[str, ...], Entry] | None = 
 
 NO_LEASE = impossible("no worker has a lease here")
 NO_JOB = impossible("no job is open here")
+NO_WAIT = impossible("it waits for no time here")
 NOT_BY_HAND = impossible("no person has a job here")
 NO_REVIEW = impossible("nobody is asked for a review here")
 CHANGED = refused(
@@ -102,7 +104,7 @@ WORKERS: dict[str, Row] = {
     "report_unleased": row(
         NO_JOB,
         {
-            (*LEASED, *ASKED, "evaluating", "queued", "by_hand", "held_by_person"): refused(
+            (*LEASED, *ASKED, "evaluating", "queued", "by_hand", "by_the_clock", "held_by_person"): refused(
                 "ignored", "kept as evidence"
             )
         },
@@ -119,6 +121,7 @@ WORKERS: dict[str, Row] = {
     "lose_late": row(refused("kept", "it was lost once already")),
     "requeue": row(NO_LEASE, {LEASED: moves("requeued", "queued"), ASKED: moves("requeued", "evaluating")}),
     "requeue_late": row(refused("kept", "it was taken away already")),
+    "come": row(NO_WAIT, {"by_the_clock": moves("fired", *DECIDED)}),
 }
 
 HANDS: dict[str, Row] = {
@@ -237,7 +240,15 @@ MIGRATED: dict[str, tuple[str, ...]] = {
     "queued": RUNS_AGAIN,
     **{
         state: (state,)
-        for state in (*LEASED, *ASKED, "evaluating", "by_hand", "held_by_person", "held_rejection")
+        for state in (
+            *LEASED,
+            *ASKED,
+            "evaluating",
+            "by_hand",
+            "by_the_clock",
+            "held_by_person",
+            "held_rejection",
+        )
     },
     **dict.fromkeys((*REVIEW, "held", "blocked_question", "blocked_evaluation", "stuck"), DECIDED),
     "forked": ("forked", "ended_branch", *OVER),

@@ -64,7 +64,7 @@ OUTCOMES: list[dict[str, Any]] = [
     ),
     *(
         {"result": "success", "eval": word}
-        for word in ("desk", "done", "lost", "gone", "odd", "new-2", "new-5")
+        for word in ("desk", "rest", "done", "lost", "gone", "odd", "new-2", "new-5")
     ),
     {"result": "failure", "summary": "It failed."},
     {"result": "failure", "eval": "loop"},

@@ -8,6 +8,7 @@ from typing import Any
 
 from pipelines import engine
 from pipelines.leases import Claim
+from pipelines.models import Due
 from tests.engine.stateful.commands.tools import OUTCOMES, Act, Command
 from tests.engine.stateful.scene import Scene, as_uuid, report_of
 from tests.engine.stateful.sight import Row, Subject
@@ -136,6 +137,18 @@ def requeue_late(scene: Scene, subject: Subject) -> Act | None:
     return (lambda: engine.requeue(late.job_id, late.attempt, _key(late))) if late else None
 
 
+def come(scene: Scene, subject: Subject) -> Act | None:
+    job = subject.open_job
+    if job is None or job["kind"] != "wait":
+        return None
+
+    def act() -> str:
+        due = Due.objects.get(job_id=job["id"], kind="wait")
+        return engine.fire(due.pk, due.due_at)
+
+    return act
+
+
 def _key(late: engine.Report) -> uuid.UUID:
     assert late.lease is not None
     return late.lease
@@ -160,4 +173,5 @@ WORKERS = (
     Command("lose_late", "a lease is found lost a second time", lose_late),
     Command("requeue", "the worker stops in order and gives the job back", requeue),
     Command("requeue_late", "a job is given back that was taken away already", requeue_late),
+    Command("come", "the time comes for which it waits", come),
 )
