@@ -64,6 +64,7 @@ WORDS = {
     "join": _("Join: %s"),
     "drawRule": _("Draw a rule from here"),
     "neverReached": _("never reached"),
+    "asks": _("asks first"),
     "edges": _("Edges"),
     "gate_auto": _("Checks"),
     "gate_manual": _("Person"),

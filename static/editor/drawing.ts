@@ -1,5 +1,5 @@
 /** What is drawn of the rules: one edge each, also where it splits, with its words, gates and stubs in free places. */
-import { BLOCKED, endOf, type LineDocument, nameOf, ORIGIN, type Rule, rulesOf, startOf, stationOf, targetsOf } from "./document";
+import { BLOCKED, endOf, type Json, type LineDocument, nameOf, ORIGIN, type Rule, rulesOf, startOf, stationOf, targetsOf } from "./document";
 import type { Findings } from "./findings";
 import { type Box, type Laid, START_ID, STATION } from "./layout";
 import { type Point, type Rect, Router, rounded, RUN } from "./routes";
@@ -53,6 +53,8 @@ export interface Drawn extends Route {
   gateAt: Point | undefined;
   gateName: boolean;
   state: "dead" | "shadowed" | undefined;
+  /** Whether somebody or something has to be asked before it can match. */
+  asks: boolean;
   /** Where "No limit" stands, on a loop that no budget ends. */
   endlessAt: Point | undefined;
   title: string;
@@ -288,18 +290,20 @@ export function worded(line: LineDocument, { routes, router, boxes }: Routed, fi
   const endless = new Map(routes.map((route) => [route.id, endlessAt(route, findings, spots)]));
   return placed.map(({ route, own, at }) => {
     const says = findings.rules[route.id];
-    const label = route.rule ? route.rule.label || (route.many ? says?.words || route.id : "") : "";
+    const asks = asksFirst(route.rule?.when);
+    const label = route.rule ? route.rule.label || (route.many || asks ? says?.words || route.id : "") : "";
     const state = says?.status === "dead" ? "dead" : says?.status === "partly shadowed" ? "shadowed" : undefined;
     return {
       ...route,
       label,
-      labelAt: label && labels ? labelAt(route, label, state === "dead", at?.point, spots) : undefined,
+      labelAt: label && labels ? labelAt(route, label, said(state, asks), at?.point, spots) : undefined,
       gates: own,
       gateAt: at?.point,
       gateName: at?.named ?? false,
       state,
+      asks,
       endlessAt: endless.get(route.id),
-      title: titleOf(route, label || says?.words || "", own),
+      title: titleOf(route, asks ? `${label || says?.words || ""} · ${say("asks")}` : label || says?.words || "", own),
       bounds: boundsOf(route),
     };
   });
@@ -347,9 +351,21 @@ function endlessAt(route: Route, findings: Findings, spots: Spots): Point | unde
   return point;
 }
 
-function labelAt(route: Route, label: string, dead: boolean, gate: Point | undefined, spots: Spots): Rect | undefined {
-  const width = Math.max(brokenWidth(label, 12), dead ? widthOf(say("neverReached"), 12) : 0) + 6;
-  const height = (broken(label).length + (dead ? 1 : 0)) * LINE;
+/** The words that stand under a rule's own, one in a row. */
+function said(state: Drawn["state"], asks: boolean): string[] {
+  return [...(asks ? [say("asks")] : []), ...(state === "dead" ? [say("neverReached")] : [])];
+}
+
+/** Whether a condition holds one that must be asked: agentic or hook, however deep. */
+export function asksFirst(when: Json | undefined): boolean {
+  if (Array.isArray(when)) return when.some(asksFirst);
+  if (when === null || typeof when !== "object") return false;
+  return "agentic" in when || "hook" in when || ["all", "any", "not"].some((key) => asksFirst(when[key]));
+}
+
+function labelAt(route: Route, label: string, below: readonly string[], gate: Point | undefined, spots: Spots): Rect | undefined {
+  const width = Math.max(brokenWidth(label, 12), ...below.map((row) => widthOf(row, 12) + LINE)) + 6;
+  const height = (broken(label).length + below.length) * LINE;
   const under = gate ? [{ x: gate[0] - width / 2, y: gate[1] + HEXAGON.height / 2 + 1, width, height }] : [];
   const beside = route.branches.flatMap((branch) => besides(branch.points, width, height));
   const area = spots.find(route.id, [...under, ...beside]);

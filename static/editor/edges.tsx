@@ -139,6 +139,11 @@ const Words = memo(function Words({ drawn, chosen, chosenGate, near }: Said) {
       {near && labelAt ? (
         <span className="ed-words" data-edge={edge} data-rule={id} data-state={state} data-chosen={chosen || undefined} title={label} style={at(labelAt.x, labelAt.y)}>
           {broken(label).join("\n")}
+          {drawn.asks ? (
+            <span className="ed-asks">
+              <Icon name="status-evaluating" size={12} /> {say("asks")}
+            </span>
+          ) : null}
           {state === "dead" ? <span className="ed-never">{say("neverReached")}</span> : null}
         </span>
       ) : null}

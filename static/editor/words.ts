@@ -52,6 +52,7 @@ const ENGLISH = {
   join: "Join: %s",
   drawRule: "Draw a rule from here",
   neverReached: "never reached",
+  asks: "asks first",
   edges: "Edges",
   gate_auto: "Checks",
   gate_manual: "Person",

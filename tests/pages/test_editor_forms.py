@@ -103,6 +103,9 @@ NAMES = {
 }
 
 
+TOOLED = {"key": "look", "mode": "auto", "tool": {"argv": ["coverage", "json"]}}
+
+
 @pytest.fixture
 def ask(world: World, signed_in: As, line: Line) -> Ask:
     client = signed_in(world.designer)
@@ -215,6 +218,9 @@ INPUT = {"inputs": [{"key": "who", "type": "choice", "choices": ["a"]}]}
         ("gate", GATE, "checks.all[0].field", "", "Is empty"),
         ("gate", GATE, "on_reject", "route:nowhere", "The line has no station “nowhere”"),
         ("gate", GATE, "due.after", "soon", "A duration is"),
+        ("gate", TOOLED, "tool.outcome.parse", "xml", "“xml” is not known"),
+        ("gate", TOOLED, "tool.outcome.pass_if", '{"vibe": 1}', "No known form of a condition"),
+        ("gate", TOOLED, "tool.timeout", "soon", "A duration is"),
         ("gate", WHO, "approval.who[0].role", "", "Is empty"),
         ("gate", WHO, "approval.who[0].count", "0", "Has to be a whole number, 1 or more"),
         ("gate", WHO, "approval.max_rounds", "x", "Has to be a whole number"),
@@ -477,3 +483,12 @@ def test_a_viewer_sees_the_form_and_its_controls_are_off(world: World, signed_in
     body = json.dumps({"fragment": STATION, "own": "lint"})
     said = signed_in(world.viewer).post(address, body, "application/json")
     assert '<fieldset class="ef-set" disabled>' in said.json()["html"]
+
+
+def test_a_tool_of_a_gate_is_written_by_its_program_and_goes_with_it(ask: Ask) -> None:
+    bare = {"key": "look", "mode": "auto"}
+    written = ask("gate", bare, typed={"tool.argv": ["coverage json"]}).json()
+    assert written["fragment"] == TOOLED
+    assert "tool.outcome.parse" in written["html"]
+    gone = ask("gate", TOOLED, typed={"tool.argv": [" "]}).json()
+    assert gone["fragment"] == bare

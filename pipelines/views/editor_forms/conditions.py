@@ -408,6 +408,16 @@ def _agentic(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
     return [
         Text(at=(*at, "agentic", "question"), label=_("Question"), rows=2, needed=True),
         Choice(
+            at=(*at, "agentic", "evaluator"),
+            label=_("Who answers"),
+            options=[
+                ("", _("Whoever there is: an evaluator, a model, else a person")),
+                ("worker", _("The evaluator of a worker")),
+                ("model", _("A model")),
+                ("person", _("A person")),
+            ],
+        ),
+        Choice(
             at=(*at, "answer"), label=_("Answer"), options=[("yes", _("yes")), ("no", _("no"))], needed=True
         ),
     ]
@@ -417,7 +427,7 @@ def _hook(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
     answers = [("pass", _("pass: exit code 0")), ("block", _("block: anything else"))]
     return [
         Arguments(at=(*at, "hook", "argv"), label=_("Program and arguments"), rows=2),
-        Duration(at=(*at, "hook", "timeout"), label=_("Longest run")),
+        Duration(at=(*at, "hook", "timeout"), label=_("Longest run"), placeholder="60s"),
         Choice(at=(*at, "answer"), label=_("Answer"), options=answers, needed=True),
     ]
 

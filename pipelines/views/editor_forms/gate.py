@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.routing.line import Problem
 from pipelines.routing.model import FLUX_OFFERS, OFFERS
-from pipelines.views.editor_forms import checks, places
+from pipelines.views.editor_forms import checks, places, tool
 from pipelines.views.editor_forms.approval import approvers
 from pipelines.views.editor_forms.fields import Choice, Duration, Field, Flag, Listed, Number, Several, Text
 from pipelines.views.editor_forms.form import (
@@ -40,6 +40,7 @@ class GateForm:
         found = [
             Section(fields=_names(fragment)),
             Section(title=_("Checks"), fields=checks.fields(fragment), open=True),
+            tool.section(fragment),
             Section(title=_("People"), fields=_people(fragment, setting), open=True),
             Section(title=_("Their words"), fields=_words(setting)),
             Section(title=_("Due, and who is told"), fields=_due(fragment)),
@@ -56,7 +57,7 @@ class GateForm:
 
 
 def _names(fragment: Fragment) -> list[Field | Rows]:
-    usual = _("checks, then people") if "checks" in fragment else _("people")
+    usual = _("checks, then people") if {"checks", "tool"} & set(fragment) else _("people")
     return [
         Text(at=("name",), label=_("Name")),
         Text(
