@@ -6,13 +6,15 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from pipelines.management.commands.worker import is_installation
-from pipelines.models import Job, Lease, Worker
+from pipelines.models import Due, GateVisit, Job, Lease, Worker
 from tests.factories import World, station
 from tests.fixtures.site import environment, manage, stop
 from tests.work.conftest import alive
@@ -89,6 +91,24 @@ def test_another_worker_goes_on_where_a_killed_one_was(world: World, start: Star
     job.refresh_from_db()
     assert (job.state, job.attempt) == (Job.State.RUNNING, 2)
     assert world.kinds(task).count("job.lost") == 1
+
+
+def test_a_time_that_passed_while_no_worker_ran_is_kept_by_the_next(world: World, start: Start) -> None:
+    gate = {"key": "review", "due": {"after": "1h", "then": "reject"}}
+    on = {"id": "on", "to": "b", "gates": ["review"]}
+    task = world.start(world.line(stations=[station("a", on), "b"], gates=[gate]))
+    first = start()
+    until(lambda: world.status(task) == "awaiting_review")
+    first.kill()
+    first.wait(20)
+    past = timezone.now() - timedelta(minutes=1)
+    Due.objects.filter(task=task).update(due_at=past)
+    GateVisit.objects.filter(task=task).update(due_at=past)
+    # Of two that start together one does it.
+    for _ in range(2):
+        start()
+    until(lambda: world.status(task) == "failed")
+    assert world.kinds(task).count("gate.decided") == 1
 
 
 def test_a_worker_sits_out_that_its_connections_are_cut(world: World, start: Start, tmp_path: Path) -> None:

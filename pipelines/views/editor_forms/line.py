@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.routing.line import PRESETS, Policy, Problem
 from pipelines.routing.policy import DEFAULT_PRESET
-from pipelines.views.editor_forms import needs
+from pipelines.views.editor_forms import escalations, needs
 from pipelines.views.editor_forms.fields import Choice, Field, Flag, Number, Options, Text
 from pipelines.views.editor_forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
 from pipelines.views.editor_forms.places import Place
@@ -60,6 +60,7 @@ class LineForm:
             Section(title=_("Policy: circles and limits"), fields=_limits(usual)),
             Section(title=_("Policy: data"), fields=_data(usual)),
             *needs.of_line(usual, setting),
+            escalations.of_line(usual),
             Section(title=_("Side by side"), fields=[_never(setting)]),
         ]
         words = _("What has no field of its own, as JSON: extra.")

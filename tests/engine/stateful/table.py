@@ -71,6 +71,7 @@ NO_LEASE = impossible("no worker has a lease here")
 NO_JOB = impossible("no job is open here")
 NO_WAIT = impossible("it waits for no time here")
 NOT_BY_HAND = impossible("no person has a job here")
+NO_ESCALATION = impossible("no escalation holds it")
 NO_REVIEW = impossible("nobody is asked for a review here")
 CHANGED = refused(
     "Conflict", "it is not what the page showed, or not in a state in which this means anything"
@@ -162,6 +163,10 @@ HANDS: dict[str, Row] = {
         },
     ),
     "release_stale": row(CHANGED),
+    "resolve": row(NO_ESCALATION, {"held": moves("done", *RUNS_AGAIN)}),
+    "resolve_mute": row(NO_ESCALATION, {"held": refused("Invalid", "a reason is needed")}),
+    "resolve_unasked": row(NO_ESCALATION, {"held": refused("Forbidden")}),
+    "resolve_stranger": row(NO_ESCALATION, {"held": refused("NotFound")}),
     "cancel": row(
         moves("done", "cancelled"),
         {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 from pipelines import engine, versions
 from pipelines.routing.answers import ANSWERS
@@ -123,6 +124,28 @@ def _answer_stale(scene: Scene, subject: Subject, version: int) -> None:
     _answered(scene, subject, version, "Go on.", "yes")
 
 
+def _resolving(who: str, reason: str = "So it is.") -> Callable[[Scene, Subject], Act | None]:
+    """The escalation that holds it lets its station run again; `who`: a person of the scene."""
+
+    def on(scene: Scene, subject: Subject) -> Act | None:
+        found = subject.token["wait"].get("escalation")
+        if not found:
+            return None
+        people = {
+            "admin": scene.cast.world.admin,
+            "unasked": scene.cast.requester,
+            "stranger": scene.cast.outsider,
+        }
+
+        def act() -> str:
+            engine.resolve(UUID(found), user=people[who], word="retry", reason=reason)
+            return "done"
+
+        return act
+
+    return on
+
+
 def cancel(scene: Scene, subject: Subject) -> Act:
     def act() -> str:
         engine.cancel(subject.token["task_id"], actor=engine.Actor.person(scene.cast.requester), reason="No.")
@@ -149,5 +172,9 @@ HANDS = (
     Command("hold_stale", "the same, of what a page showed before", _with_version(_hold, 1)),
     Command("release", "a person lets go of it", _with_version(_release, 0)),
     Command("release_stale", "the same, of what a page showed before", _with_version(_release, 1)),
+    Command("resolve", "somebody of its role resolves the escalation", _resolving("admin")),
+    Command("resolve_mute", "the same, without a reason", _resolving("admin", " ")),
+    Command("resolve_unasked", "a member who is not of its role resolves it", _resolving("unasked")),
+    Command("resolve_stranger", "a member of another project resolves it", _resolving("stranger")),
     Command("cancel", "a person cancels the task", cancel),
 )
