@@ -18,7 +18,8 @@ from tests.routing.support import goes
 
 TEXT = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
 BLOCKS = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
-CONDITIONS = [block for block in BLOCKS if not block.startswith("key:")]
+LINES = [block for block in BLOCKS if block.startswith("key:")]
+CONDITIONS = [block for block in BLOCKS if block not in LINES]
 
 
 @pytest.mark.parametrize("block", CONDITIONS)
@@ -27,9 +28,13 @@ def test_an_example_of_a_condition_is_a_condition(block: str) -> None:
     read_line({"key": "x", "stations": [{"key": "review", "rules": [rule]}, {"key": "fix"}]})
 
 
+@pytest.mark.parametrize("block", LINES)
+def test_an_example_of_a_line_is_a_line(block: str) -> None:
+    assert native.read(block).stations
+
+
 def test_the_example_of_a_line_goes_where_the_page_says() -> None:
-    [block] = [block for block in BLOCKS if block.startswith("key:")]
-    of = native.read(block)
+    of = native.read(LINES[0])
     assert goes(of, {"exit_code": 1}, station="lint") == "move lint by rule broken"
     assert goes(of, {"exit_code": 0, "output": {"high": 1}}, station="lint") == (
         "wait awaiting_review at human-review then triage high-severity"
