@@ -28,6 +28,7 @@ from pipelines.models import (
 from pipelines.queries import why as whys
 from pipelines.queries.history import Item, history
 from pipelines.queries.joined import waiting_at_joins
+from pipelines.queries.resting import waiting_for_a_time
 from pipelines.queries.words import Sentence, blocker_words, gate_name, station_name, target_name, waiting
 from pipelines.routing.answers import ANSWERS
 from pipelines.routing.line import Line as Parsed
@@ -130,11 +131,13 @@ class TaskView:
     def positions(self) -> list[Position]:
         last = {job.token_id: job for job in self.jobs if job.purpose == Purpose.STATION}
         joined = waiting_at_joins(self.tokens)
+        resting = waiting_for_a_time(last)
         return [
             Position(
                 token,
                 station_name(self.line, token.station),
                 joined.get(token.pk)
+                or resting.get(token.pk)
                 or waiting(token, self.line, last[token.pk].summary if token.pk in last else ""),
                 last.get(token.pk),
                 [visit for visit in self.open_visits if visit.token_id == token.pk],

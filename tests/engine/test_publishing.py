@@ -109,6 +109,28 @@ def test_stations_that_run_code_need_the_permission_to_execute(world: World) -> 
     assert publishing.publish(line, user=executor, based_on=1).number == 1
 
 
+@pytest.mark.parametrize(
+    ("kind", "work", "needs"),
+    [
+        ("hook", {"argv": ["true"]}, True),
+        ("tools", {"tools": [{"name": "a", "argv": ["true"]}]}, True),
+        ("http", {"url": "https://a.example", "headers": {"X-Key": {"secret": "KEY"}}}, True),
+        ("http", {"url": "https://a.example", "headers": {"X-Key": "open"}}, False),
+        ("chat", {"prompt": "Well?"}, False),
+        ("wait", {"for": 5}, False),
+    ],
+)
+def test_what_runs_code_or_uses_a_secret_needs_the_permission_to_execute(
+    world: World, kind: str, work: dict[str, object], needs: bool
+) -> None:
+    line = made(world, document([station("first", kind=kind, work=work)]))
+    if needs:
+        with pytest.raises(Forbidden, match="first"):
+            publishing.publish(line, user=world.designer, based_on=1)
+    else:
+        assert publishing.publish(line, user=world.designer, based_on=1).number == 1
+
+
 def test_the_key_of_a_line_never_changes(world: World) -> None:
     line = made(world, document(key="renamed"))
     with pytest.raises(publishing.PublishRefused, match="key"):

@@ -12,6 +12,7 @@ from pipelines import engine, timers
 from pipelines.driver import jobs
 from pipelines.engine.errors import Conflict, Invalid, NotFound
 from pipelines.models import Due, Job, Lease, LineVersion, Task
+from pipelines.queries.task import TaskView
 from tests.factories import World, station
 
 pytestmark = [pytest.mark.django_db, pytest.mark.moves]
@@ -42,6 +43,13 @@ def test_a_wait_holds_no_worker_and_goes_on_when_its_time_has_come(world: World)
     assert (world.at(task), Due.objects.count()) == (["ship"], 0)
     done = Job.objects.get(pk=job.pk)
     assert (done.result, done.reported_by, done.attempt) == ("success", "engine", 1)
+
+
+def test_the_page_of_a_task_says_until_when_it_waits(world: World) -> None:
+    task = world.start(world.line(stations=[waiting(until="2031-05-06")]))
+    [place] = TaskView(task, timezone.now()).positions
+    assert place.sentence is not None
+    assert place.sentence.text == "Waits until 2031-05-06 00:00:00 UTC."
 
 
 def test_no_worker_ever_takes_a_wait(world: World) -> None:

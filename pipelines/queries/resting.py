@@ -1,0 +1,22 @@
+"""Positions that wait for a time (`work.kind: wait`): until when, as a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.utils.translation import gettext as _
+
+from pipelines.models import Due, Job
+from pipelines.queries.words import Sentence
+
+
+def waiting_for_a_time(last: Mapping[int, Job]) -> dict[int, Sentence]:
+    """{token id: sentence}. `last`: the last job of each token."""
+    waits = {job.pk: token for token, job in last.items() if job.kind == "wait" and job.state == "running"}
+    if not waits:
+        return {}
+    found = {}
+    for due in Due.objects.filter(job_id__in=waits, kind="wait"):
+        text = _("Waits until %(time)s UTC.") % {"time": f"{due.due_at:%Y-%m-%d %H:%M:%S}"}
+        found[waits[due.job_id or 0]] = Sentence(text, _("It goes on by itself then."))
+    return found
