@@ -298,6 +298,14 @@ def test_E16_each_type_of_failure_has_its_number(kind: str, most: int) -> None:
     assert answer["role"] == "development-manager"
 
 
+def test_E17_a_type_of_failure_that_no_rule_knows_is_escalated() -> None:
+    routed = {"id": "gap", "when": {"failure_type": "test gap"}, "to": "a"}
+    of = line({"rules": [routed]}, {}, preset="aeef", policy={"preconditions": "no"})
+    assert goes(of, {**FAILED, "failure_type": "test gap"}) == "move a by rule gap"
+    assert goes(of, {**FAILED, "failure_type": "who knows"}) == "escalate on_failure"
+    assert goes(of, FAILED) == "escalate on_failure"
+
+
 def test_E21_not_passed_and_a_limit_reached_goes_to_the_development_manager() -> None:
     """Of several limits that are reached the owner of the stage would be asked first, were it one of them."""
     outcome = {"result": "failure", "eval": "rework_impl", "failure_type": "vulnerability"}

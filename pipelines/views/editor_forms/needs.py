@@ -126,7 +126,9 @@ def _new(fragment: Fragment, kind: str) -> dict[str, Any]:
     taken = {each.get("key") for each in fragment.get("budgets") or () if type(each) is dict}
     base = kind.replace("_", "-")
     key = next(name for n in range(1, 10_000) if (name := base if n == 1 else f"{base}-{n}") not in taken)
-    needed = {name: [] for name in KINDS[kind][:1] if kind not in ("same_stage", "restart")}
+    needed: dict[str, list[str]] = {
+        name: [] for name in KINDS[kind][:1] if kind not in ("same_stage", "restart")
+    }
     return {"key": key, "kind": kind, **needed, "most": 3}
 
 
@@ -151,7 +153,7 @@ def _budget(fragment: Fragment, at: Place, setting: Setting) -> Sequence[Field |
     leads = [
         (f"to:{key}", _("it goes to %s") % name)
         for part in ("stations", "ends")
-        for key, name in setting.names.options(part)  # type: ignore[arg-type]
+        for key, name in setting.names.options(part)
     ]
     return [
         Text(at=(*at, "key"), label=_("Key"), needed=True, code=True),
