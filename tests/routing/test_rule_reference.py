@@ -13,8 +13,11 @@ from pipelines.routing import operators
 from pipelines.routing.bounds import MAX_STEPS
 from pipelines.routing.jsonpath import MAX_NESTING
 from pipelines.routing.line import PRESETS, read_line
+from pipelines.routing.lint.run import lint
 from pipelines.routing.reading.conditions import KNOWN
-from tests.routing.support import goes
+from pipelines.routing.simulate.run import run
+from pipelines.routing.simulate.scenario import read_scenario
+from tests.routing.support import FAILED, OK, goes
 
 TEXT = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
 BLOCKS = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
@@ -39,6 +42,16 @@ def test_the_example_of_a_line_goes_where_the_page_says() -> None:
     assert goes(of, {"exit_code": 0, "output": {"high": 1}}, station="lint") == (
         "wait awaiting_review at human-review then triage high-severity"
     )
+
+
+def test_the_example_of_a_join_goes_where_the_page_says() -> None:
+    of = native.read(LINES[1])
+    assert not [finding for finding in lint(of) if finding.severity != "info"]
+    steps = [OK, OK, FAILED, OK, OK, OK, OK]
+    result = run(of, read_scenario({"key": "page", "steps": [{"outcome": each} for each in steps]}))
+    assert result.path == ("implement", "qa", "security", "release") * 2
+    assert result.taken[3] == "holes"
+    assert result.walk is not None and result.walk.end == "completed"
 
 
 def test_every_form_has_an_example() -> None:
