@@ -182,3 +182,20 @@ def test_late_and_repeated_reports_move_nothing(world: World) -> None:
 @pytest.mark.soak
 def test_five_thousand_late_and_five_thousand_repeated_reports_move_nothing(world: World) -> None:
     flood(world, late=5000, repeated=5000)
+
+
+def test_branches_that_deliver_at_once_from_two_workers_merge_once(world: World) -> None:
+    plan = station("plan", {"id": "fork", "to": ["left", "right"]})
+    branches = [station(key, {"id": f"{key}-on", "to": "meet"}) for key in ("left", "right")]
+    meet = station("meet", {"id": "out", "to": "completed"}, join={"wait_for": ["left", "right"]})
+    version = world.line(stations=[plan, *branches, meet])
+    tasks = [world.start(version) for _ in range(6)]
+    for task in tasks:
+        world.report(task)
+    reports = [world.report_of(world.started(task, key)) for task in tasks for key in ("left", "right")]
+    results = at_once([partial(engine.report, [each]) for each in reports])
+    assert {result[0].status for result in results} == {"accepted"}
+    for task in tasks:
+        assert world.kinds(task).count("token.joined") == 1
+        assert world.at(task) == ["meet"]
+    assert check([task.pk for task in tasks]) == []

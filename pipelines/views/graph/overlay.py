@@ -9,6 +9,7 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from pipelines.branches import waits_at_join
 from pipelines.models import ENDED, GateVisit, Job, Status, Task, Token
 from pipelines.routing.line import Line
 from pipelines.templatetags.gateline import duration
@@ -106,6 +107,9 @@ def _tokens(drawing: Drawing, tokens: Sequence[Token], now: datetime) -> None:
         tone = TONES[Status(token.status)]
         if ended:
             node.state = tone
+        elif waits_at_join(token):
+            node.state = node.over_tone = tone
+            node.over = _("waits %(time)s") % {"time": duration((now - token.entered_at).total_seconds())}
         else:
             _here(node, tone, token.entered_at, now)
 
