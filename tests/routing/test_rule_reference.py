@@ -45,7 +45,8 @@ def test_the_example_of_a_line_goes_where_the_page_says() -> None:
 
 
 def test_the_example_of_a_join_goes_where_the_page_says() -> None:
-    of = native.read(LINES[1])
+    [block] = [block for block in LINES if "wait_for" in block]
+    of = native.read(block)
     assert not [finding for finding in lint(of) if finding.severity != "info"]
     steps = [OK, OK, FAILED, OK, OK, OK, OK]
     result = run(of, read_scenario({"key": "page", "steps": [{"outcome": each} for each in steps]}))

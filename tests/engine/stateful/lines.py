@@ -78,10 +78,19 @@ def crossroads(number: int) -> Document:
         station("left", rule("left-on", "left-desk")),
         station("left-desk", rule("left-desk-on", "left-end", gates=["sign"]), kind="manual"),
         station(
-            "left-end", rule("left-fork", ["right", "right-end"], "fork"), rule("left-done", "completed")
+            "left-end",
+            rule("left-fork", ["right", "right-end"], "fork"),
+            rule("left-meet", "meet", "meet"),
+            rule("left-done", "completed"),
         ),
         station("right", rule("right-on", "right-end"), labels=["gpu"]),
-        station("right-end", rule("right-lost", "failed", "lost"), rule("right-done", "completed")),
+        station(
+            "right-end",
+            rule("right-lost", "failed", "lost"),
+            rule("right-meet", "meet", "meet"),
+            rule("right-done", "completed"),
+        ),
+        station("meet", rule("meet-done", "completed"), join={"wait_for": ["left-end", "right-end"]}),
         station("ship", rule("ship-done", "completed", "ok")),
         station("rest", rule("rest-over", "hub"), kind="wait", work={"for": "1d"}),
     ]

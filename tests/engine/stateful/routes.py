@@ -135,6 +135,19 @@ def ended_branch(walk: Walk) -> int:
     return left
 
 
+def joining(walk: Walk) -> int:
+    fork = reporting("fork")(walk)
+    left = next(
+        each.id
+        for each in walk.sight.subjects.values()
+        if each.token["parent_id"] == fork and each.token["station"] == "left"
+    )
+    _past(walk, left)
+    walk.do("start", left)
+    walk.do("report", left, outcome=said("meet"))
+    return left
+
+
 def cancelled(walk: Walk) -> int:
     token = running(walk)
     walk.do("cancel", token)
@@ -161,6 +174,7 @@ ROUTES: dict[str, Route] = {
     "blocked_question": reporting("question"),
     "blocked_evaluation": reporting("evaluate"),
     "stuck": reporting("odd"),
+    "joining": joining,
     "forked": reporting("fork"),
     "ended_branch": ended_branch,
     "completed": reporting("done"),

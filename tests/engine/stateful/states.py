@@ -27,6 +27,7 @@ STATES = {
     "blocked_question": "a person is asked a question",
     "blocked_evaluation": "a person is asked for the answer to a condition",
     "stuck": "it could not be decided where it goes",
+    "joining": "it waits at a join for its siblings",
     "forked": "it waits for its branches",
     "ended_branch": "it has ended, other branches of its task have not",
     "completed": "its task is over, it completed",
@@ -43,6 +44,8 @@ def state_of(subject: Subject, cast: Cast) -> str:
         return "forked"
     if status in ENDED:
         return status if subject.over else "ended_branch"
+    if status == "queued" and "join" in token["wait"]:
+        return "joining"
     if status == "running":
         return _running(subject)
     if status == "evaluating":

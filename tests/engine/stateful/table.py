@@ -52,6 +52,7 @@ DECIDED = (
     "blocked_question",
     "blocked_evaluation",
     "stuck",
+    "joining",
     "forked",
     "ended_branch",
     *OVER,
@@ -256,7 +257,8 @@ MIGRATED: dict[str, tuple[str, ...]] = {
         )
     },
     **dict.fromkeys((*REVIEW, "held", "blocked_question", "blocked_evaluation", "stuck"), DECIDED),
-    "forked": ("forked", "ended_branch", *OVER),
+    "joining": DECIDED,
+    "forked": ("forked", *DECIDED),
     "ended_branch": ("ended_branch", *OVER),
 }
 TOO_LATE = refused("Invalid", "its task is not running")

@@ -11,7 +11,7 @@ from tests.engine.stateful.commands import COMMANDS, Act, Command
 from tests.engine.stateful.scene import Scene
 from tests.engine.stateful.sight import Sight, Subject
 from tests.engine.stateful.states import state_of
-from tests.engine.stateful.table import OVER, TABLE, Entry
+from tests.engine.stateful.table import DECIDED, OVER, TABLE, Entry
 
 Pair = tuple[str, str]
 REACHED: Counter[Pair] = Counter()
@@ -102,6 +102,8 @@ class Walk:
         for other in set(before.subjects) - {token_id}:
             self._check_bystander(where, before.subjects[other], after.subjects[other])
         born = [each for each in after.subjects if each not in before.subjects]
+        merged = {each.token["joined_id"] for each in after.subjects.values()}
+        born = [each for each in born if each not in merged]
         assert all(after.subjects[each].token["parent_id"] == token_id for each in born)
         assert bool(born) == (now == "forked" != state), f"{where} made {len(born)} branches"
 
@@ -127,6 +129,9 @@ class Walk:
     def _check_bystander(self, where: str, before: Subject, after: Subject) -> None:
         """Nothing happens to others, but that all of a task ends together, and a fork with its last branch."""
         state, now = self.model[before.id], state_of(after, self.scene.cast)
+        if state == now == "forked" and before.token["wait"] != after.token["wait"]:
+            # A join made some of its branches one.
+            return
         if state == now:
             assert before.still == after.still, f"{where} changed another token, which is {now}"
         else:
@@ -153,7 +158,10 @@ def _of(sight: Sight, task_id: int) -> list[Any]:
 
 
 def _follows(state: str, now: str) -> bool:
-    """A fork ends with its last branch, and a branch is over when its task is."""
+    """A fork ends with its last branch, or goes on as what its branches became at a join; what waits there ends as
+    part of that; and a branch is over when its task is."""
     return (state, now) != (now, state) and (
-        (state == "forked" and now in ("ended_branch", *OVER)) or (state == "ended_branch" and now in OVER)
+        (state == "forked" and now in DECIDED)
+        or (state == "joining" and now in ("ended_branch", *OVER))
+        or (state == "ended_branch" and now in OVER)
     )
