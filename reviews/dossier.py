@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 
 from pipelines import logs
 from pipelines.models import Artifact, GateVisit, Job, Purpose, User, Vote, Word
+from pipelines.queries.words import question_of
 from pipelines.routing.conditions import describe
 from pipelines.routing.line import Gate, Line, Requirement
 from pipelines.versions import parsed
@@ -51,6 +52,19 @@ class Dossier:
     steps: Sequence[Step]
     log: logs.Piece
     checks: Sequence[dict[str, Any]]
+
+    @property
+    def answered(self) -> list[dict[str, Any]]:
+        """What was asked before people are, and answered: results of tools, evaluations. `{question, answer, text}`."""
+        told = self.visit.asked_by.situation["facts"].get("answers", [])
+        return [
+            {
+                "question": question_of({"evaluation": each}),
+                "answer": each["answer"],
+                "text": each.get("text", ""),
+            }
+            for each in told
+        ]
 
     @property
     def live(self) -> bool:

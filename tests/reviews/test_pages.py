@@ -193,3 +193,15 @@ def test_an_unchanged_bar_is_not_swapped_under_the_readers_hands(world: World, w
 def test_a_person_without_any_project_has_an_empty_inbox(world: World) -> None:
     Membership.objects.filter(user=world.viewer).delete()
     assert "Nothing needs you." in inbox(world.viewer)
+
+
+def test_the_dossier_shows_what_a_tool_said_before_people_were_asked(world: World) -> None:
+    warns = {"parse": "json", "warn_if": {"output": {"path": "$.percent", "op": "lt", "value": 80}}}
+    gate = {"key": "cover", "mode": "auto", "tool": {"argv": ["coverage"], "outcome": warns}}
+    rule = {"id": "on", "to": "ship", "gates": ["cover"]}
+    task = world.start(world.line(stations=[station("build", rule), "ship"], gates=[gate]))
+    world.report(task)
+    world.report(task, {"exit_code": 0, "output": {"percent": 70}, "feedback": "70 % covered"})
+    page = as_(world.reviewer).get(reverse("gate-visit", args=[world.visit(task).pk])).content.decode()
+    assert "Asked before" in page
+    assert "70 % covered" in page
