@@ -98,7 +98,7 @@ def test_an_error_says_the_line_what_stands_there_and_what_could() -> None:
 
 
 def test_a_scope_may_lack_families() -> None:
-    assert render("{{.x}}", {"task": {"x": 1}, "input": None}) == "1"  # type: ignore[dict-item]
+    assert render("{{.x}}", {"task": {"x": 1}, "input": None}) == "1"
     with pytest.raises(UndefinedVariable):
         render("{{input.x}}", {"task": {"x": 1}})
 

@@ -14,8 +14,8 @@ from pipelines.routing.outcome import read_outcome
 from pipelines.routing.paths import compile_path
 from tests.routing.support import decided, goes, line
 
-LOST = {"unreadable": {"high": "scan", "low": "scan"}}
-NOT_JSON = {"exit_code": 0, "output_error": "line 1"}
+LOST: dict[str, Any] = {"unreadable": {"high": "scan", "low": "scan"}}
+NOT_JSON: dict[str, Any] = {"exit_code": 0, "output_error": "line 1"}
 
 
 def asking(prompt: str, **more: Any) -> Line:

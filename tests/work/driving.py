@@ -82,3 +82,10 @@ def text_of(job: Job) -> str:
 
 def done(task: Task, key: str, visit: int = 1) -> Job:
     return Job.objects.get(task=task, station=key, visit=visit)
+
+
+def outcome_of(task: Task, key: str, visit: int = 1) -> dict[str, Any]:
+    """As it was recorded."""
+    found = done(task, key, visit).outcome
+    assert isinstance(found, dict)
+    return found

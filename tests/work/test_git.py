@@ -13,7 +13,7 @@ import pytest
 from pipelines.handlers import gitchanges, repositories
 from pipelines.handlers.base import Attempt, Spec
 from tests.factories import World
-from tests.work.driving import Bench, command, done, drive
+from tests.work.driving import Bench, command, drive, outcome_of
 
 Make = Callable[..., Spec]
 PRELUDE = f"import sys; sys.path[:0] = {sys.path!r}\n"
@@ -64,7 +64,7 @@ def test_trailers_are_the_last_paragraph(message: str, found: dict[str, list[str
 def test_C31_files_and_commits_of_a_station_are_found(world: World, bench: Bench) -> None:
     task = world.start(world.line(stations=[command("a", START), command("b", CHANGE), command("c", "pass")]))
     drive(bench, task)
-    git = done(task, "b").outcome["git"]
+    git = outcome_of(task, "b")["git"]
     assert git["files"] == [
         {"path": "repo/a", "change": "modified", "committed": True},
         {"path": "repo/b", "change": "deleted", "committed": False},
@@ -78,13 +78,13 @@ def test_C31_files_and_commits_of_a_station_are_found(world: World, bench: Bench
     assert git["trailers"]["AI-Usage"] == ["yes", "some"]
     # E15: what only one of the commits says is not said of the change
     assert git["ai_metadata"] == {"AI-Usage": "some", "Agent-IDs": "developer-agent"}
-    assert done(task, "a").outcome["git"]["commit_count"] == 2, "a repository that was not there before"
+    assert outcome_of(task, "a")["git"]["commit_count"] == 2, "a repository that was not there before"
 
 
 def test_C31_a_clean_repository_changed_nothing(world: World, bench: Bench) -> None:
     task = world.start(world.line(stations=[command("a", START), command("b", "pass")]))
     drive(bench, task)
-    assert "git" not in done(task, "b").outcome
+    assert "git" not in outcome_of(task, "b")
 
 
 def test_E15_a_check_reads_the_trailers_of_the_commits(world: World, bench: Bench) -> None:
@@ -103,7 +103,7 @@ def test_C31_a_condition_reads_them_where_the_station_wants_the_key(world: World
     task = world.start(world.line(stations=[command("a", START), changes, "c", "d"]))
     drive(bench, task)
     assert [job.station for job in task.jobs.order_by("pk")] == ["a", "b", "d"]
-    assert done(task, "b").outcome["output"]["high"] == 1
+    assert outcome_of(task, "b")["output"]["high"] == 1
     task.refresh_from_db()
     assert task.context["git"]["commit_count"] == 2
 

@@ -10,7 +10,7 @@ import pytest
 from pipelines import engine
 from pipelines.models import Artifact, Job, Status, Task, Token
 from tests.factories import World
-from tests.work.driving import Bench, command, done, drive, text_of
+from tests.work.driving import Bench, command, done, drive, outcome_of, text_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.moves]
 
@@ -124,7 +124,7 @@ def test_D20_an_invalid_verdict_is_an_event_and_decides_nothing(world: World, be
     drive(bench, task)
     told = task.events.get(kind="signal.ignored")
     assert (told.data["verdicts"], told.source, world.status(task)) == (["wait"], "a", "completed")
-    assert done(task, "a").outcome["signals"] == [{"verdict": "wait"}]
+    assert outcome_of(task, "a")["signals"] == [{"verdict": "wait"}]
 
 
 # Result documents
@@ -180,7 +180,7 @@ def flux(world: World, bench: Bench, program: str) -> Task:
 
 def test_a_flux_document_counts_with_its_own_fields(world: World, bench: Bench) -> None:
     task = flux(world, bench, document(**FLUX))
-    outcome = done(task, "a").outcome
+    outcome = outcome_of(task, "a")
     assert (world.status(task), outcome["output"]) == ("completed", FLUX["meta"])
     assert (outcome["usage"]["tokens_in"], outcome["usage"]["tokens_out"]) == (10, 20)
     assert Artifact.objects.filter(task=task, name="result-document.json").exists(), "the rest of it is kept"
@@ -201,7 +201,7 @@ def test_D19_a_required_document_that_is_missing_or_invalid_takes_the_fallback(
     task = flux(world, bench, program)
     assert (world.status(task), world.at(task)) == ("blocked", ["a"])
     job = done(task, "a")
-    assert why in job.summary or why in job.outcome["output_error"]
+    assert why in job.summary or why in outcome_of(task, "a")["output_error"]
 
 
 def test_D19_without_such_a_contract_the_exit_code_routes(world: World, bench: Bench) -> None:
@@ -220,14 +220,14 @@ def test_a_required_document_that_is_missing_after_a_failure_is_a_failure(world:
 def test_signals_in_a_document_that_are_no_list_are_an_output_error(world: World, bench: Bench) -> None:
     task = world.start(world.line(stations=[command("a", document(signals={}, verdict="hold")), "b"]))
     drive(bench, task)
-    assert "signals" in done(task, "a").outcome["output_error"]
+    assert "signals" in outcome_of(task, "a")["output_error"]
 
 
 def test_a_handoff_and_a_comment_are_kept(world: World, bench: Bench) -> None:
     said = {"handoff": {"risks": ["none"]}, "comment": "Mind the gap.", "summary": "s"}
     task = world.start(world.line(stations=[command("a", document(**said)), "b"]))
     drive(bench, task)
-    outcome = done(task, "a").outcome
+    outcome = outcome_of(task, "a")
     assert (outcome["handoff"], outcome["comment"]) == (said["handoff"], said["comment"])
 
 
@@ -311,7 +311,11 @@ def test_B16_an_undefined_one_ends_the_job_before_anything_starts(
     task = world.start(world.line(stations=stations))
     drive(bench, task)
     job = done(task, "first")
-    assert (job.outcome["failure_type"], text_of(job), world.status(task)) == ("template_error", "", "failed")
+    assert (outcome_of(task, "first")["failure_type"], text_of(job), world.status(task)) == (
+        "template_error",
+        "",
+        "failed",
+    )
     assert f"{{{{{name}}}}}" in job.summary
 
 
@@ -326,7 +330,7 @@ def test_C23_the_prompt_names_the_keys_that_are_taken_from_the_answer(world: Wor
     text = text_of(job)
     assert "## Expected outputs\n\n- high\n- low\n" in text
     assert '```json\n{\n  "high": "…",\n  "low": "…"\n}\n```' in text
-    assert job.outcome["output"] == {"high": 1}
+    assert outcome_of(task, "a")["output"] == {"high": 1}
 
 
 def test_C24_a_station_of_vibe_factory_finds_the_context_in_its_prompt(world: World, bench: Bench) -> None:
