@@ -22,7 +22,7 @@ FAILS = {"result": "failure"}
 def line(world: World, *rules: dict[str, Any], preset: str = "aeef", **more: Any) -> Any:
     """build → test → ship; `build` takes only what passes."""
     onward = {"id": "on", "when": {"result": "success"}, "to": "test"}
-    document = {
+    document: dict[str, Any] = {
         "key": "line",
         "name": "Line",
         "gateline": 1,
