@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pipelines import ports
 from pipelines.invariants.agents import agents_within_capacity
 from pipelines.invariants.budgets import named_budgets_hold
+from pipelines.invariants.deadlocks import deadlocks_are_kept
 from pipelines.invariants.escalations import (
     escalations_are_kept,
     nothing_went_forward,
@@ -53,6 +54,7 @@ CHECKS: tuple[Invariant, ...] = (
     events_stay,  # I15
     nothing_went_forward,  # I10
     escalations_are_kept,  # I11
+    deadlocks_are_kept,  # I11
     something_wakes_it,  # I17
     agents_within_capacity,  # I18
     nobody_waits_for_nobody,  # I17

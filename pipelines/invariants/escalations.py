@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pipelines import versions
+from pipelines.engine.waiting_for import RESUME
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import ENDED, Deadlock, Decision, Escalation, Event
 from pipelines.ports import Violation
@@ -62,8 +63,8 @@ def _forward(decision: Decision, event: Event) -> bool:
 
 
 def what_is_held_is_let_go(task_ids: Ids) -> Iterable[Violation]:
-    """I17: who is held by an escalation is held by one that is open; an open one that is to be answered in time has its
-    due time until it is breached."""
+    """I17: who is held by an escalation or a deadlock is held by one that is open, or will be told that it is over by a
+    due time; an open escalation that is to be answered in time has its due time until it is breached."""
     for each in whole(task_ids, "tokens", "dues", "escalated"):
         still = {str(one.pk): one for one in each.escalated if one.state == Escalation.State.OPEN}
         timed = {due.key for due in each.dues if due.kind == "escalation"}
@@ -72,11 +73,12 @@ def what_is_held_is_let_go(task_ids: Ids) -> Iterable[Violation]:
                 yield each.broken("I17", f"escalation {key} is to be answered in time and nothing would tell")
         for key in timed - set(still):
             yield each.broken("I8", f"a due time is kept for the escalation {key}, which is resolved")
-        yield from _held(each, {*still, *_locked(each)})
+        going_on = {due.key for due in each.dues if due.kind == RESUME}
+        yield from _held(each, {*still, *_locked(each), *going_on})
 
 
 def _locked(each: Whole) -> set[str]:
-    """Deadlocks to which it is party."""
+    """Open deadlocks to which it is party."""
     if not any("deadlock" in token.wait for token in each.tokens):
         return set()
     found = Deadlock.objects.filter(tasks=each.task.pk, state=Deadlock.State.OPEN)

@@ -1,0 +1,36 @@
+"""Deadlocks: told once to each party, open no longer than all of them live (I8, I11)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from pipelines.models import ENDED, Deadlock, Event, Task
+from pipelines.ports import Violation
+
+TOLD = ("deadlock.found", "deadlock.resolved")
+
+
+def deadlocks_are_kept(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+    """I11: each party was told once that a deadlock was found, and of its resolution at most once, one of them at
+    least; an open one has no party that has ended (I8)."""
+    rows = Deadlock.objects.order_by("found_at", "pk")
+    if task_ids is not None:
+        rows = rows.filter(tasks__in=task_ids).distinct()
+    for found in rows.prefetch_related("tasks").iterator(chunk_size=200):
+        yield from _faults(found, list(found.tasks.all()))
+
+
+def _faults(found: Deadlock, parties: Sequence[Task]) -> Iterable[Violation]:
+    where, resolved = f"deadlock {found.pk}", found.state == Deadlock.State.RESOLVED
+    ended = [task.pk for task in parties if task.status in ENDED]
+    if ended and not resolved:
+        yield Violation("I8", where, f"is open although its party {ended[0]} has ended")
+    events = Event.objects.filter(task__in=parties, kind__in=TOLD, data__deadlock=str(found.pk))
+    told = Counter(events.values_list("task_id", "kind"))
+    for task in parties:
+        if told[task.pk, TOLD[0]] != 1:
+            yield Violation("I11", where, f"its party {task.pk} was told {told[task.pk, TOLD[0]]} times")
+    resolutions = [told[task.pk, TOLD[1]] for task in parties]
+    if max(resolutions, default=0) != int(resolved):
+        yield Violation("I11", where, f"is {found.state}, its parties were told so {resolutions} times")
