@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.utils.translation import gettext as _
 
 from pipelines.routing import algebra as c
+
+LONGEST = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +91,15 @@ def _leaf(condition: c.Condition, prefix: str) -> Leaf:
             text = _("%(source)s → %(target)s was taken %(least)s times or more") % taken
             return Leaf(prefix + text, "edge", f"{source}->{target}")
         case c.Answered(evaluation=evaluation, answer=answer):
-            text = _("%(kind)s answers %(answer)s") % {"kind": evaluation.kind, "answer": answer}
-            return Leaf(prefix + text, evaluation.kind)
+            words = {"asked": _asked(evaluation.payload), "answer": answer}
+            return Leaf(prefix + _("“%(asked)s” is answered %(answer)s") % words, evaluation.kind)
     return Leaf(prefix + _("always"), "")
+
+
+def _asked(payload: Mapping[str, Any]) -> str:
+    """The question, or the command line of a hook; a long one is cut."""
+    said = str(payload.get("question") or " ".join(map(str, payload.get("argv", ()))))
+    return said if len(said) <= LONGEST else f"{said[: LONGEST - 1]}…"
 
 
 def _either(words: tuple[str, ...]) -> str:

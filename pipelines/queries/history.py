@@ -261,8 +261,24 @@ def _wait_dot(event: Event, station: str, wait: dict[str, object]) -> Item | Non
     if wait.get("gates"):
         return None
     question = question_of(wait)
-    text = _("%(station)s asks: %(question)s") if question else _("%(station)s waits for somebody")
+    text = _("%(station)s asks: %(question)s") if question else _HELD.get(_cause(wait), _waits)()
     return _dot(event, text % {"station": station, "question": question}, "waiting")
+
+
+def _cause(wait: dict[str, object]) -> str:
+    return next((key for key in _HELD if wait.get(key)), "")
+
+
+def _waits() -> str:
+    return _("%(station)s waits for somebody")
+
+
+_HELD = {
+    "missing": lambda: _("%(station)s is held: something is missing"),
+    "deadlock": lambda: _("%(station)s is held by a deadlock"),
+    "depends_on": lambda: _("%(station)s waits for other tasks"),
+    "trigger": lambda: _("%(station)s is held until the escalation is resolved"),
+}
 
 
 def _dot(event: Event, text: str, state: str = "") -> Item:

@@ -56,6 +56,11 @@ class Position:
         return self.token.status in (Status.STUCK, Status.BLOCKED, Status.HELD) and not self.manual
 
     @property
+    def told_above(self) -> bool:
+        """What holds it is an escalation or a deadlock, and the page shows that with what can be done about it."""
+        return self.token.status == Status.HELD and bool({"escalation", "paused_by"} & set(self.token.wait))
+
+    @property
     def wants_handoff(self) -> bool:
         return self.token.status == Status.HELD and "handoff" in self.token.wait.get("missing", ())
 

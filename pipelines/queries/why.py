@@ -131,7 +131,8 @@ def _test(leaf: Leaf, saw: list[Any]) -> Test:
     for place, seen in enumerate(saw):
         if seen.get("operand") == leaf.operand and seen.get("path", "") == leaf.path:
             del saw[place]
-            return Test(leaf.words, shown(seen))
+            unasked = leaf.operand in ("agentic", "hook") and seen.get("value") is None
+            return Test(leaf.words, None if unasked else shown(seen))
     return Test(leaf.words, None)
 
 

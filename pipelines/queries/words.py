@@ -149,9 +149,9 @@ def question_of(wait: Mapping[str, Any]) -> str:
     if "tool" in evaluation:
         tool = evaluation["tool"]
         words = {"gate": tool.get("gate", ""), "argv": " ".join(map(str, tool.get("argv", ())))}
-        return _("What does the tool of gate %(gate)s say: %(argv)s?") % words
+        return _("What does the tool of gate %(gate)s say? It runs “%(argv)s”.") % words
     if "hook" in evaluation:
-        return _("Does this hook pass: %(argv)s?") % {
+        return _("Does the hook “%(argv)s” pass?") % {
             "argv": " ".join(map(str, evaluation["hook"].get("argv", ())))
         }
     return ""
@@ -203,7 +203,9 @@ def held(wait: Mapping[str, Any], line: Line) -> Sentence:
         names = [missing_words(str(name)) for name in wait["missing"]]
         text = _("It may not go on yet. Missing: %(names)s.") % {"names": "; ".join(names)}
         return Sentence(
-            text, _("It goes on by itself when the missing is there."), ", ".join(wait["missing"])
+            text,
+            _("It goes on by itself as soon as nothing is missing any more."),
+            ", ".join(wait["missing"]),
         )
     if wait.get("deadlock"):
         text = _("A deadlock: %(kind)s.") % {"kind": deadlock_words(wait["deadlock"])}

@@ -68,7 +68,7 @@ def _row(agent: Agent, open_jobs: int) -> dict[str, Any]:
 
 def _owners(project: Project) -> list[tuple[str, str]]:
     people = User.objects.filter(memberships__project=project).order_by("username")
-    return [("", ""), *((str(user.pk), str(user)) for user in people)]
+    return [("", _("Choose a member")), *((str(user.pk), str(user)) for user in people)]
 
 
 @in_project("view")

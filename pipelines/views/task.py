@@ -140,11 +140,18 @@ def outputs(view: TaskView) -> list[Output]:
     for job in reversed(view.jobs):
         if job.outcome is None:
             continue
-        kind, name = actor_of(view.line.stations_by_key.get(job.station))
+        kind, name = _actor(view, job)
         output = job.outcome.get("output" if job.purpose == Purpose.STATION else "feedback")
         text = "" if output is None else json.dumps(output, ensure_ascii=False, indent=2)
         found.append(Output(job, _title(view, job), name, text, job.outcome, kind == "agent"))
     return found
+
+
+def _actor(view: TaskView, job: Job) -> tuple[str, str]:
+    """Kind (which icon) and name of who does it: of an evaluation not the station's."""
+    if job.purpose == Purpose.STATION:
+        return actor_of(view.line.stations_by_key.get(job.station))
+    return ("agent" if job.kind == "model" else "system"), job.kind
 
 
 def _title(view: TaskView, job: Job) -> str:
@@ -164,7 +171,7 @@ def log_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
         return context
     attempt = min(max(number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
     piece = logs.tail(job, attempt, LOG_LINES)
-    kind, name = actor_of(view.line.stations_by_key.get(job.station))
+    kind, name = _actor(view, job)
     return context | {
         "attempt": attempt,
         "attempts": range(1, job.attempt + 1),
