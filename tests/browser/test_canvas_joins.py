@@ -1,9 +1,10 @@
-"""A fork with a join, drawn in a real browser: what keeps it from working is found and put right, then a task runs
-through it by the engine."""
+"""A fork with a join, a loop with a budget and a station gate with a group of checks, drawn in a real browser: what
+keeps them from working is found and put right, then a task runs through them by the engine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -79,7 +80,70 @@ def test_a_fork_with_a_join_is_drawn_put_right_and_run(canvas: Page, world: Worl
     line.refresh_from_db()
     assert line.draft["stations"][0]["rules"][0]["to"] == ["qa", "security"]
     assert line.draft["stations"][3]["join"] == {"wait_for": ["qa", "security"]}
+    _loop(canvas)
+    _checks(canvas)
+    tests = {"field": "output.tests", "operator": "greater_than", "value": 0, "action": "rework"}
+    stored(
+        canvas,
+        line,
+        lambda draft: draft.get("gates", [{}])[0].get("checks", {}).get("all", [])[1:] == [{"any": [tests]}],
+    )
+    back, _ = line.draft["stations"][1]["rules"]
+    assert (back["when"], back["to"], back["max_retries"]) == ({"result": "failure"}, "qa", 3)
+    [gate] = line.draft["gates"]
+    assert line.draft["stations"][3]["gate"] == gate["key"]
     _run(canvas, world, line)
+
+
+def stored(page: Page, line: Line, right: Callable[[dict[str, Any]], bool]) -> None:
+    """Until what was filled in is part of the draft: a form is applied and saved behind whoever fills it."""
+    for _ in range(100):
+        line.refresh_from_db()
+        if right(line.draft):
+            return
+        page.wait_for_timeout(100)
+    assert right(line.draft), line.draft
+
+
+def _loop(page: Page) -> None:
+    """From the number for a new rule to the station itself; drawn last, so it has to be moved up."""
+    node(page, "qa").click()
+    page.get_by_role("tab", name="Rules").click()
+    x, y = middle(node(page, "qa").locator('[data-port="@new"]'))
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(*middle(node(page, "qa")), steps=8)
+    page.mouse.up()
+    inspector = page.locator(".ed-inspector")
+    rules = inspector.locator(".ed-rule[data-rule]")
+    expect(rules).to_have_count(2)
+    rules.nth(1).locator(".ed-rule-head").click()
+    inspector.get_by_label("Condition", exact=True).select_option("result")
+    inspector.get_by_label("failure", exact=True).check()
+    inspector.get_by_label("success", exact=True).uncheck()
+    expect(rules.nth(1)).to_contain_text("For example {result: failure}")
+    inspector.get_by_role("button", name="Move above 1, at most 3 times").click()
+    expect(rules.first).to_contain_text("result is failure")
+
+
+def _checks(page: Page) -> None:
+    """A gate that is dropped on a station is the station's. Beside its first check a group that asks for rework."""
+    x, y = middle(page.locator(".ed-palette").get_by_role("button", name="Checks", exact=True))
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 12, y, steps=2)
+    page.mouse.move(*middle(node(page, "release")), steps=8)
+    page.mouse.up()
+    form = page.locator(".ef-form")
+    form.get_by_role("button", name="Add a group").click()
+    add = form.get_by_role("button", name="Add a check")
+    expect(add).to_have_count(2)
+    add.first.click()
+    form.get_by_label("Field", exact=True).last.fill("output.tests")
+    form.get_by_label("Operator", exact=True).last.select_option("greater_than")
+    form.get_by_label("Value", exact=True).last.fill("0")
+    form.get_by_label("If it fails", exact=True).last.select_option("rework")
+    form.get_by_label("If it fails", exact=True).last.press("Tab")
 
 
 def _fork(page: Page) -> None:
@@ -120,12 +184,13 @@ def _run(page: Page, world: World, line: Line) -> None:
     line.refresh_from_db()
     assert line.live is not None
     task = world.start(line.live)
-    for key in ("plan", "qa"):
-        world.report(task, station=key)
+    world.report(task, station="plan")
+    world.report(task, {"result": "failure"}, station="qa")
+    world.report(task, station="qa")
     page.goto(at(world, "task", task.name))
     expect(page.get_by_text("Waits for Security.")).to_be_visible()
     world.report(task, station="security")
     page.reload()
     expect(page.get_by_text("Quality passed, Security passed")).to_be_visible()
-    world.report(task, station="release")
+    world.report(task, {"exit_code": 0, "output": {"tests": 12}}, station="release")
     assert world.status(task) == "completed"
