@@ -27,11 +27,14 @@ export function startItems(): void {
   }
 }
 
-/** Whether a form of this list is open and holds something, or the focus is in one. */
+const FILLED = ":is(textarea, input:not([type=hidden], [type=radio]), input[type=radio]:checked)";
+
+/** Whether a form of this list is open and holds something, or the focus is in one that can be folded. */
 function busy(list: HTMLElement): boolean {
   const fields = list.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>(
-    "details[open] :is(textarea, input:not([type=hidden], [type=radio]), input[type=radio]:checked)",
+    `details[open] ${FILLED}, form:not(details *) ${FILLED}`,
   );
   if ([...fields].some((field) => field.value.trim() !== "")) return true;
-  return document.activeElement?.closest("details[open]") != null && list.contains(document.activeElement);
+  const open = document.activeElement?.closest("details[open]");
+  return open != null && list.contains(open) && open.querySelector("form") != null;
 }

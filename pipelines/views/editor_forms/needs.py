@@ -157,6 +157,7 @@ def _budget(fragment: Fragment, at: Place, setting: Setting) -> Sequence[Field |
     ]
     return [
         Text(at=(*at, "key"), label=_("Key"), needed=True, code=True),
+        Choice(at=(*at, "kind"), label=_("What is counted"), options=kinds()),
         Number(
             at=(*at, "most"),
             label=_("So many are allowed"),

@@ -179,12 +179,14 @@ def _gate_and_join(fragment: Fragment, setting: Setting) -> Section:
         ),
     ]
     if places.get(fragment, ("join",)) is not places.MISSING:
+        # What is usual may also be written out.
+        usual = "all-pass" if places.get(fragment, ("join", "aggregation")) == "all-pass" else ""
         fields.append(
             Choice(
                 at=("join", "aggregation"),
                 label=_("Goes on when"),
                 options=[
-                    ("", _("all branches passed")),
+                    (usual, _("all branches passed")),
                     ("any-pass", _("one branch passed")),
                     ("majority-pass", _("more than half passed")),
                     ("none", _("all have come, whatever they say")),
