@@ -265,7 +265,7 @@ def test_the_events_are_exported_one_json_object_a_line(world: World, signed_in:
     task = begun(world)
     world.report(task)
     answer = signed_in(world.viewer).get(at(world, "task-events", task.name))
-    rows = [json.loads(line) for line in b"".join(answer.streaming_content).splitlines()]  # type: ignore[attr-defined]
+    rows = [json.loads(line) for line in b"".join(answer).splitlines()]
     assert len(rows) == Task.objects.get(pk=task.pk).seq
     wanted = {"event_id", "timestamp", "work_item_id", "transition", "agent", "handoff_id", "gate_results"}
     assert all(wanted <= set(row) for row in rows)
