@@ -17,7 +17,7 @@ function changed<T extends object>(here: T, keys: readonly string[], change: Swa
   return next as T;
 }
 
-/** Rules, start, joins, edge conditions, budgets' targets, policy, gates' routes, pairs, places on the canvas. */
+/** Rules, start, joins, stages, edge conditions, budgets, policy, gates' routes, pairs, places on the canvas. */
 export function renamedStation(line: LineDocument, from: string, to: string): LineDocument {
   const key = swapping(from, to);
   const route: Swap = (value) => (value === `route:${from}` ? `route:${to}` : value === `station:${from}` ? `station:${to}` : value);
@@ -26,11 +26,19 @@ export function renamedStation(line: LineDocument, from: string, to: string): Li
   if (isObject(line.policy)) next.policy = changed(line.policy, ["on_failure", "on_reject"], route);
   if (line.gates) next.gates = line.gates.map((gate) => changed(gate, ["on_reject"], route));
   if (Array.isArray(line.forbidden_parallel)) next.forbidden_parallel = (line.forbidden_parallel as Json[]).map(key);
+  if (Array.isArray(line.budgets)) next.budgets = (line.budgets as Json[]).map((each) => (isObject(each) ? budgetNaming(each, key) : each));
   return withPlace(next, from, to);
 }
 
+function budgetNaming(budget: { [key: string]: Json }, key: Swap): Json {
+  const next = changed(budget, ["stations"], key);
+  const way = (edge: Json): Json => (typeof edge === "string" ? edge.split("->").map(key).join("->") : edge);
+  if (isObject(budget.on_exhausted)) next.on_exhausted = changed(budget.on_exhausted, ["to"], key);
+  return changed(next, ["edges"], (edges) => (Array.isArray(edges) ? edges.map(way) : edges));
+}
+
 function stationNaming(station: Station, key: Swap): Station {
-  const next = { ...station };
+  const next = changed(station, ["stage"], key);
   // The station whose tools a model may call.
   if (isObject(station.work) && station.work.kind === "chat") next.work = changed(station.work, ["tools"], key);
   if (isObject(station.join)) next.join = changed(station.join, ["wait_for"], key);
