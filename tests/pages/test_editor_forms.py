@@ -161,6 +161,25 @@ def test_a_station_says_who_works_there_and_what_going_on_needs(ask: Ask) -> Non
     assert ask("station", said, typed={"requires": ["luck"]}).status_code == 422
 
 
+@pytest.mark.parametrize("what", ["station", "line"])
+def test_the_schema_of_the_handoff_has_a_field_and_is_checked_there(ask: Ask, what: str) -> None:
+    fragment: dict[str, Any] = STATION if what == "station" else {"name": "Line"}
+    schema = {"type": "object", "required": ["change_summary"]}
+    said = ask(what, fragment, typed={"handoff": [json.dumps(schema)]}).json()
+    assert said["fragment"] == {**fragment, "handoff": schema}
+    assert ask(what, said["fragment"], typed={"handoff": [""]}).json()["fragment"] == fragment
+    for typed, message in (
+        ('{"type": ', "Is no JSON in line 1"),
+        ("[]", "Has to be an object"),
+        ('{"type": "thing"}', "is not valid under any of the given schemas"),
+        ('{"$ref": "https://example.com/s"}', "Refers to another document"),
+    ):
+        refused = ask(what, fragment, typed={"handoff": [typed]})
+        assert (refused.status_code, refused.json()["refused"]) == (422, ["handoff"]), typed
+        assert refused.json()["fragment"] == fragment
+        assert message in refused.json()["html"].partition('data-name="handoff"')[2].partition("ef-block")[0]
+
+
 # --- What is typed ------------------------------------------------------------------------------
 
 STATION = {
@@ -438,6 +457,7 @@ def test_a_fragment_of_any_shape_is_shown(ask: Ask, what: str) -> None:
         "end": ["key", "kind", "label", "extra"],
         "line": ["name", "description", "preset", "policy", "flags", "start", "budgets", "extra"],
         "inputs": ["inputs"],
+        "failures": ["rules"],
     }.get(what, [])
     for odd in ODD:
         answer = ask(what, dict.fromkeys(keys, odd))

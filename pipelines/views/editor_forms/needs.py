@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from pipelines.routing.budgets import KINDS
 from pipelines.routing.policy import Policy
 from pipelines.views.editor_forms import places
-from pipelines.views.editor_forms.fields import Choice, Field, Listed, Number, Text
+from pipelines.views.editor_forms.fields import Anything, Choice, Field, Listed, Number, Text
 from pipelines.views.editor_forms.form import Fragment, Rows, Section, Setting
 from pipelines.views.editor_forms.places import Place
 from pipelines.views.editor_forms.rule import Exhausted
@@ -57,7 +57,21 @@ def of_station(setting: Setting) -> Section:
                 help=_("To enter it is rework of that station's stage, to go back from it is not."),
                 options=[("", _("none: a stage of its own")), *stages],
             ),
+            handoff(_("Empty: that of the line, else that of AEEF.")),
         ],
+    )
+
+
+def handoff(otherwise: str) -> Anything:
+    """The JSON Schema of the documents that are handed on from here."""
+    return Anything(
+        at=("handoff",),
+        label=_("Schema of the handoff"),
+        help=_("A JSON Schema; what the work hands to the next station has to be valid by it.")
+        + " "
+        + otherwise,
+        placeholder='{"type": "object", "required": ["change_summary"]}',
+        rows=4,
     )
 
 
@@ -87,7 +101,8 @@ def of_line(usual: Policy, setting: Setting) -> list[Section]:
             ),
         )
     ]
-    return [Section(title=_("Budgets and preconditions"), fields=[*fields, _budgets(setting)])]
+    schema = handoff(_("Empty: that of AEEF. A station may have its own."))
+    return [Section(title=_("Budgets and preconditions"), fields=[*fields, schema, _budgets(setting)])]
 
 
 def kinds() -> list[tuple[str, str]]:
