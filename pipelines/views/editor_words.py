@@ -140,6 +140,7 @@ WORDS = {
     "editInputs": _("Inputs of the line"),
     "rules": _("Rules"),
     "firstWins": _("The first rule that matches wins."),
+    "routeFailures": _("Route failures by type"),
     "otherwise": _("Otherwise"),
     "byPolicy": _("What the policy of the line says."),
     "nowhere": _("Nowhere"),

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "react";
 import * as commands from "./commands";
 import { addRule } from "./commands-rules";
 import { Elsewhere } from "./Elsewhere";
+import { Failures } from "./Failures";
 import { type LineDocument, rulesOf, type Rule, type Station, targetsOf } from "./document";
 import type { Finding, Findings, RuleSays, Untaken } from "./findings";
 import { gateName, targetName } from "./flow";
@@ -82,6 +83,7 @@ export function Rules({ editor, line, station, findings, chosen, mayEdit }: Show
       {(findings.untaken[station.key] ?? []).map((each) => (
         <NoRuleTakes key={each.outcomes} {...{ editor, untaken: each, mayEdit }} />
       ))}
+      {mayEdit ? <Failures key={station.key} editor={editor} station={station} /> : null}
       {mayEdit && rules.length > 1 ? (
         <p className="ed-rules-keys muted small" aria-hidden="true">
           <kbd className="key">Alt ↑</kbd> <kbd className="key">Alt ↓</kbd> {say("movesARule")}

@@ -126,6 +126,7 @@ const ENGLISH = {
   editInputs: "Inputs of the line",
   rules: "Rules",
   firstWins: "The first rule that matches wins.",
+  routeFailures: "Route failures by type",
   otherwise: "Otherwise",
   byPolicy: "What the policy of the line says.",
   nowhere: "Nowhere",

@@ -161,11 +161,11 @@ def _targets(fragment: Fragment, setting: Setting) -> list[Field | Rows]:
         return [_fork(stations)]
     special = [("@origin", _("Back to where it came from")), ("@blocked", _("Wait for an answer"))]
     fork = [(FORK, _("Several at once: a fork"))] if len(stations) > 1 else []
-    options = [*stations, *_ends(setting), *special, *fork]
+    options = [*stations, *ends_of(setting), *special, *fork]
     return [Target(at=("to",), label=_("Target"), options=options, needed=True, covers=("to", "to[0]"))]
 
 
-def _ends(setting: Setting) -> Options:
+def ends_of(setting: Setting) -> Options:
     declared = setting.names.options("ends")
     known = {key for key, words in declared}
     built_in = [("completed", _("completed")), ("failed", _("failed")), ("cancelled", _("cancelled"))]
@@ -248,7 +248,7 @@ class Either(Choice):
 def _limits(fragment: Fragment, setting: Setting) -> list[Field | Rows]:
     leads = [
         (f"to:{key}", _("lead to %s") % words)
-        for key, words in (*setting.names.options("stations"), *_ends(setting))
+        for key, words in (*setting.names.options("stations"), *ends_of(setting))
     ]
     return [
         Number(

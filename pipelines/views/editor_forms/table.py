@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pipelines.views.editor_forms.end import EndForm
+from pipelines.views.editor_forms.failures import FailuresForm
 from pipelines.views.editor_forms.form import Form
 from pipelines.views.editor_forms.gate import GateForm
 from pipelines.views.editor_forms.inputs import InputsForm
@@ -17,4 +18,5 @@ FORMS: dict[str, Form] = {
     "line": LineForm(),
     "inputs": InputsForm(),
     "rule": RuleForm(),
+    "failures": FailuresForm(),
 }
