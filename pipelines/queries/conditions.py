@@ -91,8 +91,8 @@ def _leaf(condition: c.Condition, prefix: str) -> Leaf:
             text = _("%(source)s → %(target)s was taken %(least)s times or more") % taken
             return Leaf(prefix + text, "edge", f"{source}->{target}")
         case c.Answered(evaluation=evaluation, answer=answer):
-            words = {"asked": _asked(evaluation.payload), "answer": answer}
-            return Leaf(prefix + _("“%(asked)s” is answered %(answer)s") % words, evaluation.kind)
+            said = {"asked": _asked(evaluation.payload), "answer": answer}
+            return Leaf(prefix + _("“%(asked)s” is answered %(answer)s") % said, evaluation.kind)
     return Leaf(prefix + _("always"), "")
 
 
