@@ -1,6 +1,6 @@
 """Folders that work happens in. Every attempt has one of its own; between stations there is only the snapshot.
 
-    <workspaces>/<worker>/<task>/<job>.<attempt>/{workspace, tmp, result}
+    <workspaces>/<worker>/<task>/<job>.<attempt>.<lease>/{workspace, tmp, result}
 
 A worker may move its own folder on to the next attempt instead of copying it from the snapshot: the attempt that filled
 it is over and its processes are gone (house §2). Nothing here touches the database."""
@@ -160,9 +160,11 @@ class Folders:
         remove(self.home)
         self._lock.close()
 
-    def place(self, task: int, job: int, attempt: int) -> Attempt:
-        """Where an attempt works. Nothing is made yet."""
-        return Attempt(self.home / str(task) / f"{job}.{attempt}")
+    def place(self, task: int, job: int, attempt: int, lease: uuid.UUID | None = None) -> Attempt:
+        """Where an attempt works. Nothing is made yet. `lease`: of an attempt that was held and goes on, each run has
+        a folder of its own; the one before may still be at its end."""
+        run = f".{lease.hex[:8]}" if lease else ""
+        return Attempt(self.home / str(task) / f"{job}.{attempt}{run}")
 
     def make(self, attempt: Attempt) -> None:
         """Empty folders for one attempt."""

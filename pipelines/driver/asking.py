@@ -57,7 +57,7 @@ class Asking:
     ) -> Outcome:
         """In a copy of the workspace; what the question changes there is nobody's work, and is dropped."""
         orders = started.orders
-        attempt = self.folders.place(orders.task_id, orders.job_id, orders.attempt)
+        attempt = self.folders.place(orders.task_id, orders.job_id, orders.attempt, started.lease)
         before = await self.engine.insist(handover.last_snapshot, orders.job_id)
         try:
             kept = await asyncio.to_thread(self.prepare, orders.task_id, attempt, before)

@@ -121,8 +121,7 @@ class Driver:
                 await self._stopped(work)
                 return
             except Exception:
-                # Nobody renews the lease: it expires, and counts as an attempt, so that it cannot go on for ever.
-                self.running.abandoned.add(work.started.orders.job_id)
+                self.running.abandon(work)
                 log.exception("drive_failed", job=work.started.orders.job_id)
                 return
             finally:
@@ -184,7 +183,7 @@ class Driver:
         orders = started.orders
         try:
             # Before anything starts, and before a folder is made: an undefined variable is an error (semantics §8a).
-            attempt = self.folders.place(orders.task_id, orders.job_id, orders.attempt)
+            attempt = self.folders.place(orders.task_id, orders.job_id, orders.attempt, started.lease)
             spec = spec_of(orders, attempt, self.config)
         except Unrenderable as error:
             return failed("template_error", str(error))

@@ -35,9 +35,19 @@ class Running:
     _strays: dict[tuple[int, uuid.UUID], int] = field(default_factory=dict)
 
     def begin(self, started: Started, task: asyncio.Task[object]) -> Work:
-        found = Work(started, task, self.clock())
-        self.work[started.orders.job_id] = found
+        """A job may come back under another lease while its earlier run is still being driven: it was held and let go
+        again. That run is lost."""
+        found, job_id = Work(started, task, self.clock()), started.orders.job_id
+        if (earlier := self.work.get(job_id)) is not None:
+            _lose(earlier)
+        self.abandoned.discard(job_id)
+        self.work[job_id] = found
         return found
+
+    def abandon(self, work: Work) -> None:
+        """Nobody renews its lease: it expires, and counts as an attempt, so that it cannot go on for ever."""
+        if self.work.get(work.started.orders.job_id) is work:
+            self.abandoned.add(work.started.orders.job_id)
 
     def end(self, work: Work) -> None:
         if self.work.get(work.started.orders.job_id) is work:
@@ -48,9 +58,8 @@ class Running:
         cancelled, which kills its processes. Answers the leases that nobody drives."""
         for job_id, work in list(self.work.items()):
             mine = held.get(job_id) == work.started.lease
-            if not mine and work.since < asked_at and not work.reporting and not work.lost:
-                work.lost = True
-                work.task.cancel()
+            if not mine and work.since < asked_at:
+                _lose(work)
         unknown = {(job_id, key) for job_id, key in held.items() if job_id not in self.work}
         unknown = {pair for pair in unknown if pair[0] not in self.abandoned}
         self._strays = {pair: self._strays.get(pair, 0) + 1 for pair in unknown}
@@ -62,3 +71,9 @@ class Running:
             if not work.lost:
                 work.lost = True
                 work.task.cancel()
+
+
+def _lose(work: Work) -> None:
+    if not work.reporting and not work.lost:
+        work.lost = True
+        work.task.cancel()
