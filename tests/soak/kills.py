@@ -1,6 +1,9 @@
 """Kill web, workers and PostgreSQL while tasks are under way, and look at what became of them (house §2, §3).
 
-    python -m tests.soak.kills --tasks 200 --kills 50 --postgres 10 --restarts 20
+    python -m tests.soak.kills --tasks 200 --kills 50 --postgres 10 --restarts 20 [--line plain]
+
+The tasks go along a line with everything that can be waited for, and people stand beside it (`people.attend`); or, with
+`--line plain`, along commands between stations that do nothing.
 
 Runs on a PostgreSQL of its own that writes to disk, in a temporary folder. Prints one JSON object of counts for each
 part; exit code 1 if anything that must hold does not."""
@@ -23,7 +26,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests.soak.lines import killed, plain
+
 PATIENCE = 900.0
+LINES = {"whole-law": killed, "plain": plain}
+# Of the longest time that one command takes: the whole law runs three of them one after the other, and waits besides.
+LONG = {"whole-law": 0.5, "plain": 1.0}
 
 
 def free_port() -> int:
@@ -49,34 +57,13 @@ def prepare(home: Path) -> None:
     django.setup()
 
 
-def document(mark: str) -> dict[str, Any]:
-    """Commands that leave a process behind in a session of its own, between stations that do nothing."""
-    escape = (
-        f"setsid sh -c 'sleep 600; : {mark}' & sleep {{{{input.seconds}}}}; echo line >> trail; wc -l < trail"
-    )
-    work = {"kind": "command", "argv": ["sh", "-c", escape]}
-    return {
-        "gateline": 1,
-        "key": "soak",
-        "name": "Soak",
-        "inputs": [{"key": "seconds", "type": "text", "required": True}],
-        "stations": [
-            {"key": "first", "work": {"kind": "noop"}},
-            {"key": "build", "work": work},
-            {"key": "between", "work": {"kind": "noop"}},
-            {"key": "check", "work": work},
-            {"key": "last", "work": {"kind": "noop"}},
-        ],
-    }
-
-
 class Run:
     """One part: a line, its tasks, what is done to the processes meanwhile."""
 
-    def __init__(self, home: Path, workers: int, web: bool) -> None:
+    def __init__(self, home: Path, workers: int, web: bool, line: str) -> None:
         from tests.soak.fleet import Fleet  # noqa: PLC0415  # see prepare
 
-        self.mark = f"gl-soak-{uuid.uuid4().hex}"
+        self.mark, self.line = f"gl-soak-{uuid.uuid4().hex}", line
         isolations = tuple("none" if index % 2 else "auto" for index in range(workers))
         self.fleet = Fleet(home, isolations, free_port() if web else None)
 
@@ -84,8 +71,21 @@ class Run:
         from tests.factories import make_world  # noqa: PLC0415  # see prepare
 
         self.world = make_world()
-        self.version = self.world.line(document(self.mark))
+        self.version = self.world.line(LINES[self.line](self.mark))
         self.tasks: list[int] = []
+
+    def attend(self) -> None:
+        """People do what they are asked for."""
+        from tests.soak.people import attend  # noqa: PLC0415  # see prepare
+
+        if self.line != "plain":
+            again(lambda: attend(self.world, self.tasks))
+
+    def wait(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            self.attend()
+            time.sleep(min(left, 0.5))
 
     def submit(self, count: int, longest: float) -> None:
         for _ in range(count):
@@ -112,7 +112,7 @@ class Run:
         self.fleet.tend()
         self.until(lambda: self.in_flight() < tasks, "no worker started")
         for _ in range(times):
-            time.sleep(random.uniform(0.3, 1.7) * every)
+            self.wait(random.uniform(0.3, 1.7) * every)
             self.fleet.tend()
             what()
             if keep and (room := tasks - self.in_flight()) > tasks // 10:
@@ -125,6 +125,7 @@ class Run:
             if time.monotonic() > deadline:
                 raise SystemExit(f"{complaint}: {self.states()}")
             self.fleet.tend()
+            self.attend()
             time.sleep(0.2)
 
     def states(self) -> list[Any]:
@@ -161,16 +162,17 @@ def noticed_after(tasks: list[int]) -> float:
     from pipelines.models import Event, Worker  # noqa: PLC0415  # see prepare
 
     seen = dict(Worker.objects.values_list("pk", "seen_at"))
-    # Who holds the task's job: who started it, or who reported the one before and went straight on.
+    # Who holds a job: who started it, or who reported the one before and went straight on.
     holder: dict[int, str] = {}
     longest = 0.0
-    kinds = ["job.started", "job.reported", "job.lost"]
-    for event in Event.objects.filter(task__in=tasks, kind__in=kinds).order_by("task_id", "seq").iterator():
+    for event in Event.objects.filter(task__in=tasks).order_by("task_id", "seq").iterator():
+        who, _, key = event.actor.partition(":")
+        jobs = [job for job in (event.data.get("job"), *event.data.get("jobs", ())) if job]
         if event.kind == "job.lost":
-            last = seen[uuid.UUID(holder[event.task_id])]
+            last = seen[uuid.UUID(holder[jobs[0]["id"]])]
             longest = max(longest, (event.at - last).total_seconds())
-        else:
-            holder[event.task_id] = event.actor.partition(":")[2]
+        elif who == "worker":
+            holder |= {job["id"]: key for job in jobs if job["state"] == "running"}
     return round(longest, 1)
 
 
@@ -182,6 +184,7 @@ def verdict(run: Run, within: float) -> tuple[dict[str, Any], list[str]]:
     from pipelines import invariants  # noqa: PLC0415  # see prepare
     from pipelines.models import Job, Lease, LogChunk, Task  # noqa: PLC0415  # see prepare
     from tests.soak.fleet import marked  # noqa: PLC0415  # see prepare
+    from tests.soak.people import done  # noqa: PLC0415  # see prepare
 
     tasks = Task.objects.filter(pk__in=run.tasks)
     jobs = Job.objects.filter(task__in=run.tasks)
@@ -200,6 +203,7 @@ def verdict(run: Run, within: float) -> tuple[dict[str, Any], list[str]]:
         "tasks": tasks.count(),
         "ended": dict(tasks.values_list("status").annotate(Count("pk"))),
         "jobs": jobs.count(),
+        **done(run.tasks),
         "attempts lost": sum(job.attempt - 1 for job in jobs.only("attempt")) + lost.count(),
         "most attempts": jobs.aggregate(Max("attempt"))["attempt__max"],
         "ended as lease_lost": lost.count(),
@@ -248,6 +252,7 @@ def main() -> int:
     parser.add_argument(
         "--noticed", type=float, default=20, help="seconds within which a dead worker is noticed"
     )
+    parser.add_argument("--line", choices=list(LINES), default="whole-law")
     parser.add_argument("--keep", action="store_true", help="keep the folder")
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # leave nothing running
@@ -265,23 +270,29 @@ def main() -> int:
     for name, times, web, longest in parts:
         if not times:
             continue
-        run = Run(home, given.workers, web)
+        run = Run(home, given.workers, web, given.line)
         run.open_line()
         began = time.monotonic()
-        what = {
+        troubles: dict[str, Callable[[], object]] = {
             "killed": run.fleet.kill_one,
             "postgres killed": run.fleet.kill_postgres,
             "planned restarts": partial(run.fleet.restart_one, at_work),
-        }[name]
+        }
         try:
-            run.trouble(what, times, given.every, given.tasks, longest)
+            run.trouble(troubles[name], times, given.every, given.tasks, longest * LONG[given.line])
             run.fleet.stop()
             counts, faults = verdict(run, given.noticed)
         finally:
             run.fleet.stop()
         if name == "planned restarts" and counts["most attempts"] != 1:
             faults.append("a planned stop counted an attempt")
-        counts = {"part": name, "times": times, "seconds": round(time.monotonic() - began), **counts}
+        counts = {
+            "part": name,
+            "line": given.line,
+            "times": times,
+            "seconds": round(time.monotonic() - began),
+            **counts,
+        }
         print(json.dumps(counts), flush=True)
         wrong += faults
     for fault in wrong:

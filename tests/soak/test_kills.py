@@ -23,5 +23,7 @@ def kills(*words: str, seconds: float) -> str:
 
 
 @pytest.mark.soak
-def test_everything_ends_whatever_is_killed() -> None:
-    print(kills("--tasks", "200", "--kills", "50", "--postgres", "10", "--restarts", "20", seconds=3600))
+@pytest.mark.parametrize("line", ["whole-law", "plain"])
+def test_everything_ends_whatever_is_killed(line: str) -> None:
+    words = ["--tasks", "200", "--kills", "50", "--postgres", "10", "--restarts", "20", "--line", line]
+    print(kills(*words, seconds=5400))

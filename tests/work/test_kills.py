@@ -1,4 +1,4 @@
-"""A few tasks, a few kills: the short version of tests/soak."""
+"""A few tasks on a line with everything that can be waited for, a few kills: the short version of tests/soak."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tests.soak.test_kills import kills
 def test_tasks_end_although_their_workers_are_killed() -> None:
     words = [
         "--tasks",
-        "10",
+        "6",
         "--kills",
-        "3",
+        "2",
         "--postgres",
         "1",
         "--restarts",
-        "2",
+        "1",
         "--workers",
         "2",
         "--every",
@@ -27,3 +27,4 @@ def test_tasks_end_although_their_workers_are_killed() -> None:
     parts = [json.loads(line) for line in kills(*words, seconds=300).splitlines()]
     assert [part["part"] for part in parts] == ["killed", "postgres killed", "planned restarts"]
     assert all(part["violations of invariants"] == part["orphaned processes"] == 0 for part in parts)
+    assert all(part["line"] == "whole-law" and part["joins"] and part["gates decided"] for part in parts)
