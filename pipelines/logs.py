@@ -32,7 +32,8 @@ class Piece:
 
 @dataclass
 class Writer:
-    """Appends to the log of one attempt. Only its worker writes it, so the counts are kept here."""
+    """Appends to the log of one attempt. An attempt that was held or given back and goes on has another writer, which
+    goes on after what is there."""
 
     job_id: int
     attempt: int
@@ -42,7 +43,15 @@ class Writer:
 
     def append(self, text: str, at: datetime) -> None:
         """Store one chunk: `text` is whole lines, each `seconds<TAB>text`."""
-        LogChunk.objects.create(
+        while not self._stored(text, at):
+            self._catch_up()
+        self.number += 1
+        self.position += len(text.encode())
+        self.lines += text.count("\n")
+
+    def _stored(self, text: str, at: datetime) -> bool:
+        """False where another run of the attempt wrote a chunk of this number."""
+        chunk = LogChunk(
             job_id=self.job_id,
             attempt=self.attempt,
             number=self.number,
@@ -51,9 +60,17 @@ class Writer:
             data=zlib.compress(text.encode(), 6),
             at=at,
         )
-        self.number += 1
-        self.position += len(text.encode())
-        self.lines += text.count("\n")
+        return bool(LogChunk.objects.bulk_create([chunk], ignore_conflicts=True)) and self._is_mine(chunk)
+
+    def _is_mine(self, chunk: LogChunk) -> bool:
+        found = LogChunk.objects.filter(job=self.job_id, attempt=self.attempt, number=self.number).get()
+        return bytes(found.data) == chunk.data and found.at == chunk.at
+
+    def _catch_up(self) -> None:
+        last = LogChunk.objects.filter(job=self.job_id, attempt=self.attempt).latest("number")
+        text = zlib.decompress(last.data)
+        self.number, self.position = last.number + 1, last.position + len(text)
+        self.lines = last.lines_before + text.count(b"\n")
 
 
 def read(job: Job, attempt: int, position: int = 0, most: int = 64) -> Piece:

@@ -65,3 +65,10 @@ def test_chunks_are_compressed(job: Job) -> None:
     before, text = (zlib.decompress(bytes(one.data)).decode() for one in (first, chunk))
     assert (chunk.lines_before, chunk.position) == (10, len(before.encode()))
     assert len(chunk.data) < len(text)
+
+
+def test_another_run_of_the_attempt_goes_on_after_what_is_there(job: Job) -> None:
+    logs.Writer(job.pk, 1).append("0.1\tonce more\n", timezone.now())
+    lines = logs.read(job, 1).lines
+    assert [line.number for line in lines] == list(range(1, 32))
+    assert lines[-1].text == "once more"
