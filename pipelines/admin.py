@@ -24,6 +24,7 @@ from pipelines.models import (
     Event,
     GateVisit,
     Group,
+    Handoff,
     IgnoredReport,
     Incident,
     Job,
@@ -299,6 +300,12 @@ class DeadlockAdmin(ReadOnly):
 class DependencyAdmin(ReadOnly):
     list_display = ("task", "on", "made_at")
     list_select_related = ("task__project", "on__project")
+
+
+@admin.register(Handoff)
+class HandoffAdmin(ReadOnly):
+    list_display = ("__str__", "task", "source", "target", "by", "at")
+    list_select_related = ("task__project",)
 
 
 @admin.register(Due)

@@ -198,7 +198,7 @@ def _counted(
 
 def _worked(turn: Turn) -> dict[str, Any]:
     """Which agent did what is left now, and how far it was trusted with it then (semantics §9)."""
-    station = turn.judged_by.stations_by_key.get(turn.job.station)
+    station = turn.judged_by.stations_by_key.get(turn.token.station)
     if station is None or not station.agent:
         return {}
     return {

@@ -35,10 +35,10 @@ def _hand_over(token_id: int, user: User, token_version: int, document: Any) -> 
         raise Conflict("This task changed after you opened the page; look again.")
     actor = Actor.person(user)
     turn, situation, _before = once_more(batch, task, token, actor, "handoff")
-    found = faults(document, turn.judged_by.handoff_schema(turn.job.station))
+    found = faults(document, turn.judged_by.handoff_schema(token.station))
     if found:
         raise Invalid(found)
-    source = worker_of(turn.judged_by, turn.job.station)
+    source = worker_of(turn.judged_by, token.station)
     Handoff.objects.create(
         task=task, job=turn.job, source=source, document=document, by=str(actor), at=batch.now
     )

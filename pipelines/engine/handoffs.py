@@ -35,14 +35,14 @@ def added_by_hand(job: Job) -> Handoff | None:
 def hand_on(turn: Turn, source: str, target: str, to: Job | None) -> dict[str, Any]:
     """Keep what goes along with a move; for its event, the name. Nothing where nothing was handed over."""
     document, by = (turn.job.outcome or {}).get("handoff"), str(turn.actor)
-    needs = HANDOFF in turn.judged_by.requires(turn.job.station)
+    needs = HANDOFF in turn.judged_by.requires(source)
     added = added_by_hand(turn.job) if needs else None
     if added is not None:
         document, by = added.document, added.by
     if document is None:
         return {}
     names = worker_of(turn.judged_by, source), worker_of(turn.line, target)
-    schema = turn.judged_by.handoff_schema(turn.job.station)
+    schema = turn.judged_by.handoff_schema(source)
     kept = Handoff(
         task=turn.task,
         job=turn.job,

@@ -150,7 +150,7 @@ def fresh(turn: Turn, situation: dict[str, Any]) -> dict[str, Any]:
     line, facts = turn.judged_by, situation["facts"]
     if line.agents:
         facts = {**facts, "agents": turn.batch.agents.facts(turn.task, line.agents)}
-    if HANDOFF in line.requires(turn.job.station) and added_by_hand(turn.job) is not None:
+    if HANDOFF in line.requires(situation["station"]) and added_by_hand(turn.job) is not None:
         facts = {**facts, "preconditions": {**facts.get("preconditions", {}), HANDOFF: True}}
     return situation if facts is situation["facts"] else {**situation, "facts": facts}
 

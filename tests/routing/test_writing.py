@@ -64,6 +64,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "contradiction": "escalate",
         "standard_budgets": "yes",
         "preconditions": "yes",
+        "deadlocks": "yes",
     },
 }
 
