@@ -135,13 +135,17 @@ export function inputsSubject(): Subject {
   };
 }
 
-/** The old and the new key, where exactly one field of the list has another key than before. */
+/** The old and the new key, where one field has another key than before, wherever it stands now: a key that is typed
+ * and a move right after it can come in one answer. */
 function rekeyed(before: Json | undefined, after: Json | undefined): [string, string] | undefined {
   if (!Array.isArray(before) || !Array.isArray(after) || before.length !== after.length) return undefined;
-  const key = (field: Json | undefined): string => (typeof field === "object" && field !== null && !Array.isArray(field) ? String(field.key ?? "") : "");
-  const other = before.flatMap((field, index) => (key(field) === key(after[index]) ? [] : [index]));
-  const [index] = other;
-  return index !== undefined && other.length === 1 ? [key(before[index]), key(after[index])] : undefined;
+  const key = (field: Json): string => (typeof field === "object" && field !== null && !Array.isArray(field) ? String(field.key ?? "") : "");
+  const had = before.map(key);
+  const has = after.map(key);
+  const gone = had.filter((each) => !has.includes(each));
+  const come = has.filter((each) => !had.includes(each));
+  const [from, to] = [gone[0], come[0]];
+  return gone.length === 1 && come.length === 1 && from !== undefined && to !== undefined ? [from, to] : undefined;
 }
 
 export function ruleSubject(own: string, within: string): Subject {
