@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from pipelines import accounts, comments, engine
 from pipelines.api import api
+from pipelines.engine.batch import Batch
 from pipelines.live.routing import urlpatterns as socket_routes
 from pipelines.models import Agent, Artifact, Blob, Deadlock, Membership, Migration, Role, Scenario
 from tests.access import matrix
@@ -84,6 +85,15 @@ class Place:
             task=waits, kind="timeout", parties=[], suggestion="s", role="admin", found_at=timezone.now()
         )
         self.deadlock.tasks.add(waits)
+        batch = Batch.of_tasks(waits.pk)
+        batch.event(
+            batch.tasks[waits.pk],
+            "deadlock.found",
+            engine.ENGINE,
+            trigger="timeout",
+            deadlock=str(self.deadlock.pk),
+        )
+        batch.flush()
         self.migration = Migration.objects.create(
             line=version.line, to=version, reason="r", at=timezone.now(), finished_at=timezone.now()
         )
