@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
+from django.db import transaction
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
@@ -85,15 +86,16 @@ class Place:
             task=waits, kind="timeout", parties=[], suggestion="s", role="admin", found_at=timezone.now()
         )
         self.deadlock.tasks.add(waits)
-        batch = Batch.of_tasks(waits.pk)
-        batch.event(
-            batch.tasks[waits.pk],
-            "deadlock.found",
-            engine.ENGINE,
-            trigger="timeout",
-            deadlock=str(self.deadlock.pk),
-        )
-        batch.flush()
+        with transaction.atomic():
+            batch = Batch.of_tasks(waits.pk)
+            batch.event(
+                batch.tasks[waits.pk],
+                "deadlock.found",
+                engine.ENGINE,
+                trigger="timeout",
+                deadlock=str(self.deadlock.pk),
+            )
+            batch.flush()
         self.migration = Migration.objects.create(
             line=version.line, to=version, reason="r", at=timezone.now(), finished_at=timezone.now()
         )
