@@ -112,6 +112,18 @@ def test_reaching_goes_by_the_policy(policy: dict[str, Any], waiting: bool) -> N
     assert (due(of, branches) is None) is waiting
 
 
+def test_no_way_back_leads_from_a_join_to_a_fork_that_counts_as_leading_there() -> None:
+    of = line(
+        {"key": "a", "rules": [{"id": "two", "to": ["b", "c"]}]},
+        to("b", "d"),
+        to("c", "d"),
+        to("d", "@origin", join={"wait_for": ["b", "c"]}),
+    )
+    instead = ways(of, {"two": "d"})
+    assert instead["a"] == {"d"}
+    assert instead["d"] == ways(of)["d"] == {"b", "c"}
+
+
 def test_a_reviewer_who_chooses_may_lead_anywhere() -> None:
     gate = {"key": "ask", "name": "Ask", "on_reject": "reviewer_chooses"}
     of = forked({"key": "cleanup", "gate": "ask", "rules": [{"id": "c", "to": "completed"}]}, gates=[gate])

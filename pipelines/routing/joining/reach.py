@@ -18,7 +18,17 @@ Ways = Mapping[str, frozenset[str]]
 def ways(line: Line, instead: Mapping[str, str] | None = None) -> Ways:
     """The stations that each station may lead to next. `instead`: of forks, by the id of their rule, the one station to
     which they count as leading."""
-    return _closed(line, lambda station: [*_drawn(line, station, instead or {}), *_else(line, station)])
+    found = _closed(line, lambda station: [*_drawn(line, station, {}), *_else(line, station)])
+    if not instead:
+        return found
+    # A token comes to a join from a station that it waits for, never from the fork: no way back leads there.
+    back = {key: _origins(found, key) for key in _returning(line)}
+    return {
+        station.key: frozenset(
+            {*_drawn(line, station, instead), *_else(line, station), *back.get(station.key, ())}
+        )
+        for station in line.stations
+    }
 
 
 def drawn(line: Line) -> Ways:
@@ -26,15 +36,23 @@ def drawn(line: Line) -> Ways:
     return _closed(line, lambda station: _drawn(line, station, {}))
 
 
+def _returning(line: Line) -> list[str]:
+    return [station.key for station in line.stations if any(rule.to == (ORIGIN,) for rule in station.rules)]
+
+
+def _origins(after: Mapping[str, Collection[str]], key: str) -> set[str]:
+    return {source for source, targets in after.items() if key in targets and source != key}
+
+
 def _closed(line: Line, onward: Callable[[Station], Iterable[str]]) -> Ways:
     after = {station.key: set(onward(station)) for station in line.stations}
-    returning = [s.key for s in line.stations if any(rule.to == (ORIGIN,) for rule in s.rules)]
+    returning = _returning(line)
     grown = bool(returning)
     while grown:
         # A way back is a way, too: it may be the origin of another one.
         grown = False
         for key in returning:
-            origins = {source for source, targets in after.items() if key in targets and source != key}
+            origins = _origins(after, key)
             grown = grown or not origins <= after[key]
             after[key] |= origins
     return {key: frozenset(targets) for key, targets in after.items()}
