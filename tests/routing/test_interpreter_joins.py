@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from functools import lru_cache
 from random import Random
 from typing import Any
 
@@ -11,8 +13,9 @@ import pytest
 from pipelines.routing.joining.branches import Arrival, Branch, Fork, Write
 from pipelines.routing.joining.context import contradictions
 from pipelines.routing.joining.joining import Merge, aggregate, due
-from pipelines.routing.line import read_line
+from pipelines.routing.line import Line, read_line
 from tests.routing.interpreter import joins as second
+from tests.routing.interpreter.draw_forks import live
 from tests.routing.interpreter.draw_joins import AGGREGATIONS, joined
 
 BLOCK = 250
@@ -21,23 +24,31 @@ FORK = Fork(1, "s0", ())
 
 def branch(token: dict[str, Any]) -> Branch:
     arrival = Arrival(token["from"], token["as"], token["id"]) if "from" in token else None
-    return Branch(token["id"], token["at"], (FORK,), arrival)
+    forks = (Fork(each["id"], each["station"], tuple(each["to"])) for each in token.get("forks", ()))
+    return Branch(token["id"], token["at"], tuple(forks) if "forks" in token else (FORK,), arrival)
 
 
 def plain(merge: Merge) -> dict[str, Any]:
     return {
         "station": merge.station,
+        "fork": merge.fork.id if merge.fork and merge.fork != FORK else None,
         "tokens": sorted(merge.arrived),
         "verdict": merge.verdict,
         "counted": dict(merge.standings),
         "never": list(merge.never),
+        "alone": merge.alone,
     }
 
 
 def first_reading(document: dict[str, Any], tokens: list[dict[str, Any]]) -> dict[str, Any] | None:
-    merge = due(read_line(document), [branch(token) for token in tokens])
+    merge = due(_line(json.dumps(document)), [branch(token) for token in tokens])
     # Joins that wait for each other are no join of §7 that is due, but a deadlock of §8, which the product breaks.
     return plain(merge) if merge and not merge.circular else None
+
+
+@lru_cache(maxsize=2)
+def _line(document: str) -> Line:
+    return read_line(json.loads(document))
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -56,6 +67,37 @@ def test_the_drawn_cases_come_to_every_verdict_and_to_none_often() -> None:
     )
     assert verdicts.keys() == {"pass", "fail", "blocked", "waits"}
     assert min(verdicts.values()) >= 15
+
+
+def lived(seeds: range) -> Counter[str]:
+    """Lives of tasks on lines with forks inside of forks, each join decided by both."""
+    counted: Counter[str] = Counter()
+
+    def decided(document: dict[str, Any], tokens: list[dict[str, Any]]) -> dict[str, Any] | None:
+        first, all_due = first_reading(document, tokens), second.joins_due(document, tokens)
+        assert (first in all_due) if all_due else first is None, (seed, tokens, first, all_due)
+        if first is not None:
+            counted[first["verdict"]] += 1
+            counted["sibling left"] += not first["alone"]
+            counted["several forks"] += len({fork["id"] for token in tokens for fork in token["forks"]}) > 1
+            counted["never came"] += bool(first["never"])
+        return first
+
+    for seed in seeds:
+        counted["two joins or more"] += live(seed, decided) >= 2
+    return counted
+
+
+def test_both_decide_the_same_joins_of_forks_inside_of_forks() -> None:
+    counted = lived(range(60))
+
+    told = ("pass", "fail", "blocked", "sibling left", "several forks", "never came", "two joins or more")
+    assert min(counted[each] for each in told) >= 5, counted
+
+
+@pytest.mark.soak
+def test_both_decide_the_joins_of_twenty_thousand_lives_alike() -> None:
+    print(lived(range(20_000)))
 
 
 def test_both_aggregate_alike() -> None:

@@ -6,7 +6,8 @@ decision of `line-document.md` as a plain dictionary, without its trace. It is w
 of random lines, a mistake must have been made twice, independently. Plain and slow on purpose; each piece of
 code stands beside the sentence that it repeats.
 
-Joins (§7) stand in `joins.py`. Not covered: forks inside of forks, the `strategy` of a compose (§8a).
+Joins (§7) stand in `joins.py`, forks inside of forks among them. That contenox also keeps what a branch composed as
+`<task>_<when>_composed` is its own naming, which no native document knows (§8a names the variable): not covered.
 """
 
 from .law import decide

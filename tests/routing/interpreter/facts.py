@@ -61,6 +61,8 @@ def ends(document: Mapping[str, Any]) -> dict[str, str]:
 def derived(given: Mapping[str, Json], work_kind: str) -> dict[str, Json]:
     """§2: "What is absent follows, and nothing else is inferred: explicit values never rewrite each other." """
     outcome = present(given)
+    if not outcome.get("output_error", True):  # false: it was parseable
+        del outcome["output_error"]
     if "result" not in outcome:
         # "result ← exit code (0 success, else failure), else verdict (…), else success."
         if "exit_code" in outcome:

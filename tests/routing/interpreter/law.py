@@ -9,6 +9,7 @@ from .case import Decision, Route, Rule, Settled, rule_id, settle, stuck, wait
 from .conditions import Asked, Unanswered, Unparseable, View, is_faulty, is_true
 from .gates import Gates
 from .paths import nodes
+from .strategies import NotMerged, merged
 from .target import BLOCKED, ORIGIN
 from .values import Json
 
@@ -249,10 +250,20 @@ class Law(Gates):
     def compose(self, rule: Rule, route: Route, feedback: str | None) -> dict[str, Json]:
         """§8a: "reads the same document as the conditions: one node gives its value, several a list, none
         fails". "failure ⇒ `compose_failed`, then `on_failure`"."""
+        before = self.facts.get("variables") or {}
         variables: dict[str, Json] = {}
         for entry in rule.get("compose") or []:
-            found = nodes(self.document(route), entry["path"])
+            document, var = self.document(route), entry["var"]
+            # Without a path a strategy "merges the CURRENT output".
+            found = nodes(document, entry["path"]) if "path" in entry else document
             if not found:
                 self.on_failure("compose_failed", "compose_failed", rule, route, feedback)
-            variables[entry["var"]] = found[0] if len(found) == 1 else found
+            value = found[0] if len(found) == 1 else found
+            if "strategy" in entry:
+                known = {**before, **variables}
+                try:
+                    value = merged(entry["strategy"], value, [known[var]] if var in known else [])
+                except NotMerged:
+                    self.on_failure("compose_failed", "compose_failed", rule, route, feedback)
+            variables[var] = value
         return variables
