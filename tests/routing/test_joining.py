@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -316,6 +317,9 @@ def test_what_a_branch_wrote_over_itself_and_what_both_have_in_common_contradict
 # Over plain JSON
 
 
+DEEP = reduce(lambda inner, _: [inner], range(120), 1)
+
+
 def said(**more: Any) -> dict[str, Any]:
     fork = {"id": 1, "station": "plan", "to": ["qa", "security"]}
     return {"id": 2, "station": "release", "within": [fork], **more}
@@ -347,6 +351,9 @@ def test_the_tool_says_what_a_join_comes_to() -> None:
         ({"branches": [{"station": "qa"}]}, "branches[0].id: is missing"),
         ({"branches": [said(arrival={"from": "qa", "standing": "good"})]}, "branches[0].arrival.standing: has to be"),
         ({"branches": [said(at="qa")]}, "branches[0].at: unknown key"),
+        ({"branches": [said(), said()]}, "branches[1].id: two branches have the id 2"),
+        ({"branches": [said(wrote=[{"x": DEEP}])]}, "branches[0].wrote[0].x[0][0]"),
+        ({"branches": [said(wrote=[{"x": "\0"}])]}, "branches[0].wrote[0].x: the text holds a NUL character"),
     ],
 )  # fmt: skip
 def test_what_the_tool_cannot_read_is_told_with_its_place(data: Any, message: str) -> None:

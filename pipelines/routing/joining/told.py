@@ -10,6 +10,7 @@ from pipelines.routing.joining.context import contradictions
 from pipelines.routing.joining.joining import Group, Merge, due, groups
 from pipelines.routing.model import Line
 from pipelines.routing.problems import Malformed, join
+from pipelines.routing.values import check
 
 
 def told(line: Line, data: Any) -> dict[str, Any]:
@@ -19,7 +20,11 @@ def told(line: Line, data: Any) -> dict[str, Any]:
     shapes.only(data, "", ("branches",))
     branches, wrote = [], {}
     for index, each in enumerate(shapes.sequence(data.get("branches"), "branches")):
-        branch, writes = _branch(line, each, join("branches", index), index)
+        at = join("branches", index)
+        check(each, at)
+        branch, writes = _branch(line, each, at, index)
+        if branch.id in wrote:
+            raise Malformed(join(at, "id"), f"two branches have the id {branch.id}")
         branches.append(branch)
         wrote[branch.id] = writes
     merge = due(line, branches)
