@@ -171,6 +171,43 @@ def test_numbers_keep_every_digit(tmp_path: Path) -> None:
     assert f'"variables": {{"n": {"1" * 5000}}}' in lines[4]
 
 
+NEEDY = """\
+key: needy
+preset: aeef
+stations:
+  - {key: a, rules: [{id: on, to: b}]}
+  - {key: b, agent: ann}
+"""
+PASSED: dict[str, Any] = {"station": "a", "outcome": {"result": "success"}}
+TOLD: list[tuple[dict[str, Any], list[str] | None]] = [
+    ({}, None),
+    ({"open_escalations": 1}, ["no_open_escalation"]),
+    ({"preconditions": {"tests": True, "handoff": False, "lint": False}}, ["handoff", "lint"]),
+    ({"agents": {"ann": {"state": "suspended"}}}, ["agent:ann"]),
+]
+
+
+@pytest.mark.parametrize(("facts", "missing"), TOLD)
+def test_what_only_a_preset_asks_for_is_met_unless_the_facts_say_otherwise(
+    tmp_path: Path, facts: dict[str, Any], missing: list[str] | None
+) -> None:
+    path = tmp_path / "line.yaml"
+    path.write_text(NEEDY)
+    [answer] = answers(run(path, situations({**PASSED, "facts": facts})))
+    assert (answer["decision"], answer.get("missing")) == ("wait" if missing else "move", missing)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"{NEEDY}policy: {{preconditions: yes}}\n", NEEDY.replace("key: a,", "key: a, requires: [handoff],")],
+)
+def test_what_the_document_itself_asks_for_is_looked_up(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "line.yaml"
+    path.write_text(text)
+    [answer] = answers(run(path, situations(PASSED)))
+    assert answer["missing"][0] == "handoff"
+
+
 def test_a_document_that_is_refused_says_where_and_why(tmp_path: Path) -> None:
     path = tmp_path / "line.yaml"
     path.write_text("key: x\nstations:\n  - key: a\n    rule: []\n  - key: a\n")
