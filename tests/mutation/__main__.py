@@ -3,7 +3,7 @@
     python -m tests.mutation                       a sample of 600, another one for each commit
     python -m tests.mutation --sample 2000 --seed 7
     python -m tests.mutation --all                 every mutant: hours
-    python -m tests.mutation --only 'pipelines.routing.deciding.*'
+    python -m tests.mutation --only 'pipelines.routing.deciding.*' --only 'pipelines.routing.joining.*'
 
 Works in a temporary copy. Prints the share of each module, what survived with file, line and change, and last the
 share of all; the exit code is 1 below nine in ten, 2 if it could not be tried.
@@ -39,10 +39,11 @@ def main(arguments: list[str] | None = None) -> int:
 def _try(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="gateline-mutation-") as home:
         workshop = Workshop(Path(home), options.processes)
-        mutants = [name for name in workshop.mutants() if fnmatchcase(name, options.only)]
+        wanted = options.only or ["*"]
+        mutants = [name for name in workshop.mutants() if any(fnmatchcase(name, each) for each in wanted)]
         if not mutants:
             print(
-                f"There is no mutant {options.only}: name a module, e.g. 'pipelines.routing.paths.*'",
+                f"There is no mutant {' '.join(wanted)}: name a module, e.g. 'pipelines.routing.paths.*'",
                 file=sys.stderr,
             )
             return 2
@@ -73,7 +74,9 @@ def _parser() -> argparse.ArgumentParser:
     size.add_argument("--sample", type=_positive, default=SAMPLE, metavar="N", help="so many mutants (600)")
     size.add_argument("--all", action="store_true", help="every mutant")
     parser.add_argument("--seed", help="which sample (the commit)")
-    parser.add_argument("--only", default="*", metavar="PATTERN", help="mutants with such names")
+    parser.add_argument(
+        "--only", action="append", metavar="PATTERN", help="mutants with such names; repeatable"
+    )
     parser.add_argument("--processes", type=_positive, default=1, metavar="N", help="tests at once (1)")
     return parser
 
