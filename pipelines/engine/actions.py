@@ -12,9 +12,7 @@ from pipelines.engine.recorded import record
 from pipelines.engine.suspending import suspend
 from pipelines.engine.values import ENGINE
 from pipelines.models import Agent, Escalation, Incident, Task
-
-REVIEW = "review"
-"""The trigger of a review that is convened."""
+from pipelines.routing.escalations import REVIEW
 
 
 def _block(batch: Batch, task: Task, escalation: Escalation) -> None:

@@ -16,11 +16,9 @@ from pipelines.engine.transaction import run
 from pipelines.engine.turn import Turn, of_now, settle
 from pipelines.engine.values import Actor
 from pipelines.models import ENDED, Decision, Escalation, Job, Status, Task, Token, User
+from pipelines.routing.escalations import LONGEST, ROUTED, WORDS_TO_RESOLVE
 from pipelines.routing.redecide.recorded import again, said
 from pipelines.routing.sending import ways
-
-WORDS = ("go_on", "choose", "retry", "route", "cancel")
-TRIGGER = 100
 
 
 @dataclass(frozen=True)
@@ -41,8 +39,8 @@ def escalate(task_id: int, *, user: User, trigger: str, reason: str) -> Escalati
 
     Raises NotFound, Invalid (path `trigger` or `reason`), Conflict (it has ended)."""
     trigger, reason = payload.text(trigger, "trigger").strip(), payload.text(reason, "reason").strip()
-    if not trigger or len(trigger) > TRIGGER:
-        raise Invalid.at("trigger", f"has 1 to {TRIGGER} characters", "Say in a word what it is about.")
+    if not trigger or len(trigger) > LONGEST:
+        raise Invalid.at("trigger", f"has 1 to {LONGEST} characters", "Say in a word what it is about.")
     if not reason:
         raise Invalid.at("reason", "A reason is needed.", "Say what is wrong; it is stored and shown.")
     return run(partial(_escalate, task_id, user, trigger, reason))
@@ -78,11 +76,13 @@ def _resolve(escalation_id: UUID, answer: Answer) -> Task:
         raise NotFound()
     if not roles.may_answer(found.task.project_id, found.role, answer.user):
         raise Forbidden(f"This is for {found.role}.")
-    if answer.word not in WORDS:
-        raise Invalid.at("word", f"“{answer.word}” is not offered here", f"Use one of {', '.join(WORDS)}.")
+    if answer.word not in WORDS_TO_RESOLVE:
+        raise Invalid.at(
+            "word", f"“{answer.word}” is not offered here", f"Use one of {', '.join(WORDS_TO_RESOLVE)}."
+        )
     if not answer.reason:
         raise Invalid.at("reason", "A reason is needed.", "Say why; it is stored and shown.")
-    if answer.route and answer.word not in ("route", "choose"):
+    if answer.route and answer.word not in ROUTED:
         raise Invalid.at("route", "is not asked for here", "Leave it out.")
     batch = Batch.of_tasks(found.task_id)
     task = batch.tasks[found.task_id]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.models import Word
+from pipelines.models import Escalation, Word
 from pipelines.queries.conditions import leaves
 from pipelines.queries.consequences import consequence
 from pipelines.queries.walks import did, held_again, outcome_words
@@ -19,7 +19,7 @@ from pipelines.routing.reported import RESULTS, VERDICTS
 from pipelines.routing.simulate import choices
 from pipelines.routing.simulate.choices import Choice
 from pipelines.routing.simulate.form import parts_of
-from pipelines.routing.simulate.state import READY, Position, Walk
+from pipelines.routing.simulate.state import READY, Position, Taken, Walk
 
 GROUPS = {
     choices.WORD: lambda: _("At the gate"),
@@ -27,6 +27,8 @@ GROUPS = {
     choices.QUICK: lambda: _("Quick"),
     choices.RULE: lambda: _("Take a rule"),
     choices.REST: lambda: _("What no rule takes"),
+    choices.RESOLVE: lambda: _("Resolve the escalation"),
+    choices.THERE: lambda: _("What was missing"),
     choices.RETRY: lambda: _("By hand"),
 }
 
@@ -77,6 +79,10 @@ def _label(line: Line, position: Position, choice: Choice) -> str:
         return _("Run %(station)s again") % {"station": station_name(line, position.station)}
     if choice.kind == choices.WORD:
         return _word(line, choice)
+    if choice.kind == choices.RESOLVE:
+        return _resolution(line, choice.step.said)
+    if choice.kind == choices.THERE:
+        return _("It is there now")
     said = did(line, choice.step)
     return said[:1].upper() + said[1:]
 
@@ -101,10 +107,17 @@ def _word(line: Line, choice: Choice) -> str:
     return f"{label}: {known.get(route) or target_name(line, route)}"
 
 
+def _resolution(line: Line, said: Mapping[str, str]) -> str:
+    label = str(Escalation.How(said["word"]).label)
+    return f"{label}: {target_name(line, said['route'])}" if "route" in said else label
+
+
 def _then(line: Line, position: Position, choice: Choice) -> str:
     """What would follow, as a sentence; or why it cannot happen."""
     if choice.taken is None:
         return sentence(choice.refused)
+    if choice.kind == choices.RESOLVE:
+        return _resolved(line, choice.taken)
     if choice.taken.decision is None:
         again = _("%(station)s runs again") % {"station": station_name(line, position.station)}
         return _("Still waits at the other gates.") if choice.kind == choices.WORD else sentence(again)
@@ -114,6 +127,19 @@ def _then(line: Line, position: Position, choice: Choice) -> str:
     said = consequence(line, decision.to_dict())
     after = _after(choice.taken.walk, position)
     return (after and held_again(line, after)) or sentence(said)
+
+
+def _resolved(line: Line, taken: Taken) -> str:
+    """What the answer to an escalation leads to; of one that held no station, what had only waited for it."""
+    if taken.decision is None and taken.walk.over:
+        return sentence(_("the task is cancelled"))
+    decisions = [taken.decision] if taken.decision else []
+    said = [consequence(line, each.to_dict()) for each in (*decisions, *(also for _at, also in taken.also))]
+    if taken.decision is None and taken.entered:
+        said.insert(0, _("%(stations)s starts") % {"stations": station_name(line, taken.entered[0])})
+    if not said and taken.walk.escalations:
+        said = [_("another escalation is still open")]
+    return " ".join(map(sentence, said or [_("nothing keeps the task from going forward any more")]))
 
 
 def _after(walk: Walk, position: Position) -> Position | None:

@@ -12,7 +12,10 @@ from pipelines import versions
 from pipelines.models import Decision, Event, GateVisit, Job, Purpose, Task
 from pipelines.queries.why import sentence
 from pipelines.routing.answers import UNANSWERED
+from pipelines.routing.deciding.preconditions import NO_ESCALATION
+from pipelines.routing.escalations import ROUTED, WORDS_TO_RESOLVE
 from pipelines.routing.line import Line
+from pipelines.routing.model import GATE_PASSED
 from pipelines.routing.simulate.run import expectation, run
 from pipelines.routing.simulate.scenario import MAX_STEPS, Scenario, Step
 from pipelines.routing.simulate.state import StepRefused, Taken, Walk, begin
@@ -79,6 +82,8 @@ def _facts(line: Line, task: Task) -> dict[str, Any]:
 def _steps(line: Line, script: Scenario, task: Task) -> tuple[tuple[Step, ...], str]:
     walk, steps = begin(line, script), list[Step]()
     for happened in _happened(task):
+        if walk.over or _included(walk, happened):
+            continue
         if happened.step is None:
             return tuple(steps), happened.stop
         if len(steps) == MAX_STEPS:
@@ -100,11 +105,18 @@ def _named(walk: Walk, happened: _Happened) -> Step:
     """While branches run side by side a step names its station."""
     assert happened.step is not None
     several = sum(not each.over for each in walk.positions) > 1
-    return replace(happened.step, at=happened.station) if several else happened.step
+    return replace(happened.step, at=happened.station or None) if several else happened.step
+
+
+def _included(walk: Walk, happened: _Happened) -> bool:
+    """Whether the step before was all of it: what an escalation had held up goes on by itself when that is resolved."""
+    if happened.step is None or happened.step.kind != "reconsider":
+        return False
+    return not any(each.lacks and each.station == happened.station for each in walk.positions)
 
 
 def _otherwise(line: Line, happened: _Happened, taken: Taken) -> str:
-    """A test knows no escalations, preconditions or hands that held a task: what they decided, it cannot show."""
+    """A test knows no time and no hands that held a task: what they decided, it cannot show."""
     if happened.decision is None or taken.decision is None:
         return ""
     then, now = happened.decision.answer, taken.decision.to_dict()
@@ -123,8 +135,32 @@ def _happened(task: Task) -> Iterator[_Happened]:
     for event in task.events.order_by("seq"):
         found = _of_event(event, jobs, visits)
         if found is not None:
-            cause = f"gate:{event.data['visit']}" if event.kind == "gate.decided" else event.trigger
-            yield replace(found, decision=decisions.get(cause))
+            # What was decided again by the facts of now is told by every event of that decision.
+            decision = decisions.pop(_cause(event), None) if event.trigger.startswith("facts:") else None
+            if event.trigger.startswith("facts:") and decision is None:
+                continue
+            yield _lacking(replace(found, decision=decision or decisions.get(_cause(event))))
+
+
+def _cause(event: Event) -> str:
+    if event.kind == "gate.decided":
+        return f"gate:{event.data['visit']}"
+    if event.kind == "escalation.resolved":
+        return f"escalation:{event.data['escalation']}"
+    return event.trigger
+
+
+def _lacking(happened: _Happened) -> _Happened:
+    """With what was missing then, as far as a walk does not see it for itself."""
+    if (
+        happened.step is None
+        or happened.step.kind not in ("outcome", "reconsider")
+        or happened.decision is None
+    ):
+        return happened
+    names = happened.decision.answer.get("missing") or ()
+    missing = tuple(name for name in names if name not in (NO_ESCALATION, GATE_PASSED))
+    return replace(happened, step=replace(happened.step, missing=missing))
 
 
 def _of_event(event: Event, jobs: Mapping[int, Job], visits: Mapping[str, GateVisit]) -> _Happened | None:
@@ -144,11 +180,28 @@ def _of_event(event: Event, jobs: Mapping[int, Job], visits: Mapping[str, GateVi
             return _Happened(Step("answer", answer=text), event.source)
         case "token.moved", "retry":
             return _Happened(Step("retry"), event.source)
+        case "escalation.opened", _trigger if event.token_id is None and event.actor.startswith("person:"):
+            said = {"trigger": event.data["escalated"], "reason": event.data["reason"]}
+            return _Happened(Step("escalate", said=said))
+        case "escalation.resolved", _trigger if event.data["how"] in WORDS_TO_RESOLVE:
+            return _Happened(Step("resolve", event.source or None, said=_resolution(event)), event.source)
+        case kind, trigger if kind == "handoff.added" or trigger.startswith("facts:"):
+            return _Happened(Step("reconsider"), event.source)
         case "task.migrated", _trigger:
             return _Happened(None, stop=_("The task was then migrated to another version."))
         case "token.ended", "cancel":
             return _Happened(None, stop=_("The task was then cancelled by hand."))
     return None
+
+
+def _resolution(event: Event) -> dict[str, str]:
+    route = {"route": event.data["route"]} if event.data["how"] in ROUTED else {}
+    return {
+        "word": event.data["how"],
+        **route,
+        "reason": event.data["reason"],
+        "trigger": event.data["escalated"],
+    }
 
 
 def _word(visit: GateVisit) -> dict[str, str]:

@@ -9,10 +9,19 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from pipelines.models import Status, Word
+from pipelines.models import Escalation, Status, Word
 from pipelines.queries.joined import came_to, waits_for
 from pipelines.queries.why import sentence
-from pipelines.queries.words import Sentence, gate_name, held, station_name, target_name, waiting
+from pipelines.queries.words import (
+    Sentence,
+    answered_by,
+    gate_name,
+    held,
+    station_name,
+    target_name,
+    trigger_words,
+    waiting,
+)
 from pipelines.routing import jsontext
 from pipelines.routing.algebra import EdgeTaken
 from pipelines.routing.decisions import Decision, Finish, Move
@@ -67,6 +76,14 @@ def did(line: Line, step: Step) -> str:
         return _("Answered %(words)s") % {"words": ", ".join(str(each["answer"]) for each in step.answers)}
     if step.kind == "answer":
         return _("Answered: %(text)s") % {"text": cut(step.answer)}
+    if step.kind == "escalate":
+        return _("Escalated by hand: %(trigger)s") % {"trigger": trigger_words(step.said["trigger"])}
+    if step.kind == "resolve":
+        label = str(Escalation.How(step.said["word"]).label)
+        route = step.said.get("route")
+        return f"{label} → {target_name(line, route)}" if route else label
+    if step.kind == "reconsider":
+        return _("What was missing is there")
     return _("Run again by hand")
 
 
@@ -104,11 +121,29 @@ def cut(text: str) -> str:
 def _went(line: Line, step: Step | None, told: Told) -> str:
     if step is None:
         return _("%(station)s is to report.") % {"station": station_name(line, told.station)}
+    others = [*_also(line, told), *_met(line, told)]
     if told.decision is not None:
-        return " ".join([sentence(line, told.station, told.decision.to_dict()), *_met(line, told)])
+        return " ".join([sentence(line, told.station, told.decision.to_dict()), *others])
     if step.kind == "gates":
         return _("The other gates are still open.")
-    return _("%(station)s runs again.") % {"station": station_name(line, told.station)}
+    if told.entered[: not told.also]:
+        again = station_name(line, told.entered[0])
+        return " ".join([_("%(station)s runs again.") % {"station": again}, *others])
+    return " ".join(others) or _escalations_after(told)
+
+
+def _also(line: Line, told: Told) -> Iterable[str]:
+    """What had only waited for the step."""
+    for station, decision in told.also:
+        yield sentence(line, station, decision.to_dict())
+
+
+def _escalations_after(told: Told) -> str:
+    if told.walk.over:
+        return _("The task is cancelled.")
+    if told.walk.escalations:
+        return _("The task may not go forward until every escalation is resolved.")
+    return _("Nothing is escalated any more.")
 
 
 def _met(line: Line, told: Told) -> Iterable[str]:
@@ -163,7 +198,7 @@ def tokens(line: Line, walk: Walk) -> list[dict[str, Any]]:
 
 
 def _token(line: Line, walk: Walk, position: Position, at_join: Sentence | None) -> dict[str, Any]:
-    said = at_join or waiting(position, line)
+    said = at_join or _escalated(line, walk, position) or waiting(position, line)
     return {
         "station": position.station,
         "name": station_name(line, position.station),
@@ -180,6 +215,22 @@ def _token(line: Line, walk: Walk, position: Position, at_join: Sentence | None)
         "question": bool(position.status == "blocked" and not position.wait.get("evaluation")),
         "facts": list(_facts(line, walk, position)),
     }
+
+
+def _escalated(line: Line, walk: Walk, position: Position) -> Sentence | None:
+    """What is escalated here, or, where that holds no token, before the first one: for whom, and how soon."""
+    index = walk.index_of(position.token)
+    for each in walk.escalations:
+        holds = walk.holds(each)
+        if holds == index and index is not None:
+            return Sentence(
+                held(position.wait, line).text, answered_by(line, each.trigger, each.role), each.trigger
+            )
+        if holds is None and position.status == READY and index == walk.present:
+            words = {"trigger": trigger_words(each.trigger)}
+            text = _("It may not go forward while an escalation is open: %(trigger)s.") % words
+            return Sentence(text, answered_by(line, each.trigger, each.role), "")
+    return None
 
 
 def _facts(line: Line, walk: Walk, position: Position) -> Iterable[str]:

@@ -14,7 +14,7 @@ from pipelines import versions
 from pipelines.models import Decision, GateVisit
 from pipelines.queries.conditions import Leaf, leaves
 from pipelines.queries.trace import Step, checks_of, steps_of
-from pipelines.queries.words import gate_name, station_name, target_name
+from pipelines.queries.words import gate_name, station_name, target_name, trigger_words
 from pipelines.routing.line import Line, Rule, Station
 
 MATCHED, NO, NOT_TRIED, ASK, FAULT = "matched", "no", "not_tried", "ask", "error"
@@ -171,7 +171,10 @@ def sentence(line: Line, station: str, answer: Mapping[str, Any]) -> str:
         case "ask":
             return _("An evaluation has to be answered first.")
         case "escalate":
-            return _("%(station)s: escalated to whoever is responsible.") % {"station": name}
+            trigger = str(answer.get("trigger", ""))
+            role = answer.get("role") or line.escalation(trigger).role
+            words = {"station": name, "role": role, "why": trigger_words(trigger)}
+            return _("%(station)s: escalated to %(role)s, since %(why)s.") % words
         case "stuck":
             return str(answer.get("message") or _("The engine could not decide."))
     return ""

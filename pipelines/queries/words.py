@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from django.utils.translation import gettext as _
 
 from pipelines.models import Status
+from pipelines.routing.durations import written
 from pipelines.routing.line import Line
 
 
@@ -260,6 +261,27 @@ def deadlock_words(kind: str) -> str:
 def trigger_words(trigger: str) -> str:
     """Why something was escalated; words of a line's own stand as they are."""
     return ESCALATED.get(trigger, lambda: trigger)()
+
+
+def answered_by(line: Line, trigger: str, role: str) -> str:
+    """Who answers an escalation, how soon, and what is done when they do not."""
+    said = line.escalation(trigger)
+    words = {"role": role, "time": written(said.sla or 0)}
+    if said.sla is None:
+        return _("%(role)s answers, as soon as they can.") % words
+    if not said.on_breach:
+        return _("%(role)s answers within %(time)s.") % words
+    late = ", ".join(str(BREACHED[action]()) for action in said.on_breach)
+    return _("%(role)s answers within %(time)s; after that: %(late)s.") % {**words, "late": late}
+
+
+BREACHED = {
+    "block": lambda: _("all work on the task is held"),
+    "notify": lambda: _("others are told"),
+    "create_incident": lambda: _("an incident is kept"),
+    "suspend_agent": lambda: _("the agent is suspended"),
+    "convene_review": lambda: _("a review is convened"),
+}
 
 
 ESCALATED = {

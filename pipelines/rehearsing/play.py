@@ -245,10 +245,12 @@ def _reconsider(stage: Stage, played: Played) -> str:
 
 
 def _resolve(stage: Stage, played: Played) -> str:
-    said = dict(played.said)
+    assert played.step is not None
+    said = dict(played.step.said)
     trigger = said.pop("trigger", "")
     opened = Escalation.objects.filter(task=stage.task, state=Escalation.State.OPEN)
-    found = (opened.filter(trigger=trigger) if trigger else opened).order_by("opened_at", "pk").first()
+    meant = {**({"trigger": trigger} if trigger else {}), **({"station": played.at} if played.at else {})}
+    found = opened.filter(**meant).order_by("opened_at", "pk").first()
     if found is None:
         known = ", ".join(opened.values_list("trigger", flat=True))
         raise CannotHappen(
@@ -260,6 +262,15 @@ def _resolve(stage: Stage, played: Played) -> str:
     return f"{user} as {found.role}"
 
 
+def _escalate(stage: Stage, played: Played) -> str:
+    assert played.step is not None
+    said, user = played.step.said, stage.cast.person(played.by)
+    engine.escalate(
+        stage.task.pk, user=user, trigger=said["trigger"], reason=said.get("reason") or "Rehearsed."
+    )
+    return str(user)
+
+
 KINDS: dict[str, Callable[[Stage, Played], str]] = {
     "outcome": _outcome,
     "answers": _answers,
@@ -267,6 +278,7 @@ KINDS: dict[str, Callable[[Stage, Played], str]] = {
     "answer": _answer,
     "retry": _retry,
     "after": _after,
+    "escalate": _escalate,
     "reconsider": _reconsider,
     "resolve": _resolve,
 }

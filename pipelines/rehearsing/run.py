@@ -181,11 +181,9 @@ def _why(events: Sequence[Event]) -> str:
 
 def _words(played: Played) -> str:
     """What was said, in short."""
-    if played.kind == "after":
-        return f"{played.seconds:g} s pass"
     step = played.step
     if step is None:
-        return ", ".join(f"{key}: {value}" for key, value in played.said.items())
+        return f"{played.seconds:g} s pass"
     match step.kind:
         case "outcome":
             keys = ("result", "verdict", "eval", "exit_code", "failure_type")
@@ -196,4 +194,6 @@ def _words(played: Played) -> str:
             return ", ".join(f"{gate} {word['decision']}" for gate, word in step.gates.items())
         case "answers":
             return ", ".join(str(each.get("answer")) for each in step.answers)
+        case "resolve" | "escalate":
+            return ", ".join(f"{key}: {value}" for key, value in step.said.items())
     return step.answer

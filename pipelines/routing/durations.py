@@ -31,3 +31,11 @@ def _length(value: Any) -> Decimal:
     if not found:
         raise DurationError("a duration is a number of seconds, or a text like 90s, 5m, 2h, 1d")
     return Decimal(found[1]) * _SECONDS[found[2]]
+
+
+def written(length: int | float) -> str:
+    """Seconds in the largest unit of which they are whole ones: `90s`, `5m`, `4h`, `1d`."""
+    for unit, size in reversed(_SECONDS.items()):
+        if length and length % size == 0:
+            return f"{int(length // size)}{unit}"
+    return f"{length:g}s"

@@ -11,6 +11,18 @@ ACTIONS: Final = ("block", "notify", "create_incident", "suspend_agent", "conven
 `create_incident` keeps an incident; `suspend_agent` gives the agent of the station no new work; `convene_review` asks
 the roles in `notify`, or the role itself, for a review."""
 
+WORDS_TO_RESOLVE: Final = ("go_on", "choose", "retry", "route", "cancel")
+"""What a person says who resolves one: it is decided again; the values of one branch count, where branches contradict
+each other; the station runs again; it goes to another station; the task is cancelled."""
+ROUTED: Final = ("route", "choose")
+"""Those that name a station."""
+
+LONGEST: Final = 100
+"""Characters of a trigger or a role."""
+
+REVIEW: Final = "review"
+"""The trigger of a review that is convened."""
+
 OUTSIDER: Final = "admin"
 """The role that answers what no rule names anybody for: the administrators of the project."""
 

@@ -11,11 +11,11 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.engine.deadlocks import WORDS as DEADLOCK_WORDS
-from pipelines.engine.resolving import WORDS
 from pipelines.models import Agent, ApiToken, Group, Membership, Project, Role, User
 from pipelines.models.agents import agent_id
 from pipelines.models.people import slug
 from pipelines.routing import jsontext
+from pipelines.routing.escalations import WORDS_TO_RESOLVE
 
 DAYS = ((30, _("30 days")), (90, _("90 days")), (365, _("1 year")))
 
@@ -186,7 +186,7 @@ class Escalated(forms.Form):
 class Resolved(forms.Form):
     """`route` counts only where a station is chosen."""
 
-    word = forms.ChoiceField(choices=[(word, word) for word in WORDS])
+    word = forms.ChoiceField(choices=[(word, word) for word in WORDS_TO_RESOLVE])
     route = forms.CharField(max_length=64, required=False)
     reason = forms.CharField(label=_("Reason"), max_length=10_000)
 

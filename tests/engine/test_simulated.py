@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.errors import Conflict
-from pipelines.models import ENDED, GateVisit, Job, Task, Token
+from pipelines.errors import Conflict, Invalid
+from pipelines.models import ENDED, Escalation, GateVisit, Job, Task, Token
 from pipelines.routing.line import Line, read_line
 from pipelines.routing.simulate.scenario import Scenario, Step
 from pipelines.routing.simulate.state import Position, StepRefused, Walk, begin
@@ -77,6 +77,44 @@ LINES: dict[str, dict[str, Any]] = {
         gates=[{"key": "one", "name": "One", "offers": OFFERS, "on_reject": "route:j"}],
         policy={"contradiction": "escalate"},
     ),
+    "escalations": document(
+        stations=[
+            station("a", {"id": "fork", "when": {"result": "success"}, "to": ["b", "c"]},
+                    {"id": "ask-a", "when": {"eval": {"op": "equals", "value": "x"}}, "to": "b"}),
+            station("b", {"id": "loop", "when": {"result": "failure"}, "to": "b", "max_retries": 1,
+                          "on_exhausted": "escalate"},
+                    {"id": "set", "when": {"output": {"path": "$.n", "op": "exists"}}, "to": "a",
+                     "compose": [{"var": "n", "path": "$.nn"}]},
+                    {"id": "back", "when": {"edge": {"from": "a", "to": "b", "at_least": 2}}, "to": "a"},
+                    {"id": "on", "when": {"output": {"path": "$.m", "op": "exists"}}, "to": "d"}),
+            station("c", {"id": "c-on", "when": {"result": ["success", "failure"]}, "to": "d", "gates": ["one"]},
+                    {"id": "c-a", "when": {"result": "blocked"}, "to": "@blocked"}),
+            station("d", {"id": "done", "when": {"result": "success"}, "to": "completed"},
+                    {"id": "round", "to": "a"}, join={"wait_for": ["b", "c"], "aggregation": "any-pass"}),
+        ],
+        gates=[{"key": "one", "name": "One", "offers": OFFERS}],
+        policy={"contradiction": "escalate", "no_match": "escalate", "on_failure": "escalate"},
+        budgets=[{"key": "backs", "kind": "edges", "most": 2, "edges": ["b->a"], "on_exhausted": "escalate",
+                  "role": "lead"}],
+        escalations=[
+            {"trigger": "no_match", "role": "lead", "at_once": ["block"]},
+            {"trigger": "on_failure", "role": "lead", "notify": ["one"], "at_once": ["convene_review"]},
+        ],
+    ),
+    "needs": document(
+        stations=[
+            station("a", {"id": "on", "to": "b", "gates": ["one"]}, requires=["station_gate", "handoff"], gate="own"),
+            station("b", {"id": "fork", "when": {"result": "success"}, "to": ["c", "d"]}, {"id": "back", "to": "a"},
+                    requires=["handoff"]),
+            station("c", {"id": "out", "to": "completed"}),
+            station("d", {"id": "up", "when": {"result": "failure"}, "to": "a"}),
+        ],
+        gates=[{"key": "one", "name": "One", "offers": OFFERS},
+               {"key": "own", "name": "Own", "mode": "auto", "checks": {"all": [
+                   {"field": "exit_code", "operator": "not_equals", "value": 1}]}}],
+        policy={"on_reject": "rework"},
+        handoff={"type": "object", "required": ["done"]},
+    ),
 }  # fmt: skip
 OUTCOMES: list[dict[str, Any]] = [
     {"result": "success"},
@@ -91,6 +129,9 @@ OUTCOMES: list[dict[str, Any]] = [
     {"result": "success", "blockers": ["x"]},
     {"result": "success", "signals": [{"verdict": "abort"}]},
 ]  # fmt: skip
+
+HANDED = [{"result": "success", "exit_code": 0, "handoff": said} for said in ({}, {"done": 1})]
+WAITS = ("gates", "to", "rule", "question", "evaluation", "missing", "trigger", "budget", "role", "values")
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -108,15 +149,16 @@ def test_a_random_walk_goes_as_the_engine_goes(world: World, name: str, seed: in
         living = [each for each in walk.positions if each.here]
         # A step takes the first of several tokens that stand at one station.
         first = {each.station: each for each in reversed(living)}
-        step = rng.choice(steps_at(rng, rng.choice(list(first.values()))))
+        position = rng.choice(list(first.values()))
+        step = rng.choice(steps_at(rng, line, walk, position))
         after = walked(line, walk, step)
         token = next(
             each
             for each in leaves(task)
-            if each.station == step.at and each.status not in ENDED and "join" not in each.wait
+            if each.station == position.station and each.status not in ENDED and "join" not in each.wait
         )
         if after is None:
-            with pytest.raises(Conflict):
+            with pytest.raises((Conflict, Invalid)):
                 do(world, token, step)
         else:
             do(world, token, step)
@@ -132,11 +174,19 @@ def walked(line: Line, walk: Walk, step: Step) -> Walk | None:
         return None
 
 
-def steps_at(rng: random.Random, position: Position) -> list[Step]:
+def steps_at(rng: random.Random, line: Line, walk: Walk, position: Position) -> list[Step]:
     """What may be tried at a position; not all of it is allowed."""
     at = position.station
+    if walk.escalations and rng.random() < 0.5:
+        return resolutions(line, walk)
     if position.status == "queued":
-        return [Step("outcome", at, outcome=outcome) for outcome in OUTCOMES]
+        outcomes = [*OUTCOMES, *(HANDED if line.requires(at) else [])]
+        by_hand = [
+            Step("escalate", at, said={"trigger": word}) for word in ("no_match", "odd") if line.escalations
+        ]
+        return [
+            Step("outcome", at, outcome=said, missing=lacking(line, at, said)) for said in outcomes
+        ] + by_hand
     if position.status == "awaiting_review":
         keys = [key for key in position.wait["gates"] if key not in position.asked.words]  # type: ignore[union-attr]
         offers = ["approve", "send_back", "reject"] if keys == ["@jump"] else OFFERS
@@ -148,7 +198,29 @@ def steps_at(rng: random.Random, position: Position) -> list[Step]:
         return [
             Step("answers", at, answers=({**asked, "answer": word, "text": "so"},)) for word in ("yes", "no")
         ]
+    if position.lacks:
+        return [Step("retry", at), Step("reconsider", at)]
     return [Step("retry", at), *([Step("answer", at, answer="this")] if position.status == "blocked" else [])]
+
+
+def lacking(line: Line, at: str, outcome: dict[str, Any]) -> tuple[str, ...]:
+    """A walk takes for there what it is not told of; the engine looks for it."""
+    return ("handoff",) if "handoff" in line.requires(at) and "handoff" not in outcome else ()
+
+
+def resolutions(line: Line, walk: Walk) -> list[Step]:
+    routes = [("route", key) for key in line.stations_by_key] + [
+        ("choose", key) for key in line.stations_by_key
+    ]
+    words = [*[("go_on", "")] * 3, *[("retry", "")] * 3, ("cancel", ""), *routes]
+    return [
+        Step(
+            "resolve",
+            said={"word": word, "reason": "so", "trigger": each.trigger, **({"route": to} if to else {})},
+        )
+        for each in walk.escalations
+        for word, to in words
+    ]
 
 
 def do(world: World, token: Token, step: Step) -> None:
@@ -167,6 +239,14 @@ def do(world: World, token: Token, step: Step) -> None:
         engine.answer(token.pk, fact=step.answers[0]["answer"], text=step.answers[0]["text"], **shown)
     elif step.kind == "answer":
         engine.answer(token.pk, text=step.answer, **shown)
+    elif step.kind == "escalate":
+        engine.escalate(token.task_id, user=world.operator, trigger=step.said["trigger"], reason="so")
+    elif step.kind == "resolve":
+        opened = Escalation.objects.filter(task=token.task_id, state="open", trigger=step.said["trigger"])
+        said = {key: step.said.get(key, "") for key in ("word", "reason", "route")}
+        engine.resolve(opened.order_by("opened_at", "pk")[0].pk, user=world.admin, **said)
+    elif step.kind == "reconsider":
+        engine.hand_over(token.pk, document={"done": 1}, **shown)
     else:
         engine.retry(token.pk, **shown)
 
@@ -191,7 +271,11 @@ def compare(task: Task, walk: Walk) -> None:
     task.refresh_from_db()
     counted = (task.visits, task.edges, task.rules, task.rounds, task.context, task.variables)
     assert counted == (walk.visits, walk.edges, walk.rules, walk.rounds, walk.context, walk.variables)
-    assert (task.status, task.end) == (walk.status, walk.end)
+    assert (task.status, task.end, task.escalations) == (walk.status, walk.end, len(walk.escalations))
+    opened = Escalation.objects.filter(task=task, state="open").values_list(
+        "trigger", "role", "station", "rule"
+    )
+    assert sorted(opened) == sorted((e.trigger, e.role, e.station, e.rule) for e in walk.escalations)
     tokens = [of_token(each) for each in leaves(task)]
     positions = [of_position(each) for each in walk.positions]
     if any(each.joined_id for each in task.tokens.all()):
@@ -207,7 +291,7 @@ def _living(positions: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def of_token(token: Token) -> dict[str, Any]:
     last = Job.objects.filter(token=token).order_by("pk").last()
     names = ("station", "status", "error", "end")
-    wait = {key: token.wait.get(key) for key in ("gates", "to", "rule", "question", "evaluation")}
+    wait = {key: token.wait.get(key) for key in WAITS}
     return {
         **{name: getattr(token, name) for name in names},
         "origin": token.origin or None,
@@ -219,11 +303,7 @@ def of_token(token: Token) -> dict[str, Any]:
 
 def of_position(position: Position) -> dict[str, Any]:
     names = ("station", "status", "error", "end", "origin", "feedback")
-    wait = {
-        key: value
-        for key, value in position.wait.items()
-        if key in ("gates", "to", "rule", "question", "evaluation")
-    }
+    wait = {key: value for key, value in position.wait.items() if key in WAITS}
     return {
         **{name: getattr(position, name) for name in names},
         "wait": wait,

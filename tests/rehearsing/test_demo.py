@@ -12,7 +12,7 @@ from pipelines.models import Project, Task, User
 from pipelines.rehearsing import rehearse
 from pipelines.routing.lint.run import lint
 from pipelines.routing.simulate.run import run
-from pipelines.routing.simulate.script import BESIDES, Script
+from pipelines.routing.simulate.script import AFTER, Script
 
 LINES = {key: example.LINES / f"{key}.yaml" for key in example.REHEARSED}
 
@@ -37,7 +37,7 @@ def test_each_script_meets_what_it_expects_and_leaves_nothing(key: str) -> None:
 def test_the_simulation_walks_the_same_scripts(key: str) -> None:
     line = native.read(LINES[key].read_bytes())
     for script in scripts(key):
-        if script.agents or any(played.kind in BESIDES for played in script.played):
+        if script.agents or any(played.kind == AFTER for played in script.played):
             continue
         result = run(line, script.scenario)
         assert result.holds, (script.scenario.key, [str(each) for each in result.failures])

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pipelines.routing.escalations import ACTIONS, EscalationRule
+from pipelines.routing.escalations import ACTIONS, LONGEST, EscalationRule
 from pipelines.routing.problems import join
 from pipelines.routing.reading.names import note_twins
 from pipelines.routing.reading.reader import Reader, expected, quote
-
-LONGEST = 100
 
 
 def read_escalations(reader: Reader) -> tuple[EscalationRule, ...]:

@@ -14,6 +14,7 @@ from pipelines.routing.kinds import EVALS
 from pipelines.routing.lint.study import MAX_STATION, Study, study
 from pipelines.routing.model import Line, Station
 from pipelines.routing.regions.stations import DEAD, Standing
+from pipelines.routing.sending import ways
 from pipelines.routing.simulate.candidates import CHOOSES, REASON, Candidate, Candidates, answers_to
 from pipelines.routing.simulate.generate import killed
 from pipelines.routing.simulate.scenario import Step
@@ -23,14 +24,17 @@ from pipelines.routing.simulate.state import (
     HELD,
     READY,
     REVIEW,
+    Escalation,
     Position,
     StepRefused,
     Taken,
     Walk,
 )
+from pipelines.routing.simulate.walk import take
 from pipelines.routing.situation import JUMP
 
 QUICK, RULE, REST, WORD, ANSWER, RETRY = "quick", "rule", "rest", "word", "answer", "retry"
+RESOLVE, THERE = "resolve", "there"
 STUCK, ANY = "stuck", "any"
 _RESULTS = ("success", "failure")
 _FIXED_ROUTES = ("fail", "rework")
@@ -63,7 +67,7 @@ class _Stations:
 
 def choices(line: Line, walk: Walk, position: Position) -> tuple[Choice, ...]:
     """For one of the walk's tokens that has not ended. A question is answered in words, which nobody can foresee: it
-    has no choice but to run again."""
+    has no choice but to run again. What is escalated is resolved, what is missing said to be there."""
     return tuple(_at_token(walk, position, _choices(line, walk, position)))
 
 
@@ -71,6 +75,10 @@ def _at_token(walk: Walk, position: Position, found: Iterator[Choice]) -> Iterat
     """While branches run side by side a step names its station."""
     several = sum(each.here for each in walk.positions) > 1
     for choice in found:
+        if choice.kind == RESOLVE:
+            # It names what is resolved, which need not stand here any more.
+            yield choice
+            continue
         named = choice.step and replace(choice.step, at=position.station if several else None)
         yield replace(choice, step=named)
 
@@ -85,8 +93,49 @@ def _choices(line: Line, walk: Walk, position: Position) -> Iterator[Choice]:
     elif position.status == BLOCKED and position.wait.get("evaluation"):
         for step in answers_to(position.wait["evaluation"]):
             yield _tried(line, walk, position, ANSWER, step)
+    yield from _resolutions(line, walk, position)
+    if position.lacks:
+        yield from _happening(_tried(line, walk, position, THERE, Step("reconsider")))
     if position.status in (STUCK, BLOCKED, HELD):
-        yield _tried(line, walk, position, RETRY, Step("retry"))
+        yield from _happening(_tried(line, walk, position, RETRY, Step("retry")))
+
+
+def _happening(choice: Choice) -> Iterator[Choice]:
+    """Only what can happen."""
+    if choice.taken is not None:
+        yield choice
+
+
+# Escalations
+
+
+def _resolutions(line: Line, walk: Walk, position: Position) -> Iterator[Choice]:
+    """Of the escalation that holds this position; the first one that has work, or waits, also has those that hold
+    none."""
+    index = walk.index_of(position.token)
+    first = index == walk.present
+    for each in walk.escalations:
+        held = walk.holds(each)
+        if held == index or (held is None and first):
+            for said in _words_to(line, position, each, holds=held is not None):
+                step = Step("resolve", each.station or None, said={**said, "trigger": each.trigger})
+                yield from _happening(_tried_as_it_is(line, walk, RESOLVE, step))
+
+
+def _words_to(line: Line, position: Position, of: Escalation, *, holds: bool) -> Iterator[dict[str, str]]:
+    yield {"word": "go_on"}
+    if holds:
+        yield from ({"word": "choose", "route": source} for source in position.wait.get("values", ()))
+        yield {"word": "retry", "reason": REASON}
+        yield from ({"word": "route", "route": to, "reason": REASON} for to in ways(line, of.station))
+    yield {"word": "cancel"}
+
+
+def _tried_as_it_is(line: Line, walk: Walk, kind: str, step: Step) -> Choice:
+    try:
+        return Choice(kind, step, take(line, walk, step))
+    except StepRefused as why:
+        return Choice(kind, step, refused=str(why), leads=False)
 
 
 # Outcomes

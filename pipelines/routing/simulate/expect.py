@@ -22,12 +22,14 @@ class Told:
     rules: tuple[str, ...]
     walk: Walk
     joined: tuple[Decided, ...] = ()
+    also: tuple[tuple[str, Decision], ...] = ()
 
     @property
     def decisions(self) -> list[tuple[str, Decision]]:
-        """Each with its station: the step's own, then those about the outcomes of joins."""
+        """Each with its station: the step's own, those about tokens that waited for it, then those about the outcomes
+        of joins."""
         own = [(self.station, self.decision)] if self.decision else []
-        return own + [(each.station, each.decision) for each in self.joined if each.decision]
+        return [*own, *self.also] + [(each.station, each.decision) for each in self.joined if each.decision]
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -36,8 +38,18 @@ class Told:
             "decision": self.decision.to_dict() if self.decision else None,
             "rules": list(self.rules),
             **({"joined": [_told(each) for each in self.joined]} if self.joined else {}),
+            **(
+                {"also": [{"station": at, "decision": each.to_dict()} for at, each in self.also]}
+                if self.also
+                else {}
+            ),
             "status": self.walk.status,
             "positions": [each.to_dict() for each in self.walk.positions],
+            **(
+                {"escalations": [each.to_dict() for each in self.walk.escalations]}
+                if self.walk.escalations
+                else {}
+            ),
             **self.walk.counts(),
             "context": dict(self.walk.context),
             "variables": dict(self.walk.variables),

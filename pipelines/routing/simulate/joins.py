@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pipelines.routing.consequences import About, added_up
 from pipelines.routing.deciding.targets import FORBIDDEN
 from pipelines.routing.decisions import Move
 from pipelines.routing.joining.branches import Arrival, Branch, Fork, Write
-from pipelines.routing.joining.context import contradictions
+from pipelines.routing.joining.context import contradictions, merged
 from pipelines.routing.joining.joining import PASS, Merge, accounts_for, due
 from pipelines.routing.model import Line
+from pipelines.routing.simulate import escalating
 from pipelines.routing.simulate.state import HELD, Position, Walk
 
 CONTRADICTION = "contradiction"
@@ -74,10 +76,26 @@ def meet(line: Line, walk: Walk) -> Met | None:
     index = sum(i not in gone for i in range(min(merge.arrived)))
     left = [each for i, each in enumerate(walk.positions) if i not in gone]
     forks = _forks(arrived[0], merge, takes_place)
-    one = Position(merge.station, origin=merge.sources[-1], within=forks, wrote=_wrote(arrived))
+    walk, token = _token(walk, merge, arrived[0], takes_place)
+    one = Position(merge.station, origin=merge.sources[-1], within=forks, wrote=_wrote(arrived), token=token)
     walk = replace(walk, positions=(*left[:index], one, *left[index:]))
-    keys = _contradictions(arrived, merge) if len(arrived) > 1 else ()
-    return _begun(line, walk, merge, index, keys)
+    writes = _since(arrived, merge)
+    keys = contradictions(writes) if len(arrived) > 1 else ()
+    said = [merged([each]) for each in writes]
+    values = {
+        source: {key: each[key] for key in keys if key in each}
+        for source, each in zip(merge.sources, said, strict=True)
+    }
+    return _begun(line, walk, merge, index, keys, values)
+
+
+def _token(walk: Walk, merge: Merge, first: Position, takes_place: bool) -> tuple[Walk, int]:
+    """Of the merged position: that of the fork whose place it takes, else one of its own."""
+    if merge.fork is None:
+        return walk, first.token
+    if takes_place:
+        return walk, walk.forked[merge.fork.id]
+    return replace(walk, tokens=walk.tokens + 1), walk.tokens + 1
 
 
 def _forks(arrived: Position, merge: Merge, takes_place: bool) -> tuple[Fork, ...]:
@@ -87,12 +105,26 @@ def _forks(arrived: Position, merge: Merge, takes_place: bool) -> tuple[Fork, ..
     return arrived.within[: place if takes_place else place + 1]
 
 
-def _begun(line: Line, walk: Walk, merge: Merge, index: int, keys: tuple[str, ...]) -> Met:
+def _begun(
+    line: Line,
+    walk: Walk,
+    merge: Merge,
+    index: int,
+    keys: tuple[str, ...],
+    values: dict[str, dict[str, Any]],
+) -> Met:
+    """`values`: what each branch says under the keys that they contradict each other under."""
     if merge.verdict == PASS:
         position = walk.positions[index]
         pairs = [set(pair) for pair in line.forbidden_parallel]
         if keys and line.policy.contradiction == "escalate":
-            wait = {"trigger": CONTRADICTION, "keys": list(keys)}
+            walk, found = escalating.opened(line, walk, CONTRADICTION, index)
+            wait = {
+                "trigger": CONTRADICTION,
+                "keys": list(keys),
+                "escalation": found.number,
+                "values": values,
+            }
             return Met(walk.put(index, replace(position, status=HELD, wait=wait)), merge, index, keys)
         other = next((each for each in walk.beside(index) if {merge.station, each} in pairs), "")
         if other:
@@ -108,7 +140,7 @@ def _wrote(arrived: list[Position]) -> tuple[Write, ...]:
     return tuple(every[order] for order in sorted(every))
 
 
-def _contradictions(arrived: list[Position], merge: Merge) -> tuple[str, ...]:
+def _since(arrived: list[Position], merge: Merge) -> list[list[Write]]:
     """What was written before the fork is common to all."""
     since = merge.fork.id if merge.fork else 0
-    return contradictions([[w for w in each.wrote if w.order > since] for each in arrived])
+    return [[w for w in each.wrote if w.order > since] for each in arrived]

@@ -85,4 +85,6 @@ def run_all(line: Line, scenarios: Iterable[Scenario]) -> tuple[Result, ...]:
 
 def _told(number: int, taken: Taken) -> Told:
     decision: Decision | None = taken.decision
-    return Told(number, taken.station, decision, taken.entered, taken.rules, taken.walk, taken.joined)
+    return Told(
+        number, taken.station, decision, taken.entered, taken.rules, taken.walk, taken.joined, taken.also
+    )

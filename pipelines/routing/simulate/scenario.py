@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.routing import shapes, values
+from pipelines.routing.escalations import LONGEST, ROUTED, WORDS_TO_RESOLVE
 from pipelines.routing.model import WORDS
 from pipelines.routing.problems import Malformed, join
 from pipelines.routing.reading.names import KEY, KEY_WORDS
@@ -18,17 +19,23 @@ MAX_STEPS = 1_000
 MAX_SCENARIOS = 5_000
 KNOWN = ("key", "name", "inputs", "task", "steps", "expect")
 EXPECTED = ("path", "rules", "end", "status")
-KINDS = ("outcome", "gates", "answers", "answer", "retry")
+KINDS = ("outcome", "gates", "answers", "answer", "retry", "escalate", "resolve", "reconsider")
+FLAGS = ("retry", "reconsider")
+"""Kinds of steps that say only `true`."""
+SAID = {"escalate": ("trigger", "reason"), "resolve": ("word", "route", "reason", "trigger")}
+"""What these say; the first alone may stand as a text."""
 STATUSES = (*LIVING, *ENDS)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """One thing that happens. `kind`: outcome (with `answers` that are known already, perhaps), gates (words at
-    open gates), answers (to an evaluation), answer (to a question of a blocked task), retry (by hand).
+    open gates), answers (to an evaluation), answer (to a question of a blocked task), retry (by hand), escalate (by
+    hand), resolve (an open escalation), reconsider (what was missing is there now).
 
     `at`: the station of the token that it happens to; None: the first one that has not ended. `missing`: of an
-    outcome, preconditions of a forward move that are not there; all others are taken for met.
+    outcome, preconditions of a forward move that are not there; all others are taken for met; of reconsider, those that
+    still are not. `said`: of escalate {trigger, reason}, of resolve {word, route, reason, trigger}.
     """
 
     kind: str
@@ -38,6 +45,7 @@ class Step:
     gates: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     answer: str = ""
     missing: tuple[str, ...] = ()
+    said: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         said: dict[str, Any] = {"at": self.at} if self.at else {}
@@ -51,7 +59,10 @@ class Step:
             said["gates"] = {key: _short(word) for key, word in self.gates.items()}
         if self.kind == "answer":
             said["answer"] = self.answer
-        return {**said, "retry": True} if self.kind == "retry" else said
+        if self.kind in SAID:
+            alone = set(self.said) == {SAID[self.kind][0]}
+            said[self.kind] = self.said[SAID[self.kind][0]] if alone else dict(self.said)
+        return {**said, self.kind: True} if self.kind in FLAGS else said
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +156,8 @@ def read_step(data: Any, at: str) -> Step:
     kind = "outcome" if given == {"outcome", "answers"} else next(iter(given), "")
     if not kind or given - {kind, "answers"} or (len(given) > 1 and kind != "outcome"):
         raise Malformed(at, f"has to say one of {', '.join(KINDS)} (answers may stand beside an outcome)")
-    if kind == "retry" and data["retry"] is not True:
-        raise Malformed(join(at, "retry"), "has to be true")
+    if kind in FLAGS and data[kind] is not True:
+        raise Malformed(join(at, kind), "has to be true")
     if kind == "outcome":
         read_outcome(data["outcome"], join(at, "outcome"))
     answers = shapes.sequence(data.get("answers"), join(at, "answers"))
@@ -154,8 +165,8 @@ def read_step(data: Any, at: str) -> Step:
     if kind == "answers" and not answers:
         raise Malformed(join(at, "answers"), "is empty")
     missing = _texts(data.get("missing"), join(at, "missing")) or ()
-    if missing and kind != "outcome":
-        raise Malformed(join(at, "missing"), "stands beside an outcome")
+    if missing and kind not in ("outcome", "reconsider"):
+        raise Malformed(join(at, "missing"), "stands beside an outcome or reconsider")
     return Step(
         kind=kind,
         at=shapes.text(data.get("at"), join(at, "at")),
@@ -164,7 +175,29 @@ def read_step(data: Any, at: str) -> Step:
         gates=_gates(data.get("gates"), at),
         answer=_answer(data.get("answer"), join(at, "answer")) if kind == "answer" else "",
         missing=missing,
+        said=_said(kind, data[kind], join(at, kind)) if kind in SAID else {},
     )
+
+
+def _said(kind: str, data: Any, at: str) -> dict[str, str]:
+    """Of resolve `go_on`, or `{word: route, route: fix, reason: …, trigger: …}`; of escalate `security`, or `{trigger:
+    security, reason: …}`."""
+    first = SAID[kind][0]
+    found = {first: data} if type(data) is str else shapes.mapping(data, at)
+    shapes.only(found, at, SAID[kind])
+    said = {key: text for key in found if (text := shapes.text(found[key], join(at, key)))}
+    if first not in said:
+        raise Malformed(join(at, first), "is missing")
+    if kind == "escalate" and len(said["trigger"]) > LONGEST:
+        raise Malformed(join(at, first), f"is longer than {LONGEST} characters")
+    if kind == "resolve":
+        shapes.word(said["word"], join(at, "word"), WORDS_TO_RESOLVE)
+        if ("route" in said) is not (said["word"] in ROUTED):
+            wanted = (
+                "names a station" if said["word"] in ROUTED else f"stands only with {' or '.join(ROUTED)}"
+            )
+            raise Malformed(join(at, "route"), wanted)
+    return said
 
 
 def _gates(data: Any, at: str) -> dict[str, dict[str, str]]:

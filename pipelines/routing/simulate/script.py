@@ -4,7 +4,7 @@ time passes; a scenario as it is is a script too."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing import shapes
@@ -12,9 +12,8 @@ from pipelines.routing.durations import DurationError, seconds
 from pipelines.routing.problems import Malformed, join
 from pipelines.routing.simulate.scenario import Scenario, Step, read_scenario, read_step
 
-BESIDES = ("after", "resolve", "reconsider")
-"""Kinds of steps that only the engine has: time passes, a person closes an escalation, facts have changed."""
-
+AFTER = "after"
+"""The kind of step that only the engine has: time passes."""
 
 AGENTS = ("available", "busy", "suspended", "no_contract", "unknown")
 """How an agent may be; busy: without room for another job; unknown: it is not registered."""
@@ -30,15 +29,14 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One step. `kind`: of the scenario's, or one of BESIDES. `by`: who plays it, "" for whoever may; `step`: what
-    happens, None besides; `seconds`: that pass; `said`: how an escalation is resolved."""
+    """One step. `kind`: of the scenario's, or AFTER. `by`: who plays it, "" for whoever may; `step`: what happens, None
+    where only time does; `seconds`: that pass."""
 
     kind: str
     by: str = ""
     at: str | None = None
     step: Step | None = None
     seconds: float = 0
-    said: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,30 +103,11 @@ def _played(data: Any, at: str) -> Played:
         raise Malformed(at, "has to be an object")
     by = shapes.text(data.get("by"), join(at, "by")) or ""
     rest = {key: value for key, value in data.items() if key != "by"}
-    kind = next((each for each in BESIDES if rest.get(each) is not None), "")
-    if not kind:
+    if rest.get(AFTER) is None:
         step = read_step(rest, at)
         return Played(step.kind, by, step.at, step)
-    allowed = ("at", kind) if kind != "after" else (kind,)
-    shapes.only(rest, at, allowed)
-    where = shapes.text(rest.get("at"), join(at, "at"))
-    if kind == "after":
-        return Played(kind, by, seconds=_seconds(rest["after"], join(at, "after")))
-    if kind == "reconsider" and rest["reconsider"] is not True:
-        raise Malformed(join(at, "reconsider"), "has to be true")
-    return Played(
-        kind, by, where, said=_resolved(rest["resolve"], join(at, kind)) if kind == "resolve" else {}
-    )
-
-
-def _resolved(data: Any, at: str) -> dict[str, str]:
-    """`retry`, or `{word: route, route: fix, reason: …, trigger: …}`: the oldest open escalation (of that trigger)."""
-    said = {"word": data} if type(data) is str else shapes.mapping(data, at)
-    shapes.only(said, at, ("word", "route", "reason", "trigger"))
-    found = {key: shapes.text(value, join(at, key)) or "" for key, value in said.items()}
-    if not found.get("word"):
-        raise Malformed(join(at, "word"), "is missing")
-    return found
+    shapes.only(rest, at, (AFTER,))
+    return Played(AFTER, by, seconds=_seconds(rest[AFTER], join(at, AFTER)))
 
 
 def _seconds(value: Any, at: str) -> float:

@@ -125,7 +125,7 @@ def _evaluation(said: Mapping[str, Any]) -> str:
 
 
 def coarse(walk: Walk) -> Hashable:
-    return tuple(_place(each) for each in walk.positions if not each.over)
+    return *(_place(each) for each in walk.positions if not each.over), bool(walk.escalations)
 
 
 def _place(position: Position) -> Hashable:

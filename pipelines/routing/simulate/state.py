@@ -35,10 +35,28 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Escalation:
+    """An open one. `number`: it is the nth of this walk; `token`: where it arose, 0 for one that a person made or that
+    was convened; `role`: who answers it."""
+
+    number: int
+    trigger: str
+    role: str
+    token: int = 0
+    station: str = ""
+    rule: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        said = {"trigger": self.trigger, "role": self.role, "station": self.station, "rule": self.rule}
+        return {key: value for key, value in said.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
 class Position:
-    """Of one token. `status`: queued (its station is to report, or with an `arrival` its siblings at the join),
-    awaiting_review, blocked, held, stuck, or the kind of its end. `feedback`: what the station gets with its prompt;
-    `within`: the forks that it is a branch of; `wrote`: what was put into the context on its way."""
+    """Of one token, which keeps its number from station to station. `status`: queued (its station is to report, or
+    with an `arrival` its siblings at the join), awaiting_review, blocked, held, stuck, or the kind of its end.
+    `feedback`: what the station gets with its prompt; `within`: the forks that it is a branch of; `wrote`: what was put
+    into the context on its way."""
 
     station: str
     status: str = READY
@@ -52,6 +70,7 @@ class Position:
     within: tuple[Fork, ...] = ()
     arrival: Arrival | None = None
     wrote: tuple[Write, ...] = ()
+    token: int = 1
 
     @property
     def over(self) -> bool:
@@ -61,6 +80,11 @@ class Position:
     def here(self) -> bool:
         """Neither over nor waiting at a join: something may happen to it."""
         return not self.over and self.arrival is None
+
+    @property
+    def lacks(self) -> bool:
+        """Held because something is missing that going forward needs."""
+        return self.status == HELD and bool(self.wait.get("missing"))
 
     def to_dict(self) -> dict[str, Any]:
         said = {"station": self.station, "status": self.status, "end": self.end, "error": self.error}
@@ -72,8 +96,9 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """A task. Several positions while it is forked, in the order of the branches. `rejected`: of each gate the last
-    word and what it was said about. `clock`: how many decisions were made."""
+    """A task. Several positions while it is forked, in the order of the branches. `last_words`: of each gate the last
+    word and what it was said about. `clock`: how many decisions were made; `tokens` and `escalated`: how many there
+    were so far; `forked`: the token of each fork. `escalations`: the open ones, the oldest first."""
 
     positions: tuple[Position, ...]
     visits: Counts
@@ -87,7 +112,11 @@ class Walk:
     inputs: Data = field(default_factory=dict)
     task: Data = field(default_factory=dict)
     last_words: Mapping[str, tuple[str, Data]] = field(default_factory=dict)
+    escalations: tuple[Escalation, ...] = ()
     clock: int = 0
+    tokens: int = 1
+    escalated: int = 0
+    forked: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def status(self) -> str:
@@ -112,21 +141,30 @@ class Walk:
     def put(self, index: int, position: Position) -> Walk:
         return replace(self, positions=(*self.positions[:index], position, *self.positions[index + 1 :]))
 
+    def index_of(self, token: int) -> int | None:
+        """Where a token stands among the positions; None where it has ended or become part of another."""
+        found = (i for i, each in enumerate(self.positions) if each.token == token and not each.over)
+        return next(found, None)
+
+    def holds(self, escalation: Escalation) -> int | None:
+        """The position that was decided so, if it still waits for that; others it only keeps from going forward."""
+        index = self.index_of(escalation.token)
+        waits = index is not None and self.positions[index].wait.get("escalation") == escalation.number
+        return index if waits else None
+
     def beside(self, index: int) -> list[str]:
         """The stations in which other tokens stand."""
         return [each.station for i, each in enumerate(self.positions) if i != index and each.here]
 
     def facts(self, line: Line, index: int) -> dict[str, Any]:
         """What may be otherwise when the same is decided again."""
-        return {**self.counts(), **({"beside": self.beside(index)} if line.forbidden_parallel else {})}
+        counts = {**self.counts(), "open_escalations": len(self.escalations)}
+        return {**counts, **({"beside": self.beside(index)} if line.forbidden_parallel else {})}
 
-    def situation(self, line: Line, index: int, outcome: Data) -> dict[str, Any]:
-        """Of a fresh outcome."""
-        position = self.positions[index]
-        facts = {
+    def now(self, line: Line, index: int) -> dict[str, Any]:
+        """Every fact of this moment but what the token itself brought along."""
+        return {
             **self.facts(line, index),
-            "signal_reworks": position.signal_reworks,
-            "origin": position.origin,
             "context": dict(self.context),
             "variables": dict(self.variables),
             **({"unreadable": dict(self.unreadable)} if self.unreadable else {}),
@@ -134,7 +172,16 @@ class Walk:
             "inputs": dict(self.inputs),
             "task": dict(self.task),
         }
-        return {"station": position.station, "outcome": dict(outcome), "facts": facts}
+
+    def situation(self, line: Line, index: int, outcome: Data) -> dict[str, Any]:
+        """Of a fresh outcome."""
+        position = self.positions[index]
+        own = {"signal_reworks": position.signal_reworks, "origin": position.origin}
+        return {
+            "station": position.station,
+            "outcome": dict(outcome),
+            "facts": {**self.now(line, index), **own},
+        }
 
     def said(self) -> dict[str, str]:
         """The last word at each gate."""
@@ -157,7 +204,8 @@ class Decided:
 @dataclass(frozen=True, slots=True)
 class Taken:
     """What a step did. `decision` is None where a word did not yet settle what was asked. `entered`: stations, in
-    order; `rules`: taken; `joined`: the joins that were decided by it."""
+    order; `rules`: taken; `joined`: the joins that were decided by it; `also`: with its station, each decision about a
+    token that had only waited for this."""
 
     walk: Walk
     station: str
@@ -165,6 +213,19 @@ class Taken:
     entered: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     joined: tuple[Decided, ...] = ()
+    also: tuple[tuple[str, Decision], ...] = ()
+
+    def then(self, more: Taken) -> Taken:
+        """This, and what was decided in consequence about another token."""
+        decided = ((more.station, more.decision),) if more.decision else ()
+        return replace(
+            self,
+            walk=more.walk,
+            entered=(*self.entered, *more.entered),
+            rules=(*self.rules, *more.rules),
+            joined=(*self.joined, *more.joined),
+            also=(*self.also, *decided, *more.also),
+        )
 
 
 def begin(line: Line, scenario: Scenario) -> Walk:

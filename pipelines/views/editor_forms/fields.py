@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from django.utils.translation import gettext as _
 
+from pipelines.routing.durations import written
 from pipelines.views.editor_forms import places
 from pipelines.views.editor_forms.places import MISSING, Place
 
@@ -95,8 +96,7 @@ class Duration(Field):
 
     def text(self, value: Any) -> str:
         if type(value) is int and value > 0:
-            size, unit = next((size, unit) for size, unit in UNITS if value % size == 0)
-            return f"{value // size}{unit}"
+            return written(value)
         return super().text(value)
 
     def value(self, typed: str) -> Any:
@@ -104,9 +104,6 @@ class Duration(Field):
         if not re.fullmatch(r"[0-9]{1,18}(\.[0-9]{1,6})?", typed):
             return typed or MISSING
         return float(typed) if "." in typed else int(typed)
-
-
-UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 
 @dataclass(frozen=True, kw_only=True)

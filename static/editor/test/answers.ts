@@ -39,7 +39,7 @@ export interface Choice {
 }
 
 export interface Group {
-  kind: "quick" | "rule" | "rest" | "word" | "answer" | "retry";
+  kind: "quick" | "rule" | "rest" | "word" | "answer" | "resolve" | "there" | "retry";
   title: string;
   choices: Choice[];
 }

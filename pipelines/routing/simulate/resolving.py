@@ -1,0 +1,127 @@
+"""What people do about what is escalated or missing: escalate by hand, resolve, say that it is there now. As in
+`engine/resolving.py` and `engine/reconsider.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from pipelines.routing.deciding.preconditions import NO_ESCALATION
+from pipelines.routing.decisions import Escalate
+from pipelines.routing.model import GATE_PASSED, Line
+from pipelines.routing.redecide.recorded import again
+from pipelines.routing.sending import ways
+from pipelines.routing.simulate import escalating
+from pipelines.routing.simulate.following import (
+    decided,
+    differs,
+    joined,
+    once_more,
+    reconsidered,
+    run_again,
+    settled,
+)
+from pipelines.routing.simulate.scenario import Step
+from pipelines.routing.simulate.state import Escalation, Position, StepRefused, Taken, Walk
+
+CANCELLED = "cancelled"
+
+
+def escalate(line: Line, walk: Walk, index: int, step: Step) -> Taken:
+    """By hand: it holds no station, and keeps the task from going forward."""
+    after, _new = escalating.opened(line, walk, step.said["trigger"])
+    return Taken(after, walk.positions[index].station)
+
+
+def resolve(line: Line, walk: Walk, index: int, step: Step) -> Taken:
+    """The oldest open one that the step means. What it held goes on as the step says, then all that waited for it."""
+    found = meant(walk, step)
+    held = walk.holds(found)
+    word, route = step.said["word"], step.said.get("route", "")
+    if held is None and word in ("retry", "route", "choose"):
+        raise StepRefused(f"{found.trigger} holds no station: let it go on, or cancel the task")
+    after = escalating.closed(walk, found)
+    if word == "cancel":
+        return Taken(_cancelled(after), walk.positions[index].station)
+    if held is None:
+        return reconsidered(line, Taken(after, walk.positions[index].station))
+    return reconsidered(line, _resolved(line, after, held, word, route, step.said.get("reason", "")))
+
+
+def meant(walk: Walk, step: Step) -> Escalation:
+    """The oldest open one, of the trigger and of the station that the step names. Raises StepRefused."""
+    trigger, at = step.said.get("trigger"), step.at
+    for each in walk.escalations:
+        if trigger in (None, each.trigger) and at in (None, each.station):
+            return each
+    which = " ".join(filter(None, [trigger, f"at {at}" if at else ""])) or "at all"
+    known = ", ".join(each.trigger for each in walk.escalations)
+    raise StepRefused(f"no escalation {which} is open" + (f"; open: {known}" if known else ""))
+
+
+def _resolved(line: Line, walk: Walk, held: int, word: str, route: str, reason: str) -> Taken:
+    position = walk.positions[held]
+    if word == "choose":
+        chosen = _chosen(position, route)
+        return run_again(replace(walk, context={**walk.context, **chosen}), held, "")
+    if word == "route":
+        open_ways = ways(line, position.station)
+        if route not in open_ways:
+            known = ", ".join(open_ways) or "none from here"
+            raise StepRefused(f"{route} is no station to which {position.station} may be sent: {known}")
+        return joined(line, run_again(walk, held, reason, route))
+    if word == "retry":
+        return run_again(walk, held, reason)
+    if position.asked is None:
+        # Branches of a join contradict each other: it begins with what was written later.
+        return run_again(walk, held, "")
+    situation = once_more(line, walk, held)
+    if isinstance(again(line, situation), Escalate):
+        raise StepRefused("the same would be escalated again: run the station again, send it on, or cancel")
+    return decided(line, walk, held, situation)
+
+
+def _chosen(position: Position, route: str) -> dict[str, Any]:
+    """What that branch says under the keys that are contradicted."""
+    said: dict[str, dict[str, Any]] = position.wait.get("values", {})
+    if route not in said:
+        known = ", ".join(said) or "nothing is contradicted here"
+        raise StepRefused(f"{route} is no branch that contradicts another: {known}")
+    return said[route]
+
+
+def _cancelled(walk: Walk) -> Walk:
+    gone: dict[str, Any] = {"status": CANCELLED, "end": CANCELLED, "error": "", "wait": {}}
+    ended = (
+        each if each.over else replace(each, **gone, asked=None, arrival=None) for each in walk.positions
+    )
+    return settled(replace(walk, positions=tuple(ended)))
+
+
+# What was missing
+
+
+def reconsider(line: Line, walk: Walk, index: int, step: Step) -> Taken:
+    """All that a scenario may say is there by now, but for what the step names. That the station's gate was not passed
+    only another run mends, an open escalation only somebody who resolves it."""
+    position = walk.positions[index]
+    if not position.lacks:
+        raise StepRefused(f"nothing is missing at {position.station}")
+    assert position.asked is not None
+    there = {name: name not in step.missing for name in _tellable(position)}
+    facts = position.asked.situation["facts"]
+    told = {
+        **position.asked.situation,
+        "facts": {**facts, "preconditions": {**facts.get("preconditions", {}), **there}},
+    }
+    walk = walk.put(index, replace(position, asked=replace(position.asked, situation=told)))
+    situation = once_more(line, walk, index)
+    if not differs(line, position, situation):
+        raise StepRefused(f"{', '.join(position.wait['missing'])} is still missing at {position.station}")
+    return reconsidered(line, decided(line, walk, index, situation))
+
+
+def _tellable(position: Position) -> Iterator[str]:
+    fixed = (NO_ESCALATION, GATE_PASSED)
+    yield from (str(name) for name in position.wait["missing"] if name not in fixed)
