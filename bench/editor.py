@@ -39,8 +39,6 @@ TICK = """() => {
   const next = () => requestAnimationFrame(next);
   next();
 }"""
-TWO_FRAMES = """() => new Promise(
-  (done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"""
 EMPTY_SPOT = """() => {
   const pane = document.querySelector('.ed-canvas').getBoundingClientRect();
   for (let y = pane.top + 120; y < pane.bottom - 40; y += 7)

@@ -124,10 +124,6 @@ def find_task(who: Who, owner_key: str, project_key: str, name: str) -> Task:
     return task
 
 
-def visible_tasks(who: Who) -> QuerySet[Task]:
-    return Task.objects.filter(project__in=visible_projects(who).order_by())
-
-
 def members(user_ids: Collection[int], project_ids: Collection[int]) -> set[tuple[int, int]]:
     """Which of these people may see which of these projects: (user id, project id)."""
     found = Membership.objects.filter(user__in=user_ids, project__in=project_ids, user__is_active=True)

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Max
-
 from pipelines.models import Job, LogChunk
 
 
@@ -106,14 +104,6 @@ def whole(job: Job, attempt: int) -> Iterator[str]:
     """The text of an attempt, chunk by chunk, for a download: without the time stamps."""
     for chunk in _chunks(job, attempt).order_by("number").iterator(chunk_size=16):
         yield "".join(f"{line.text}\n" for line in _lines(chunk, _text(chunk)))
-
-
-def attempts(job: Job) -> list[int]:
-    """The attempts that wrote something, the newest last."""
-    found = (
-        LogChunk.objects.filter(job=job).values("attempt").annotate(last=Max("number")).order_by("attempt")
-    )
-    return [row["attempt"] for row in found]
 
 
 def _chunks(job: Job, attempt: int):  # type: ignore[no-untyped-def]  # a queryset

@@ -16,7 +16,7 @@ from pipelines.handlers.process import CannotStart, Launch, Process
 from pipelines.handlers.signals import MOST, Reader, Signal, carried, is_valid
 from pipelines.handlers.text import escaped
 
-NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as a shell has it
+NOT_FOUND = 127  # as a shell has it
 READ_BYTES = 64 * 1024
 NO_DOCUMENT = "This station did not produce a valid result document."
 

@@ -16,7 +16,6 @@ from pipelines.models.people import Project
 agent_id = RegexValidator(
     r"^[a-z][a-z0-9-]{0,63}\Z", _("Use a–z, 0–9 and “-”, beginning with a letter, at most 64 characters.")
 )
-HIGHEST_TRUST = 3
 EVERYWHERE = "*"
 """Among the stations of `trust`: all that it does not name."""
 

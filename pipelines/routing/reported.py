@@ -16,8 +16,6 @@ from pipelines.routing.values import MISSING, check, is_number
 RESULTS: Final = ("success", "failure", "cancelled", "blocked")
 VERDICTS: Final = ("pass", "fail", "blocked")
 SIGNALS: Final = ("proceed", "hold", "rework", "abort")
-REASONS: Final = ("idle_timeout", "max_timeout", "manual", "lease_lost")
-"""Reasons of a cancellation that the engine gives itself; others are kept as they are."""
 
 _RESULT_OF_VERDICT = {"pass": "success", "fail": "failure", "blocked": "blocked"}
 _VERDICT_OF_RESULT = {"success": "pass", "failure": "fail", "cancelled": "fail", "blocked": "blocked"}

@@ -5,7 +5,7 @@ import type { Plugin } from "postcss";
 const require = createRequire(import.meta.url);
 
 /** The scales that the roles in tokens.css may use. */
-export const SCALES = ["slate", "indigo", "grass", "amber", "tomato"] as const;
+const SCALES = ["slate", "indigo", "grass", "amber", "tomato"] as const;
 
 /**
  * Writes each step of a scale as `--slate-1: light-dark(#fcfcfd, #111113)`.
@@ -13,7 +13,7 @@ export const SCALES = ["slate", "indigo", "grass", "amber", "tomato"] as const;
  * The package ships light and dark as two class-bound files; one declaration with both lets any
  * element choose its theme with `color-scheme` alone, also inside a page of the other theme.
  */
-export function paletteCss(): string {
+function paletteCss(): string {
   const lines = SCALES.flatMap((scale) => {
     const light = steps(scale, scale);
     const dark = steps(scale, `${scale}-dark`);

@@ -7,7 +7,7 @@ import table from "../icons.json" with { type: "json" };
 const require = createRequire(import.meta.url);
 
 /** One `<symbol>` per name of static/icons.json, drawn by lucide-static. */
-export function spriteSvg(): string {
+function spriteSvg(): string {
   const symbols = Object.entries(table).map(([name, icon]) => symbol(name, icon));
   return `<svg xmlns="http://www.w3.org/2000/svg">\n${symbols.join("\n")}\n</svg>\n`;
 }

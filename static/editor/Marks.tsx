@@ -73,7 +73,7 @@ function One({ editor, mark, box }: { editor: Editor; mark: Mark; box: Box }) {
   );
 }
 
-export function openComments(editor: Editor, { kind, key }: Part): void {
+function openComments(editor: Editor, { kind, key }: Part): void {
   if (kind === "gate") editor.select({ keys: [], gate: key });
   else if (kind === "rule") {
     const found = ruleOf(editor.line, key);

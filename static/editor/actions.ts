@@ -74,7 +74,7 @@ const oneStation = (desk: Desk): boolean => chosen(desk).length === 1 && station
 const someStation = (desk: Desk): boolean => chosen(desk).some((key) => stationOf(desk.editor.line, key) !== undefined || noteKey(key) !== undefined);
 const anything = (desk: Desk): boolean => chosen(desk).length > 0;
 
-export const CHANGE: readonly Action[] = [
+const CHANGE: readonly Action[] = [
   { id: "undo", word: "undo", keys: ["Ctrl+Z"], group: "groupChange", icon: "undo", edits: true, when: (desk) => desk.editor.state.history.done.length > 0, run: ({ editor }) => editor.undo() },
   { id: "redo", word: "redo", keys: ["Ctrl+Shift+Z"], also: ["Ctrl+Y"], group: "groupChange", icon: "redo", edits: true, when: (desk) => desk.editor.state.history.undone.length > 0, run: ({ editor }) => editor.redo() },
   { id: "copy", word: "copy", keys: ["Ctrl+C"], group: "groupChange", icon: "copy", on: ["station"], native: true, when: someStation, run: () => void document.execCommand("copy") },
@@ -87,7 +87,7 @@ export const CHANGE: readonly Action[] = [
   { id: "gateOff", word: "takeGateOff", keys: ["Del"], where: "canvas", group: "groupChange", icon: "delete", on: ["gate"], danger: true, quiet: true, edits: true, when: (desk) => desk.editor.state.selection.gate !== undefined, run: remove },
 ];
 
-export const RULES: readonly Action[] = [
+const RULES: readonly Action[] = [
   { id: "connect", word: "connect", keys: ["L"], group: "groupRules", icon: "link", on: ["station", "rule"], edits: true, when: oneStation, run: (desk) => desk.open("connect") },
   { id: "ruleUp", word: "ruleUp", keys: ["Alt+Up"], group: "groupRules", icon: "arrow-up", on: ["rule"], where: "canvas", edits: true, when: (desk) => placeOfRule(desk, -1), run: (desk) => moveRule(desk, -1) },
   { id: "ruleDown", word: "ruleDown", keys: ["Alt+Down"], group: "groupRules", icon: "arrow-down", on: ["rule"], where: "canvas", edits: true, when: (desk) => placeOfRule(desk, 1), run: (desk) => moveRule(desk, 1) },
@@ -101,7 +101,7 @@ const nudges = ([["Left", -1, 0], ["Right", 1, 0], ["Up", 0, -1], ["Down", 0, 1]
   ([key, x, y]): Action => ({ id: `nudge${key}`, word: "nudge", keys: [`Alt+${key}`], group: "groupView", where: "canvas", quiet: true, edits: true, when: (desk) => anything(desk) && !ruleChosen(desk), run: (desk) => nudge(desk, x, y) }),
 );
 
-export const WALK: readonly Action[] = [
+const WALK: readonly Action[] = [
   { id: "inspect", word: "inspect", keys: ["Enter"], group: "groupWalk", icon: "settings", on: ["station", "rule", "gate", "end"], where: "canvas", quiet: true, when: anything, run: inspect },
   { id: "back", word: "back", keys: ["Esc"], group: "groupWalk", where: "always", quiet: true, when: () => insideOf(".ed-inspector, .ed-palette, .ed-problems, .editor-bar"), run: ({ editor }) => focus.backToCanvas(editor) },
   { id: "letGo", word: "letGo", keys: ["Esc"], group: "groupWalk", where: "canvas", quiet: true, when: anything, run: ({ editor }) => editor.select({ keys: [] }) },
@@ -115,7 +115,7 @@ export const WALK: readonly Action[] = [
   { id: "menu", word: "openMenu", keys: ["Shift+F10"], also: ["ContextMenu"], group: "groupWalk", where: "canvas", quiet: true, run: (desk) => desk.open("menu") },
 ];
 
-export const VIEW: readonly Action[] = [
+const VIEW: readonly Action[] = [
   { id: "fit", word: "fit", keys: ["1"], group: "groupView", icon: "fit", on: ["canvas"], run: ({ fit }) => fit() },
   { id: "actualSize", word: "actualSize", keys: ["0"], group: "groupView", on: ["canvas"], run: ({ flow }) => void flow.zoomTo(1) },
   { id: "zoomIn", word: "zoomIn", keys: ["+"], also: ["="], group: "groupView", icon: "plus", run: ({ flow }) => void flow.zoomIn() },

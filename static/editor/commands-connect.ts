@@ -32,7 +32,7 @@ export function leadTo(label: string, id: string, targets: readonly string[]): C
   };
 }
 
-export interface Fresh {
+interface Fresh {
   what: "station" | "end";
   kind: string;
   name: string;

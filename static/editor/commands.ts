@@ -4,9 +4,7 @@ import {
   type End,
   freeKey,
   freeRuleId,
-  kindOf,
   type LineDocument,
-  nameOf,
   type Positions,
   positionsOf,
   type Rule,
@@ -91,14 +89,6 @@ export function retarget(id: string, before: string, to: string): Command {
       return { ...rule, to: all.length === 1 ? all[0] : all };
     }),
   );
-}
-
-export function replaceRule(id: string, changed: Rule): Command {
-  return command(say("changedRule", id), (line) => changedRule(line, id, () => changed));
-}
-
-export function replaceStation(key: string, changed: Station): Command {
-  return command(say("changedStation", nameOf(changed)), (line) => withStation(line, key, () => changed));
 }
 
 export function renameStation(key: string, name: string): Command {
@@ -209,6 +199,3 @@ function isKnown(line: LineDocument, target: string): boolean {
     (line.ends ?? []).some((end) => end.key === target)
   );
 }
-
-export const freshName = (kind: string, words: Record<string, string>): string => words[kind] ?? kind;
-export { kindOf };

@@ -7,7 +7,7 @@ import { along, besides, Spots } from "./spots";
 import { broken, brokenWidth, cut, endName, pillWidth, widthOf } from "./text";
 import { say } from "./words";
 
-export interface Branch {
+interface Branch {
   target: string;
   points: readonly Point[];
   path: string;
@@ -357,7 +357,7 @@ function said(state: Drawn["state"], asks: boolean): string[] {
 }
 
 /** Whether a condition holds one that must be asked: agentic or hook, however deep. */
-export function asksFirst(when: Json | undefined): boolean {
+function asksFirst(when: Json | undefined): boolean {
   if (Array.isArray(when)) return when.some(asksFirst);
   if (when === null || typeof when !== "object") return false;
   return "agentic" in when || "hook" in when || ["all", "any", "not"].some((key) => asksFirst(when[key]));

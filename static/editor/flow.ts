@@ -25,7 +25,7 @@ import { say } from "./words";
 
 export { endName };
 
-export type StationData = {
+type StationData = {
   name: string;
   kind: string;
   rules: { id: string; title: string; mark: "dead" | "shadowed" | undefined }[];
@@ -48,7 +48,7 @@ export type AnyNode = StationNode | EndNode | StartNode | NoteNode;
 export type RuleEdge = Edge;
 
 /** One way of a rule, as the keyboard walks it. */
-export interface Reach {
+interface Reach {
   id: string;
   source: string;
   target: string;

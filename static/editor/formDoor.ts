@@ -10,7 +10,7 @@ import { outlineOf, type Subject } from "./subjects";
 import { keepTyped, typed as typedBefore } from "./typed";
 import { say } from "./words";
 
-export type DoorState = "loading" | "ready" | "away" | "signed-out" | "refused";
+type DoorState = "loading" | "ready" | "away" | "signed-out" | "refused";
 
 interface Deed {
   do: string;
@@ -31,7 +31,7 @@ const PATIENCE = 15_000;
 const AGAIN = [1000, 2000, 5000, 10_000] as const;
 const htmx = (): { process(element: Element): void } | undefined => (window as { htmx?: { process(element: Element): void } }).htmx;
 
-export class Door {
+class Door {
   state: DoorState = "loading";
   /** What the controls hold otherwise than the document, by field. */
   readonly #typed = new Map<string, string[]>();

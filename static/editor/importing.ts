@@ -65,7 +65,7 @@ export function importOf(editor: Editor): Importing {
   return found;
 }
 
-export class Importing {
+class Importing {
   #state: State = { open: false, text: "", name: "", result: { is: "none" } };
   readonly #heard = new Set<() => void>();
   #asked = 0;

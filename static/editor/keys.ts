@@ -11,7 +11,7 @@ const covered = (): boolean => document.querySelector("dialog[open], .menu:popov
 
 export const lettersOn = (): boolean => document.documentElement.dataset.letterKeys !== "off";
 
-export function actionFor(event: KeyboardEvent, desk: Desk): Action | undefined {
+function actionFor(event: KeyboardEvent, desk: Desk): Action | undefined {
   if (event.defaultPrevented || event.isComposing || covered()) return undefined;
   const counts = ({ where = "anywhere" }: Action): boolean =>
     where === "always" || (!typing(event.target) && (where === "anywhere" || onCanvas(event.target)));

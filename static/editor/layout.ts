@@ -21,7 +21,7 @@ import { say } from "./words";
 
 export const STATION = { width: 120, widest: 216, height: 72, port: 36, step: 24 };
 export const END = { width: 96, widest: 184, height: 36 };
-export const START = { width: 40, height: 40 };
+const START = { width: 40, height: 40 };
 const GAP = { start: 44, column: 60, lane: 10, node: 44, row: 112, gate: 120, stub: 44, beside: 44, words: 116, plus: 84 };
 /** In columns. */
 const FAR = { end: 4, station: 8 };

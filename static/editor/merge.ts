@@ -15,9 +15,9 @@ export interface Place {
 }
 
 /** Whose word counts at a place that both changed; undefined: nobody has said yet. */
-export type Settle = (place: Place) => Side | undefined;
+type Settle = (place: Place) => Side | undefined;
 
-export interface Merged {
+interface Merged {
   document: LineDocument;
   /** Where both changed and nobody has settled; the document has theirs there. */
   open: Place[];

@@ -14,7 +14,7 @@ const known = (kind: string): string => (KINDS.has(kind) ? kind : "other");
 
 /** A rounded card as high as it has rules: port 1 at a fixed height, the next every 24 px, so that the number in the
  * circle is the rule. What a port starts is drawn by `drawn.tsx`, by its `data-port`. */
-export const StationCard = memo(function StationCard({ data, width, height }: NodeProps<StationNode>) {
+const StationCard = memo(function StationCard({ data, width, height }: NodeProps<StationNode>) {
   const level = useLevel();
   const kind = known(data.kind);
   return (
@@ -121,7 +121,7 @@ function Ports({ data }: { data: StationNode["data"] }) {
   );
 }
 
-export const EndPill = memo(function EndPill({ data }: NodeProps<EndNode>) {
+const EndPill = memo(function EndPill({ data }: NodeProps<EndNode>) {
   return (
     <div className="ed-end" data-kind={data.kind} data-mark={data.mark}>
       <Icon name={`end-${data.kind}`} size={14} />
@@ -130,7 +130,7 @@ export const EndPill = memo(function EndPill({ data }: NodeProps<EndNode>) {
   );
 });
 
-export const StartMark = memo(function StartMark({ data }: NodeProps<StartNode>) {
+const StartMark = memo(function StartMark({ data }: NodeProps<StartNode>) {
   return (
     <div className="ed-start" title={say("startInputs")}>
       <Icon name="run" size={14} />

@@ -36,7 +36,7 @@ function colours(): Record<"canvas" | "fill" | "line" | "edge" | "text" | "muted
 
 const safe = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 
-export function pictureOf({ line, state }: Editor): string {
+function pictureOf({ line, state }: Editor): string {
   const laid = laidOut(line);
   const drawn = worded(line, routed(line, laid, state.findings.onward), state.findings, true);
   const notes = notesOf(line);

@@ -10,7 +10,7 @@ export interface Rect {
   height: number;
 }
 
-export interface Trip {
+interface Trip {
   /** Trips of one owner may share a lane: they are one edge that splits. */
   owner: string;
   from: Point;
@@ -23,7 +23,7 @@ export interface Trip {
 }
 
 export const RUN = 20;
-export const LANE = 12;
+const LANE = 12;
 const PAD = 7;
 const NEAR = 6;
 const CELL = 256;

@@ -70,7 +70,7 @@ interface Refusal {
   clashes?: Clash[];
 }
 
-export interface Wanted {
+interface Wanted {
   saveUrl: string;
   latestUrl: string;
   csrf: string;

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useState } from "react";
 
 export type Side = "palette" | "inspector" | "problems";
 
-export interface Sides {
+interface Sides {
   /** In pixels; absent: as the style sheet has it. */
   size: Partial<Record<Side, number>>;
   folded: Partial<Record<Side, boolean>>;

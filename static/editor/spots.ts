@@ -52,7 +52,7 @@ const cells = ({ x, y, width, height }: Rect) => ({
   bottom: Math.floor((y + height) / CELL) + 4096,
 });
 
-export interface Piece {
+interface Piece {
   a: Point;
   b: Point;
   level: boolean;
@@ -60,7 +60,7 @@ export interface Piece {
 }
 
 /** The straight pieces of a way, the longest level ones first. */
-export function piecesOf(points: readonly Point[]): Piece[] {
+function piecesOf(points: readonly Point[]): Piece[] {
   const found: Piece[] = [];
   for (let index = 1; index < points.length; index += 1) {
     const [a, b] = [points[index - 1], points[index]] as [Point, Point];

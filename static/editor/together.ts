@@ -47,7 +47,7 @@ export interface Thread extends Comment {
   replies: Comment[];
 }
 
-export interface Around {
+interface Around {
   others: readonly Other[];
   /** undefined: not fetched yet. */
   threads: readonly Thread[] | undefined;
@@ -235,10 +235,6 @@ export function useAround(editor: Editor): Around {
   const { together } = editor;
   return useSyncExternalStore(together.subscribe, () => together.state);
 }
-
-/** Threads that are open at a place. */
-export const openAt = (threads: readonly Thread[] | undefined, kind: string, key: string): readonly Thread[] =>
-  (threads ?? []).filter((each) => each.kind === kind && each.key === key && !each.resolved);
 
 function partOf(editor: Editor): Part | null {
   const { keys, rule, gate }: Selection = editor.state.selection;

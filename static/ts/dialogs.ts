@@ -1,6 +1,6 @@
 import { on } from "./dom";
 
-export function openDialog(id: string): void {
+function openDialog(id: string): void {
   const dialog = document.getElementById(id);
   if (!(dialog instanceof HTMLDialogElement) || dialog.open) return;
   dialog.showModal();

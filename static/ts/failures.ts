@@ -33,7 +33,7 @@ export function showFailure(kind: string): void {
   banner.scrollIntoView({ block: "nearest" });
 }
 
-export function clearFailures(): void {
+function clearFailures(): void {
   for (const banner of document.querySelectorAll("[data-failure]")) banner.remove();
 }
 

@@ -22,7 +22,7 @@ import { say } from "./words";
 
 export type LiveState = "connecting" | "live" | "reconnecting" | "polling" | "offline" | "ended";
 
-export interface Hint {
+interface Hint {
   task?: string;
   version?: number;
 }
@@ -33,7 +33,7 @@ interface Push extends Hint {
   [other: string]: unknown;
 }
 
-export interface Options {
+interface Options {
   address: string;
   /** Called with each hint that is news. */
   onHint: (task: string, version: number) => void;
@@ -48,7 +48,7 @@ export interface Options {
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 15_000;
 const FAILURES_UNTIL_POLLING = 3;
-export const POLL_MS = 5_000;
+const POLL_MS = 5_000;
 const OPEN_TIMEOUT = 8_000;
 /** A socket that was accepted and dropped at once is a failure too: only one that lasted counts as good. */
 const STABLE = 5_000;
@@ -186,7 +186,7 @@ function parse(text: string): Push | null {
 }
 
 /** Doubles from half a second to 15 s, with jitter, so that a restart is not answered by all at once. */
-export function backOff(failures: number, random: () => number = Math.random): number {
+function backOff(failures: number, random: () => number = Math.random): number {
   const full = Math.min(FIRST_DELAY * 2 ** (failures - 1), LONGEST_DELAY);
   return full / 2 + (full / 2) * random();
 }

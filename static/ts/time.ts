@@ -31,7 +31,7 @@ export function relative(ahead: number, say: Say): string {
 /** The server's clock against this one, so that a wrong clock does not show wrong ages. */
 let skew = 0;
 
-export function setServerTime(header: string | null): void {
+function setServerTime(header: string | null): void {
   const server = header ? Date.parse(header) : Number.NaN;
   // The Date header has whole seconds: smaller differences are no skew.
   if (!Number.isNaN(server) && Math.abs(server - Date.now()) > 2000) skew = server - Date.now();

@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.routing.joining.branches import Arrival, Branch, Fork, Write
 from pipelines.routing.joining.context import contradictions, merged
-from pipelines.routing.joining.joining import aggregate, circles, due, groups
+from pipelines.routing.joining.joining import aggregate, due, groups
 from pipelines.routing.joining.reach import reached, ways
 from pipelines.routing.joining.told import told
 from pipelines.routing.line import Line
@@ -262,7 +262,6 @@ def test_joins_that_wait_for_each_other_are_found_and_the_first_is_decided() -> 
         waits(2, "a", fork, at="one", order=2),
         waits(3, "b", fork, at="two", order=1),
     ]
-    assert {group.station for group in circles(crossing(), branches)} == {"one", "two"}
     merge = due(crossing(), branches)
     assert merge is not None and (merge.station, merge.circular, merge.never) == ("two", True, ("c",))
 

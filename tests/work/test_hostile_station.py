@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.utils import timezone
 
-from pipelines import isolation, logs
+from pipelines import logs
 from pipelines.models import GateVisit, Job, Vote, Worker
+from pipelines.queries.workers import without_isolation
 from tests.factories import World, document, station
 from tests.fixtures.site import Site, environment, manage, stop
 
@@ -89,14 +91,17 @@ def test_a_station_cannot_steal_or_approve_its_own_gate(
     assert (GateVisit.objects.get(task=task).state, Vote.objects.count()) == ("open", 0)
 
 
+def open_workers() -> list[str]:
+    return [worker.isolation for worker in without_isolation(timezone.now())]
+
+
 def test_pages_are_told_when_nothing_isolates(world: World, site: Site, tmp_path: Path) -> None:
-    assert isolation.state().forgeable  # the worker of `world` isolates nothing
+    assert open_workers() == ["none"]  # the worker of `world`
     Worker.objects.update(isolation="landlock")
-    assert not isolation.state().forgeable
+    assert open_workers() == []
     process = manage("worker", log=tmp_path / "open.log", env=environment(GATELINE_ISOLATION="none"))
     try:
-        until(lambda: isolation.state().forgeable, 60, tmp_path / "open.log")
-        assert [worker.isolation for worker in isolation.state().open_workers] == ["none"]
+        until(lambda: open_workers() == ["none"], 60, tmp_path / "open.log")
     finally:
         stop(process)
-    until(lambda: not isolation.state().forgeable, 20, tmp_path / "open.log")
+    until(lambda: open_workers() == [], 20, tmp_path / "open.log")

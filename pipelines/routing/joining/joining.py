@@ -116,12 +116,6 @@ def groups(line: Line, branches: Sequence[Branch]) -> list[Group]:
     return [_group(line, branches, key, arrived) for (key, _), arrived in together.items()]
 
 
-def circles(line: Line, branches: Sequence[Branch]) -> list[Group]:
-    """Groups that wait for nothing but each other."""
-    found = groups(line, branches)
-    return [each for each in found if not each.accounted and not _hopeful(each, found)]
-
-
 def _order(branch: Branch) -> int:
     assert branch.arrival is not None
     return branch.arrival.order

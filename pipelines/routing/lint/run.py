@@ -21,7 +21,7 @@ from pipelines.routing.lint.checks import (
     unreachable_station,
     unsatisfiable_gate,
 )
-from pipelines.routing.lint.finding import ERROR, SEVERITIES, Finding
+from pipelines.routing.lint.finding import SEVERITIES, Finding
 from pipelines.routing.lint.people import People
 from pipelines.routing.lint.subject import Subject
 from pipelines.routing.lint.visits import worst_visits
@@ -64,7 +64,3 @@ def findings_of(subject: Subject) -> tuple[Finding, ...]:
 def visits(line: Line) -> dict[str, int]:
     """How often each station that is reached can be entered at most."""
     return worst_visits(Subject(line))
-
-
-def has_errors(findings: tuple[Finding, ...]) -> bool:
-    return any(finding.severity == ERROR for finding in findings)

@@ -5,7 +5,7 @@ import type { LineText } from "./text";
 
 const TRIES = 4;
 
-export interface Sent {
+interface Sent {
   based_on: number;
   base: LineDocument;
   document: LineDocument;

@@ -46,7 +46,7 @@ export function selectionAt(line: LineDocument, places: Places, at: number): Sel
   return end && endOf(line, end.key) ? { keys: [end.key] } : undefined;
 }
 
-export interface Placed extends Range {
+interface Placed extends Range {
   severity: Finding["severity"];
   message: string;
   hint: string;

@@ -16,7 +16,7 @@ import {
 import type { Json } from "../document";
 import { join, type Places } from "./paths";
 
-export const MAX_TEXT = 4 * 1024 * 1024;
+const MAX_TEXT = 4 * 1024 * 1024;
 const MAX_NODES = 200_000;
 const MAX_DEPTH = 100;
 
@@ -29,7 +29,7 @@ const NOT_FINITE = /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
 const HALF_ESCAPED = /\\u[dD][89a-fA-F]/;
 const TEXT_TAG = "tag:yaml.org,2002:str";
 
-export interface Unread {
+interface Unread {
   ok: false;
   message: string;
   at: number;

@@ -11,7 +11,7 @@ export interface Fit {
 }
 
 /** Keys of the line's own parts, by the key under which they are named. */
-export type Named = Record<"stations" | "ends" | "gates" | "inputs", string[]>;
+type Named = Record<"stations" | "ends" | "gates" | "inputs", string[]>;
 
 export class Schema {
   constructor(private readonly root: Obj) {}

@@ -24,7 +24,7 @@ export interface Shown {
 }
 
 /** What the text needs of the editor. */
-export interface Port {
+interface Port {
   line(): LineDocument;
   /** The text says another document now: one step of the history for a run of typing. */
   became(line: LineDocument): void;

@@ -22,7 +22,7 @@ export interface Item {
   mark: string;
 }
 
-export type Tone = "active" | "ok" | "attention" | "danger" | "neutral";
+type Tone = "active" | "ok" | "attention" | "danger" | "neutral";
 
 export interface Choice {
   label: string;
