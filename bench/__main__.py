@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
 ORDER = ("routing", "editor_findings", "moves", "law", "backtest", "analytics", "live", "editor")
 
 
 def main() -> int:
-    (HERE / "results").mkdir(exist_ok=True)
     return max(
         subprocess.run([sys.executable, "-m", f"bench.{name}", *sys.argv[1:]]).returncode for name in ORDER
     )

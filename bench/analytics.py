@@ -8,56 +8,48 @@ made by SQL, make the number. The server is one of its own, in a temporary folde
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import random
-import shutil
 import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
-from bench.backtest import RESULTS, recorded
-from tests.soak.kills import prepare
+from bench.backtest import recorded
+from bench.rig import database, keep
 
 RUNS = 3
 
 
-def copied(model: Any, changed: dict[str, str | None], joins: str) -> str:
-    """Every column of a task's rows for each of its copies, but for the changed ones; None: the database's."""
-    names = [f.column for f in model._meta.concrete_fields if changed.get(f.column, "") is not None]
-    values = [changed.get(name) or f't."{name}"' for name in names]
-    columns = ", ".join(f'"{name}"' for name in names)
-    return f"""INSERT INTO {model._meta.db_table} ({columns}) SELECT {", ".join(values)}
-        FROM {model._meta.db_table} t JOIN pipelines_task s ON s.id = t.task_id AND s.number < %(step)s
+COPIES = """FROM {table} t JOIN pipelines_task s ON s.id = t.task_id AND s.number < %(step)s
         JOIN pipelines_task c ON c.line_id = s.line_id AND c.number >= %(step)s
-                             AND c.number %% %(step)s = s.number {joins}"""
+                             AND c.number %% %(step)s = s.number """
+"""The rows of tasks, once for each copy of the task."""
 
 
 def fill(line: Any, decisions: int, own: int) -> int:
     """How many decisions there are then."""
-    from django.db import connection  # noqa: PLC0415  # after `prepare`
+    from django.db import connection  # noqa: PLC0415  # after `database`
 
-    from pipelines.models import Event, Job  # noqa: PLC0415  # after `prepare`
-    from tests.backtest import many  # noqa: PLC0415  # after `prepare`
+    from pipelines.models import Event, Job  # noqa: PLC0415  # after `database`
+    from tests.backtest import many  # noqa: PLC0415  # after `database`
 
     found = many.copy(line, -(-decisions // own) - 1)
     same = """LEFT JOIN pipelines_decision d ON d.id = t.decision_id
               LEFT JOIN pipelines_decision e ON e.task_id = c.id AND e.cause = d.cause"""
     events = {"id": "gen_random_uuid()", "task_id": "c.id", "decision_id": "e.id"}
     with connection.cursor() as cursor:
-        cursor.execute(copied(Event, events, same), {"step": many.STEP})
-        cursor.execute(
-            copied(Job, {"id": None, "task_id": "c.id"}, "WHERE t.state = 'done'"), {"step": many.STEP}
-        )
+        for model, changed, more in (
+            (Event, events, same),
+            (Job, {"id": None, "task_id": "c.id"}, "WHERE t.state = 'done'"),
+        ):
+            source = COPIES.format(table=model._meta.db_table) + more
+            cursor.execute(many.insertion(model, changed, source), {"step": many.STEP})
         cursor.execute("ANALYZE pipelines_event, pipelines_job")
     return found
 
 
 def seconds(line: Any) -> float:
     """The quickest of some runs, the analysis of never taken rules remembered."""
-    from pipelines.queries import analytics  # noqa: PLC0415  # after `prepare`
+    from pipelines.queries import analytics  # noqa: PLC0415  # after `database`
 
     took = []
     for _ in range(RUNS + 1):
@@ -72,34 +64,23 @@ def main() -> int:
     parser.add_argument("--decisions", type=int, default=100_000)
     parser.add_argument("--tasks", type=int, default=60)
     given, _ = parser.parse_known_args()
-    home = Path(tempfile.mkdtemp(prefix="gl-bench-"))
-    prepare(home)
-    from django.core.management import call_command  # noqa: PLC0415  # after `prepare`
-    from django.db import connections  # noqa: PLC0415  # after `prepare`
+    with database():
+        from pipelines.models import Decision  # noqa: PLC0415  # after `database`
+        from tests.factories import make_world  # noqa: PLC0415  # after `database`
 
-    from pipelines.models import Decision  # noqa: PLC0415  # after `prepare`
-    from tests.factories import make_world  # noqa: PLC0415  # after `prepare`
-
-    call_command("migrate", verbosity=0)
-    line = recorded(make_world(), given.tasks, random.Random(1)).line
-    line.refresh_from_db()
-    own = Decision.objects.count()
-    few = seconds(line)
-    many = fill(line, given.decisions, own)
-    took = seconds(line)
+        line = recorded(make_world(), given.tasks, random.Random(1)).line
+        line.refresh_from_db()
+        own = Decision.objects.count()
+        few = seconds(line)
+        many = fill(line, given.decisions, own)
+        took = seconds(line)
     answer = {
-        "cores": os.cpu_count(),
         "few": {"decisions": own, "seconds": round(few, 3)},
         "many": {"decisions": many, "seconds": round(took, 3)},
         "times the decisions": round(many / own, 1),
         "times the seconds": round(took / few, 1),
     }
-    text = json.dumps(answer, indent=2)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "analytics.json").write_text(text + "\n")
-    print(text)
-    connections.close_all()
-    shutil.rmtree(home, ignore_errors=True)
+    keep("analytics", answer)
     return 0
 
 

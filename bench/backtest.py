@@ -9,20 +9,14 @@ made by SQL, make the number. The server is one of its own, in a temporary folde
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import random
 import resource
-import shutil
 import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
-from tests.soak.kills import prepare
+from bench.rig import database, keep
 
-RESULTS = Path(__file__).resolve().parent / "results"
 STATIONS = ("analyse", "design", "build", "test", "scan", "document", "package", "deliver")
 
 
@@ -102,8 +96,8 @@ def timed(work: Any) -> tuple[float, float, Any]:
 
 
 def measure(line: Any, decisions: int) -> dict[str, Any]:
-    from pipelines.backtest import Selection, back_test, of_document  # noqa: PLC0415  # after `prepare`
-    from pipelines.backtest.reading import rows  # noqa: PLC0415  # after `prepare`
+    from pipelines.backtest import Selection, back_test, of_document  # noqa: PLC0415  # after `database`
+    from pipelines.backtest.reading import rows  # noqa: PLC0415  # after `database`
 
     selection = Selection(limit=decisions)
 
@@ -134,26 +128,15 @@ def main() -> int:
     parser.add_argument("--decisions", type=int, default=100_000)
     parser.add_argument("--tasks", type=int, default=200)
     given, _ = parser.parse_known_args()
-    home = Path(tempfile.mkdtemp(prefix="gl-bench-"))
-    prepare(home)
-    from django.core.management import call_command  # noqa: PLC0415  # after `prepare`
-    from django.db import connections  # noqa: PLC0415  # after `prepare`
+    with database():
+        from pipelines.models import Decision  # noqa: PLC0415  # after `database`
+        from tests.backtest.many import copy  # noqa: PLC0415  # after `database`
+        from tests.factories import make_world  # noqa: PLC0415  # after `database`
 
-    from pipelines.models import Decision  # noqa: PLC0415  # after `prepare`
-    from tests.backtest.many import copy  # noqa: PLC0415  # after `prepare`
-    from tests.factories import make_world  # noqa: PLC0415  # after `prepare`
-
-    call_command("migrate", verbosity=0)
-    version = recorded(make_world(), given.tasks, random.Random(1))
-    own = Decision.objects.count()
-    copy(version.line, -(-given.decisions // own) - 1)
-    answer = {"cores": os.cpu_count(), "driven by the engine": own, **measure(version.line, given.decisions)}
-    text = json.dumps(answer, indent=2)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "backtest.json").write_text(text + "\n")
-    print(text)
-    connections.close_all()
-    shutil.rmtree(home, ignore_errors=True)
+        version = recorded(make_world(), given.tasks, random.Random(1))
+        own = Decision.objects.count()
+        copy(version.line, -(-given.decisions // own) - 1)
+        keep("backtest", {"driven by the engine": own, **measure(version.line, given.decisions)})
     return 0
 
 

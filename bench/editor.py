@@ -12,21 +12,15 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import os
-import shutil
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from tests.soak.kills import free_port, prepare
+from bench.rig import Json, browser, database, keep
 
-RESULTS = Path(__file__).resolve().parent / "results"
-Json = dict[str, Any]
 SAME_FRAME = 4
 LONG = 50
 """Milliseconds from which a task is a long one, as browsers count."""
@@ -270,62 +264,26 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--stations", type=int, default=300)
     given, _ = parser.parse_known_args()
-    home = Path(tempfile.mkdtemp(prefix="gl-bench-"))
-    prepare(home)
-    from django.core.management import call_command  # noqa: PLC0415  # after `prepare`
-    from django.db import connections  # noqa: PLC0415  # after `prepare`
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415  # after `prepare`
+    with database() as home:
+        from tests.factories import make_world  # noqa: PLC0415  # after `database`
 
-    from bench.live import wait_for  # noqa: PLC0415  # after `prepare`
-    from tests.fixtures.browser import FLAGS, find_chromium  # noqa: PLC0415  # after `prepare`
-    from tests.soak.fleet import Fleet  # noqa: PLC0415  # after `prepare`
-
-    call_command("migrate", verbosity=0)
-    paths, cookie = lines(given.stations)
-    port = free_port()
-    fleet, address = Fleet(home, (), port), f"http://127.0.0.1:{port}"
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright's loop runs in this thread
-    try:
-        fleet.tend()
-        with sync_playwright() as playwright:
-            program = find_chromium(playwright.chromium.executable_path)
-            if program is None:
-                print("bench.editor: skipped, there is no Chromium here", file=sys.stderr)
-                return 0
-            browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-            context = browser.new_context(viewport={"width": 1440, "height": 900})
-            context.add_cookies([{**cookie, "domain": "127.0.0.1", "path": "/"}])
-            page = context.new_page()
-            wait_for(address)
+        world = make_world()
+        paths = lines(world, given.stations)
+        screen = {"width": 1440, "height": 900}
+        with browser("editor", home, world.admin, viewport=screen) as (page, address):
             load = os.getloadavg()[0]
             found = measure(page, *(address + path for path in paths))
-            browser.close()
-    finally:
-        fleet.stop()
-        connections.close_all()
-        shutil.rmtree(home, ignore_errors=True)
-    answer = {"cores": os.cpu_count(), "load before": round(load, 1), "stations": given.stations, **found}
-    text = json.dumps(answer, indent=2)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "editor.json").write_text(text + "\n")
-    print(text)
+    keep("editor", {"load before": round(load, 1), "stations": given.stations, **found})
     return 0 if verdict(found) else 1
 
 
-def lines(stations: int) -> tuple[tuple[str, str], Json]:
-    """The addresses of the large and the empty canvas, and the cookie of who may draw."""
-    from django.conf import settings  # noqa: PLC0415  # after `prepare`
-    from django.urls import reverse  # noqa: PLC0415  # after `prepare`
+def lines(world: Any, stations: int) -> tuple[str, str]:
+    """The addresses of the large and the empty canvas."""
+    from django.urls import reverse  # noqa: PLC0415  # after `database`
 
-    from pipelines.publishing import create_line  # noqa: PLC0415  # after `prepare`
-    from tests.factories import make_world  # noqa: PLC0415  # after `prepare`
-    from tests.live.conftest import session_of  # noqa: PLC0415  # after `prepare`
+    from pipelines.publishing import create_line  # noqa: PLC0415  # after `database`
 
-    world = make_world()
     project = world.project
-    # Who has no password is asked for one before any page.
-    world.admin.set_password("correct horse battery")
-    world.admin.save()
     # A line without a station shows its templates, not a canvas.
     small_one: Json = {**line_of(1), "key": "small", "name": "Small"}
     for document in (line_of(stations), small_one):
@@ -333,7 +291,7 @@ def lines(stations: int) -> tuple[tuple[str, str], Json]:
     large, small = (
         reverse("line-draw", args=[project.owner.key, project.key, key]) for key in ("large", "small")
     )
-    return (large, small), {"name": settings.SESSION_COOKIE_NAME, "value": session_of(world.admin)}
+    return large, small
 
 
 if __name__ == "__main__":

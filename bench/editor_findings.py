@@ -14,18 +14,14 @@ import argparse
 import copy
 import json
 import os
-import shutil
 import statistics
 import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
-from bench.routing import MIXES, RESULTS, line_of
-from tests.soak.kills import prepare
+from bench.rig import Json, database, keep
+from bench.routing import MIXES, line_of
 
-Json = dict[str, Any]
 TARGET = 0.5
 """Seconds in which findings have to be back after an edit."""
 
@@ -43,10 +39,10 @@ class Door:
     """One line and the person who draws it."""
 
     def __init__(self, world: Any, mix: str, stations: int) -> None:
-        from django.test import Client  # noqa: PLC0415  # after `prepare`
-        from django.urls import reverse  # noqa: PLC0415  # after `prepare`
+        from django.test import Client  # noqa: PLC0415  # after `database`
+        from django.urls import reverse  # noqa: PLC0415  # after `database`
 
-        from pipelines.publishing import create_line  # noqa: PLC0415  # after `prepare`
+        from pipelines.publishing import create_line  # noqa: PLC0415  # after `database`
 
         self.document = {**line_of(MIXES[mix], stations).to_document(), "key": mix}
         self.line = create_line(world.project, mix, mix.title(), self.document, world.admin)
@@ -95,24 +91,13 @@ def main() -> int:
     parser.add_argument("--stations", type=int, default=200)
     parser.add_argument("--saves", type=int, default=40)
     given, _ = parser.parse_known_args()
-    home = Path(tempfile.mkdtemp(prefix="gl-bench-"))
-    prepare(home)
-    from django.core.management import call_command  # noqa: PLC0415  # after `prepare`
-    from django.db import connections  # noqa: PLC0415  # after `prepare`
+    with database():
+        from tests.factories import make_world  # noqa: PLC0415  # after `database`
 
-    from tests.factories import make_world  # noqa: PLC0415  # after `prepare`
-
-    call_command("migrate", verbosity=0)
-    world = make_world()
-    load = os.getloadavg()[0]
-    found = [measured(world, mix, given.stations, given.saves) for mix in MIXES]
-    answer = {"cores": os.cpu_count(), "load before": round(load, 1), "saves": found}
-    text = json.dumps(answer, indent=2)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "editor_findings.json").write_text(text + "\n")
-    print(text)
-    connections.close_all()
-    shutil.rmtree(home, ignore_errors=True)
+        world = make_world()
+        load = os.getloadavg()[0]
+        found = [measured(world, mix, given.stations, given.saves) for mix in MIXES]
+    keep("editor_findings", {"load before": round(load, 1), "saves": found})
     return 0 if all(each["warm p95"] < TARGET for each in found) else 1
 
 

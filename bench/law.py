@@ -10,18 +10,12 @@ of its own, writing to disk, in a temporary folder."""
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import shutil
 import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
-from tests.soak.kills import prepare
+from bench.rig import database, keep
 
-RESULTS = Path(__file__).resolve().parent / "results"
 MOVES = ("token.moved", "token.forked", "token.joined", "token.ended")
 TURN = 25
 """Tasks of one line before the other has its turn."""
@@ -73,7 +67,7 @@ class Driven:
 
     def drive(self, tasks: int) -> None:
         """Submit them all, then time until all have ended."""
-        from pipelines.models import ENDED, GateVisit, Job, Token  # noqa: PLC0415  # after `prepare`
+        from pipelines.models import ENDED, GateVisit, Job, Token  # noqa: PLC0415  # after `database`
 
         begun = [self.world.start(self.version) for _ in range(tasks)]
         self.tasks += [task.pk for task in begun]
@@ -92,7 +86,7 @@ class Driven:
         self.seconds += time.perf_counter() - began
 
     def told(self) -> dict[str, Any]:
-        from pipelines.models import Event  # noqa: PLC0415  # after `prepare`
+        from pipelines.models import Event  # noqa: PLC0415  # after `database`
 
         moves = Event.objects.filter(task__in=self.tasks, kind__in=MOVES).count()
         return {
@@ -121,9 +115,9 @@ def measure(world: Any, tasks: int) -> dict[str, Any]:
 def multiply(times: int) -> None:
     """As many copies of everything that has been done: tasks, positions, jobs, decisions, events, gate visits. Numbers
     are moved by a multiple of `FAR`, identities are those of the copied ones hashed."""
-    from django.db import connection, models  # noqa: PLC0415  # after `prepare`
+    from django.db import connection, models  # noqa: PLC0415  # after `database`
 
-    from pipelines.models import (  # noqa: PLC0415  # after `prepare`
+    from pipelines.models import (  # noqa: PLC0415  # after `database`
         Decision,
         Event,
         GateVisit,
@@ -163,23 +157,17 @@ def main() -> int:
     parser.add_argument("--tasks", type=int, default=500)
     parser.add_argument("--finished", type=int, default=1_000_000)
     given, _ = parser.parse_known_args()
-    home = Path(tempfile.mkdtemp(prefix="gl-bench-"))
-    prepare(home)
-    from django.core.management import call_command  # noqa: PLC0415  # after `prepare`
-    from django.db import connections  # noqa: PLC0415  # after `prepare`
+    with database():
+        from pipelines.models import Event  # noqa: PLC0415  # after `database`
+        from tests.factories import make_world  # noqa: PLC0415  # after `database`
 
-    from pipelines.models import Event  # noqa: PLC0415  # after `prepare`
-    from tests.factories import make_world  # noqa: PLC0415  # after `prepare`
-
-    call_command("migrate", verbosity=0)
-    world = make_world()
-    empty = measure(world, given.tasks)
-    own = Event.objects.filter(kind__in=MOVES).count()
-    multiply(-(-given.finished // own))
-    finished = Event.objects.filter(kind__in=MOVES).count()
-    full = measure(world, given.tasks)
+        world = make_world()
+        empty = measure(world, given.tasks)
+        own = Event.objects.filter(kind__in=MOVES).count()
+        multiply(-(-given.finished // own))
+        finished = Event.objects.filter(kind__in=MOVES).count()
+        full = measure(world, given.tasks)
     answer = {
-        "cores": os.cpu_count(),
         "an empty database": empty,
         "finished moves": finished,
         "a full database": full,
@@ -189,12 +177,7 @@ def main() -> int:
             if name != "times noop"
         },
     }
-    text = json.dumps(answer, indent=2)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "law.json").write_text(text + "\n")
-    print(text)
-    connections.close_all()
-    shutil.rmtree(home, ignore_errors=True)
+    keep("law", answer)
     return 0
 
 

@@ -8,22 +8,18 @@ The server is one of its own, writing to disk, in a temporary folder."""
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+from bench.rig import database, keep
 from tests.soak.fleet import Fleet
-from tests.soak.kills import prepare
 
 STATIONS = 10
-RESULTS = Path(__file__).resolve().parent / "results"
 TABLES = """
 CREATE TABLE bench_task (id int PRIMARY KEY, station int NOT NULL, seq int NOT NULL, status text NOT NULL);
 CREATE TABLE bench_event (task_id int REFERENCES bench_task, seq int, kind text, at timestamptz, data jsonb,
@@ -42,7 +38,7 @@ COMMIT;
 
 def pgbench(folder: Path, seconds: float, clients: int) -> float:
     """Hand-written moves per second."""
-    from config.embedded import binaries, layout  # noqa: PLC0415  # after `prepare`
+    from config.embedded import binaries, layout  # noqa: PLC0415  # after `database`
 
     script = folder / "move.sql"
     script.write_text(MOVE)
@@ -66,10 +62,10 @@ def pgbench(folder: Path, seconds: float, clients: int) -> float:
 
 def moves(home: Path, workers: int, concurrency: int, tasks: int) -> dict[str, Any]:
     """Tasks wait in the queue, the workers start, the clock runs from the first move to the last."""
-    from django.db import connection  # noqa: PLC0415  # after `prepare`
+    from django.db import connection  # noqa: PLC0415  # after `database`
 
-    from pipelines.models import Event, Task  # noqa: PLC0415  # after `prepare`
-    from tests.factories import make_world  # noqa: PLC0415  # after `prepare`
+    from pipelines.models import Event, Task  # noqa: PLC0415  # after `database`
+    from tests.factories import make_world  # noqa: PLC0415  # after `database`
 
     world = make_world()
     version = world.line(stations=[f"s{number}" for number in range(STATIONS)])
@@ -106,36 +102,27 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--concurrency", type=int, default=16)
     given = parser.parse_args()
-    home = Path(tempfile.mkdtemp(prefix="gl-bench-"))
-    prepare(home)
-    from django.core.management import call_command  # noqa: PLC0415  # after `prepare`
-    from django.db import connection, connections  # noqa: PLC0415  # after `prepare`
+    with database() as home:
+        from django.db import connection  # noqa: PLC0415  # after `database`
 
-    call_command("migrate", verbosity=0)
-    with connection.cursor() as cursor:
-        cursor.execute(TABLES)
-    by_hand = {clients: [pgbench(home, given.seconds / 2, clients)] for clients in (1, 8)}
-    measured = [moves(home, workers, given.concurrency, given.tasks) for workers in (1, 2)]
-    for clients, found in by_hand.items():
-        found.append(pgbench(home, given.seconds / 2, clients))
+        with connection.cursor() as cursor:
+            cursor.execute(TABLES)
+        by_hand = {clients: [pgbench(home, given.seconds / 2, clients)] for clients in (1, 8)}
+        measured = [moves(home, workers, given.concurrency, given.tasks) for workers in (1, 2)]
+        for clients, found in by_hand.items():
+            found.append(pgbench(home, given.seconds / 2, clients))
     mean = {clients: sum(found) / len(found) for clients, found in by_hand.items()}
     for one in measured:
         one["ratio to 1 client"] = round(one["per second"] / mean[1], 3)
         one["ratio to 8 clients"] = round(one["per second"] / mean[8], 3)
     answer = {
-        "cores": os.cpu_count(),
         "stations": STATIONS,
         "pgbench moves per second": {
             f"{clients} clients": round(value, 1) for clients, value in mean.items()
         },
         "gateline": measured,
     }
-    text = json.dumps(answer, indent=2)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "moves.json").write_text(text + "\n")
-    print(text)
-    connections.close_all()
-    shutil.rmtree(home, ignore_errors=True)
+    keep("moves", answer)
     return 0
 
 

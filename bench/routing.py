@@ -10,23 +10,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
+from bench.rig import Json, keep
 from pipelines.routing.decide import decide
 from pipelines.routing.line import Line, read_line
 from pipelines.routing.lint.run import lint
 from pipelines.routing.outcome import read_situation
-
-RESULTS = Path(__file__).resolve().parent / "results"
-Json = dict[str, Any]
 
 
 def output(path: str, op: str, value: Any) -> Json:
@@ -289,15 +285,7 @@ def main() -> int:
     if given.lint:
         print(json.dumps(lint_once(given.lint[0], int(given.lint[1]))))
         return 0
-    answer = {
-        "cores": os.cpu_count(),
-        "lint": linted(given.sizes),
-        "a decision over 20 rules": decided(given.rounds),
-    }
-    text = json.dumps(answer, indent=2, ensure_ascii=False)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "routing.json").write_text(text + "\n")
-    print(text)
+    keep("routing", {"lint": linted(given.sizes), "a decision over 20 rules": decided(given.rounds)})
     return 0
 
 

@@ -16,11 +16,11 @@ def copy(line: Line, times: int) -> int:
     """How many decisions there are then. Copies have no tokens, jobs and events of their own: for reading only."""
     with connection.cursor() as cursor:
         cursor.execute(
-            _insert(Task, {"id": None, "number": f"t.number + k * {STEP}::bigint"}, TASKS),
+            insertion(Task, {"id": None, "number": f"t.number + k * {STEP}::bigint"}, TASKS),
             [line.pk, STEP, times],
         )
         fields = {"id": "gen_random_uuid()", "task_id": "c.id"}
-        cursor.execute(_insert(Decision, fields, DECISIONS), [line.pk, STEP])
+        cursor.execute(insertion(Decision, fields, DECISIONS), [line.pk, STEP])
         cursor.execute("ANALYZE pipelines_task, pipelines_decision")
     return Decision.objects.filter(task__line=line).count()
 
@@ -33,7 +33,7 @@ DECISIONS = """FROM pipelines_decision t JOIN pipelines_task s ON s.id = t.task_
                WHERE s.number < step"""
 
 
-def _insert(model: type[Any], changed: dict[str, str | None], source: str) -> str:
+def insertion(model: type[Any], changed: dict[str, str | None], source: str) -> str:
     """Every column as it is, but for the changed ones; None leaves a column to the database."""
     names = [
         field.column for field in model._meta.concrete_fields if changed.get(field.column, "") is not None
