@@ -19,8 +19,7 @@ from pipelines.queries.words import target_name
 from pipelines.routing.difference.words import brief
 from pipelines.routing.line import Line as Parsed
 from pipelines.views import lines
-from pipelines.views.page import SignedIn, in_project, show
-from pipelines.views.project import tab_trail
+from pipelines.views.page import SignedIn, in_project, show_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +47,10 @@ def numbers(request: SignedIn, project: Project, line: str) -> HttpResponse:
     asked = request.GET.get("version", "")
     version = lines.numbered(found, asked) if asked else None
     shown = version or found.live
-    return show(
+    return show_line(
         request,
         "pages/line_numbers.html",
-        project=project,
-        section="lines",
-        trail=tab_trail(project, found.name),
-        line=found,
+        found,
         version=version,
         choices=[("", _("All versions")), *((str(n), f"v{n}") for n in _published(found.pk))],
         **_context(analytics.of_line(found, version.number if version else None), shown),

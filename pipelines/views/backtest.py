@@ -18,8 +18,7 @@ from pipelines.errors import Invalid
 from pipelines.models import Decision, Line, Project, Task
 from pipelines.routing.line import DocumentError, Problem
 from pipelines.views import lines
-from pipelines.views.page import SignedIn, in_project, show
-from pipelines.views.project import tab_trail
+from pipelines.views.page import SignedIn, in_project, show_line
 
 FIELDS = ("since", "last", "tasks", "versions")
 
@@ -43,12 +42,10 @@ def backtest(request: SignedIn, project: Project, line: str) -> HttpResponse:
         "words": words_as_json(),
         "task_url": reverse("task", args=[project.owner.key, project.key, "WI-0-0"]),
     }
-    return show(
+    return show_line(
         request,
         "pages/line_backtest.html",
-        project=project,
-        section="lines",
-        trail=tab_trail(project, found.name),
+        found,
         **context,
     )
 

@@ -13,8 +13,7 @@ from pipelines.models import Project
 from pipelines.queries.board import Filters
 from pipelines.queries.board import board as board_of
 from pipelines.views import lines
-from pipelines.views.page import SignedIn, at_address, fragment, in_project, show
-from pipelines.views.project import tab_trail
+from pipelines.views.page import SignedIn, at_address, fragment, in_project, show, show_line
 
 SHOWS = ("running", "queued", "waiting", "review", "blocked", "held", "stuck", "late")
 
@@ -44,12 +43,10 @@ def board(request: SignedIn, project: Project, line: str) -> HttpResponse:
     if fragment(request, "board"):
         part = show(request, "pages/board.html#board", project=project, **context)
         return at_address(part, request, context["query"])
-    return show(
+    return show_line(
         request,
         "pages/board.html",
-        project=project,
-        section="lines",
-        trail=tab_trail(project, found.name),
+        found,
         live_project=f"{project.owner.key}/{project.key}",
         live_line=found.key,
         draft_differs=False,

@@ -18,8 +18,7 @@ from pipelines.routing.difference.compare import Difference
 from pipelines.routing.difference.samples import Sample
 from pipelines.routing.line import Problem
 from pipelines.views import lines
-from pipelines.views.page import SignedIn, in_project, show
-from pipelines.views.project import tab_trail
+from pipelines.views.page import SignedIn, in_project, show_line
 
 MAX_SHOWN = 200
 """Changes on one page; all of them are in the answer of the API."""
@@ -52,13 +51,10 @@ def difference(request: SignedIn, project: Project, line: str) -> HttpResponse:
             compared = comparing.compared(*sides)
         except Invalid as fault:
             problems = list(fault.problems)
-    return show(
+    return show_line(
         request,
         "pages/line_difference.html",
-        project=project,
-        section="lines",
-        trail=tab_trail(project, found.name),
-        line=found,
+        found,
         choices=_choices(found),
         old=sides[0].name if sides else "",
         new=sides[1].name if sides else "",

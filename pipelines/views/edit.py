@@ -21,8 +21,7 @@ from pipelines.routing.lint.finding import ERROR, INFO, WARNING, Finding
 from pipelines.views import lines
 from pipelines.views.findings import MOST, shown
 from pipelines.views.forms import DraftText
-from pipelines.views.page import SignedIn, in_project, show
-from pipelines.views.project import tab_trail
+from pipelines.views.page import SignedIn, in_project, show_line
 
 
 def draft_text(line: Line) -> str:
@@ -58,12 +57,10 @@ def conflict_page(
 ) -> HttpResponse:
     """What was typed is kept, beside what is stored now; saving again from here is a decision, not an accident."""
     stored = lines.get(request, line.project, line.key)
-    return show(
+    return show_line(
         request,
         "pages/line_conflict.html",
-        project=line.project,
-        section="lines",
-        trail=tab_trail(line.project, line.name),
+        line,
         status=409,
         line=stored,
         typed=typed,
@@ -104,12 +101,10 @@ def _page(
         "unsaved": unsaved,
         "draft_differs": lines.draft_differs(line),
     }
-    return show(
+    return show_line(
         request,
         "pages/line_edit.html",
-        project=line.project,
-        section="lines",
-        trail=tab_trail(line.project, line.name),
+        line,
         status=status,
         **context,
     )

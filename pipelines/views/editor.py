@@ -25,8 +25,7 @@ from pipelines.views import editor_clashes, lines
 from pipelines.views.editor_elsewhere import elsewhere
 from pipelines.views.editor_findings import findings_of, told
 from pipelines.views.editor_words import words
-from pipelines.views.page import SignedIn, in_project, show
-from pipelines.views.project import tab_trail
+from pipelines.views.page import SignedIn, in_project, show_line
 
 KINDS = tuple(sorted(BUILT))
 URLS = {
@@ -72,13 +71,10 @@ class Draft(BaseModel):
 @require_safe
 def draw(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = lines.get(request, project, line)
-    return show(
+    return show_line(
         request,
         "pages/line_draw.html",
-        project=project,
-        section="lines",
-        trail=tab_trail(project, found.name),
-        line=found,
+        found,
         drawable=_drawable(found.draft),
         comments="#" in found.draft_text,
         may_execute=access.can(request.user, "execute", project),

@@ -28,8 +28,7 @@ from pipelines.views.editor_words import words
 from pipelines.views.forms import Restore, VersionName
 from pipelines.views.graph import drawing_of
 from pipelines.views.overview import gates_of, overview_of
-from pipelines.views.page import SignedIn, in_project, show
-from pipelines.views.project import tab_trail
+from pipelines.views.page import SignedIn, in_project, show_line
 
 LISTED = 200
 PUT_ASIDE = 20
@@ -76,13 +75,10 @@ def version(request: SignedIn, project: Project, line: str, number: int) -> Http
     found = lines.get(request, project, line)
     shown = lines.numbered(found, number)
     parsed = parsed_versions.parsed(shown)
-    return show(
+    return show_line(
         request,
         "pages/line_version.html",
-        project=project,
-        section="lines",
-        trail=tab_trail(project, found.name),
-        line=found,
+        found,
         version=shown,
         text=native.dumps(shown.document),
         drawing=drawing_of(parsed),
@@ -145,12 +141,10 @@ def _page(
     entries = _entries(stored, rows, differs)
     to = to or request.GET.get("to") or entries[0].side
     before = request.GET.get("from") or _before(stored, to, rows)
-    return show(
+    return show_line(
         request,
         "pages/line_versions.html",
-        project=line.project,
-        section="lines",
-        trail=tab_trail(line.project, line.name),
+        line,
         status=status,
         line=stored,
         versions=rows,

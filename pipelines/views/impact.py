@@ -22,8 +22,7 @@ from pipelines.models import Line, LineVersion, Migration, MigrationEntry, Proje
 from pipelines.queries import impacts
 from pipelines.routing.line import Line as Parsed
 from pipelines.views import errors, lines
-from pipelines.views.page import SignedIn, in_project, show
-from pipelines.views.project import tab_trail
+from pipelines.views.page import SignedIn, in_project, show_line
 
 SHOWN = 200
 PAST = 20
@@ -101,14 +100,11 @@ def _page(
     except Conflict as fault:
         refused, found = refused or fault, None
     status = {Forbidden: 403, Invalid: 422}.get(type(refused), 409) if refused else 200
-    return show(
+    return show_line(
         request,
         "pages/line_impact.html",
-        project=line.project,
-        section="lines",
-        trail=tab_trail(line.project, line.name),
+        line,
         status=status,
-        line=line,
         to=to,
         choices=_choices(line),
         impact=found,

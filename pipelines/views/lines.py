@@ -26,8 +26,7 @@ from pipelines.starters.catalogue import BY_KEY, STARTERS, Starter
 from pipelines.views.forms import Empty, Import
 from pipelines.views.graph import drawing_of
 from pipelines.views.overview import gates_of, overview_of
-from pipelines.views.page import SignedIn, in_project, show
-from pipelines.views.project import tab_trail
+from pipelines.views.page import SignedIn, in_project, show, show_line, tab_trail
 
 EXAMPLE = """\
 gateline: 1
@@ -159,13 +158,10 @@ def drawn(line: Line) -> tuple[Parsed | None, list[Problem]]:
 def overview(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = get(request, project, line)
     parsed, problems = drawn(found)
-    return show(
+    return show_line(
         request,
         "pages/line.html",
-        project=project,
-        section="lines",
-        trail=tab_trail(project, found.name),
-        line=found,
+        found,
         parsed=parsed,
         problems=problems,
         drawing=drawing_of(parsed) if parsed else None,

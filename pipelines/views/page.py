@@ -16,7 +16,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from pipelines import access
 from pipelines.errors import NotFound
-from pipelines.models import Project, User
+from pipelines.models import Line, Project, User
 
 Crumb = Mapping[str, str]
 
@@ -104,6 +104,11 @@ def crumbs(*parts: tuple[str, str] | str) -> Sequence[Crumb]:
     ]
 
 
+def tab_trail(project: Project, label: str) -> Sequence[Crumb]:
+    lines = reverse("lines", args=[project.owner.key, project.key])
+    return crumbs((project.name or project.key, lines), label)
+
+
 def show(
     request: HttpRequest,
     template: str,
@@ -122,6 +127,21 @@ def show(
         "may": Permissions(request.user, project) if project else None,
     }
     return render(request, template, {**shell, **context}, status=status)
+
+
+def show_line(
+    request: HttpRequest, template: str, line: Line, *, status: int = 200, **context: Any
+) -> HttpResponse:
+    """One of the pages behind the tabs of a line."""
+    return show(
+        request,
+        template,
+        project=line.project,
+        section="lines",
+        trail=tab_trail(line.project, line.name),
+        status=status,
+        **{"line": line, **context},
+    )
 
 
 class Permissions:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -20,7 +19,7 @@ from pipelines.models import Group, Membership, Project, Role
 from pipelines.queries import workers
 from pipelines.views import errors
 from pipelines.views.forms import AddMember, ChangeMember, GroupPeople, NewGroup
-from pipelines.views.page import Crumb, SignedIn, crumbs, in_project, show
+from pipelines.views.page import SignedIn, in_project, show, tab_trail
 
 # What a row of the table of roles says of an action of `access.TABLE`.
 ACTIONS = {
@@ -42,10 +41,6 @@ DECIDES = Role.REVIEWER
 def start(request: SignedIn, project: Project) -> HttpResponse:
     """The address of a project leads to its lines."""
     return redirect("lines", project.owner.key, project.key)
-
-
-def tab_trail(project: Project, label: str) -> Sequence[Crumb]:
-    return crumbs((project.name or project.key, _address(project, "lines")), label)
 
 
 def _address(project: Project, name: str) -> str:

@@ -25,8 +25,7 @@ from pipelines.routing.problems import Problem
 from pipelines.views import backtest, errors, lines
 from pipelines.views.changed import legend, people
 from pipelines.views.forms import Publish
-from pipelines.views.page import SignedIn, in_project, show
-from pipelines.views.project import tab_trail
+from pipelines.views.page import SignedIn, in_project, show_line
 from pipelines.views.publish_parts import mapping_of, part
 
 NEWEST = "200"
@@ -75,13 +74,10 @@ def published(request: SignedIn, project: Project, line: str, number: int) -> Ht
     made = Migration.objects.filter(line=found, to=version).order_by("at").first()
     failed = found.record.filter(version=version, kind=LineEvent.Kind.NOT_MIGRATED).order_by("-at").first()
     again = {"to": str(number), **{f"map:{k}": v for k, v in _said(failed).get("mapping", {}).items()}}
-    return show(
+    return show_line(
         request,
         "pages/line_published.html",
-        project=project,
-        section="lines",
-        trail=tab_trail(project, found.name),
-        line=found,
+        found,
         version=version,
         migration=made,
         results=_results(made) if made else [],
@@ -182,12 +178,10 @@ def _page(request: SignedIn, line: Line, said: QueryDict, refused: Refused | Non
         "seen": ",".join(said.getlist("seen")),
         **{key: said.get(key, "") for key in said if key.startswith("map:")},
     }
-    return show(
+    return show_line(
         request,
         "pages/line_publish.html",
-        project=line.project,
-        section="lines",
-        trail=tab_trail(line.project, line.name),
+        line,
         status=refused.status if refused else 200,
         line=stored,
         refused=refused,

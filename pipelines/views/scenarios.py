@@ -26,8 +26,7 @@ from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.generate import Missing
 from pipelines.scenarios import DRAFT, LIVE, DraftUnreadable, LastRun, Subject
 from pipelines.views import lines
-from pipelines.views.page import SignedIn, in_project, show
-from pipelines.views.project import tab_trail
+from pipelines.views.page import SignedIn, in_project, show_line
 
 SHOWN = 500
 """Scenarios on the page; the file has them all."""
@@ -177,14 +176,11 @@ def _page(
     subject, problems = _subject(line, against)
     rows = line.scenarios.select_related("made_by").order_by("key")
     live = line.live.number if line.live else None
-    return show(
+    return show_line(
         request,
         "pages/line_tests.html",
-        project=line.project,
-        section="lines",
-        trail=tab_trail(line.project, line.name),
+        line,
         status=422 if refused else 200,
-        line=line,
         rows=[Row(row, _run(row, LIVE, live), _run(row, DRAFT, line.draft_number)) for row in rows[:SHOWN]],
         total=rows.count(),
         subject=subject,

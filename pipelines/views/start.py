@@ -17,8 +17,7 @@ from pipelines.errors import InputError
 from pipelines.models import Line, Priority, Project, Task
 from pipelines.routing.line import Input, Problem
 from pipelines.views import lines
-from pipelines.views.page import SignedIn, in_project, show
-from pipelines.views.project import tab_trail
+from pipelines.views.page import SignedIn, in_project, show, tab_trail
 
 OWN = ("title", "description", "priority", "labels")  # fields that every task has
 

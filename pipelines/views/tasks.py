@@ -13,8 +13,17 @@ from django.views.decorators.http import require_safe
 from pipelines import access
 from pipelines.models import Line, Priority, Project, Status
 from pipelines.queries.tasks import SORTS, Search, counts, table
-from pipelines.views.page import Crumb, SignedIn, at_address, crumbs, fragment, in_project, show, signed_in
-from pipelines.views.project import tab_trail
+from pipelines.views.page import (
+    Crumb,
+    SignedIn,
+    at_address,
+    crumbs,
+    fragment,
+    in_project,
+    show,
+    signed_in,
+    tab_trail,
+)
 
 FIELDS = ("q", "status", "line", "priority", "requester", "sort")
 STATUSES = ("open", "ended", *Status.values)

@@ -15,8 +15,7 @@ from pipelines import accounts
 from pipelines.models import ApiToken, Project
 from pipelines.views import account
 from pipelines.views.forms import NewMachineToken, NewToken
-from pipelines.views.page import SignedIn, crumbs, in_project, show, signed_in
-from pipelines.views.project import tab_trail
+from pipelines.views.page import SignedIn, crumbs, in_project, show, signed_in, tab_trail
 
 
 @signed_in
