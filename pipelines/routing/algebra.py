@@ -6,7 +6,7 @@ whether one is true of a `View`. Nothing here reads a clock, a file or a network
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -202,6 +202,17 @@ Condition = (
     | Not
     | Answered
 )
+
+
+def leaves(condition: Condition) -> Iterator[Condition]:
+    """What it is made of, without all, any and not, in the order in which it is asked."""
+    if isinstance(condition, (All, AnyOf)):
+        for member in condition.members:
+            yield from leaves(member)
+    elif isinstance(condition, Not):
+        yield from leaves(condition.inner)
+    else:
+        yield condition
 
 
 def holds(condition: Condition, view: View) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from pipelines.routing.algebra import All, Answered, AnyOf, Condition, Not
+from pipelines.routing.algebra import Answered, leaves
 from pipelines.routing.kinds import lacking, templates
 from pipelines.routing.model import Line, Rule, Station
 from pipelines.routing.problems import Problem, join
@@ -32,17 +32,11 @@ def _stations(line: Line) -> Iterator[Problem]:
 def _rule(line: Line, rule: Rule, path: str) -> Iterator[Problem]:
     if rule.fault is not None:
         yield rule.fault
-    elif not line.flags.get("agentic_conditions") and _asks(rule.when):
+    elif not line.flags.get("agentic_conditions") and any(
+        isinstance(leaf, Answered) for leaf in leaves(rule.when)
+    ):
         message = "agentic and hook conditions are switched off in this line"
         yield Problem(f"{path}.when", message, "set flags: {agentic_conditions: true}")
-
-
-def _asks(condition: Condition) -> bool:
-    if isinstance(condition, (All, AnyOf)):
-        return any(map(_asks, condition.members))
-    if isinstance(condition, Not):
-        return _asks(condition.inner)
-    return isinstance(condition, Answered)
 
 
 def _work(line: Line, station: Station, path: str) -> Iterator[Problem]:

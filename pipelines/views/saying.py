@@ -4,14 +4,14 @@ where the line reads it: by a rule of the station, or as a precondition of a mov
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from pipelines.routing import jsontext
-from pipelines.routing.algebra import All, AnyOf, Condition, EvalTest, FailureTypeIs, Not
+from pipelines.routing.algebra import EvalTest, FailureTypeIs, leaves
 from pipelines.routing.line import Line, Problem, Station
 from pipelines.routing.model import HANDOFF
 
@@ -44,7 +44,7 @@ class Sayings:
 
 
 def sayings(line: Line, station: Station) -> Sayings:
-    tests = [test for rule in station.rules for test in _leaves(rule.when)]
+    tests = [test for rule in station.rules for test in leaves(rule.when)]
     evals = [test for test in tests if isinstance(test, EvalTest)]
     types = [word for test in tests if isinstance(test, FailureTypeIs) for word in test.types]
     named = tuple(dict.fromkeys(str(test.value) for test in evals if isinstance(test.value, str)))
@@ -58,17 +58,6 @@ def sayings(line: Line, station: Station) -> Sayings:
         tuple(word for word in plain if word in types) or tuple(types) if types else None,
         text if wanted else None,
     )
-
-
-def _leaves(condition: Condition) -> Iterator[Condition]:
-    match condition:
-        case All(members) | AnyOf(members):
-            for member in members:
-                yield from _leaves(member)
-        case Not(inner):
-            yield from _leaves(inner)
-        case _:
-            yield condition
 
 
 def said(asked: Sayings, post: Mapping[str, str]) -> tuple[dict[str, Any], list[Problem]]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.routing.algebra import All, Answered, AnyOf, Condition, Not, OutputTest
+from pipelines.routing.algebra import All, Answered, AnyOf, Condition, Not, OutputTest, leaves
 from pipelines.routing.answers import WORDS
 from pipelines.routing.model import Rule
 from pipelines.routing.regions import choices
@@ -55,11 +55,7 @@ SENSIBLE = Either((_readable(True), negation(status_in(frozenset([BLOCKED])))))
 
 def hinders(condition: Condition) -> bool:
     """Whether it reads the output or an evaluation at all."""
-    if isinstance(condition, (All, AnyOf)):
-        return any(map(hinders, condition.members))
-    if isinstance(condition, Not):
-        return hinders(condition.inner)
-    return isinstance(condition, (OutputTest, Answered))
+    return any(isinstance(leaf, (OutputTest, Answered)) for leaf in leaves(condition))
 
 
 def three(condition: Condition) -> Three:

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from pipelines.routing import jsontext
-from pipelines.routing.algebra import All, AnyOf, Condition, Not, OutputTest
+from pipelines.routing.algebra import OutputTest, leaves
 from pipelines.routing.answers import key_of
 from pipelines.routing.decide import decide
 from pipelines.routing.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
@@ -212,22 +212,14 @@ def passing(outcome: dict[str, Any], gate: Gate) -> dict[str, Any]:
 
 def wanted(rule: Rule) -> Iterator[dict[str, Any]]:
     """Objects in which each operand of the rule's condition finds the value that it names, and neighbours."""
-    for test in _tests(rule.when):
+    for test in leaves(rule.when):
+        if not isinstance(test, OutputTest):
+            continue
         for value in _near(test.value):
             shapes = (
                 around(test.path.text, value) if not test.path.is_key else iter([{test.path.text: value}])
             )
             yield from (shape for shape in shapes if type(shape) is dict)
-
-
-def _tests(condition: Condition) -> Iterator[OutputTest]:
-    if isinstance(condition, (All, AnyOf)):
-        for member in condition.members:
-            yield from _tests(member)
-    elif isinstance(condition, Not):
-        yield from _tests(condition.inner)
-    elif isinstance(condition, OutputTest):
-        yield condition
 
 
 def _near(value: Any) -> list[Any]:

@@ -13,7 +13,6 @@ from pipelines.routing.fields import ALIASES
 from pipelines.routing.model import WORDS
 from pipelines.routing.regions import cells, numbers, texts
 from pipelines.routing.regions.documents import Place, document
-from pipelines.routing.regions.effort import Exhausted
 from pipelines.routing.regions.evals import Evals
 from pipelines.routing.regions.formulas import (
     EVAL,
@@ -26,8 +25,7 @@ from pipelines.routing.regions.formulas import (
     at_places,
     negation,
 )
-from pipelines.routing.regions.outcomes import Impossible, Unknown
-from pipelines.routing.regions.solver import Box, solve
+from pipelines.routing.regions.solver import Box, is_impossible
 from pipelines.routing.reported import RESULTS, SIGNALS, VERDICTS
 from pipelines.routing.values import exact, is_number
 
@@ -59,15 +57,7 @@ def contradiction(group: Group, action: str) -> tuple[Check, ...]:
 
 def _always_fails(group: Group, rank: int, granted: frozenset[int]) -> bool:
     """`granted`: checks that are taken to hold, whatever they say."""
-    try:
-        solve([_below(group, rank, granted), *_given(group)], {}, _accept)
-    except Impossible:
-        return True
-    except Exhausted:
-        raise
-    except Unknown:
-        return False
-    return False
+    return is_impossible([_below(group, rank, granted), *_given(group)], {}, _accept)
 
 
 def _accept(box: Box) -> None:

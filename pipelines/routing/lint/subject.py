@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from pipelines.routing.algebra import All, Always, AnyOf, Condition, EdgeTaken, Not
+from pipelines.routing.algebra import All, Always, Condition, EdgeTaken, leaves
 from pipelines.routing.lint.people import People
 from pipelines.routing.lint.study import Study, study
 from pipelines.routing.lint.ways import Way, ways
@@ -100,10 +100,4 @@ def _is_always(condition: Condition) -> bool:
 
 
 def edges_in(condition: Condition) -> Iterator[EdgeTaken]:
-    if isinstance(condition, (All, AnyOf)):
-        for member in condition.members:
-            yield from edges_in(member)
-    elif isinstance(condition, Not):
-        yield from edges_in(condition.inner)
-    elif isinstance(condition, EdgeTaken):
-        yield condition
+    return (leaf for leaf in leaves(condition) if isinstance(leaf, EdgeTaken))

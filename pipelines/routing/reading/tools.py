@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.algebra import All, Answered, AnyOf, Condition, EdgeTaken, Not
+from pipelines.routing.algebra import Answered, Condition, EdgeTaken, leaves
 from pipelines.routing.gatetools import ACTIONS, MAX_RETRIES, PARSES, TIMEOUT, Tool
 from pipelines.routing.problems import join
 from pipelines.routing.reading.conditions import read_argv, read_condition
@@ -87,8 +87,4 @@ def _codes(reader: Reader) -> tuple[int, ...]:
 
 
 def _asks(condition: Condition) -> bool:
-    if isinstance(condition, (All, AnyOf)):
-        return any(map(_asks, condition.members))
-    return (
-        _asks(condition.inner) if isinstance(condition, Not) else isinstance(condition, (Answered, EdgeTaken))
-    )
+    return any(isinstance(leaf, (Answered, EdgeTaken)) for leaf in leaves(condition))

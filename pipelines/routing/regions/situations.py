@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.routing.algebra import All, Answered, AnyOf, Condition, Not, OutputTest, holds
+from pipelines.routing.algebra import Answered, Condition, OutputTest, holds, leaves
 from pipelines.routing.answers import ANSWERS, Evaluation
 from pipelines.routing.decide import decide
 from pipelines.routing.deciding.case import Case, Route
@@ -145,11 +145,7 @@ def _answer(box: Box, evaluation: Evaluation) -> str:
 
 
 def evaluations(condition: Condition) -> list[Evaluation]:
-    if isinstance(condition, (All, AnyOf)):
-        return [each for member in condition.members for each in evaluations(member)]
-    if isinstance(condition, Not):
-        return evaluations(condition.inner)
-    return [condition.evaluation] if isinstance(condition, Answered) else []
+    return [leaf.evaluation for leaf in leaves(condition) if isinstance(leaf, Answered)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,11 +211,7 @@ def true_of(line: Line, found: list[dict[str, Any]], rules: tuple[Rule, ...]) ->
 
 
 def _walked_paths(condition: Condition) -> int:
-    if isinstance(condition, (All, AnyOf)):
-        return sum(map(_walked_paths, condition.members))
-    if isinstance(condition, Not):
-        return _walked_paths(condition.inner)
-    return int(isinstance(condition, OutputTest) and not condition.path.is_key)
+    return sum(isinstance(leaf, OutputTest) and not leaf.path.is_key for leaf in leaves(condition))
 
 
 def _reading(given: dict[str, Any]) -> int:

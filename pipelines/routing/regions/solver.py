@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from pipelines.routing.regions.effort import spend
+from pipelines.routing.regions.effort import Exhausted, spend
 from pipelines.routing.regions.formulas import Both, Domain, Either, Formula, Literal, Variable, negation
 from pipelines.routing.regions.outcomes import Impossible, Unknown
 
@@ -42,6 +42,19 @@ def solve(formulas: Iterable[Formula], given: Box, accept: Callable[[Box], T]) -
         if search.doubts:
             raise Unknown(search.doubts[0]) from None
         raise
+
+
+def is_impossible(formulas: Iterable[Formula], given: Box, accept: Callable[[Box], object]) -> bool:
+    """Proved; False also where nobody knows. Raises Exhausted."""
+    try:
+        solve(formulas, given, accept)
+    except Impossible:
+        return True
+    except Exhausted:
+        raise
+    except Unknown:
+        return False
+    return False
 
 
 def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: Search, depth: int) -> T:

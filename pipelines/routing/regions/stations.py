@@ -41,7 +41,7 @@ from pipelines.routing.regions.situations import (
     true_of,
     witness,
 )
-from pipelines.routing.regions.solver import Box, solve
+from pipelines.routing.regions.solver import Box, is_impossible, solve
 
 RECORDED = frozenset((r, v) for r in ("success", "failure", "cancelled") for v in ("pass", "fail"))
 PASSED = frozenset([("success", "pass")])
@@ -239,19 +239,11 @@ class Analysis:
 
     def _is_impossible(self, formulas: Sequence[Formula]) -> bool:
         """Proved: nothing that reaches the rules satisfies them all. Raises Exhausted."""
-        try:
-            solve(
-                [*formulas, COUPLED, *counts(formulas)],
-                self._given(self.statuses),
-                lambda box: witness(self.line, self.station, box),
-            )
-        except Impossible:
-            return True
-        except Exhausted:
-            raise
-        except Unknown:
-            return False
-        return False
+        return is_impossible(
+            [*formulas, COUPLED, *counts(formulas)],
+            self._given(self.statuses),
+            lambda box: witness(self.line, self.station, box),
+        )
 
     # Rules that fire only after a gate has demanded rework
 

@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines.routing import jsontext
-from pipelines.routing.algebra import All, AnyOf, Condition, EvalTest, FailureTypeIs, Not, ResultIs, VerdictIs
+from pipelines.routing.algebra import (
+    Condition,
+    EvalTest,
+    FailureTypeIs,
+    ResultIs,
+    VerdictIs,
+    leaves,
+)
 from pipelines.routing.deciding.gates import JUMP_GATE
 from pipelines.routing.decisions import Wait
 from pipelines.routing.kinds import EVALS
@@ -187,17 +194,13 @@ def _quick(station: Station) -> list[dict[str, Any]]:
     if station.kind in ("chat", "tools"):
         found += [{"eval": word} for word in EVALS[station.kind]]
     for rule in station.rules:
-        found += _named(rule.when)
+        for leaf in leaves(rule.when):
+            found += _named(leaf)
     return list({jsontext.dumps(each): each for each in found}.values())
 
 
 def _named(condition: Condition) -> Iterator[dict[str, Any]]:
     match condition:
-        case All(members) | AnyOf(members):
-            for member in members:
-                yield from _named(member)
-        case Not(inner):
-            yield from _named(inner)
         case ResultIs(words=words):
             yield from ({"result": word} for word in words if word != ANY)
         case VerdictIs(words=words):

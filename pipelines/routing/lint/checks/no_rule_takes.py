@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipelines.routing.algebra import All, AnyOf, Condition, EvalTest, Not, ResultIs, VerdictIs
+from pipelines.routing.algebra import Condition, EvalTest, ResultIs, VerdictIs, leaves
 from pipelines.routing.lint.aftermath import OUTCOMES, is_bad, then
 from pipelines.routing.lint.finding import INFO, WARNING, Finding
 from pipelines.routing.lint.subject import Subject
@@ -30,14 +30,12 @@ def is_gap(station: Station, standing: str) -> bool:
 
 
 def _speaks_of_blocked(station: Station) -> bool:
-    return any(rule.fault is None and _names_blocked(rule.when) for rule in station.rules)
+    return any(
+        _names_blocked(leaf) for rule in station.rules if rule.fault is None for leaf in leaves(rule.when)
+    )
 
 
 def _names_blocked(condition: Condition) -> bool:
-    if isinstance(condition, (All, AnyOf)):
-        return any(map(_names_blocked, condition.members))
-    if isinstance(condition, Not):
-        return _names_blocked(condition.inner)
     if isinstance(condition, ResultIs):
         return "blocked" in condition.results
     if isinstance(condition, VerdictIs):
