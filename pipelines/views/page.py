@@ -130,9 +130,9 @@ def show(
 
 
 def show_line(
-    request: HttpRequest, template: str, line: Line, *, status: int = 200, **context: Any
+    request: HttpRequest, template: str, line: Line, /, *, status: int = 200, **context: Any
 ) -> HttpResponse:
-    """One of the pages behind the tabs of a line."""
+    """One of the pages behind the tabs of a line. `line` in the context stands before the one that is given."""
     return show(
         request,
         template,
