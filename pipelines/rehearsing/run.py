@@ -14,6 +14,7 @@ from pipelines.errors import Refused
 from pipelines.models import Decision, Event, Job, LineVersion, Purpose, Role, Task
 from pipelines.rehearsing.cast import Cast
 from pipelines.rehearsing.play import Stage, play
+from pipelines.routing.durations import written
 from pipelines.routing.simulate.expect import Failure, Told, compare
 from pipelines.routing.simulate.script import Played, Script
 from pipelines.routing.simulate.state import Position, Walk
@@ -183,7 +184,7 @@ def _words(played: Played) -> str:
     """What was said, in short."""
     step = played.step
     if step is None:
-        return f"{played.seconds:g} s pass"
+        return f"{written(played.seconds)} pass"
     match step.kind:
         case "outcome":
             keys = ("result", "verdict", "eval", "exit_code", "failure_type")

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from pipelines.errors import Refused
 from pipelines.formats.scenarios import load_scripts
+from pipelines.management.commands.rehearse import scripts_of
 from pipelines.models import Event, Job, Membership, Task, TaskCounter, User, Vote, Worker
 from pipelines.rehearsing import Rehearsed, rehearse
 from pipelines.routing.line import DocumentError
@@ -156,9 +158,23 @@ def test_its_exit_code_says_whether_the_script_was_met(world: World, tmp_path: P
         with pytest.raises(CommandError) as raised:
             command(*files(tmp_path, world, script), user=world.admin.username)
         assert raised.value.returncode == code
-    with pytest.raises(CommandError) as raised:
-        command(str(tmp_path / "no-such-line"), str(tmp_path / "no-such-script"), user=world.admin.username)
-    assert raised.value.returncode == 2
+    line, script = files(tmp_path, world, GOOD)
+    for named, known in (
+        ((f"{line}-2", script), "gated"),
+        ((line, str(tmp_path / "none.yaml")), "none.yaml"),
+    ):
+        with pytest.raises(CommandError, match=known) as raised:
+            command(*named, user=world.admin.username)
+        assert raised.value.returncode == 2
+
+
+def test_a_script_of_the_demo_is_known_by_its_name(tmp_path: Path) -> None:
+    assert [each.scenario.key for each in scripts_of("aeef-delivery", "rework-limit")] == ["rework-limit"]
+    with pytest.raises(Refused, match=r"it has good-way, .*, escalated"):
+        scripts_of("aeef-delivery", "good")
+    own = tmp_path / "good-way"
+    own.write_text(GOOD, encoding="utf-8")
+    assert [each.scenario.key for each in scripts_of("aeef-delivery", str(own))] == ["good"]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from pipelines import publishing
+from pipelines.demo import example
 from pipelines.errors import Refused
 from pipelines.formats import native
 from pipelines.formats import scenarios as texts
@@ -24,6 +25,7 @@ from pipelines.management.commands.submit import find_line
 from pipelines.models import LineVersion, Membership, Owner, Project, Role, User
 from pipelines.rehearsing import Rehearsed, Shown, rehearse
 from pipelines.routing.line import DocumentError
+from pipelines.routing.simulate.script import Script
 
 
 class Command(BaseCommand):
@@ -34,7 +36,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "line", metavar="LINE", help="a line (KEY, or owner/project/KEY), or the file of a line document"
         )
-        parser.add_argument("script", metavar="SCRIPT", help="the file of a script, YAML or JSON")
+        parser.add_argument(
+            "script",
+            metavar="SCRIPT",
+            help="the file of a script, YAML or JSON; of a line of the demo also a name",
+        )
         parser.add_argument(
             "--only", default="", metavar="KEY", help="of several scripts in the file, this one"
         )
@@ -51,6 +57,8 @@ class Command(BaseCommand):
             raise CommandError(said, returncode=UNUSABLE) from None
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}", returncode=UNUSABLE) from None
+        except CommandError as error:  # no such line, or nobody to look for it
+            raise CommandError(str(error), returncode=UNUSABLE) from None
         if options["json"]:
             self.stdout.write(json.dumps([each.to_dict() for each in told], ensure_ascii=False, indent=2))
         else:
@@ -60,13 +68,26 @@ class Command(BaseCommand):
             raise CommandError(f"not as expected: {', '.join(missed)}")
 
     def _play(self, options: dict[str, Any]) -> list[Rehearsed]:
-        scripts = texts.load_scripts(Path(options["script"]).read_bytes())
-        wanted = [each for each in scripts if options["only"] in ("", each.scenario.key)]
-        if not wanted:
-            known = ", ".join(each.scenario.key for each in scripts)
-            raise Refused(f"there is no script {options['only']} in this file; it has {known}")
         with subject(options["line"], options["user"]) as version:
+            scripts = scripts_of(version.line.key, options["script"])
+            wanted = [each for each in scripts if options["only"] in ("", each.scenario.key)]
+            if not wanted:
+                known = ", ".join(each.scenario.key for each in scripts)
+                raise Refused(f"there is no script {options['only']} in this file; it has {known}")
             return [rehearse(version, each) for each in wanted]
+
+
+def scripts_of(line: str, named: str) -> tuple[Script, ...]:
+    """Those of a file; or, by its name, one that the demo has for its line of this key."""
+    shipped = example.SCRIPTS / f"{line}.yaml"
+    if Path(named).exists() or not shipped.is_file():
+        return texts.load_scripts(Path(named).read_bytes())
+    known = texts.load_scripts(shipped.read_bytes())
+    found = tuple(each for each in known if each.scenario.key == named)
+    if not found:
+        keys = ", ".join(each.scenario.key for each in known)
+        raise Refused(f"there is no file {named}, and no script of that name for {line}; it has {keys}")
+    return found
 
 
 @contextmanager
