@@ -1,4 +1,4 @@
-"""AEEF E2 to E13: the states and the ways between them. No database."""
+"""AEEF E2 to E13: the states and the ways between them, also of the line of the demo. No database."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from pipelines.demo import example
+from pipelines.formats import native
 from pipelines.routing.line import Line, read_line
 from pipelines.routing.publishable import publishing_problems
 from tests.dialects.aeef import FAILS, HANDOFF, OWNERS, REWORKS, STAGES, machine, owned
@@ -136,3 +138,89 @@ def moves(of: Line, stage: str, outcome: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("stage", ["testing", "security"])
 def test_E13_what_no_way_takes_is_refused_and_said(aeef: Line, stage: str) -> None:
     assert goes(aeef, failed("strange"), station=stage) == "escalate on_failure"
+
+
+# The line of the demo, with the parallel path after Gate 3 (E24)
+
+BACK = {"@origin"}
+DEMO = {
+    "rework-req": ("product-agent", None, BACK),
+    "rework-req-of-testing": ("product-agent", None, {"testing"}),
+    "rework-design": ("architect-agent", None, BACK),
+    "rework-impl": ("developer-agent", None, BACK),
+    "rework-test": ("qa-agent", None, BACK),
+    "rework-sec": ("compliance-agent", None, BACK),
+    "rework-deploy": ("platform-agent", None, BACK),
+    "rollback": ("ops-agent", None, {"rolled-back"}),
+    "intake": ("orchestrator", None, {"requirements"}),
+    "requirements": ("product-agent", "gate_1", {"design", "rework-req"}),
+    "design": ("architect-agent", "gate_2", {"implementation", "rework-design"}),
+    "implementation": ("developer-agent", "gate_3", {"testing", "security", "compliance", "rework-impl"}),
+    "testing": ("qa-agent", "gate_4", {"release", "rework-impl", "rework-test", "rework-req-of-testing"}),
+    "security": ("security-agent", None, {"release", "rework-impl", "rework-sec"}),
+    "compliance": ("compliance-agent", None, {"release", "rework-sec"}),
+    "release": ("devmgr-agent", "gate_5", {"deployment"}),
+    "deployment": ("platform-agent", "gate_6", {"operations", "rework-deploy"}),
+    "operations": ("ops-agent", "gate_7", {"deployed", "rollback"}),
+}
+"""State → owner, gate, ways."""
+
+TYPES = [
+    ("testing", "test failure", "rework-impl"),
+    ("testing", "test gap", "rework-test"),
+    ("testing", "acceptance mismatch", "rework-req-of-testing"),
+    ("security", "vulnerability", "rework-impl"),
+    ("security", "license", "rework-impl"),
+    ("security", "evidence gap", "rework-sec"),
+    ("deployment", "configuration error", "rework-deploy"),
+    ("deployment", "environment mismatch", "rework-deploy"),
+    ("operations", "health check", "rollback"),
+    ("operations", "critical incident", "rollback"),
+]
+
+
+@pytest.fixture(scope="module")
+def demo() -> Line:
+    return native.read((example.LINES / "aeef-delivery.yaml").read_bytes())
+
+
+def test_E2_the_line_of_the_demo_has_every_state_with_its_owner_its_gate_and_its_ways(demo: Line) -> None:
+    assert {each.key: (each.agent, each.gate, ways(demo, each.key)) for each in demo.stations} == DEMO
+    assert all(each.limits.expected for each in demo.stations), "none is there for ever unnoticed (E22)"
+    assert {end.label: end.kind for end in demo.ends} == {"DEPLOYED": "completed", "ROLLED_BACK": "failed"}
+
+
+@pytest.mark.parametrize(("stage", "failure", "to"), TYPES)
+def test_E16_the_line_of_the_demo_leads_each_type_of_failure_to_its_rework(
+    demo: Line, stage: str, failure: str, to: str
+) -> None:
+    gate = demo.station(stage).gate
+    approved = {gate: {"decision": "approve"}} if gate else {}
+    for name in (failure, failure.replace(" ", "_")):
+        assert after(demo, stage, failed(name), gates=approved) == to
+    assert decided(demo, failed("strange"), stage, gates=approved)["decision"] == "escalate"
+
+
+def test_E14_every_forward_move_of_the_demo_asks_for_gate_handoff_and_agent(demo: Line) -> None:
+    ahead = [key for key in DEMO if "rework" not in key and key != "rollback"]
+    assert all({"station_gate", "handoff", "agent"} <= set(demo.requires(key)) for key in ahead)
+
+
+def test_E24_E26_the_demo_joins_before_gate_5_and_keeps_apart_what_must_not_run_beside_each_other(
+    demo: Line,
+) -> None:
+    join = demo.station("release").join
+    assert join and (set(join.wait_for), join.aggregation) == (
+        {"testing", "security", "compliance"},
+        "all-pass",
+    )
+    assert {frozenset(pair) for pair in demo.forbidden_parallel} == {
+        frozenset(pair)
+        for pair in (
+            ("requirements", "design"),
+            ("design", "implementation"),
+            ("security", "deployment"),
+            ("compliance", "deployment"),
+            ("deployment", "operations"),
+        )
+    }
