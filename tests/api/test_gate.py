@@ -9,8 +9,8 @@ import pytest
 from django.db import connection
 
 from pipelines.models import Task
-from tests.api.conftest import Apis, gate_path
-from tests.factories import World
+from tests.api.conftest import Api, Apis, gate_path
+from tests.factories import World, make_world, station
 from tests.reviews.conftest import gated
 
 pytestmark = pytest.mark.django_db
@@ -80,6 +80,14 @@ def test_A31_ids_of_elsewhere_are_404(world: World, api: Apis, waiting: Task) ->
     ):
         assert reviewer.post(path, {"action": "approve"}).status_code == 404, path
     assert api.as_(world.stranger).post(gate_path(waiting), {"action": "approve"}).status_code == 404
+    other = make_world()
+    theirs = other.start(other.line(**gated()))
+    other.report(theirs)
+    assert theirs.number == waiting.number
+    assert reviewer.post(gate_path(theirs), {"action": "approve"}).status_code == 404
+    there = Api(other.project, world.token_of(world.reviewer)[1])
+    assert there.post(gate_path(theirs), {"action": "approve"}).status_code == 404
+    assert {world.status(waiting), other.status(theirs)} == {"awaiting_review"}
 
 
 @pytest.mark.parametrize(
@@ -113,8 +121,14 @@ def test_A19_a_second_decision_is_409_and_names_the_first(world: World, api: Api
 
 
 def test_A19_a_task_that_does_not_wait_there_is_409(world: World, api: Apis) -> None:
-    task = world.start(world.line(**gated()))
-    assert api.as_(world.reviewer).post(gate_path(task), {"action": "approve"}).status_code == 409
+    line = gated()
+    line["stations"][1] = station("ship", {"id": "out", "to": "completed", "gates": ["last"]})
+    line["gates"].append({"key": "last"})
+    task, reviewer = world.start(world.line(**line)), api.as_(world.reviewer)
+    assert reviewer.post(gate_path(task), {"action": "approve"}).status_code == 409
+    world.report(task)
+    assert reviewer.post(gate_path(task, "last"), {"action": "approve"}).status_code == 409
+    assert world.status(task) == "awaiting_review"
 
 
 def test_a_vote_on_other_evidence_is_409(world: World, api: Apis, waiting: Task) -> None:

@@ -1,4 +1,4 @@
-"""ALP A1 to A12, A15, A20 to A24: which station an outcome leads to. No database."""
+"""ALP A1 to A12, A15, A20 to A24, A30: which station an outcome leads to. No database."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from pipelines.routing.line import read_line
 from pipelines.routing.problems import DocumentError
+from pipelines.routing.publishable import publishing_problems
 from tests.routing.lint.support import found
 from tests.routing.support import FAILED, OK, document, goes, line, ruled
 
@@ -168,3 +169,16 @@ def test_A24_unknown_stations_and_gates_are_rejected_on_save() -> None:
     rule = {"id": "r", "to": "nowhere", "gates": ["nobody"]}
     assert refused({"rules": [rule]}) == ["stations[0].rules[0].to", "stations[0].rules[0].gates[0]"]
     assert refused({}, start="nowhere") == ["start"]
+
+
+YES = {"agentic": {"question": "Is it good?"}, "answer": "yes"}
+PASSES = {"hook": {"argv": ["gate.sh"]}, "answer": "pass"}
+
+
+@pytest.mark.parametrize(
+    "when", [YES, PASSES, {"all": [{"result": "success"}, PASSES]}, {"any": [{"not": YES}, {"always": True}]}]
+)
+def test_A30_what_asks_is_published_only_with_the_flag_however_deep_it_stands(when: dict[str, Any]) -> None:
+    rule = {"when": when, "to": "b"}
+    assert [each.path for each in publishing_problems(ruled(rule))] == ["stations[0].rules[0].when"]
+    assert publishing_problems(ruled(rule, flags={"agentic_conditions": True})) == ()

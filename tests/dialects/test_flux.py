@@ -152,7 +152,7 @@ def test_D13_already_complete_goes_to_its_target_state_whatever_the_rules_say() 
     assert goes(forbidding, done, visits={"e": 1}) == "move e by signal"
 
 
-@pytest.mark.parametrize("target", [None, "nowhere", "@origin", 7])
+@pytest.mark.parametrize("target", [None, "nowhere", "@origin", 7, ["e"]])
 def test_D13_without_a_known_target_it_needs_a_human(target: Any) -> None:
     answer = decided(playbook(), signal("hold", "already_complete", targetState=target, question="Done?"))
     assert (answer["status"], answer["question"]) == ("blocked", "Done?")

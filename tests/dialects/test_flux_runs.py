@@ -114,7 +114,7 @@ def test_D14_the_answer_reaches_the_stage_which_runs_again(world: World) -> None
 def test_D20_an_invalid_verdict_is_kept_in_the_record_and_moves_nothing(world: World) -> None:
     task = world.start(playbook(world))
     world.report(task, signalled({"verdict": "stop", "reason": "?"}, verdict="pass"))
-    assert world.at(task) == ["implement"]
+    assert (world.at(task), world.status(task)) == (["implement"], "queued")
     outcome = task.jobs.get(station="research").outcome
     assert outcome is not None
     assert outcome["signals"] == [{"verdict": "stop", "reason": "?"}]

@@ -135,6 +135,8 @@ def test_E15_what_is_empty_is_not_given(value: Any) -> None:
     of = needing("metadata:AI-Usage", "metadata:Agent-IDs")
     outcome = {**OK, "output": {"AI-Usage": value, "Agent-IDs": "dev"}}
     assert goes(of, outcome) == "wait held for metadata:AI-Usage then b"
+    inside = {**OK, "output": {"ai_metadata": {"AI-Usage": value, "Agent-IDs": "dev"}}}
+    assert goes(of, inside) == "wait held for metadata:AI-Usage then b"
 
 
 def test_a_fact_settles_what_is_asked() -> None:
