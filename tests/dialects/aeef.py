@@ -46,7 +46,7 @@ REWORKS = {
 }
 """Where what belongs to a stage is mended (E3)."""
 FORWARD = dict(pairwise(STAGES))
-FAILS = {
+FAILS: dict[str, dict[str | None, str]] = {
     "requirements": {None: "rework_req"},
     "design": {None: "rework_design"},
     "implementation": {None: "rework_impl"},

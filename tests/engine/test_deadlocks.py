@@ -79,7 +79,7 @@ def test_E23_its_agents_get_no_new_work(world: World) -> None:
 
 def test_E23_the_role_is_told_type_parties_states_handoffs_and_a_suggestion(world: World) -> None:
     """Under `aeef` the Development Manager; with what was handed over last, the newest first."""
-    onward = {"requires": [], "limits": {"expected": "1m"}}
+    onward: dict[str, Any] = {"requires": [], "limits": {"expected": "1m"}}
     stations = [
         station("plan", {"id": "planned", "to": "build"}, agent="planner", **onward),
         station("build", {"id": "built", "to": "completed"}, agent="builder", **onward),
