@@ -42,13 +42,13 @@ class Kept:
     parts: set[str] = field(default_factory=set)
 
 
-_kept: ContextVar[dict[tuple[int, ...], Kept] | None] = ContextVar("kept", default=None)
+_kept: ContextVar[dict[tuple[int, ...] | None, Kept] | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
 def read_once(task_ids: Sequence[int] | None) -> Iterator[None]:
     """Inside, a few tasks are read once, however many checks look at them; many are read by each, to bound memory."""
-    few = task_ids is not None and len(task_ids) <= CHUNK
+    few = len(Task.objects.values("pk")[: CHUNK + 1] if task_ids is None else task_ids) <= CHUNK
     token = _kept.set({} if few else None)
     try:
         yield
@@ -61,10 +61,10 @@ def whole(task_ids: Sequence[int] | None, *parts: str) -> Iterator[Whole]:
     tasks = Task.objects.select_related("project", "pinned", "line").order_by("pk")
     if task_ids is not None:
         tasks = tasks.filter(pk__in=task_ids)
-        kept = _kept.get()
-        if kept is not None:
-            yield from _once(kept, tuple(task_ids), tasks, parts)
-            return
+    kept = _kept.get()
+    if kept is not None:
+        yield from _once(kept, None if task_ids is None else tuple(task_ids), tasks, parts)
+        return
     chunk: list[Whole] = []
     for task in tasks.iterator(chunk_size=CHUNK):
         chunk.append(Whole(task))
@@ -75,7 +75,10 @@ def whole(task_ids: Sequence[int] | None, *parts: str) -> Iterator[Whole]:
 
 
 def _once(
-    kept: dict[tuple[int, ...], Kept], ids: tuple[int, ...], tasks: QuerySet[Task], parts: tuple[str, ...]
+    kept: dict[tuple[int, ...] | None, Kept],
+    ids: tuple[int, ...] | None,
+    tasks: QuerySet[Task],
+    parts: tuple[str, ...],
 ) -> list[Whole]:
     if ids not in kept:
         kept[ids] = Kept([Whole(task) for task in tasks])

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db import connection
-from django.db.models import F, QuerySet
+from django.db.models import F, QuerySet, TextField, Value
+from django.db.models.functions import Cast
 
 from pipelines.models import Comment, Decision, GateVisit, Job, LineVersion, MigrationEntry, Task, VersionRule
 from pipelines.ports import Violation
 from pipelines.routing.line import digest, read_line
 
 Ids = Sequence[int] | None
+_TEXT: TextField[str, str] = TextField()
 
 
 def no_key_leads_across_projects(task_ids: Ids) -> Iterable[Violation]:
@@ -50,9 +52,15 @@ def no_key_leads_across_projects(task_ids: Ids) -> Iterable[Violation]:
         ),
         ("answer to an answer", answers.filter(parent__parent__isnull=False)),
     )
-    for what, rows in crossings:
-        for row in rows:
-            yield Violation("I13", f"{type(row).__name__.lower()} {row.pk}", what)
+    found = [_named(what, rows) for what, rows in crossings]
+    for what, model, pk in found[0].union(*found[1:], all=True):
+        yield Violation("I13", f"{model} {pk}", what)
+
+
+def _named(what: str, rows: QuerySet[Any]) -> QuerySet[Any, tuple[str, str, str]]:
+    """All crossings are looked for in one statement: there are many kinds and, if all is well, no row."""
+    model = rows.model._meta.model_name
+    return rows.order_by().values_list(Value(what, _TEXT), Value(model, _TEXT), Cast("pk", _TEXT))
 
 
 def _of(model: Any, name: str, task_ids: Ids) -> QuerySet[Any]:
