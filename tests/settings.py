@@ -16,11 +16,12 @@ if not os.environ.get("DATABASE_URL"):
     os.environ["DATABASE_URL"] = layout.url(STATE)
 
 from config.settings import *
-from config.settings import DATABASES
+from config.settings import DATABASES, INSTALLED_APPS
 
 # ChannelsLiveServerTestCase and servers in processes of their own need the name beforehand; pytest-xdist appends its
 # worker to it.
 DATABASES["default"]["TEST"] = {"NAME": f"test_{DATABASES['default']['NAME']}"}
+INSTALLED_APPS += ["tests.emptying"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # The throwaway server is ours, although DATABASE_URL names it.
 SIGN_IN_LINKS = True
