@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from pipelines.branches import branches_of
 from pipelines.engine.batch import Batch
@@ -25,6 +26,28 @@ def renamed(batch: Batch, task: Task, line: Line, mapping: Mapping[str, str]) ->
         to = [_name(line, mapping, key) for key in token.wait.get("to", ())]
         if (station, to) != (token.station, token.wait.get("to", [])):
             token.station, token.wait = station, {**token.wait, "to": to}
+            batch.changed(token)
+            changed.append(token)
+    return changed
+
+
+def forks(batch: Batch, task: Task) -> dict[str, dict[str, Any]]:
+    """By their ids, how the forked tokens are named now, for `put_back`."""
+    return {
+        str(token.pk): {"station": token.station, "to": list(token.wait.get("to", ()))}
+        for token in batch.living(task)
+        if token.forked
+    }
+
+
+def put_back(batch: Batch, task: Task, names: Mapping[str, Mapping[str, Any]]) -> list[Token]:
+    """The forked tokens under the names that they had; those whose row changed. No mapping tells them: what two
+    stations were mapped to has two names before it."""
+    changed = []
+    for token in batch.living(task):
+        had = names.get(str(token.pk))
+        if had and (had["station"], had["to"]) != (token.station, token.wait.get("to", [])):
+            token.station, token.wait = had["station"], {**token.wait, "to": had["to"]}
             batch.changed(token)
             changed.append(token)
     return changed

@@ -202,6 +202,7 @@ def _do(this: Moving, task: Task, to: LineVersion, member: Migrating, plan: Plan
     ]
     before = [step.before() for step in steps]
     held = {name: getattr(task, name) for name in ("context", "variables", "unreadable")}
+    forks = meetings.forks(batch, task)
     task.pinned = to
     batch.task_changed(task, "pinned")
     changed = [step.token for step in steps if step.quietly()]
@@ -223,7 +224,9 @@ def _do(this: Moving, task: Task, to: LineVersion, member: Migrating, plan: Plan
     for step in steps:
         step.loudly()
     effects.meet(batch, task, this.actor, WHY)
-    kept = {name: value for name, value in held.items() if value is not getattr(task, name)}
+    kept: dict[str, Any] = {name: value for name, value in held.items() if value is not getattr(task, name)}
+    if forks:
+        kept["forks"] = forks
     return {"tokens": [step.after(said) for step, said in zip(steps, before, strict=True)], "before": kept}
 
 

@@ -113,13 +113,13 @@ def _restore(this: Moving, task: Task, undoes: MigrationEntry) -> None:
     batch, to, migrated = this.batch, this.known[undoes.was_id], this.known[task.pinned_id]
     backs = [Back(this, task, this.batch.tokens[said["token"]], said, to, undoes) for said in undoes.tokens]
     task.pinned = to
-    batch.task_changed(task, "pinned", *undoes.before)
-    for name, value in undoes.before.items():
+    restored = {name: value for name, value in undoes.before.items() if name != "forks"}
+    batch.task_changed(task, "pinned", *restored)
+    for name, value in restored.items():
         setattr(task, name, value)
     counted = merge_counts(task, _uncounted(undoes))
     changed = [back.token for back in backs if back.quietly()]
-    former = {new: old for old, new in undoes.migration.mapping.items()}
-    changed += meetings.renamed(batch, task, parsed(to), former)
+    changed += meetings.put_back(batch, task, undoes.before.get("forks", {}))
     entry = next((each for each in this.entries.values() if each.task_id == task.pk), None)
     batch.event(
         task,
@@ -132,7 +132,7 @@ def _restore(this: Moving, task: Task, undoes: MigrationEntry) -> None:
         was=migrated.pk,
         undoes=str(undoes.migration_id),
         migration=str(entry.migration_id) if entry else "",
-        restored=undoes.before,
+        restored=restored,
         tokens=[token_state(token) for token in changed],
         count=counted,
     )
@@ -204,9 +204,15 @@ class Back:
         if _untouched(job):
             return pin(self.this, self.token, job, self.to)
         # Somebody works on it under the version that is left: judged by it, then read back.
-        mapping = dict(self.undoes.migration.mapping)
-        self._map(job, {new: old for old, new in mapping.items()})
+        self._map(job, self._former())
         return False
+
+    def _former(self) -> dict[str, str]:
+        """The mapping backwards. What has its name in both versions keeps it, but for where this position stood."""
+        known = parsed(self.to).stations_by_key
+        former = {new: old for old, new in self.undoes.migration.mapping.items() if new not in known}
+        own = {self.said["after"]["station"]: self.before["station"]}
+        return {new: old for new, old in {**former, **own}.items() if new != old}
 
     def _map(self, job: Job | None, mapping: dict[str, str]) -> None:
         if job and job.mapping != mapping:

@@ -10,10 +10,10 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 
-from pipelines import engine, migrating
+from pipelines import engine, invariants, migrating
 from pipelines.engine.export import exported
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.models import LineVersion, Migration, Task, User
+from pipelines.models import LineVersion, Migration, Task, Token, User
 from tests.factories import World, make_member, station
 
 pytestmark = pytest.mark.django_db
@@ -76,6 +76,26 @@ def test_a_task_that_was_mapped_goes_back_unless_work_has_begun(world: World) ->
     details = {entry.task_id: entry.detail for entry in undone.entries.all()}
     assert details == {rests.pk: "", works.pk: "Work at make has begun."}
     assert (world.at(rests), world.at(works)) == (["build"], ["make"])
+
+
+def test_a_fork_and_work_at_a_station_that_another_was_mapped_to_go_back_to_their_own_names(
+    world: World,
+) -> None:
+    split = {"id": "split", "to": ["left", "right"]}
+    old = world.line(stations=[station("build", split), "left", "right", "gone"])
+    task, works = world.start(old), world.start(old)
+    world.report(task)
+    world.started(works)
+    # What `gone` becomes has a name of its own before, and what stands there keeps it.
+    new = world.line(stations=[station("build", split), "left", "right"])
+    made = confirmed(world, new, mapping={"gone": "build"})
+    migrating.undo(made, user=world.designer, reason="Back.")
+    forked = Token.objects.get(task=task, forked=True)
+    assert (forked.station, forked.wait["to"]) == ("build", ["left", "right"])
+    world.report(works)
+    assert works.jobs.order_by("pk")[0].station == "build"
+    assert world.at(works) == ["left", "right"]
+    assert invariants.check([task.pk, works.pk]) == []
 
 
 def test_a_stale_confirm_is_refused(world: World) -> None:
