@@ -31,16 +31,11 @@ function animate(before: Map<string, DOMRect>): void {
 }
 
 let cardsBefore = new Map<string, DOMRect>();
-let focused = "";
 
 document.addEventListener("htmx:beforeSwap", () => {
   cardsBefore = places();
-  focused = document.activeElement?.closest<HTMLElement>("[data-card]")?.dataset.card ?? "";
 });
 document.addEventListener("htmx:afterSwap", () => {
-  // Who walks the cards by keyboard stays on theirs when the board is drawn anew.
-  const card = focused && document.activeElement === document.body ? cards().find((each) => each.dataset.card === focused) : null;
-  card?.querySelector<HTMLElement>("a, button")?.focus({ preventScroll: true });
   if (cardsBefore.size > 0 && !matchMedia("(prefers-reduced-motion: reduce)").matches) animate(cardsBefore);
   cardsBefore = new Map();
 });

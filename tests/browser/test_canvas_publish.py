@@ -121,10 +121,12 @@ def test_a_change_in_the_list_leads_to_its_place_and_a_version_is_restored(
 ) -> None:
     page = enter(world.designer)
     page.goto(at(world, "line-versions", "drawn"))
+    build = page.locator('.react-flow__node[data-id="build"]')
+    expect(build).to_be_visible()
     rule = page.locator("button.change", has_text="Rule 1, “Good” of Build: target")
     rule.focus()
     page.keyboard.press("Enter")
-    expect(page.locator('.react-flow__node[data-id="build"]')).to_have_class(re.compile(r"\bselected\b"))
+    expect(build).to_have_class(re.compile(r"\bselected\b"))
     assert grave(page) == []
     page.get_by_role("navigation", name="Versions").get_by_role("link", name="v1").click()
     page.get_by_role("button", name="Restore as a draft").click()
