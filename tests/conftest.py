@@ -5,6 +5,7 @@ site       `site`: a web process on the test database; `worker`: a worker proces
 browser    `page`: a real Chromium that fails the test on script errors and policy violations
 mailbox    `mailbox`: a real SMTP server
 factories  `world`: a project, its people, and the verbs of engine tests (tests/factories.py)
+order      long files first
 skips      in CI no browser test and no isolation test may be skipped
 """
 
@@ -13,6 +14,7 @@ pytest_plugins = [
     "tests.fixtures.site",
     "tests.fixtures.browser",
     "tests.fixtures.mailbox",
+    "tests.fixtures.order",
     "tests.fixtures.skips",
     "tests.factories",
 ]

@@ -10,13 +10,13 @@ from tests.soak.test_kills import kills
 def test_tasks_end_although_their_workers_are_killed() -> None:
     words = [
         "--tasks",
-        "6",
+        "4",
         "--kills",
         "2",
         "--postgres",
-        "1",
+        "0",
         "--restarts",
-        "1",
+        "0",
         "--workers",
         "2",
         "--every",
@@ -25,6 +25,6 @@ def test_tasks_end_although_their_workers_are_killed() -> None:
     # Both workers may be dead at once, and a loaded machine takes its time to start one.
     words += ["--noticed", "60"]
     parts = [json.loads(line) for line in kills(*words, seconds=300).splitlines()]
-    assert [part["part"] for part in parts] == ["killed", "postgres killed", "planned restarts"]
+    assert [part["part"] for part in parts] == ["killed"]
     assert all(part["violations of invariants"] == part["orphaned processes"] == 0 for part in parts)
     assert all(part["line"] == "whole-law" and part["joins"] and part["gates decided"] for part in parts)
