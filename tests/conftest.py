@@ -1,10 +1,11 @@
 """What every test may use. Each file in tests/fixtures is one idea; its names:
 
-database   truncated queues, the invariants after every test that moved a task
+database   an empty database, and the invariants after every test that moved a task
 site       `site`: a web process on the test database; `worker`: a worker process beside it
 browser    `page`: a real Chromium that fails the test on script errors and policy violations
 mailbox    `mailbox`: a real SMTP server
 factories  `world`: a project, its people, and the verbs of engine tests (tests/factories.py)
+drawn      the same examples in every run
 order      long files first
 skips      in CI no browser test and no isolation test may be skipped
 """
@@ -14,6 +15,7 @@ pytest_plugins = [
     "tests.fixtures.site",
     "tests.fixtures.browser",
     "tests.fixtures.mailbox",
+    "tests.fixtures.drawn",
     "tests.fixtures.order",
     "tests.fixtures.skips",
     "tests.factories",
