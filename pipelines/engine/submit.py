@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,8 @@ NEXT = """INSERT INTO pipelines_taskcounter (project_id, last) VALUES (%s, 1)
           RETURNING last, clock_timestamp()"""
 
 TITLE, DESCRIPTION, LABEL, LABELS = 300, 100_000, 100, 50
+# What the database keeps, no clock may be able to read: another zone makes the year 10000 of the last of 9999.
+EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
 def submit(
@@ -47,7 +49,7 @@ def submit(
     The requester is the actor, if a person. `follows`: a task of the project that has ended, of which this is new work
     (AEEF E13). Raises `InputError` with every problem."""
     line = versions.parsed(version)
-    problems = _problems(title, description, priority, labels) + _not_over(version, follows)
+    problems = _problems(title, description, priority, labels, due_at) + _not_over(version, follows)
     try:
         filled = forms.fill(line.inputs, inputs or {})
     except InputError as fault:
@@ -76,7 +78,9 @@ def submit(
     return run(partial(_submit, task, line.start, actor, others))
 
 
-def _problems(title: str, description: str, priority: str, labels: Sequence[str]) -> list[Problem]:
+def _problems(
+    title: str, description: str, priority: str, labels: Sequence[str], due_at: datetime | None
+) -> list[Problem]:
     """What is wrong with the fields that every task has."""
     checks = (
         ("title", bool(title.strip()), "is required", "Say in one line what this is about."),
@@ -98,6 +102,12 @@ def _problems(title: str, description: str, priority: str, labels: Sequence[str]
         ),
         ("description", _storable(description), "holds a character that cannot be stored", ""),
         ("labels", all(map(_storable, labels)), "hold a character that cannot be stored", ""),
+        (
+            "due_at",
+            due_at is None or EARLIEST <= due_at < LATEST,
+            "is not between the years 1970 and 9000",
+            "",
+        ),
     )
     return [Problem(path, message, hint) for path, fine, message, hint in checks if not fine]
 

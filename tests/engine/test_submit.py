@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -51,6 +52,13 @@ def test_it_names_the_input_that_does_not_fit(world: World, inputs: dict[str, An
     with pytest.raises(InputError) as refused:
         world.start(world.line(inputs=FIELDS), inputs=inputs)
     assert [problem.path for problem in refused.value.problems] == [path]
+
+
+@pytest.mark.parametrize("due", ["9999-12-31T23:59:59-10:00", "0001-01-01T00:00:00+14:00"])
+def test_it_takes_no_due_date_that_could_not_be_read_again(world: World, due: str) -> None:
+    with pytest.raises(InputError) as refused:
+        world.start(world.line(stations=["build"]), due_at=datetime.fromisoformat(due))
+    assert [problem.path for problem in refused.value.problems] == ["due_at"]
 
 
 def test_it_says_everything_that_is_wrong_at_once(world: World) -> None:
