@@ -363,3 +363,19 @@ def test_a_line_with_a_tool_gate_needs_the_permission_to_execute(world: World) -
     line = publishing.create_line(world.project, "line", "Line", given, world.designer)
     with pytest.raises(Forbidden, match="build"):
         publishing.publish(line, user=world.designer, based_on=line.draft_number)
+
+
+def test_branches_that_are_answered_at_once_keep_a_budget_together(world: World) -> None:
+    stations = [
+        station("plan", {"id": "both", "to": ["a", "b"]}),
+        *(station(key, {"id": f"{key}-on", "when": {**SCRIPT, "answer": "pass"}, "to": "x"}) for key in "ab"),
+        station("x", limits={"max_visits": 1}),
+    ]
+    task = world.start(world.line(stations=stations, flags=FLAGS))
+    for key in ("plan", "a", "b"):
+        world.report(task, station=key)
+    asked = [world.started(task, key) for key in "ab"]
+    for job in asked:
+        engine.report([world.report_of(job, {"result": "success", "eval": "pass"})])
+    task.refresh_from_db()
+    assert task.visits["x"] == 1
