@@ -150,6 +150,7 @@ def _tool(orders: Orders, tool: Mapping[str, Any], config: WorkerConfig) -> Tool
     timeout = tool.get("timeout")
     return Tool(
         name=tool["name"],
+        parameters=tool.get("parameters") or {},
         argv=tuple(_open(orders, f"{place}.argv", part) for part in tool.get("argv") or ()),
         env={name: _open(orders, f"{place}.env", value) for name, value in (tool.get("env") or {}).items()},
         cwd=rendered(orders, f"{place}.cwd", tool.get("cwd") or "."),

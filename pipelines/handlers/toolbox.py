@@ -16,6 +16,7 @@ from pipelines.routing import operators
 from pipelines.routing.algebra import OutputTest, View
 from pipelines.routing.bounds import Steps
 from pipelines.routing.errors import EvaluationFailed
+from pipelines.routing.handoffs import held_against, schema_faults
 from pipelines.routing.paths import compile_path, look_up
 from pipelines.routing.values import MISSING
 
@@ -75,6 +76,17 @@ def offered(tools: tuple[Mapping[str, Any], ...]) -> list[dict[str, Any]]:
         }
         for tool in tools
     ]
+
+
+def misfit(tool: Tool, arguments: Mapping[str, Any]) -> str:
+    """How the arguments do not fit the `parameters` that the tool declares, each fault with its place; or nothing."""
+    if not tool.parameters:
+        return ""
+    # A line that was published before schemas were looked at may have one that says nothing.
+    unusable = schema_faults(tool.parameters)
+    if unusable:
+        return f"The parameters of {tool.name} are no JSON Schema: {'; '.join(map(str, unusable[:3]))}."
+    return "; ".join(map(str, held_against(arguments, tool.parameters, "arguments")))
 
 
 def filled(text: Text, arguments: Mapping[str, Any]) -> str:

@@ -19,7 +19,18 @@ from pipelines.handlers.base import Limits, Outcome, Sink, Spec
 from pipelines.handlers.conversation import Conversation, NoConversation, ToolCall
 from pipelines.handlers.http import SILENT_SECONDS, shown
 from pipelines.handlers.timed import TimeIsUp, stopped, timed
-from pipelines.handlers.toolbox import APPROVE, DENY, BadCall, Request, Tool, action, argv_of, call_of
+from pipelines.handlers.toolbox import (
+    ALLOW,
+    APPROVE,
+    DENY,
+    BadCall,
+    Request,
+    Tool,
+    action,
+    argv_of,
+    call_of,
+    misfit,
+)
 from pipelines.outgoing.fetching import fetch
 
 OK, ERROR, DENIED = "ok", "error", "denied"
@@ -114,10 +125,21 @@ def asked_for(spec: Spec, before: Conversation) -> list[ToolCall]:
 
 
 def judged(spec: Spec, call: ToolCall) -> str:
-    """A tool that nobody declared needs no word of a person: it is not run."""
-    if call.name not in {tool.name for tool in spec.tools}:
-        return DENY if spec.work.get("policy") else "allow"
-    return action(spec.work.get("policy"), call.name, conversation.parsed(call.arguments))
+    """A tool that nobody declared and a call that does not fit its tool are not run: they need no word of a person."""
+    tool, arguments = named(spec, call), conversation.parsed(call.arguments)
+    if tool is None:
+        return DENY if spec.work.get("policy") else ALLOW
+    said = action(spec.work.get("policy"), call.name, arguments)
+    return ALLOW if said == APPROVE and unfit(tool, arguments) else said
+
+
+def named(spec: Spec, call: ToolCall) -> Tool | None:
+    return next((tool for tool in spec.tools if tool.name == call.name), None)
+
+
+def unfit(tool: Tool, arguments: Any) -> str:
+    """Why the tool is not run with these, or nothing."""
+    return misfit(tool, arguments) if isinstance(arguments, dict) else "The arguments are no JSON object."
 
 
 # Whoever has to be asked: the token is blocked, and the station runs again with the answer (semantics §5 step 3, hold)
@@ -156,12 +178,12 @@ def answered(spec: Spec, calls: list[ToolCall]) -> str | None:
 
 
 async def one(spec: Spec, sink: Sink, call: ToolCall) -> Result:
-    tool = next((each for each in spec.tools if each.name == call.name), None)
+    tool, arguments = named(spec, call), conversation.parsed(call.arguments)
     if tool is None:
         return Result(call, ERROR, f"There is no tool {call.name[:64]}.")
-    arguments = conversation.parsed(call.arguments)
-    if not isinstance(arguments, dict):
-        return Result(call, ERROR, "The arguments are no JSON object.")
+    why = unfit(tool, arguments)
+    if why:
+        return Result(call, ERROR, why)
     await sink.note(f"[gateline] {call.name}({call.arguments[:500]})")
     try:
         if tool.http is not None:

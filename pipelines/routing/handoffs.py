@@ -1,4 +1,5 @@
-"""Handoff documents: what one station says to the next, held against a JSON Schema (AEEF REQ-009-06, 09)."""
+"""Handoff documents: what one station says to the next, held against a JSON Schema (AEEF REQ-009-06, 09). Arguments of
+tools are held against theirs in the same way."""
 
 from __future__ import annotations
 
@@ -65,14 +66,20 @@ def faults(document: Any, schema: Mapping[str, Any] | None = None) -> tuple[Prob
     was handed over. `schema`: of the line or the station, by default that of AEEF."""
     if document is None:
         return (Problem("handoff", "is missing"),)
+    return held_against(document, DEFAULT if schema is None else schema, "handoff")
+
+
+def held_against(document: Any, schema: Mapping[str, Any], at: str) -> tuple[Problem, ...]:
+    """What is wrong with it; the places begin with `at`. The schema is one that can be used, see `schema_faults`."""
     text = jsontext.dumps(document)
     if len(text) > LARGEST:
-        return (Problem("handoff", f"is longer than {LARGEST} characters"),)
-    validator = _validator(jsontext.dumps(DEFAULT if schema is None else schema))
+        return (Problem(at, f"is longer than {LARGEST} characters"),)
+    validator = _validator(jsontext.dumps(schema))
     try:
-        found = [_problem(error) for error in islice(validator.iter_errors(_plain(text)), MOST)]
+        errors = islice(validator.iter_errors(_plain(text)), MOST)
+        found = [Problem(_place(at, error), error.message[:300]) for error in errors]
     except RecursionError:
-        return (Problem("handoff", "its schema refers to itself without end"),)
+        return (Problem(at, "its schema refers to itself without end"),)
     return tuple(sorted(found, key=lambda problem: problem.path))
 
 
@@ -115,10 +122,6 @@ def _pattern_fault(pattern: str, where: str) -> Iterator[Problem]:
         compile_pattern(pattern)
     except OperandError as error:
         yield Problem(where, str(error))
-
-
-def _problem(error: ValidationError) -> Problem:
-    return Problem(_place("handoff", error), error.message[:300])
 
 
 def _place(path: str, error: ValidationError | SchemaError) -> str:

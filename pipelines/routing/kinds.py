@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pipelines.routing.algebra import All, AnyOf, Condition, EvalTest
+from pipelines.routing.handoffs import schema_faults
 from pipelines.routing.model import Line, Station
 from pipelines.routing.problems import Problem, join
 
@@ -80,7 +81,16 @@ def _tools(line: Line, station: Station, path: str) -> Iterator[Problem]:
     work = station.work
     yield from _needs(work, "tools", path, "declare the tools that may be called")
     for index, tool in enumerate(work.get("tools") or ()):
-        yield from _address(tool.get("http") or {}, join(f"{path}.tools", index) + ".http")
+        at = join(f"{path}.tools", index)
+        yield from _address(tool.get("http") or {}, f"{at}.http")
+        yield from _schema(tool.get("parameters") or {}, f"{at}.parameters")
+
+
+def _schema(schema: Mapping[str, Any], path: str) -> Iterator[Problem]:
+    """Arguments are held against it before the tool runs."""
+    for fault in schema_faults(schema):
+        where = fault.path if fault.path.startswith("[") or not fault.path else f".{fault.path}"
+        yield Problem(f"{path}{where}", fault.message, fault.hint)
 
 
 def _route(line: Line, station: Station, path: str) -> Iterator[Problem]:

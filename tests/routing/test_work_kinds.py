@@ -157,6 +157,10 @@ def test_what_only_readers_can_tell_is_told_too(work: dict[str, Any], place: str
         ),
         ({"kind": "route", "prompt": "p"}, "stations[0].rules: there is nothing to choose"),
         ({"kind": "tools", "tools": [{"name": "a", "argv": ["{{nonsense}}"]}]}, "is no look-up"),
+        (
+            {"kind": "tools", "tools": [{**TOOL, "parameters": {"properties": {"a": {"type": "texts"}}}}]},
+            "work.tools[0].parameters.properties.a.type: ",
+        ),
     ],
 )
 def test_what_could_not_run_is_not_published(work: dict[str, Any], said: str) -> None:

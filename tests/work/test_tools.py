@@ -74,6 +74,50 @@ async def test_a_call_that_cannot_be_made_is_an_error_for_the_model(
     assert sink.out == b""
 
 
+NUMBERED = replace(
+    ECHO,
+    parameters={
+        "type": "object",
+        "properties": {"word": {"type": "string", "maxLength": 3}, "n": {"type": "integer"}},
+        "required": ["word"],
+        "additionalProperties": False,
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "place"),
+    [
+        ('{"word": 1}', "arguments.word: "),
+        ('{"word": "a", "n": "1"}', "arguments.n: "),
+        ('{"n": 1}', "arguments: "),
+        ('{"word": "a", "x": 1}', "arguments: "),
+    ],
+)
+async def test_arguments_that_do_not_fit_the_parameters_are_an_error_with_their_place(
+    arguments: str, place: str, make: Any, sink: Collected
+) -> None:
+    """Before the tool runs, and before a person is asked whether it may."""
+    given = {"tools": (NUMBERED,), "work": {"policy": {"default": "approve"}}}
+    outcome = await tools.run(make(("echo", arguments), **given), sink)
+    assert (outcome["result"], outcome["eval"], sink.out) == ("success", "error", b"")
+    assert outcome["output"]["results"][0]["output"].startswith(place)
+
+
+async def test_arguments_that_fit_are_asked_about_and_run(make: Any, sink: Collected) -> None:
+    good = ("echo", '{"word": "abc", "n": 1}')
+    assert (await tools.run(make(good, tools=(NUMBERED,)), sink))["eval"] == "ok"
+    asked = {"tools": (NUMBERED,), "work": {"policy": {"default": "approve"}}}
+    assert (await tools.run(make(good, **asked), sink))["result"] == "blocked"
+
+
+async def test_parameters_that_are_no_schema_let_nothing_run(make: Any, sink: Collected) -> None:
+    broken = replace(ECHO, parameters={"properties": {"word": {"type": "texts"}}})
+    outcome = await tools.run(make(("echo", '{"word": "a"}'), tools=(broken,)), sink)
+    assert (outcome["eval"], sink.out) == ("error", b"")
+    assert "properties.word.type" in outcome["output"]["results"][0]["output"]
+
+
 async def test_arguments_come_on_standard_input_too(make: Any, sink: Collected) -> None:
     reads = program("reads", "import json, sys; print(json.load(sys.stdin)['a'])")
     outcome = await tools.run(make(("reads", '{"a": [1, 2]}'), tools=(reads,)), sink)
