@@ -6,7 +6,7 @@ nobody who waits is overlooked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from django.db import connection
@@ -14,7 +14,7 @@ from django.db.models import Count
 from procrastinate.types import JSONDict
 
 from pipelines import outbox, versions
-from pipelines.models import Agent, Job, Task
+from pipelines.models import Agent, Deadlock, Job, Status, Task
 
 if TYPE_CHECKING:
     from pipelines.engine.batch import Batch
@@ -31,7 +31,6 @@ WAITING = """
     SELECT token.task_id, %(kind)s, token.id::text, token.id, clock_timestamp(), clock_timestamp()
     FROM pipelines_token token JOIN pipelines_task task ON task.id = token.task_id
     WHERE token.status = 'held' AND task.project_id = %(project)s AND token.wait -> 'missing' ? %(missing)s
-      AND NOT task.id = ANY(%(mine)s)
     ON CONFLICT DO NOTHING"""
 
 
@@ -62,10 +61,13 @@ class Agents:
         return {"state": state, "free": max(0, agent.capacity - self._open(name))}
 
     def may_start(self, task: Task, job: Job) -> bool:
-        """Whether its agent may begin another job: not while it is suspended, nor beyond its capacity."""
+        """Whether its agent may begin another job: not while it is suspended or party to a deadlock (AEEF E23), nor
+        beyond its capacity."""
         if not job.agent:
             return True
         name = (task.project_id, job.agent)
+        if _is_locked(*name):
+            return False
         self._load([name])
         agent = self._rows[name]
         if agent is None:
@@ -90,10 +92,11 @@ class Agents:
         agent = self._rows[name]
         return agent.trust_at(station) if agent is not None else None
 
-    def flush(self) -> None:
-        """Who waits for an agent that has a place now is decided again."""
+    def flush(self, opened: Collection[int]) -> None:
+        """Who waits for an agent that has a place now is decided again, a branch of the same task, too. `opened`: jobs
+        of this batch, which are offered already."""
         for project, key in sorted(self._freed):
-            wake(project, key, self.batch.tasks)
+            wake(project, key, opened)
 
     def _open(self, name: Name) -> int:
         project, key = name
@@ -139,13 +142,19 @@ class Agents:
                 yield task.project_id, key
 
 
-def wake(project: int, key: str, mine: Iterable[int] = ()) -> None:
+def _is_locked(project: int, key: str) -> bool:
+    found = Deadlock.objects.filter(state=Deadlock.State.OPEN, agents__contains=[key])
+    return found.filter(task__project=project).exists()
+
+
+def wake(project: int, key: str, opened: Collection[int] = ()) -> None:
     """Tokens that are held for this agent are decided again soon, and its jobs that nobody could take are offered
-    anew. `mine`: tasks that are settled otherwise."""
+    anew. `opened`: jobs that are offered already."""
     with connection.cursor() as cursor:
-        values: dict[str, Any] = {"kind": FACTS, "project": project, "mine": list(mine)}
-        cursor.execute(WAITING, {**values, "missing": f"{MISSING}{key}"})
+        cursor.execute(WAITING, {"kind": FACTS, "project": project, "missing": f"{MISSING}{key}"})
     queued = Job.objects.filter(agent=key, task__project=project, state=Job.State.QUEUED)
-    tokens = queued.exclude(task__in=list(mine)).order_by("pk").values_list("token_id", flat=True)[:TICKETS]
-    tickets: list[JSONDict] = [{"token_id": pk} for pk in tokens]
+    offered = queued.filter(token__status=Status.QUEUED).exclude(pk__in=opened).order_by("pk")
+    tickets: list[JSONDict] = [
+        {"token_id": pk} for pk in offered.values_list("token_id", flat=True)[:TICKETS]
+    ]
     outbox.enqueue("pipelines.drive", "drive", *tickets)

@@ -300,7 +300,7 @@ class Batch:
         GateVisit.objects.bulk_create(self._visits)
         Event.objects.bulk_create(self._events)
         Handoff.objects.bulk_create(self._handoffs)
-        self.agents.flush()
+        self.agents.flush({job.pk for job in self._new_jobs})
         dues.write(self, self._new_dues, self._over)
         if self.consequences:
             for observer in ports.observers():

@@ -16,7 +16,7 @@ from pipelines.engine.transaction import run
 from pipelines.engine.unleased import UNLEASED
 from pipelines.engine.values import ENGINE, Actor, Report
 from pipelines.leases import MAX_ATTEMPTS, Claim
-from pipelines.models import Deadlock, Job, Purpose, Status, Task
+from pipelines.models import Job, Purpose, Status
 
 TAKE_BACK = "DELETE FROM pipelines_lease WHERE job_id = %s AND key = %s"
 LOST = {"result": "cancelled", "reason": "lease_lost"}
@@ -39,7 +39,7 @@ def _start(job_id: int, claim: Claim) -> Job | None:
     asks = job.purpose != Purpose.STATION
     if token.status != (Status.EVALUATING if asks else Status.QUEUED) or not takes(claim, task, job):
         return None
-    if not batch.agents.may_start(task, job) or _agent_is_locked(task, job):
+    if not batch.agents.may_start(task, job):
         return None
     job.lease_key, job.worker_id = leases.grant(job.pk, claim), claim.worker
     job.state, job.started_at = Job.State.RUNNING, batch.now
@@ -50,14 +50,6 @@ def _start(job_id: int, claim: Claim) -> Job | None:
     _tell(batch, job, "job.started", Actor("worker", str(claim.worker)))
     batch.flush()
     return job
-
-
-def _agent_is_locked(task: Task, job: Job) -> bool:
-    """An agent that is party to a deadlock gets no new work (AEEF E23)."""
-    if not job.agent:
-        return False
-    locked = Deadlock.objects.filter(state=Deadlock.State.OPEN, agents__contains=[job.agent])
-    return locked.filter(task__project=task.project_id).exists()
 
 
 def lose(job_id: int, attempt: int, lease: UUID) -> str:

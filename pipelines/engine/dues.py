@@ -39,7 +39,9 @@ def write(batch: Batch, new: Iterable[Due], dropped: Iterable[int]) -> None:
     over = {*dropped, *(due.pk for due in batch.dues.values() if _is_over(batch, due))}
     if over:
         Due.objects.filter(pk__in=over).delete()
-    Due.objects.bulk_create([due for due in new if not _is_over(batch, due)])
+    # Who frees an agent tells those that wait for it without their locks: the same time may be there already.
+    kept = [due for due in new if not _is_over(batch, due)]
+    Due.objects.bulk_create(kept, ignore_conflicts=True)
 
 
 def _is_over(batch: Batch, due: Due) -> bool:

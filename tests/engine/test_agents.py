@@ -184,3 +184,22 @@ def test_capacity_is_watched(world: World) -> None:
     Agent.objects.filter(pk=coder.pk).update(capacity=1)
     assert [each.invariant for each in check()] == ["I18"]
     Agent.objects.filter(pk=coder.pk).update(capacity=2)
+
+
+def test_a_place_that_a_branch_frees_goes_to_its_sibling(world: World) -> None:
+    agent(world, capacity=1)
+    wants = {"requires": ["agent"]}
+    stations = [
+        station("plan", {"id": "both", "to": ["a", "b"]}),
+        station("a", {"id": "a-on", "to": "code"}, **wants),
+        station("b", {"id": "b-on", "to": "more"}, **wants),
+        station("code", {"id": "done", "to": "completed"}, agent="coder"),
+        station("more", {"id": "over", "to": "completed"}, agent="coder"),
+    ]
+    task = world.start(world.line(stations=stations))
+    for key in ("plan", "a", "b"):
+        world.report(task, station=key)
+    assert world.token(task, "b").status == "held"
+    world.report(task, station="code")
+    timers.run_due()
+    assert world.at(task) == ["more"]
