@@ -78,12 +78,13 @@ def cancel(need: Need, user: User, said: Said) -> str:
 # Where a verb is offered
 
 
-def by_a_person(need: Need, mine: Mine) -> bool:
-    return "by" in need.about["wait"]
+def let_go_by_hand(need: Need, mine: Mine) -> bool:
+    """A person holds it, or it waits for other tasks."""
+    return "by" in need.about["wait"] or "depends_on" in need.about["wait"]
 
 
-def by_the_engine(need: Need, mine: Mine) -> bool:
-    return "by" not in need.about["wait"]
+def run_again_by_hand(need: Need, mine: Mine) -> bool:
+    return not let_go_by_hand(need, mine)
 
 
 def designs(need: Need, mine: Mine) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from pipelines import versions
 from pipelines.driver.instructions import instructions
 from pipelines.engine.roles import Roles
-from pipelines.models import ENDED, Deadlock, Escalation, GateVisit, Job, Status, Task, Token
+from pipelines.models import ENDED, Deadlock, Dependency, Escalation, GateVisit, Job, Status, Task, Token
 from pipelines.queries.words import Sentence, station_name, waiting
 from pipelines.routing.answers import ANSWERS
 from pipelines.routing.conditions import describe
@@ -115,9 +115,12 @@ def missing(mine: Mine) -> Iterable[Need]:
 
 
 def held(mine: Mine) -> Iterable[Need]:
-    """Held by a person, or because nothing has changed since a gate rejected it."""
+    """Held by a person, because nothing has changed since a gate rejected it, or for a task that ended otherwise than
+    it was waited for."""
     others = ["missing", "escalation", "paused_by", "depends_on"]
-    return _tokens(mine, "held", Q(status=Status.HELD) & ~Q(wait__has_any_keys=others))
+    lost = Dependency.objects.filter(task=OuterRef("task"), on__status__in=[Status.FAILED, Status.CANCELLED])
+    in_vain = Q(wait__has_key="depends_on") & Q(Exists(lost))
+    return _tokens(mine, "held", Q(status=Status.HELD) & (~Q(wait__has_any_keys=others) | in_vain))
 
 
 def escalations(mine: Mine) -> Iterator[Need]:

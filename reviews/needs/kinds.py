@@ -76,10 +76,12 @@ KINDS: tuple[Kind, ...] = (
         (Link("look", _("Open the task"), acts.look), RETRY, CANCEL),
     ),
     Kind(
-        "held", _("Held"), _("Somebody holds the task, or nothing has changed since it was rejected."), Token,
+        "held", _("Held"),
+        _("Somebody holds the task, nothing has changed since it was rejected, or what it waits for did not complete."),
+        Token,
         finding.held,
-        (Act("release", _("Release"), "nothing", Seen, acts.release, offered=acts.by_a_person),
-         Act("retry", _("Retry"), "reason", Why, acts.retry, offered=acts.by_the_engine), CANCEL),
+        (Act("release", _("Release"), "nothing", Seen, acts.release, offered=acts.let_go_by_hand),
+         Act("retry", _("Retry"), "reason", Why, acts.retry, offered=acts.run_again_by_hand), CANCEL),
     ),
 )  # fmt: skip
 BY_KEY = {kind.key: kind for kind in KINDS}

@@ -88,6 +88,15 @@ def held(world: World) -> Task:
     return task
 
 
+def in_vain(world: World) -> Task:
+    """It waits for a task that was cancelled."""
+    version = world.line(stations=["wait"], key="waits")
+    other = world.start(version)
+    task = world.start(version, depends_on=[other.name])
+    engine.cancel(other.pk, actor=engine.ENGINE)
+    return task
+
+
 SAYS: dict[str, tuple[Callable[[World], Task], str, list[str]]] = {
     "gate": (gate, "led here", ["review"]),
     "question": (question, "Which colour?", ["answer", "cancel"]),
@@ -223,6 +232,14 @@ def test_a_stuck_task_is_retried_or_cancelled_with_a_reason(world: World) -> Non
 def test_what_somebody_holds_is_released(world: World) -> None:
     task = held(world)
     (one,) = found(world.operator)
+    assert act(world.operator, one, "release").status_code == 200
+    assert world.status(task) == "queued"
+
+
+def test_what_waits_in_vain_is_released_or_cancelled(world: World) -> None:
+    task = in_vain(world)
+    (one,) = found(world.operator)
+    assert [verb.key for verb in one.verbs] == ["release", "cancel"]
     assert act(world.operator, one, "release").status_code == 200
     assert world.status(task) == "queued"
 
