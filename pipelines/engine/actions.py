@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from pipelines import ports, versions
 from pipelines.engine import roles
 from pipelines.engine.batch import Batch
-from pipelines.engine.pause import pause
+from pipelines.engine.errors import Conflict
+from pipelines.engine.holding import paused_by
+from pipelines.engine.pause import hold_besides
+from pipelines.engine.payload import LONGEST_TEXT
 from pipelines.engine.recorded import record
 from pipelines.engine.suspending import suspend
 from pipelines.engine.values import ENGINE
@@ -18,7 +22,7 @@ from pipelines.routing.escalations import REVIEW
 def _block(batch: Batch, task: Task, escalation: Escalation) -> None:
     """No work on the task until it is resolved."""
     for token in batch.living(task):
-        pause(batch, task, token, ENGINE, str(escalation.pk), trigger=escalation.trigger)
+        hold_besides(batch, task, token, ENGINE, paused_by(escalation))
 
 
 def _notify(batch: Batch, task: Task, escalation: Escalation) -> None:
@@ -41,8 +45,11 @@ def _suspend_agent(batch: Batch, task: Task, escalation: Escalation) -> None:
     known = (line.stations_by_key.get(place) for place in places)
     keys = {station.agent for station in known if station and station.agent}
     found = Agent.objects.filter(project=task.project_id, key__in=keys, suspended_at=None).order_by("pk")
+    why = f"{task.name}: {escalation.trigger}. {escalation.reason}".strip()[:LONGEST_TEXT]
     for pk in list(found.values_list("pk", flat=True)):
-        suspend(pk, actor=ENGINE, reason=f"{task.name}: {escalation.trigger}. {escalation.reason}".strip())
+        # Somebody else may suspend it at the same moment: it is suspended all the same.
+        with suppress(Conflict):
+            suspend(pk, actor=ENGINE, reason=why)
 
 
 def _convene_review(batch: Batch, task: Task, escalation: Escalation) -> None:

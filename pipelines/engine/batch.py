@@ -91,7 +91,7 @@ class Batch:
             tasks.select_related("project__owner").order_by("pk").select_for_update(no_key=True, of=("self",))
         )
         self.tasks = {task.pk: task for task in locked}
-        clock, self._job_ids, self.dues = dues.clock(len(wanted) + 1, self.tasks)
+        clock, self._job_ids, self.dues, self.unmet = dues.clock(len(wanted) + 1, self.tasks)
         # A clock that was set back must not turn a task's history around.
         self.now = max([clock, *(task.changed_at + TICK for task in self.tasks.values())])
         self.tokens: dict[int, Token] = {}
@@ -150,7 +150,7 @@ class Batch:
     def next_job_id(self) -> int:
         for job_id in self._job_ids:
             return job_id
-        _, self._job_ids, _ = dues.clock(8, ())
+        _, self._job_ids, *_ = dues.clock(8, ())
         return next(self._job_ids)
 
     def add_job(self, job: Job) -> None:

@@ -11,13 +11,16 @@ from pipelines.engine import inputs as forms
 from pipelines.engine.batch import Batch
 from pipelines.engine.ending import Ending, end_everything, finish_job
 from pipelines.engine.errors import Conflict, Invalid, NotFound
+from pipelines.engine.holding import each_of, is_dependency
 from pipelines.engine.opening import open_job
+from pipelines.engine.pause import let_go
 from pipelines.engine.report import report
 from pipelines.engine.state import job_ref, merge_counts, token_state
 from pipelines.engine.transaction import run
 from pipelines.engine.turn import settle
-from pipelines.engine.unleased import MANUAL, UNLEASED, begin
+from pipelines.engine.unleased import MANUAL
 from pipelines.engine.values import Actor, Report, ReportResult
+from pipelines.engine.waiting_for import answered, wait_no_longer
 from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token, User
 from pipelines.routing.answers import ANSWERS
 from pipelines.routing.consequences import origin_after
@@ -77,6 +80,7 @@ def _answer(token_id: int, user: User, token_version: int, text: str, fact: str)
         if not text.strip():
             raise Invalid.at("text", "is missing or blank", "Say what the station needs to know.")
         question = str(token.wait.get("question") or "")
+        answered(batch, task, user, text)
         run_again(batch, task, token, actor, "answer", feedback=text, asked=question)
     batch.flush()
     return task
@@ -193,7 +197,8 @@ def _hold(token_id: int, user: User, token_version: int, reason: str) -> Task:
 
 
 def release(token_id: int, *, user: User, token_version: int) -> Task:
-    """Let a token go on that a person holds. Raises NotFound, Conflict."""
+    """Let a token go on that a person holds, or that waits for other tasks: it waits for them no longer. Raises
+    NotFound, Conflict."""
     return run(partial(_release, token_id, user, token_version))
 
 
@@ -201,18 +206,15 @@ def _release(token_id: int, user: User, token_version: int) -> Task:
     batch, task, token = _locked(token_id, token_version, (Status.HELD,))
     if not batch.open_job(token) or "paused_by" in token.wait:
         raise Conflict("No person holds this task; see what it waits for.")
-    token.wait, job = {}, batch.open_job(token)
-    begins = job is not None and job.kind in UNLEASED
-    if job and begins:
-        # Migrated while it was held, to a version in which no worker does it.
-        begin(batch, task, job)
-        batch.job_changed(job)
-    status = Status.RUNNING if begins else Status.QUEUED
-    _set(batch, task, token, status, "token.released", Actor.person(user), "release")
-    if not begins:
-        batch.ticket(token)
+    if any(map(is_dependency, each_of(token.wait))):
+        wait_no_longer(batch, task)
+    let_go(batch, task, token, Actor.person(user), _may_be_released, trigger="release")
     batch.flush()
     return task
+
+
+def _may_be_released(wait: dict[str, Any]) -> bool:
+    return "paused_by" not in wait
 
 
 def _set(batch: Batch, task: Task, token: Token, status: str, kind: str, actor: Actor, why: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
@@ -14,15 +13,16 @@ from pipelines.engine import byhand, effects, escalations, payload, roles
 from pipelines.engine.batch import Batch
 from pipelines.engine.ending import finish_job
 from pipelines.engine.errors import Conflict, Forbidden, Invalid, NotFound
-from pipelines.engine.opening import LATE
-from pipelines.engine.pause import hold, pause, resume
+from pipelines.engine.holding import each_of, joined, paused_by
+from pipelines.engine.pause import hold, is_paused_by, let_go, pause
 from pipelines.engine.state import job_ref
 from pipelines.engine.transaction import run
 from pipelines.engine.turn import Turn, settle, situation
 from pipelines.engine.values import ENGINE, Actor
 from pipelines.engine.waiting_for import DEPENDENCY, close
+from pipelines.engine.watch import expected
 from pipelines.models import Deadlock, Dependency, Due, Job, Status, Task, Token, User
-from pipelines.routing.deadlocks import CIRCULAR, SUGGESTIONS, TIMEOUT, limit, timed_out
+from pipelines.routing.deadlocks import CIRCULAR, SUGGESTIONS, TIMEOUT, timed_out
 from pipelines.routing.escalations import ARCHITECT
 
 WORDS = ("output", "context", "escalate", "cancel")
@@ -35,8 +35,8 @@ def work_is_late(batch: Batch, due: Due) -> None:
     """The function of the due times of kind `deadlock`: a station's state is unchanged for more than twice what is
     expected. Who waits for people by then waits for their due times, not for this one."""
     task, token = batch.tasks[due.task_id], batch.tokens[int(due.key)]
-    expected = versions.by_id(task.pinned_id).station(token.station).limits.expected
-    if not timed_out((batch.now - token.entered_at).total_seconds(), expected):
+    job, unchanged = batch.open_job(token), (batch.now - token.entered_at).total_seconds()
+    if job is None or not timed_out(unchanged, expected(job)):
         return
     found = _found(task, TIMEOUT, [task])
     if pause(batch, task, token, ENGINE, str(found.pk), deadlock=TIMEOUT):
@@ -45,7 +45,12 @@ def work_is_late(batch: Batch, due: Due) -> None:
 
 
 def found_circle(batch: Batch, task: Task, circle: Sequence[Task]) -> None:
-    """Tasks that wait for each other; all of them are locked."""
+    """Tasks that wait for each other; all of them are locked. Nothing where there is none, or where it is told already
+    and nobody has resolved it."""
+    open_ones = Deadlock.objects.filter(tasks=task.pk, kind=CIRCULAR, state=Deadlock.State.OPEN)
+    told = [set(each.tasks.values_list("pk", flat=True)) for each in open_ones]
+    if not circle or any({each.pk for each in circle} <= each for each in told):
+        return
     found = _found(task, CIRCULAR, circle)
     parties = [(each, token) for each in circle for token in batch.living(each) if not token.forked]
     for each, token in parties:
@@ -172,7 +177,7 @@ def _resolve(deadlock_id: UUID, answer: Answer) -> Task:
         (each, token)
         for each in batch.tasks.values()
         for token in batch.living(each)
-        if token.wait.get("paused_by") == str(found.pk)
+        if any(map(is_paused_by(found.pk), each_of(token.wait)))
     ]
     ACTS[answer.word](batch, found, task, held, answer)
     batch.flush()
@@ -225,12 +230,19 @@ def _context(batch: Batch, found: Deadlock, task: Task, held: Held, answer: Answ
         parties = [party["task"] for party in found.parties]
         Dependency.objects.filter(task=task, on__in=parties).delete()
         batch.set_due(DEPENDENCY, task, batch.now, key=str(found.pk))
+        _answered(batch, task, answer)
     for each, token in held:
-        resume(batch, each, token, answer.actor, feedback=answer.reason if each.pk == task.pk else "")
-        expected = versions.by_id(each.pinned_id).station(token.station).limits.expected
-        if found.kind == TIMEOUT and expected:
-            late = batch.now + timedelta(seconds=float(limit(expected)))
-            batch.set_due(LATE, each, late, key=str(token.pk), token=token)
+        said = answer.reason if each.pk == task.pk else ""
+        let_go(batch, each, token, answer.actor, is_paused_by(found.pk), feedback=said)
+
+
+def _answered(batch: Batch, task: Task, answer: Answer) -> None:
+    """What it asked another task it is told by who resolves the circle."""
+    asking = {pk for pk, _ in questions(task.project_id)}
+    for token in batch.living(task) if task.pk in asking else ():
+        if token.status == Status.BLOCKED and token.wait.get("question"):
+            asked = str(token.wait["question"])
+            byhand.run_again(batch, task, token, answer.actor, "answer", feedback=answer.reason, asked=asked)
 
 
 def _escalate(batch: Batch, found: Deadlock, task: Task, held: Held, answer: Answer) -> None:
@@ -242,15 +254,16 @@ def _escalate(batch: Batch, found: Deadlock, task: Task, held: Held, answer: Ans
     for each, token in held:
         job = batch.open_job(token)
         if job and each.pk == task.pk:
-            hold(batch, each, token, job, answer.actor, {"paused_by": str(opened.pk), "trigger": "deadlock"})
-        elif job:
-            resume(batch, each, token, answer.actor)
+            others = [wait for wait in each_of(token.wait) if not is_paused_by(found.pk)(wait)]
+            hold(batch, each, token, job, answer.actor, joined([paused_by(opened), *others]))
+        else:
+            let_go(batch, each, token, answer.actor, is_paused_by(found.pk))
 
 
 def _cancel(batch: Batch, found: Deadlock, task: Task, held: Held, answer: Answer) -> None:
     """The others go on; the task itself is cancelled after this."""
     for each, token in held:
-        resume(batch, each, token, answer.actor)
+        let_go(batch, each, token, answer.actor, is_paused_by(found.pk))
 
 
 ACTS = {"output": _output, "context": _context, "escalate": _escalate, "cancel": _cancel}
@@ -260,6 +273,5 @@ def may_go_on(batch: Batch, due: Due) -> None:
     """The function of the due times of kind `resume`: a deadlock is over because another party ended."""
     task = batch.tasks[due.task_id]
     for token in batch.living(task):
-        if token.wait.get("paused_by") == due.key:
-            resume(batch, task, token, ENGINE)
+        let_go(batch, task, token, ENGINE, is_paused_by(due.key))
     batch.flush()

@@ -11,15 +11,16 @@ from django.db import connection
 from pipelines.engine import deadlocks
 from pipelines.engine.batch import Batch
 from pipelines.engine.errors import Conflict, Invalid, NotFound
-from pipelines.engine.pause import WORKING, hold, resume
+from pipelines.engine.holding import FOR, each_of, is_dependency, joined
+from pipelines.engine.pause import WORKING, hold, let_go
 from pipelines.engine.transaction import run
 from pipelines.engine.unleased import UNLEASED
 from pipelines.engine.values import ENGINE, Actor
-from pipelines.models import ENDED, Dependency, Due, Job, Project, Status, Task
+from pipelines.engine.waiting_for import CIRCLE
+from pipelines.models import ENDED, Dependency, Due, Job, Project, Status, Task, Token
 from pipelines.routing.deadlocks import circle
 
 MOST = 50
-FOR = "depends_on"
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('gateline.dependencies'), %s)"
 
 
@@ -39,7 +40,7 @@ def named(project: Project, names: Sequence[str], path: str = "depends_on") -> l
 
 
 def depend(task_id: int, names: Sequence[str], *, actor: Actor) -> Task:
-    """Let a task wait for others. What of it has begun already goes on to its end.
+    """Let a task wait for others. A job that runs already goes on to its end; none is begun after it.
 
     Raises NotFound, Conflict (it has ended), Invalid (path `depends_on[…]`)."""
     task = Task.objects.select_related("project").filter(pk=task_id).first()
@@ -53,18 +54,40 @@ def depend(task_id: int, names: Sequence[str], *, actor: Actor) -> Task:
 
 def _depend(task: Task, others: list[Task], actor: Actor) -> Task:
     _one_at_a_time(task.project_id)
-    waits = graph(task.project_id)
-    waits[str(task.pk)] |= {str(other.pk) for other in others}
-    found = circle(waits, str(task.pk))
-    batch = Batch.of_tasks(task.pk, *(other.pk for other in others), *map(int, found))
+    found = _circle(task.project_id, task.pk, *others)
+    batch = Batch.of_tasks(task.pk, *(other.pk for other in others), *found)
     task = batch.tasks[task.pk]
     if task.status in ENDED:
         raise Conflict("This task has already ended.", at=task.ended_at)
     begin(batch, task, others, actor)
-    if found:
-        deadlocks.found_circle(batch, task, [batch.tasks[int(pk)] for pk in found])
+    deadlocks.found_circle(batch, task, [batch.tasks[pk] for pk in found])
     batch.flush()
     return task
+
+
+def _circle(project_id: int, task_id: int, *others: Task) -> list[int]:
+    """The tasks of a circle through this one, if it waits for these others, too."""
+    waits = graph(project_id)
+    waits[str(task_id)] |= {str(other.pk) for other in others}
+    return [int(pk) for pk in circle(waits, str(task_id))]
+
+
+def parties(task_id: int) -> list[int]:
+    """Whose locks `look_for_circle` needs besides. A circle that is closed meanwhile is looked for by whoever does."""
+    project_id = Task.objects.values_list("project_id", flat=True).get(pk=task_id)
+    _one_at_a_time(project_id)
+    return _circle(project_id, task_id)
+
+
+def look_for_circle(batch: Batch, due: Due) -> None:
+    """The function of the due times of kind `circle`: this task asked another one something."""
+    task = batch.tasks[due.task_id]
+    found = _circle(task.project_id, task.pk)
+    if set(found) <= set(batch.tasks):
+        deadlocks.found_circle(batch, task, [batch.tasks[pk] for pk in found])
+    else:
+        batch.set_due(CIRCLE, task, batch.now)
+    batch.flush()
 
 
 def _one_at_a_time(project_id: int) -> None:
@@ -77,31 +100,34 @@ def begin(batch: Batch, task: Task, others: Sequence[Task], actor: Actor) -> Non
     """The rows, and what of the task has not begun is held."""
     rows = [Dependency(task=task, on=other, made_at=batch.now) for other in others]
     Dependency.objects.bulk_create(rows, ignore_conflicts=True)
-    waiting = [other.name for other in others if other.status != Status.COMPLETED]
-    if not waiting:
-        return
-    for token in batch.living(task):
+    new = [other.name for other in others if other.status != Status.COMPLETED]
+    names = list(dict.fromkeys((*batch.unmet.get(task.pk, ()), *new)))
+    for token in batch.living(task) if new else ():
         job = batch.open_job(token)
-        untouched = job is not None and (job.state == Job.State.QUEUED or job.kind in UNLEASED)
-        if job and untouched and token.status in WORKING:
-            hold(batch, task, token, job, actor, {FOR: waiting})
+        if job is not None and (job.state == Job.State.QUEUED or job.kind in UNLEASED):
+            _hold(batch, task, token, job, actor, names)
+
+
+def _hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor, names: list[str]) -> None:
+    """Whatever holds it besides, it waits for these."""
+    if token.status in WORKING:
+        hold(batch, task, token, job, actor, {FOR: names})
+    elif token.status == Status.HELD:
+        others = [each for each in each_of(token.wait) if not is_dependency(each)]
+        hold(batch, task, token, job, actor, joined([*others, {FOR: names}]))
 
 
 def may_be_met(batch: Batch, due: Due) -> None:
-    """The function of the due times of kind `dependency`: a task that this one waits for has ended."""
+    """The function of the due times of kind `dependency`: a task that this one waits for has ended, or it waits no
+    longer for it."""
     task = batch.tasks[due.task_id]
-    left = Dependency.objects.filter(task=task).exclude(on__status=Status.COMPLETED)
-    names = [each.on.name for each in left.select_related("on__project").order_by("on_id")]
+    names = batch.unmet.get(task.pk)
     for token in batch.living(task):
-        if FOR not in token.wait:
-            continue
+        job = batch.open_job(token)
         if not names:
-            resume(batch, task, token, ENGINE)
-        else:
-            token.wait = {FOR: names}
-            job = batch.open_job(token)
-            if job:
-                hold(batch, task, token, job, ENGINE, token.wait)
+            let_go(batch, task, token, ENGINE, is_dependency)
+        elif job and any(map(is_dependency, each_of(token.wait))):
+            _hold(batch, task, token, job, ENGINE, names)
     batch.flush()
 
 

@@ -5,7 +5,7 @@ or it calls another function of the engine and leaves the batch as it is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 
@@ -17,12 +17,12 @@ from pipelines.engine.awaking import wait_is_over
 from pipelines.engine.batch import Batch
 from pipelines.engine.breach import escalation_is_due
 from pipelines.engine.ending import GATE_DUE
-from pipelines.engine.opening import LATE
 from pipelines.engine.overdue import gate_is_due
 from pipelines.engine.reconsider import facts_changed
 from pipelines.engine.transaction import run
 from pipelines.engine.unleased import WAIT
-from pipelines.engine.waiting_for import DEPENDENCY, RESUME
+from pipelines.engine.waiting_for import CIRCLE, DEPENDENCY, RESUME
+from pipelines.engine.watch import LATE
 from pipelines.models import Due
 
 Fires = Callable[[Batch, Due], None]
@@ -35,7 +35,10 @@ KINDS: dict[str, Fires] = {
     LATE: deadlocks.work_is_late,
     RESUME: deadlocks.may_go_on,
     DEPENDENCY: dependencies.may_be_met,
+    CIRCLE: dependencies.look_for_circle,
 }
+BESIDES: dict[str, Callable[[int], Iterable[int]]] = {CIRCLE: dependencies.parties}
+"""Kinds that need the locks of other tasks, too: which, by the id of the task."""
 
 TAKE = "DELETE FROM pipelines_due WHERE id = %s AND due_at <= %s"
 
@@ -47,10 +50,11 @@ def fire(due_id: int, now: datetime | None = None) -> str:
 
 
 def _fire(due_id: int, now: datetime | None) -> str:
-    task_id = Due.objects.filter(pk=due_id).values_list("task_id", flat=True).first()
-    if task_id is None:
+    found = Due.objects.filter(pk=due_id).values_list("task_id", "kind").first()
+    if found is None:
         return "gone"
-    batch = Batch.of_tasks(task_id)
+    task_id, kind = found
+    batch = Batch.of_tasks(task_id, *(BESIDES[kind](task_id) if kind in BESIDES else ()))
     due = batch.dues.pop(due_id, None)
     if due is None or not _taken(due, now or batch.now):
         return "gone"

@@ -14,6 +14,7 @@ from pipelines.engine.state import job_ref, merge_counts, token_state
 from pipelines.engine.turn import Turn, settle, situation
 from pipelines.engine.values import Actor
 from pipelines.engine.waiting import stay
+from pipelines.engine.waiting_for import CIRCLE
 from pipelines.models import Job, Status, Task, Token
 from pipelines.routing import consequences
 from pipelines.routing.outcome import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
@@ -170,6 +171,10 @@ def _wait(turn: Turn, answer: Wait) -> None:
 def _stay(turn: Turn, answer: consequences.Staying, why: str = "", **data: Any) -> None:
     where = consequences.staying(answer)
     stay(turn, where.status, {**where.wait, "why": why or None}, error=where.error, **data)
+    signal = turn.about.outcome.signal
+    if where.wait.get("question") and signal and (signal.get("meta") or {}).get("task"):
+        # It waits for another task from now on, and that one may wait for it.
+        turn.batch.set_due(CIRCLE, turn.task, turn.batch.now)
 
 
 def _escalate(turn: Turn, answer: Escalate) -> None:

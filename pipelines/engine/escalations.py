@@ -7,10 +7,12 @@ from datetime import timedelta
 from typing import Any
 
 from pipelines.engine import actions
+from pipelines.engine.agents import FACTS
 from pipelines.engine.batch import Batch
-from pipelines.engine.pause import resume
+from pipelines.engine.pause import is_paused_by, let_go
 from pipelines.engine.recorded import KIND, Who, record, tell
-from pipelines.models import Escalation, GateVisit, Task, Token, User
+from pipelines.models import Escalation, GateVisit, Status, Task, Token, User
+from pipelines.routing.deciding.preconditions import NO_ESCALATION
 from pipelines.routing.line import Line
 
 
@@ -97,8 +99,7 @@ def close(
         context=dict(context or {}),
     )
     for token in batch.living(task):
-        if token.wait.get("paused_by") == str(escalation.pk):
-            resume(batch, task, token, actor)
+        let_go(batch, task, token, actor, is_paused_by(escalation.pk))
 
 
 def close_all(batch: Batch, task: Task, actor: Who) -> None:
@@ -112,6 +113,15 @@ def close_those_of(batch: Batch, task: Task, visit: GateVisit, actor: Who) -> No
     for each in open_ones(task):
         if each.visit_id == visit.pk:
             close(batch, task, each, Escalation.How.DECIDED, actor)
+            _wake(batch, task)
+
+
+def _wake(batch: Batch, task: Task) -> None:
+    """Branches that an escalation has kept from going forward are decided again, each by a cause of its own."""
+    for token in batch.living(task):
+        held = token.status == Status.HELD and NO_ESCALATION in token.wait.get("missing", ())
+        if held and not task.escalations:
+            batch.set_due(FACTS, task, batch.now, key=str(token.pk), token=token)
 
 
 def of_token(task: Task, token: Token, trigger: str) -> Escalation | None:

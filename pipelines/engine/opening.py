@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import uuid
-from datetime import timedelta
 from typing import Any
 
 from pipelines import ports, versions
 from pipelines.engine import payload
 from pipelines.engine.batch import Batch, HandOn
+from pipelines.engine.holding import holds
 from pipelines.engine.turn import Turn
-from pipelines.engine.unleased import UNLEASED, WAIT, begin, kind_of
+from pipelines.engine.unleased import UNLEASED, begin, kind_of
+from pipelines.engine.watch import watch
 from pipelines.leases import Claim
 from pipelines.models import Job, Purpose, Status, Task, Token
 from pipelines.routing.answers import MACHINES
-from pipelines.routing.deadlocks import limit
-
-LATE = "deadlock"
-"""The kind of the due time of work that takes too long; its key is the token's."""
 
 
 def open_job(
@@ -33,7 +30,8 @@ def open_job(
     """The job of the station at which the token stands now; its visit is already counted in `task.visits`.
 
     What no worker does runs at once, without a lease. A driver that goes straight on (`claim`, from the job `after`
-    whose lease it holds) gets the job leased, if it may take it; else there is a ticket."""
+    whose lease it holds) gets the job leased, if it may take it; else there is a ticket. Nothing of it begins while
+    something holds all work of the task."""
     station = versions.by_id(task.pinned_id).station(token.station)
     job = Job(
         id=batch.next_job_id(),
@@ -49,26 +47,21 @@ def open_job(
         created_at=batch.now,
     )
     token.status = Status.QUEUED
-    if job.kind in UNLEASED:
+    held = holds(batch, task)
+    if held:
+        token.status, token.wait = Status.HELD, held
+    elif job.kind in UNLEASED:
         token.status = Status.RUNNING
         begin(batch, task, job)
     elif _handed_on(batch, task, job, claim, after):
         token.status = Status.RUNNING
     else:
         batch.ticket(token)
-    _watch(batch, task, token, job)
+    if not held:
+        watch(batch, task, token, job)
     batch.add_job(job)
     batch.tell(ports.JobOpened(task.pk, job.pk, job.station, job.kind))
     return job
-
-
-def _watch(batch: Batch, task: Task, token: Token, job: Job) -> None:
-    """In a line that looks for deadlocks a station that says what is expected of it has twice that time."""
-    line = versions.by_id(task.pinned_id)
-    expected = line.station(token.station).limits.expected
-    if line.policy.deadlocks and expected and job.kind != WAIT:
-        late = batch.now + timedelta(seconds=float(limit(expected)))
-        batch.set_due(LATE, task, late, key=str(token.pk), token=token)
 
 
 def open_question(turn: Turn, purpose: Purpose, kind: str, question: dict[str, Any]) -> Job:

@@ -1,13 +1,17 @@
-"""Work that is held while something about its task is cleared up: an escalation that was not answered, a deadlock."""
+"""Work that is held while something about its task is cleared up: an escalation that was not answered, a deadlock, a
+task that it depends on."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pipelines.engine.batch import Batch
+from pipelines.engine.holding import Wait, each_of, joined
 from pipelines.engine.state import job_ref, token_state
 from pipelines.engine.unleased import UNLEASED, begin, unbegin
 from pipelines.engine.values import Actor
+from pipelines.engine.watch import watch
 from pipelines.models import Job, Status, Task, Token
 
 WORKING = (Status.QUEUED, Status.RUNNING)
@@ -23,7 +27,19 @@ def pause(batch: Batch, task: Task, token: Token, actor: Actor | str, by: str, *
     return True
 
 
-def hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor | str, wait: dict[str, Any]) -> None:
+def hold_besides(batch: Batch, task: Task, token: Token, actor: Actor | str, wait: Wait) -> None:
+    """Hold it, whatever holds it already: it goes on when both have let it go."""
+    job = batch.open_job(token)
+    if job is None:
+        return
+    if token.status in WORKING:
+        hold(batch, task, token, job, actor, wait)
+    elif token.status == Status.HELD and wait not in each_of(token.wait):
+        token.wait = joined([*each_of(token.wait), wait])
+        _tell(batch, task, token, job, "token.waits", actor, "pause")
+
+
+def hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor | str, wait: Wait) -> None:
     """Its job waits, too; `wait` shows what lets it go."""
     if job.state == Job.State.RUNNING:
         if job.kind in UNLEASED:
@@ -36,14 +52,29 @@ def hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor | str, w
     _tell(batch, task, token, job, "token.waits", actor, "pause")
 
 
-def resume(batch: Batch, task: Task, token: Token, actor: Actor | str, feedback: str = "") -> None:
-    """Let it go on. `feedback`: what its job is told besides."""
-    job = batch.open_job(token)
-    assert job is not None
-    token.wait = {}
+def let_go(
+    batch: Batch,
+    task: Task,
+    token: Token,
+    actor: Actor | str,
+    over: Callable[[Wait], bool],
+    *,
+    feedback: str = "",
+    trigger: str = "resume",
+) -> None:
+    """What held it, of which `over` tells, does so no more: it goes on, unless something else holds it. `feedback`:
+    what its job is told besides. Nothing, where none of it held it."""
+    job, waits = batch.open_job(token), each_of(token.wait)
+    left = [each for each in waits if not over(each)]
+    if job is None or token.status != Status.HELD or len(left) == len(waits):
+        return
     if feedback:
         job.feedback = feedback
         Job.objects.filter(pk=job.pk).update(feedback=feedback)
+    token.wait = joined(left)
+    if left:
+        _tell(batch, task, token, job, "token.waits", actor, trigger)
+        return
     if job.kind in UNLEASED:
         begin(batch, task, job)
         token.status = Status.RUNNING
@@ -51,7 +82,12 @@ def resume(batch: Batch, task: Task, token: Token, actor: Actor | str, feedback:
     else:
         token.status = Status.QUEUED
         batch.ticket(token)
-    _tell(batch, task, token, job, "token.released", actor, "resume")
+    watch(batch, task, token, job)
+    _tell(batch, task, token, job, "token.released", actor, trigger)
+
+
+def is_paused_by(pk: object) -> Callable[[Wait], bool]:
+    return lambda wait: wait.get("paused_by") == str(pk)
 
 
 def _tell(

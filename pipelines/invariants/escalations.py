@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pipelines import versions
+from pipelines.engine.holding import each_of
 from pipelines.engine.waiting_for import RESUME
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import ENDED, Deadlock, Decision, Escalation, Event
@@ -79,7 +80,7 @@ def what_is_held_is_let_go(task_ids: Ids) -> Iterable[Violation]:
 
 def _locked(each: Whole) -> set[str]:
     """Open deadlocks to which it is party."""
-    if not any("deadlock" in token.wait for token in each.tokens):
+    if not any("deadlock" in wait for token in each.tokens for wait in each_of(token.wait)):
         return set()
     found = Deadlock.objects.filter(tasks=each.task.pk, state=Deadlock.State.OPEN)
     return {str(pk) for pk in found.values_list("pk", flat=True)}
@@ -87,7 +88,7 @@ def _locked(each: Whole) -> set[str]:
 
 def _held(each: Whole, still: set[str]) -> Iterable[Violation]:
     for token in each.tokens:
-        for name in ("escalation", "paused_by"):
-            holds = token.wait.get(name)
+        waits = each_of(token.wait)
+        for holds in (wait.get(name) for wait in waits for name in ("escalation", "paused_by")):
             if holds and holds not in still:
                 yield each.broken("I17", f"token {token.pk} is held by {holds}, which is not open")

@@ -207,3 +207,108 @@ def test_a_circle_is_over_when_one_of_it_ends(world: World) -> None:
     assert (found.state, found.how) == ("resolved", "ended")
     timers.run_due()
     assert world.token(second).wait == {"depends_on": [first.name]}
+
+
+def test_E23_who_goes_straight_on_gives_its_agents_no_new_work_either(world: World) -> None:
+    build = station("build", limits={"expected": "1m"}, agent="builder")
+    version = world.line(stations=["plan", build], policy={"deadlocks": "yes"})
+    task = world.start(version)
+    world.report(task)
+    stay(task, 121)
+    timers.run_due()
+    assert Deadlock.objects.get().agents == ["builder"]
+    other = world.start(version)
+    world.report(other, claim_next=world.claim())
+    assert (world.at(other), world.status(other)) == (["build"], "queued")
+
+
+def test_work_that_goes_over_to_a_version_without_its_station_is_late_all_the_same(world: World) -> None:
+    task = world.start(line(world))
+    world.started(task)
+    renamed = station("make", {"id": "on", "to": "ship"}, limits={"expected": "1m"}, agent="builder")
+    to = world.line(stations=[renamed, "ship"], policy={"deadlocks": "yes"})
+    engine.migrate([engine.Migrating(task.pk, to.pk, {"build": "make"})], engine.ENGINE)
+    stay(task, 121)
+    assert timers.run_due() == {"fired": 1}
+    resolve(world, Deadlock.objects.get(), "context")
+    assert world.status(task) == "queued"
+
+
+def test_what_was_held_by_hand_is_watched_again(world: World) -> None:
+    task = world.start(line(world))
+    token = world.token(task)
+    engine.hold(token.pk, user=world.operator, token_version=token.version)
+    stay(task, 121)
+    timers.run_due()
+    token = world.token(task)
+    engine.release(token.pk, user=world.operator, token_version=token.version)
+    assert Due.objects.filter(task=task, kind="deadlock").exists()
+
+
+def wait_for(world: World, task: Task, *others: Task) -> None:
+    engine.depend(task.pk, [other.name for other in others], actor=engine.Actor.person(world.operator))
+
+
+def test_a_running_job_ends_and_nothing_is_begun_after_it(world: World) -> None:
+    version = world.line(stations=["build", "ship"])
+    first, other, task = (world.start(version) for _ in range(3))
+    world.started(task)
+    wait_for(world, task, first, other)
+    world.report(task)
+    assert (world.at(task), world.token(task).wait) == (["ship"], {"depends_on": [first.name, other.name]})
+    for each in (first, other):
+        world.report(each)
+        world.report(each)
+        timers.run_due()
+    assert world.status(task) == "queued"
+
+
+def test_released_by_hand_it_waits_for_them_no_longer(world: World) -> None:
+    version = world.line(stations=["build", "ship"])
+    first = world.start(version)
+    task = world.start(version, depends_on=[first.name])
+    token = world.token(task)
+    engine.release(token.pk, user=world.operator, token_version=token.version)
+    world.report(task)
+    assert (world.at(task), world.status(task)) == (["ship"], "queued")
+
+
+def test_a_circle_is_told_once(world: World) -> None:
+    first, second, found = circle(world)
+    wait_for(world, first, second)
+    assert Deadlock.objects.get() == found
+
+
+def asking(world: World) -> tuple[Task, Task]:
+    """The first has asked the second, which waits for it, something."""
+    version = world.line(stations=["build"])
+    first = world.start(version)
+    second = world.start(version, depends_on=[first.name])
+    meta = {"question": "Which colour?", "task": second.name}
+    world.report(first, {"signals": [{"verdict": "hold", "meta": meta}], "result": "success"})
+    timers.run_due()
+    return first, second
+
+
+def test_E22_a_question_to_a_task_that_waits_closes_a_circle(world: World) -> None:
+    first, second = asking(world)
+    found = Deadlock.objects.get()
+    assert (found.kind, set(found.tasks.all())) == ("circular_wait", {first, second})
+    resolve(world, found, "context", reason="Blue.")
+    job = world.job(first)
+    assert (job.feedback, job.asked) == ("Blue.", "Which colour?")
+    timers.run_due()
+    world.report(first)
+    timers.run_due()
+    assert world.status(second) == "queued"
+
+
+def test_who_answers_the_question_opens_the_circle(world: World) -> None:
+    first, _second = asking(world)
+    token = world.token(first)
+    engine.answer(token.pk, user=world.operator, token_version=token.version, text="Blue.")
+    timers.run_due()
+    found = Deadlock.objects.get()
+    assert (found.state, found.how, found.resolved_by) == ("resolved", "context", world.operator)
+    world.report(first)
+    assert world.status(first) == "completed"

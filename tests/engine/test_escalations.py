@@ -247,3 +247,79 @@ def test_a_gate_that_nobody_decides_in_time_is_escalated_until_it_is_decided(wor
     world.vote(task)
     found.refresh_from_db()
     assert (found.how, world.at(task)) == ("decided", ["ship"])
+
+
+def test_a_branch_that_it_kept_from_going_forward_goes_on_when_the_gate_is_decided(world: World) -> None:
+    stations = [
+        station("plan", {"id": "both", "to": ["a", "b"]}),
+        station("a", {"id": "a-on", "to": "c", "gates": ["g"]}),
+        station("b", {"id": "b-on", "to": "d"}),
+        station("c", {"id": "c-end", "to": "completed"}),
+        station("d", {"id": "d-end", "to": "completed"}),
+    ]
+    gate = {"key": "g", "mode": "manual", "due": {"after": "1h", "then": "escalate"}}
+    task = world.start(world.line(stations=stations, gates=[gate]))
+    world.report(task, station="plan")
+    world.report(task, station="a")
+    Due.objects.filter(task=task, kind="gate").update(due_at=timezone.now())
+    timers.run_due()
+    world.report(task, station="b")
+    assert world.token(task, "b").wait["missing"] == ["no_open_escalation"]
+    world.vote(task)
+    timers.run_due()
+    assert sorted(world.at(task)) == ["c", "d"]
+
+
+BLOCKS = [
+    {"trigger": trigger, "role": "Lead", "sla": "4h", "on_breach": ["block"]} for trigger in ("one", "two")
+]
+
+
+def blocked_by(world: World, task: Task, *triggers: str) -> list[Escalation]:
+    """Escalated by hand, and not answered in time."""
+    found = [engine.escalate(task.pk, user=world.operator, trigger=each, reason="Why?") for each in triggers]
+    pass_time(task)
+    timers.run_due()
+    return found
+
+
+def test_what_two_escalations_block_goes_on_when_both_are_resolved(world: World) -> None:
+    task = world.start(world.line(stations=["build", "ship"], escalations=BLOCKS))
+    one, two = blocked_by(world, task, "one", "two")
+    resolve(world, one, "go_on")
+    assert world.token(task).wait["paused_by"] == str(two.pk)
+    resolve(world, two, "go_on")
+    assert (world.status(task), world.token(task).wait) == ("queued", {})
+
+
+def test_who_releases_by_hand_releases_no_block(world: World) -> None:
+    task = world.start(world.line(stations=["build", "ship"], escalations=BLOCKS))
+    token = world.token(task)
+    engine.hold(token.pk, user=world.operator, token_version=token.version)
+    (one,) = blocked_by(world, task, "one")
+    token = world.token(task)
+    engine.release(token.pk, user=world.operator, token_version=token.version)
+    assert world.token(task).wait["paused_by"] == str(one.pk)
+
+
+def test_a_block_holds_work_that_would_begin_after_it(world: World) -> None:
+    gated = station("build", {"id": "on", "to": "ship", "gates": ["g"]}, kind="manual")
+    gate = {"key": "g", "mode": "manual"}
+    task = world.start(world.line(stations=[gated, "ship"], gates=[gate], escalations=BLOCKS))
+    world.report(task)
+    (one,) = blocked_by(world, task, "one")
+    world.vote(task, "send_back", reason="Once more.")
+    assert (world.at(task), world.status(task)) == (["build"], "held")
+    resolve(world, one, "go_on")
+    assert world.status(task) == "running"
+
+
+def test_the_longest_reason_suspends_an_agent_all_the_same(world: World) -> None:
+    owner = world.operator
+    Agent.objects.create(project=world.project, key="builder", owner=owner, created_at=timezone.now())
+    said = [{"trigger": "one", "role": "CTO", "sla": "1h", "on_breach": ["suspend_agent"]}]
+    task = world.start(world.line(stations=[station("build", agent="builder")], escalations=said))
+    engine.escalate(task.pk, user=owner, trigger="one", reason="x" * 20_000)
+    pass_time(task)
+    assert timers.run_due() == {"fired": 1}
+    assert Agent.objects.get(key="builder").suspended_at
