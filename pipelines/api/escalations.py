@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from pipelines import access, engine
 from pipelines.api.auth import actor_of, person_of
 from pipelines.api.problems import ProblemOut
+from pipelines.api.schemas import Strict
 from pipelines.errors import NotFound
 from pipelines.models import Deadlock, Escalation, Task
 
@@ -21,13 +22,13 @@ HERE = "/owners/{owner}/projects/{project}/stages/{line}/tasks/{task}/escalation
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 
 
-class EscalateIn(BaseModel):
+class EscalateIn(Strict):
     trigger: str
     reason: str
 
 
-class ResolveIn(BaseModel):
-    """`word`: go_on, retry, route (then `route` names a station) or cancel."""
+class ResolveIn(Strict):
+    """`word`: go_on, retry, cancel, route (then `route` names a station) or choose (then the branch that counts)."""
 
     word: str
     reason: str
@@ -84,9 +85,9 @@ def resolve(
     escalation: UUID,
     payload: ResolveIn,
 ) -> EscalationOut:
-    """Once, by a person of its role or an administrator of the project. 409: it was resolved already, or the same would
-    be escalated again."""
-    found = _task(request, owner, project, line, task, "view")
+    """Once, by a person of its role or an administrator of the project, with a token that may decide. 409: it was
+    resolved already, or the same would be escalated again."""
+    found = _task(request, owner, project, line, task, "decide")
     person = person_of(request.auth)  # type: ignore[attr-defined]
     if not Escalation.objects.filter(task=found, pk=escalation).exists():
         raise NotFound()
@@ -127,7 +128,7 @@ def _task(request: HttpRequest, owner: str, project: str, line: str, task: str, 
 LOCKS = HERE.removesuffix("escalations") + "deadlocks"
 
 
-class UnlockIn(BaseModel):
+class UnlockIn(Strict):
     """`word`: output (then `output` is any JSON value), context, escalate or cancel."""
 
     word: str
@@ -163,8 +164,9 @@ def deadlocks(request: HttpRequest, owner: str, project: str, line: str, task: s
 def unlock(
     request: HttpRequest, owner: str, project: str, line: str, task: str, deadlock: UUID, payload: UnlockIn
 ) -> DeadlockOut:
-    """Once, by a person of its role or an administrator of the project. 409: it was resolved already."""
-    found = _task(request, owner, project, line, task, "view")
+    """Once, by a person of its role or an administrator of the project, with a token that may decide. 409: it was
+    resolved already."""
+    found = _task(request, owner, project, line, task, "decide")
     person = person_of(request.auth)  # type: ignore[attr-defined]
     if not Deadlock.objects.filter(tasks=found, pk=deadlock).exists():
         raise NotFound()
@@ -191,7 +193,7 @@ def _locked(row: Deadlock) -> DeadlockOut:
     )
 
 
-class DependIn(BaseModel):
+class DependIn(Strict):
     """Tasks of the project by name, such as WI-app-7."""
 
     depends_on: list[str]

@@ -7,6 +7,7 @@ import json
 import pytest
 from django.test import Client
 
+from pipelines import engine
 from pipelines.models import Task
 from tests.factories import World
 
@@ -53,6 +54,16 @@ def test_with_it_everything_is_read_and_nothing_changed(world: World, task: Task
     tasks = reading(task)[0]
     assert call(client, secret, "POST", tasks, {"title": "x"}) == 403
     assert call(client, secret, "POST", f"{tasks}/{task.name}/cancel", {}) == 403
+
+
+def test_only_a_token_that_may_decide_resolves_an_escalation(
+    world: World, task: Task, client: Client
+) -> None:
+    opened = engine.escalate(task.pk, user=world.admin, trigger="security", reason="Why?")
+    path = f"{reading(task)[0]}/{task.name}/escalations/{opened.pk}/resolve"
+    for scope, status in (("read", 403), ("report", 403), ("decide", 200)):
+        _, secret = world.token_of(world.admin, scope)
+        assert call(client, secret, "POST", path, {"word": "go_on", "reason": "x"}) == status
 
 
 def test_the_scope_to_submit_starts_a_task(world: World, task: Task, client: Client) -> None:
