@@ -27,11 +27,12 @@ def _block(batch: Batch, task: Task, escalation: Escalation) -> None:
 
 def _notify(batch: Batch, task: Task, escalation: Escalation) -> None:
     to = roles.addresses(task.project_id, *(escalation.notify or [escalation.role]))
-    batch.tell(ports.Alarm("breached", escalation.pk, task.pk, to, batch.now))
+    kind = "breached" if escalation.breached_at else "escalated"
+    batch.tell(ports.Alarm(kind, escalation.pk, task.pk, to, batch.now))
 
 
 def _create_incident(batch: Batch, task: Task, escalation: Escalation) -> None:
-    title = f"{task.name}: {escalation.trigger} was not answered by {escalation.role}"[:300]
+    title = f"{task.name}: {_what(escalation)}"[:300]
     Incident.objects.get_or_create(
         escalation=escalation, defaults={"task": task, "title": title, "opened_at": batch.now}
     )
@@ -53,9 +54,14 @@ def _suspend_agent(batch: Batch, task: Task, escalation: Escalation) -> None:
 
 
 def _convene_review(batch: Batch, task: Task, escalation: Escalation) -> None:
-    """One more that each of these roles resolves; until then the task may not go forward."""
-    for role in escalation.notify or [escalation.role]:
-        reason = f"A review is convened: {escalation.trigger} was not answered by {escalation.role} in time."
+    """One more that each of these roles resolves; until then the task may not go forward. A role that is asked already
+    is not asked twice."""
+    about = Escalation.objects.filter(task=task.pk, trigger=REVIEW, station=escalation.station)
+    asked = set(about.filter(state=Escalation.State.OPEN).values_list("role", flat=True))
+    for role in dict.fromkeys(escalation.notify or [escalation.role]):
+        if role in asked:
+            continue
+        reason = f"A review is convened: {_what(escalation)}."
         convened = Escalation(
             task=task,
             trigger=REVIEW,
@@ -66,6 +72,12 @@ def _convene_review(batch: Batch, task: Task, escalation: Escalation) -> None:
             opened_at=batch.now,
         )
         record(batch, task, convened, ENGINE)
+
+
+def _what(escalation: Escalation) -> str:
+    if escalation.breached_at:
+        return f"{escalation.trigger} was not answered by {escalation.role} in time"
+    return f"{escalation.trigger} was escalated to {escalation.role}"
 
 
 ACTIONS: dict[str, Callable[[Batch, Task, Escalation], None]] = {

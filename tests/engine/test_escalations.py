@@ -12,6 +12,7 @@ from django.utils import timezone
 from pipelines import engine, timers, versions
 from pipelines.engine.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import Agent, Due, Escalation, Incident, Lease, Task
+from reviews.models import Notice
 from tests.factories import World, station
 
 pytestmark = pytest.mark.django_db
@@ -323,3 +324,15 @@ def test_the_longest_reason_suspends_an_agent_all_the_same(world: World) -> None
     pass_time(task)
     assert timers.run_due() == {"fired": 1}
     assert Agent.objects.get(key="builder").suspended_at
+
+
+def test_who_is_notified_at_once_is_told_of_the_breach_too_each_once(world: World) -> None:
+    said = {"trigger": "one", "role": "admin", "sla": "1h", "at_once": ["notify"], "on_breach": ["notify"]}
+    assert world.admin.email
+    task = world.start(world.line(stations=["build"], escalations=[said]))
+    found = engine.escalate(task.pk, user=world.operator, trigger="one", reason="Why?")
+    told = Notice.objects.filter(about=found.pk, address=world.admin.email).order_by("pk")
+    assert list(told.values_list("kind", flat=True)) == ["escalated"]
+    pass_time(task)
+    timers.run_due()
+    assert list(told.values_list("kind", flat=True)) == ["escalated", "breached"]
