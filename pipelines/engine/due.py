@@ -17,9 +17,11 @@ from pipelines.engine.awaking import wait_is_over
 from pipelines.engine.batch import Batch
 from pipelines.engine.breach import escalation_is_due
 from pipelines.engine.ending import GATE_DUE
+from pipelines.engine.evaluations import UNTAKEN
 from pipelines.engine.overdue import gate_is_due
 from pipelines.engine.reconsider import facts_changed
 from pipelines.engine.transaction import run
+from pipelines.engine.unanswered import nobody_answered
 from pipelines.engine.unleased import WAIT
 from pipelines.engine.waiting_for import CIRCLE, DEPENDENCY, RESUME
 from pipelines.engine.watch import LATE
@@ -36,6 +38,7 @@ KINDS: dict[str, Fires] = {
     RESUME: deadlocks.may_go_on,
     DEPENDENCY: dependencies.may_be_met,
     CIRCLE: dependencies.look_for_circle,
+    UNTAKEN: nobody_answered,
 }
 BESIDES: dict[str, Callable[[int], Iterable[int]]] = {CIRCLE: dependencies.parties}
 """Kinds that need the locks of other tasks, too: which, by the id of the task."""

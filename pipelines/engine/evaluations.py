@@ -6,6 +6,7 @@ what is no answer is the fact `unanswered`, by which the token is blocked for a 
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from pipelines import leases, ports, versions
@@ -18,9 +19,13 @@ from pipelines.engine.waiting import stay
 from pipelines.leases import Claim
 from pipelines.models import Decision, Job, Purpose, Status, Task, Token
 from pipelines.routing import consequences
-from pipelines.routing.answers import PERSON, evaluator_of
+from pipelines.routing.answers import MACHINES, PERSON, evaluator_of
 from pipelines.routing.gatetools import KIND
 from pipelines.routing.outcome import Ask, Wait
+
+UNTAKEN = "evaluation"
+"""The kind of the due time at which a question that no machine has taken is for a person; its key is the job's."""
+PATIENCE = timedelta(minutes=5)
 
 
 def ask(turn: Turn, answer: Ask) -> None:
@@ -36,6 +41,8 @@ def ask(turn: Turn, answer: Ask) -> None:
     token.status, token.error = Status.EVALUATING, ""
     token.wait = {"evaluation": question, "evaluator": by, "decision": str(turn.decision.pk)}
     job = open_question(turn, Purpose.CHECK if KIND in question else Purpose.EVALUATION, by, question)
+    if by in MACHINES:
+        wait_for_machines(batch, task, job)
     batch.changed(token)
     batch.event(
         task,
@@ -52,6 +59,11 @@ def ask(turn: Turn, answer: Ask) -> None:
         evaluator=by,
     )
     batch.tell(ports.TaskWaits(task.pk, token.pk, token.status, "", batch.now))
+
+
+def wait_for_machines(batch: Batch, task: Task, job: Job) -> None:
+    """Those that could answer when it was asked may be gone."""
+    batch.set_due(UNTAKEN, task, batch.now + PATIENCE, key=str(job.pk), job=job)
 
 
 def _evaluator(task: Task, question: dict[str, Any]) -> str:

@@ -6,11 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
-from pipelines import engine, publishing
+from pipelines import engine, publishing, timers
 from pipelines.engine.errors import Conflict, Forbidden, Invalid
 from pipelines.leases import MAX_ATTEMPTS, Claim
-from pipelines.models import Job, Purpose, Task
+from pipelines.models import Due, Job, Purpose, Task
 from tests.factories import World, document, station
 
 pytestmark = pytest.mark.django_db
@@ -379,3 +380,24 @@ def test_branches_that_are_answered_at_once_keep_a_budget_together(world: World)
         engine.report([world.report_of(job, {"result": "success", "eval": "pass"})])
     task.refresh_from_db()
     assert task.visits["x"] == 1
+
+
+def test_A26_a_question_that_no_machine_takes_is_for_a_person(world: World) -> None:
+    task = evaluated(world)
+    assert world.token(task).wait["evaluator"] == "model"
+    Due.objects.filter(task=task, kind="evaluation").update(due_at=timezone.now())
+    assert timers.run_due() == {"fired": 1}
+    token = world.token(task)
+    assert (token.status, token.wait["evaluation"]) == ("blocked", GOOD)
+    engine.answer(token.pk, user=world.operator, token_version=token.version, fact="yes")
+    assert world.at(task) == ["ship"]
+
+
+def test_a_question_that_is_being_answered_is_waited_for(world: World) -> None:
+    task = evaluated(world)
+    job = world.started(task)
+    Due.objects.filter(task=task, kind="evaluation").update(due_at=timezone.now())
+    timers.run_due()
+    assert (world.status(task), Due.objects.filter(task=task, kind="evaluation").count()) == ("evaluating", 1)
+    engine.report([world.report_of(job, {"result": "success", "eval": "yes"})])
+    assert (world.at(task), Due.objects.filter(task=task).count()) == (["ship"], 0)
