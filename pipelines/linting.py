@@ -1,4 +1,4 @@
-"""Lint of documents that belong to a project: with its people, with what this version cannot run yet, remembered."""
+"""Lint of documents that belong to a project: with its people, remembered."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pipelines.engine import payload
 from pipelines.engine.entitlement import people_of
 from pipelines.errors import Invalid
 from pipelines.formats import native
-from pipelines.handlers import BUILT
 from pipelines.models import Project, Role
 from pipelines.routing import line as routing
 from pipelines.routing.line import DocumentError, Problem
@@ -72,7 +71,7 @@ def _remembered(asked: _Question) -> Examination:
     line = _line(_Text(asked.digest, asked.document))
     if not isinstance(line, routing.Line):
         return unreadable(line)
-    return examine(line, asked.people).adding(unbuilt(line))
+    return examine(line, asked.people)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -87,14 +86,3 @@ def _line(text: _Text) -> routing.Line | tuple[Problem, ...]:
     except DocumentError as fault:
         problems = fault.problems
     return problems
-
-
-def unbuilt(line: routing.Line) -> list[Problem]:
-    """What this version of Gateline can read but not yet run is not published, so that nothing pretends to."""
-    return [
-        Problem(
-            f"stations[{i}].work.kind", f"“{station.kind}” is not run yet", f"Use {', '.join(sorted(BUILT))}."
-        )
-        for i, station in enumerate(line.stations)
-        if station.kind not in BUILT
-    ]

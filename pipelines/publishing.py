@@ -16,7 +16,7 @@ from pipelines.errors import Conflict, Forbidden, Invalid, Refused
 from pipelines.formats import native
 from pipelines.formats.authorship import WHOLE, Hand, noted
 from pipelines.handlers.code import code_of
-from pipelines.linting import BUILT, examined
+from pipelines.linting import examined
 from pipelines.models import (
     Line,
     LineEvent,
@@ -35,7 +35,6 @@ from pipelines.routing.lint.examination import Examination
 from pipelines.routing.lint.finding import Finding
 
 __all__ = [
-    "BUILT",
     "DraftConflict",
     "LiveConflict",
     "NothingToPublish",

@@ -10,8 +10,6 @@ BY_PEOPLE = frozenset({"manual"})
 BY_THE_CLOCK = frozenset({"wait"})
 # Done by workers, each by the handler of its name.
 BY_WORKERS = frozenset({"command", "hook", "tools", "chat", "route", "http", "error", "noop"})
-# What this version can run.
-BUILT = BY_WORKERS | BY_PEOPLE | BY_THE_CLOCK
 # Code on a worker: publishing one needs `execute` (house §5), and what it leaves in the workspace is kept.
 EXECUTING = frozenset({"command", "hook", "tools"})
 # What calls somebody and has a log to tell of it, but no folder.

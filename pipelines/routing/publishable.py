@@ -10,6 +10,8 @@ from pipelines.routing.algebra import Answered, leaves
 from pipelines.routing.kinds import lacking, templates
 from pipelines.routing.model import Line, Rule, Station
 from pipelines.routing.problems import Problem, join
+from pipelines.routing.reading.reader import expected, quote
+from pipelines.routing.reading.stations import WORK
 from pipelines.routing.templates import TemplateError, asked, edges
 
 
@@ -40,6 +42,8 @@ def _rule(line: Line, rule: Rule, path: str) -> Iterator[Problem]:
 
 
 def _work(line: Line, station: Station, path: str) -> Iterator[Problem]:
+    if station.kind not in WORK:
+        yield Problem(f"{path}.kind", f"{quote(station.kind)} is not run here", expected(station.kind, WORK))
     yield from lacking(line, station, path)
     for where, text in templates(station.work, path):
         yield from _template(line, where, text)

@@ -17,9 +17,10 @@ from pipelines import access, drafting
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.formats.telling import says
-from pipelines.linting import BUILT, examined
+from pipelines.linting import examined
 from pipelines.models import Line, Project
 from pipelines.routing.line import DocumentError
+from pipelines.routing.reading.stations import WORK
 from pipelines.templatetags.gateline import asset
 from pipelines.views import editor_clashes, lines
 from pipelines.views.editor_elsewhere import elsewhere
@@ -27,7 +28,7 @@ from pipelines.views.editor_findings import findings_of, told
 from pipelines.views.editor_words import words
 from pipelines.views.page import SignedIn, in_project, show_line
 
-KINDS = tuple(sorted(BUILT))
+KINDS = tuple(sorted(WORK))
 URLS = {
     "code": "line-edit",
     "latest": "line-draw-latest",

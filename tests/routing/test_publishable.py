@@ -56,6 +56,11 @@ def test_a_command_needs_a_program() -> None:
     ]
 
 
+def test_a_kind_of_work_that_nobody_does_is_not_published() -> None:
+    (told_of_it,) = told(line({"work": {"kind": "comand", "argv": ["x"]}}))
+    assert told_of_it == "stations[0].work.kind: “comand” is not run here (did you mean command?)"
+
+
 def test_templates_of_the_work_have_to_be_templates() -> None:
     work = {
         "kind": "command",

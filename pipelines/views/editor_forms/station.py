@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.linting import BUILT
 from pipelines.routing.line import Problem
+from pipelines.routing.reading.stations import WORK
 from pipelines.templatetags.gateline import STATION_WORDS
 from pipelines.views.editor_forms import inputs, needs, places, work
 from pipelines.views.editor_forms.fields import (
@@ -101,7 +101,7 @@ def _names(fragment: Fragment) -> list[Field | Rows]:
         Kind(
             at=("work", "kind"),
             label=_("Kind of work"),
-            options=[(kind, str(STATION_WORDS.get(kind, kind))) for kind in sorted(BUILT)],
+            options=[(kind, str(STATION_WORDS.get(kind, kind))) for kind in sorted(WORK)],
             covers=("work",) if type(places.get(fragment, ("work",))) is dict else (),
         ),
     ]
