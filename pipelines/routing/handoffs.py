@@ -17,6 +17,7 @@ from referencing.exceptions import Unresolvable
 from pipelines.routing import jsontext
 from pipelines.routing.operators import OperandError, compile_pattern
 from pipelines.routing.problems import Problem, join
+from pipelines.routing.schemafaults import problem
 
 LARGEST = 256 * 1024
 """Characters of a document that is looked at."""
@@ -76,11 +77,10 @@ def held_against(document: Any, schema: Mapping[str, Any], at: str) -> tuple[Pro
         return (Problem(at, f"is longer than {LARGEST} characters"),)
     validator = _validator(jsontext.dumps(schema))
     try:
-        errors = islice(validator.iter_errors(_plain(text)), MOST)
-        found = [Problem(_place(at, error), error.message[:300]) for error in errors]
+        found = [problem(at, error) for error in islice(validator.iter_errors(_plain(text)), MOST)]
     except RecursionError:
         return (Problem(at, "its schema refers to itself without end"),)
-    return tuple(sorted(found, key=lambda problem: problem.path))
+    return tuple(sorted(found, key=lambda fault: fault.path))
 
 
 def schema_faults(schema: Mapping[str, Any]) -> tuple[Problem, ...]:
@@ -91,7 +91,7 @@ def schema_faults(schema: Mapping[str, Any]) -> tuple[Problem, ...]:
             Draft202012Validator.check_schema(schema)
             _validator(jsontext.dumps(schema)).is_valid({})
         except SchemaError as error:
-            found.append(Problem(_place("", error), error.message[:300]))
+            found.append(problem("", error))
         except RecursionError:
             found.append(Problem("", "refers to itself without end"))
         except Unresolvable as error:
@@ -122,12 +122,6 @@ def _pattern_fault(pattern: str, where: str) -> Iterator[Problem]:
         compile_pattern(pattern)
     except OperandError as error:
         yield Problem(where, str(error))
-
-
-def _place(path: str, error: ValidationError | SchemaError) -> str:
-    for step in error.absolute_path:
-        path = join(path, step)
-    return path
 
 
 def _re2(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:

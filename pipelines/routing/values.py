@@ -51,6 +51,12 @@ def kind(value: Any) -> str:
     return KINDS[type(value)]
 
 
+def named(value: Any) -> str:
+    """Its kind in a sentence: a number, an object, null."""
+    kind = KINDS.get(type(value), type(value).__name__)
+    return "null" if kind == "null" else f"{'an' if kind[0] in 'ao' else 'a'} {kind}"
+
+
 def exact(value: Any) -> int | Decimal:
     """A number of any of the three types as one that compares without rounding."""
     return Decimal(repr(value)) if type(value) is float else value

@@ -51,7 +51,7 @@ def test_E14_an_invalid_one_holds_the_task_and_is_named_with_its_place(world: Wo
     world.report(task, {"result": "success", "handoff": {**HANDOFF, "evidence": {}}})
     assert (world.status(task), world.token(task).wait["missing"]) == ("held", ["handoff"])
     (why,) = [e["why"] for e in task.decisions.get().trace if "missing" in e["why"]]
-    assert "handoff.evidence: 'prompt_reference' is a required property" in why
+    assert "handoff.evidence.contract_version: is missing" in why
     assert not Handoff.objects.exists()
 
 
@@ -76,7 +76,7 @@ def test_what_a_person_gives_is_held_against_the_schema_of_the_station(world: Wo
     world.report(task)
     with pytest.raises(Invalid) as refused:
         give(world, task, {"what": 1})
-    assert (refused.value.path, world.status(task)) == ("handoff", "held")
+    assert (refused.value.path, world.status(task)) == ("handoff.why", "held")
     give(world, task, {"why": "because"})
     assert world.at(task) == ["qa"]
 

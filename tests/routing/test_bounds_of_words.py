@@ -6,7 +6,8 @@ import pytest
 
 from pipelines.routing.paths import PathError, compile_path
 from pipelines.routing.problems import Problem
-from pipelines.routing.reading.reader import Problems, Reader, expected, named, quote
+from pipelines.routing.reading.reader import Problems, Reader, expected, quote
+from pipelines.routing.values import named
 
 
 def test_a_path_may_have_forty_filters_functions_and_operators_and_not_one_more() -> None:

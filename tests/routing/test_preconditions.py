@@ -157,19 +157,19 @@ def test_an_end_takes_neither_handoff_nor_agent() -> None:
 
 FAULTS: list[tuple[Any, list[str]]] = [
     (None, ["handoff: is missing"]),
-    ([], ["handoff: [] is not of type 'object'"]),
+    ([], ["handoff: has to be an object, not an array"]),
     (
         {"change_summary": HANDOFF["change_summary"], "evidence": {}},
         [
-            "handoff.evidence: 'prompt_reference' is a required property",
-            "handoff.evidence: 'contract_version' is a required property",
-            "handoff.evidence: 'test_evidence' is a required property",
-            "handoff.evidence: 'security_scan_result' is a required property",
+            "handoff.evidence.contract_version: is missing",
+            "handoff.evidence.prompt_reference: is missing",
+            "handoff.evidence.security_scan_result: is missing",
+            "handoff.evidence.test_evidence: is missing",
         ],
     ),
     (
         {**HANDOFF, "change_summary": {"what_changed": "a", "files_touched": [1], "rationale": "b"}},
-        ["handoff.change_summary.files_touched[0]: 1 is not of type 'string'"],
+        ["handoff.change_summary.files_touched[0]: has to be a text, not a number"],
     ),
     (HANDOFF, []),
 ]
@@ -191,6 +191,21 @@ def test_the_stations_schema_comes_before_the_lines() -> None:
     assert goes(needing("handoff", handoff={}), {**OK, "handoff": "anything"}) == "move b by policy"
 
 
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ({"type": ["string", "null"]}, "has to be a text or null, not a number"),
+        ({"enum": ["a", None, 5.5]}, "has to be one of a, null, 5.5"),
+        ({"anyOf": [{"type": "string"}, {"minimum": 9}]}, "fits none of the forms that it may have"),
+        ({"minimum": 9}, "5 is less than the minimum of 9"),
+    ],
+)
+def test_a_fault_of_a_handoff_is_told_without_the_words_of_a_program(schema: Any, told: str) -> None:
+    assert [str(each) for each in handoffs.faults({"x": 5}, {"properties": {"x": schema}})] == [
+        f"handoff.x: {told}"
+    ]
+
+
 def test_patterns_of_a_schema_take_linear_time() -> None:
     schema = {"properties": {"id": {"pattern": "^(a+)+$"}}}
     assert [str(each) for each in handoffs.faults({"id": "a" * 50_000 + "!"}, schema)] == [
@@ -199,7 +214,7 @@ def test_patterns_of_a_schema_take_linear_time() -> None:
 
 
 SCHEMAS: list[tuple[dict[str, Any], str]] = [
-    ({"type": "thing"}, "type"),
+    ({"type": "thing"}, "type: fits none of the forms that it may have"),
     ({"properties": {"x": {"$ref": "https://example.com/x"}}}, "refers to another document"),
     ({"properties": {"x": {"pattern": "("}}}, "not an RE2 pattern"),
     ({"patternProperties": {}}, "is not supported here"),

@@ -10,8 +10,9 @@ from pipelines.routing.algebra import Condition
 from pipelines.routing.answers import EVALUATORS, PERSON, WORDS, Evaluation
 from pipelines.routing.paths import PathError, compile_path
 from pipelines.routing.problems import join
-from pipelines.routing.reading.reader import Problems, Reader, expected, named, quote
+from pipelines.routing.reading.reader import Problems, Reader, expected, quote
 from pipelines.routing.reported import RESULTS, VERDICTS
+from pipelines.routing.values import named
 
 ANY_RESULT = ("success", "failure", "cancelled")
 ANY_VERDICT = ("pass", "fail")

@@ -10,8 +10,9 @@ from pipelines.routing.model import FLUX_OFFERS, OFFERS, WORDS, Approval, Due, G
 from pipelines.routing.problems import join
 from pipelines.routing.reading.names import Names, note_twins, read_key
 from pipelines.routing.reading.policy import read_route
-from pipelines.routing.reading.reader import Problems, Reader, named
+from pipelines.routing.reading.reader import Problems, Reader
 from pipelines.routing.reading.tools import read_tool
+from pipelines.routing.values import named
 
 MODES = ("auto", "manual", "checks_then_manual", "skip")
 DUE = ("remind", "escalate", "reject")

@@ -7,7 +7,8 @@ from typing import Any
 from pipelines.routing.handoffs import schema_faults
 from pipelines.routing.model import METADATA, STANDARD_REQUIREMENTS
 from pipelines.routing.problems import join
-from pipelines.routing.reading.reader import Reader, expected, named, quote
+from pipelines.routing.reading.reader import Reader, expected, quote
+from pipelines.routing.values import named
 
 
 def read_requires(reader: Reader) -> tuple[str, ...] | None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pipelines.routing.durations import DurationError, seconds
 from pipelines.routing.problems import Problem, join
 from pipelines.routing.shapes import whole
-from pipelines.routing.values import KINDS
+from pipelines.routing.values import named
 
 T = TypeVar("T")
 
@@ -141,11 +141,6 @@ class Reader:
             if key not in self.known:
                 name = key if type(key) is str else repr(key)
                 self.problems.note(self.at(name), "unknown key", expected(name, self.known))
-
-
-def named(value: Any) -> str:
-    kind = KINDS.get(type(value), type(value).__name__)
-    return "null" if kind == "null" else f"{'an' if kind[0] in 'ao' else 'a'} {kind}"
 
 
 def quote(value: str) -> str:

@@ -9,8 +9,9 @@ from pipelines.routing.paths import PathError, compile_path
 from pipelines.routing.problems import Problem, join
 from pipelines.routing.reading.conditions import FALLBACK, read_condition
 from pipelines.routing.reading.names import Names, read_id
-from pipelines.routing.reading.reader import Problems, Reader, expected, named, quote
+from pipelines.routing.reading.reader import Problems, Reader, expected, quote
 from pipelines.routing.strategies import STRATEGIES
+from pipelines.routing.values import named
 
 EXHAUSTED = ("fail", "stuck", "escalate")
 MAX_TARGETS = 100
