@@ -51,7 +51,7 @@ class StationReader:
 
     def _join(self, reader: Reader) -> Join:
         wait_for = reader.texts("wait_for")
-        if not wait_for:
+        if not reader.given.get("wait_for"):
             reader.note("wait_for", "names no station")
         for index, station in enumerate(wait_for):
             if station not in self.names.stations:
