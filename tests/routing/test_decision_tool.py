@@ -66,7 +66,7 @@ def line(tmp_path: Path) -> Path:
     return path
 
 
-def answers(done: subprocess.CompletedProcess[bytes]) -> list[dict[str, Any]]:
+def answers(done: Done) -> list[dict[str, Any]]:
     return [jsontext.loads(text.decode()) for text in done.stdout.splitlines()]
 
 
