@@ -90,7 +90,7 @@ NUMBERED = replace(
     [
         ('{"word": 1}', "arguments.word: "),
         ('{"word": "a", "n": "1"}', "arguments.n: "),
-        ('{"n": 1}', "arguments: "),
+        ('{"n": 1}', "arguments.word: "),
         ('{"word": "a", "x": 1}', "arguments: "),
     ],
 )
