@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -150,7 +151,7 @@ class _Record:
         self._job = jobs[-1].pk if jobs else self._job
         self._seq = events[-1].seq if events else self._seq
         self._task.refresh_from_db()
-        why = _why(events)
+        why = ", ".join(filter(None, (_why(events), _waits(events, entered), _told(jobs))))
         self.told.append(_Step(Told(number, at, None, entered, rules, self.walk())))
         return Shown(number, kind, who, at, said, entered, rules, self._task.status, why)
 
@@ -180,6 +181,18 @@ def _why(events: Sequence[Event]) -> str:
     return " ".join(filter(None, parts))
 
 
+def _waits(events: Sequence[Event], entered: Sequence[str]) -> str:
+    """At which join the branch waits now for the others."""
+    joins = [each.target for each in events if each.kind == "token.moved" and each.target not in entered]
+    return f"waits at {joins[0]}" if joins else ""
+
+
+def _told(jobs: Sequence[Job]) -> str:
+    """What the next run hears of the one before, in short."""
+    told = next((job.feedback for job in jobs if job.purpose == Purpose.STATION and job.feedback), "")
+    return f"told: {textwrap.shorten(told, 80, placeholder=' …')}" if told else ""
+
+
 def _words(played: Played) -> str:
     """What was said, in short."""
     step = played.step
@@ -190,6 +203,8 @@ def _words(played: Played) -> str:
             keys = ("result", "verdict", "eval", "exit_code", "failure_type")
             said = [f"{key} {step.outcome[key]}" for key in keys if key in step.outcome]
             said += [f"signal {each.get('verdict')}" for each in step.outcome.get("signals") or ()]
+            said += [f"blockers {len(step.outcome['blockers'])}"] if step.outcome.get("blockers") else []
+            said += [f"answered {each.get('answer')}" for each in step.answers]
             return ", ".join(said)
         case "gates":
             return ", ".join(f"{gate} {word['decision']}" for gate, word in step.gates.items())
