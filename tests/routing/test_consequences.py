@@ -12,6 +12,7 @@ from pipelines.routing.consequences import (
     added_up,
     answered,
     counted,
+    entered,
     gathered,
     origin_after,
     reworks_in_a_row,
@@ -23,7 +24,7 @@ from pipelines.routing.consequences import (
 )
 from pipelines.routing.decisions import Ask, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.outcome import read_outcome
-from tests.routing.support import ruled
+from tests.routing.support import line, ruled
 
 LINE = ruled(
     {"to": "b", "label": "On"},
@@ -53,6 +54,11 @@ def test_only_a_move_elsewhere_changes_the_origin() -> None:
     assert origin_after("a", "z", "b") == "a"
     assert origin_after("a", "z", "a") == "z"
     assert origin_after("a", None, "a") is None
+
+
+def test_who_waits_at_a_join_has_not_entered_it() -> None:
+    of = line({}, {}, {"join": {"wait_for": ["a", "c"]}})
+    assert [entered(of, key) for key in "abc"] == [{"a", "b"}, {"a", "b", "c"}, {"a", "b", "c"}]
 
 
 # Where it stays

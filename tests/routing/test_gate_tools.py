@@ -10,7 +10,7 @@ import pytest
 from pipelines.formats.native import json_schema
 from pipelines.routing.consequences import answer_of
 from pipelines.routing.line import DocumentError, Line, read_line
-from tests.routing.support import OK, decided, document, goes, ruled
+from tests.routing.support import OK, decided, document, goes, ruled, traced
 
 ARGV = ["coverage", "json"]
 
@@ -61,6 +61,22 @@ def test_A_tool_gate_passes_warns_or_fails(mode: str, word: str, tool: dict[str,
 def test_A_tool_gate_that_is_switched_off_passes_and_is_noted() -> None:
     assert goes(guarded(gate(enabled=False)), OK) == "move b by rule r1"
     assert goes(guarded(gate(mode="skip")), OK) == "move b by rule r1"
+    (entry,) = [
+        each for each in traced(guarded(gate(enabled=False)), OK)["trace"] if "switched" in each["why"]
+    ]
+    assert (entry["step"], entry["rule"], entry["result"]) == ("rule_gates", "r1", True)
+    assert entry["why"] == "g1: its tool is switched off"
+
+
+def test_what_a_tool_is_asked_and_says_stands_in_the_trace() -> None:
+    of = guarded(gate(mode="manual"))
+    assert [(each["result"], each["why"]) for each in traced(of, OK)["trace"][1:]] == [
+        ("ask", "g1: its tool is run")
+    ]
+    lost = traced(of, OK, answers=said(of, "unanswered"))["trace"][-1]
+    assert (lost["result"], lost["why"]) == ("ask", "g1: its tool has no result")
+    shown = [each["why"] for each in traced(of, OK, answers=said(of, "fail"))["trace"]]
+    assert "g1: its tool says fail, shown only" in shown
 
 
 def test_several_tool_gates_on_one_rule_must_all_pass() -> None:
@@ -121,6 +137,24 @@ def test_A_tool_gate_is_judged_by_success_on_then_fail_if_then_pass_if_then_warn
     of = guarded(gate(outcome=outcome))
     question = decided(of, OK)["evaluation"]
     assert answer_of(of, question, run)["answer"] == word
+
+
+WHYS: list[tuple[dict[str, Any], str]] = [
+    ({"exit_code": 0, "failure_type": "timeout", "feedback": "Slow."}, "timeout\nSlow."),
+    ({"exit_code": 2}, "exit code 2"),
+    ({"exit_code": 0, "output": {"lost": 1}}, "fail_if"),
+    ({"exit_code": 0, "output": {"percent": 61}}, "warn_if"),
+    ({"exit_code": 0, "summary": "Half."}, "pass_if is not met\nHalf."),
+    ({"result": "cancelled"}, "The tool could not be run to its end."),
+]
+
+
+@pytest.mark.parametrize(("run", "text"), WHYS)
+def test_the_result_says_why_and_names_what_was_asked(run: dict[str, Any], text: str) -> None:
+    of = guarded(gate(outcome=CONDITIONS))
+    question = decided(of, OK)["evaluation"]
+    found = answer_of(of, question, run)
+    assert (found["tool"], found["text"]) == (question["tool"], text)
 
 
 def test_a_tool_survives_writing_and_reading() -> None:

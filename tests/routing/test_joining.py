@@ -125,6 +125,18 @@ def test_no_way_back_leads_from_a_join_to_a_fork_that_counts_as_leading_there() 
     assert instead["d"] == ways(of)["d"] == {"b", "c"}
 
 
+@pytest.mark.parametrize("gate", [{"offers": ["approve", "abort"]}, {"mode": "skip"}])
+def test_a_gate_at_which_nobody_rejects_leads_nowhere(gate: dict[str, Any]) -> None:
+    asked = {"key": "ask", "name": "Ask", "on_reject": "route:security", **gate}
+    of = forked({"key": "cleanup", "gate": "ask", "rules": [{"id": "c", "to": "completed"}]}, gates=[asked])
+    assert "security" not in reached(ways(of), ["cleanup"])
+
+
+def test_a_station_without_rules_leads_on_where_the_policy_says_so() -> None:
+    assert ways(line({}, {}))["a"] == {"b"}
+    assert ways(line({}, {}, policy={"no_rules": "end"}))["a"] == frozenset()
+
+
 def test_a_reviewer_who_chooses_may_lead_anywhere() -> None:
     gate = {"key": "ask", "name": "Ask", "on_reject": "reviewer_chooses"}
     of = forked({"key": "cleanup", "gate": "ask", "rules": [{"id": "c", "to": "completed"}]}, gates=[gate])
@@ -316,7 +328,7 @@ def test_what_a_branch_wrote_over_itself_and_what_both_have_in_common_contradict
 # Over plain JSON
 
 
-DEEP = reduce(lambda inner, _: [inner], range(120), 1)
+DEEP: Any = reduce(lambda inner, _: [inner], range(120), list[Any]())
 
 
 def said(**more: Any) -> dict[str, Any]:
@@ -350,6 +362,9 @@ def test_the_tool_says_what_a_join_comes_to() -> None:
         ({"branches": [{"station": "qa"}]}, "branches[0].id: is missing"),
         ({"branches": [said(arrival={"from": "qa", "standing": "good"})]}, "branches[0].arrival.standing: has to be"),
         ({"branches": [said(at="qa")]}, "branches[0].at: unknown key"),
+        ({"branches": [said(within=[{"id": 1, "station": "plan", "to": [1]}])]}, "branches[0].within[0].to[0]: has to"),
+        ({"branches": [said(within=[{"station": "plan"}])]}, "branches[0].within[0].id: is missing"),
+        ({"branches": [said(within=[{"id": 1, "station": "moon"}])]}, "branches[0].within[0].station: the line has no"),
         ({"branches": [said(), said()]}, "branches[1].id: two branches have the id 2"),
         ({"branches": [said(wrote=[{"x": DEEP}])]}, "branches[0].wrote[0].x[0][0]"),
         ({"branches": [said(wrote=[{"x": "\0"}])]}, "branches[0].wrote[0].x: the text holds a NUL character"),

@@ -56,6 +56,36 @@ def test_a_command_needs_a_program() -> None:
     ]
 
 
+LACKING: list[tuple[dict[str, Any], str]] = [
+    ({"kind": "hook"}, "argv: is missing (a hook needs a program, like [ruff, check])"),
+    ({"kind": "chat", "prompt": " "}, "prompt: is missing (say what the model is asked)"),
+    (
+        {"kind": "chat", "prompt": "p", "tools": "b"},
+        "tools: “b” is no station that runs tools (name one of kind tools)",
+    ),
+    ({"kind": "tools"}, "tools: is missing (declare the tools that may be called)"),
+    ({"kind": "http"}, "url: is missing (say which address is called)"),
+    ({"kind": "http", "url": "ftp://x"}, "url: is no address (write it with http:// or https://)"),
+    (
+        {"kind": "http", "url": "https://{{.x}}/"},
+        "url: a host is written out, or the whole address is one placeholder "
+        "(like https://api.example.com/{{input.path}}, or {{input.url}})",
+    ),
+    ({"kind": "wait"}, "until: is missing (say for how long, or until when)"),
+    ({"kind": "error"}, "message: is missing (say what went wrong)"),
+]
+
+
+@pytest.mark.parametrize(("work", "lacks"), LACKING)
+def test_what_a_kind_of_work_lacks_is_named_with_what_to_do(work: dict[str, Any], lacks: str) -> None:
+    assert told(line({"work": work}, {})) == [f"stations[0].work.{lacks}"]
+
+
+def test_a_chat_may_name_a_station_that_runs_tools() -> None:
+    tools = {"kind": "tools", "tools": [{"name": "look", "argv": ["look"]}]}
+    assert told(line({"work": {"kind": "chat", "prompt": "p", "tools": "b"}}, {"work": tools})) == []
+
+
 def test_a_kind_of_work_that_nobody_does_is_not_published() -> None:
     (told_of_it,) = told(line({"work": {"kind": "comand", "argv": ["x"]}}))
     assert told_of_it == "stations[0].work.kind: “comand” is not run here (did you mean command?)"
