@@ -132,6 +132,13 @@ def test_a_move_counts_its_target_its_edge_and_its_rule_once() -> None:
     }
 
 
+def test_a_station_that_is_left_with_a_type_of_failure_counts_it_once_whatever_it_forks_into() -> None:
+    failed = about({"result": "failure", "failure_type": "license"})
+    assert counted(failed, move("b", "c", rule="r2"), STATIONS)["failures"] == {"a:license": 1}
+    assert "failures" not in counted(failed, finish(), STATIONS)
+    assert "failures" not in counted(about(), move("b"), STATIONS)
+
+
 def test_an_end_is_an_edge_and_no_visit() -> None:
     assert counted(about(), finish(), STATIONS) == {
         "visits": {},

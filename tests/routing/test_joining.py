@@ -365,6 +365,7 @@ def test_the_tool_says_what_a_join_comes_to() -> None:
         ({"branches": [said(within=[{"id": 1, "station": "plan", "to": [1]}])]}, "branches[0].within[0].to[0]: has to"),
         ({"branches": [said(within=[{"station": "plan"}])]}, "branches[0].within[0].id: is missing"),
         ({"branches": [said(within=[{"id": 1, "station": "moon"}])]}, "branches[0].within[0].station: the line has no"),
+        ({"branches": [said(id=-1)]}, "branches[0].id: has to be 0 or more"),
         ({"branches": [said(), said()]}, "branches[1].id: two branches have the id 2"),
         ({"branches": [said(wrote=[{"x": DEEP}])]}, "branches[0].wrote[0].x[0][0]"),
         ({"branches": [said(wrote=[{"x": "\0"}])]}, "branches[0].wrote[0].x: the text holds a NUL character"),

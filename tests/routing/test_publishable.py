@@ -81,6 +81,31 @@ def test_what_a_kind_of_work_lacks_is_named_with_what_to_do(work: dict[str, Any]
     assert told(line({"work": work}, {})) == [f"stations[0].work.{lacks}"]
 
 
+PLACES: list[tuple[dict[str, Any], str]] = [
+    ({"kind": "http", "url": "{{x}}"}, "url"),
+    ({"kind": "http", "url": "http://a", "json": {"k": ["{{x}}"]}}, "json.k[0]"),
+    ({"kind": "http", "url": "http://a", "body": "{{x}}"}, "body"),
+    ({"kind": "http", "url": "http://a", "headers": {"K": "{{x}}"}}, "headers.K"),
+    ({"kind": "command", "argv": ["x", "{{x}}"]}, "argv[1]"),
+    ({"kind": "command", "argv": ["x"], "env": {"K": "{{x}}"}}, "env.K"),
+    ({"kind": "tools", "tools": [{"name": "a", "argv": ["x"], "cwd": "{{x}}"}]}, "tools[0].cwd"),
+    ({"kind": "tools", "tools": [{"name": "a", "http": {"url": "{{x}}"}}]}, "tools[0].http.url"),
+    (
+        {
+            "kind": "tools",
+            "tools": [{"name": "a", "argv": ["x"]}],
+            "calls": [{"tool": "a", "arguments": {"k": "{{x}}"}}],
+        },
+        "calls[0].arguments.k",
+    ),
+]
+
+
+@pytest.mark.parametrize(("work", "place"), PLACES)
+def test_a_template_that_is_none_is_told_with_its_place(work: dict[str, Any], place: str) -> None:
+    assert paths(line({"work": work})) == [f"stations[0].work.{place}"]
+
+
 def test_a_chat_may_name_a_station_that_runs_tools() -> None:
     tools = {"kind": "tools", "tools": [{"name": "look", "argv": ["look"]}]}
     assert told(line({"work": {"kind": "chat", "prompt": "p", "tools": "b"}}, {"work": tools})) == []
