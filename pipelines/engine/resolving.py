@@ -15,10 +15,14 @@ from pipelines.engine.reconsider import reconsider
 from pipelines.engine.transaction import run
 from pipelines.engine.turn import Turn, of_now, settle
 from pipelines.engine.values import Actor
+from pipelines.engine.waiting_for import CIRCLE
 from pipelines.models import ENDED, Decision, Escalation, Job, Status, Task, Token, User
 from pipelines.routing.escalations import LONGEST, ROUTED, WORDS_TO_RESOLVE
 from pipelines.routing.redecide.recorded import again, said
 from pipelines.routing.sending import ways
+
+DEADLOCK = "deadlock"
+"""The trigger of an escalation that a deadlock was handed on to."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,9 @@ def _go(batch: Batch, task: Task, found: Escalation, answer: Answer) -> None:
         route=target or answer.route,
         context=chosen,
     )
+    if found.trigger == DEADLOCK:
+        # Whoever waits in a circle still does, unless somebody has opened it meanwhile.
+        batch.set_due(CIRCLE, task, batch.now)
     if chosen:
         task.context = {**task.context, **chosen}
         batch.task_changed(task, "context")

@@ -312,3 +312,11 @@ def test_who_answers_the_question_opens_the_circle(world: World) -> None:
     assert (found.state, found.how, found.resolved_by) == ("resolved", "context", world.operator)
     world.report(first)
     assert world.status(first) == "completed"
+
+
+def test_a_circle_that_nobody_opened_is_told_again_after_its_escalation(world: World) -> None:
+    first, _second, found = circle(world)
+    resolve(world, found, "escalate")
+    engine.resolve(Escalation.objects.get(task=first).pk, user=world.admin, word="go_on", reason="Go.")
+    timers.run_due()
+    assert Deadlock.objects.filter(tasks=first, state="open").exists()
