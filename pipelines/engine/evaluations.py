@@ -24,7 +24,7 @@ from pipelines.routing.gatetools import KIND
 from pipelines.routing.outcome import Ask, Wait
 
 UNTAKEN = "evaluation"
-"""The kind of the due time at which a question that no machine has taken is for a person; its key is the job's."""
+"""The kind of the due time at which it is looked whether a machine can still answer; its key is the job's."""
 PATIENCE = timedelta(minutes=5)
 
 

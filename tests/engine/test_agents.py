@@ -188,7 +188,7 @@ def test_capacity_is_watched(world: World) -> None:
 
 def test_a_place_that_a_branch_frees_goes_to_its_sibling(world: World) -> None:
     agent(world, capacity=1)
-    wants = {"requires": ["agent"]}
+    wants: dict[str, Any] = {"requires": ["agent"]}
     stations = [
         station("plan", {"id": "both", "to": ["a", "b"]}),
         station("a", {"id": "a-on", "to": "code"}, **wants),
