@@ -51,30 +51,28 @@ __all__ = [
 ]
 
 
-class DraftConflict(Conflict):
+class _Meanwhile(Conflict):
+    def __init__(self, what: str, number: int, user: User | None, at: datetime | None) -> None:
+        who = str(user) if user else ""
+        super().__init__(f"{what}{f' by {who}' if who else ''}.", by=who, at=at)
+        self.number = number
+
+
+class DraftConflict(_Meanwhile):
     """Somebody saved another draft of this line meanwhile. `number` is the stored draft's."""
 
     def __init__(self, line: Line) -> None:
-        who = str(line.draft_by) if line.draft_by else ""
-        super().__init__(
-            f"This line was changed meanwhile: draft {line.draft_number}{f' by {who}' if who else ''}.",
-            by=who,
-            at=line.draft_at,
-        )
-        self.number = line.draft_number
+        number = line.draft_number
+        what = f"This line was changed meanwhile: draft {number}"
+        super().__init__(what, number, line.draft_by, line.draft_at)
 
 
-class LiveConflict(Conflict):
+class LiveConflict(_Meanwhile):
     """Another version was published meanwhile. `number` is the one that is live now."""
 
     def __init__(self, version: LineVersion) -> None:
-        who = str(version.published_by) if version.published_by else ""
-        super().__init__(
-            f"Version {version.number} was published meanwhile{f' by {who}' if who else ''}.",
-            by=who,
-            at=version.published_at,
-        )
-        self.number = version.number
+        what = f"Version {version.number} was published meanwhile"
+        super().__init__(what, version.number, version.published_by, version.published_at)
 
 
 class NothingToPublish(Conflict):

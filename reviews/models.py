@@ -11,31 +11,37 @@ from django.utils.translation import gettext_lazy as _
 from pipelines.models import GateVisit, Task
 
 
-class Mail(models.Model):
-    """One mail to one address about one gate visit; its row is its place in the outbox (house §3 I12).
-
-    Written by the observer inside the move's transaction, sent by the queue after the commit. `message_id` is
-    fixed when the row is written, so a mail that is sent twice after a crash is one mail to a mail client.
-    """
-
-    class Kind(models.TextChoices):
-        ASKED = "asked", _("Review asked")
-        OVERDUE = "overdue", _("Review overdue")
-        CLOSED = "closed", _("Review closed")
+class Posted(models.Model):
+    """One mail to one address; its row is its place in the outbox. Written by the observer inside the move's
+    transaction, sent by the queue after the commit. `token` is fixed when the row is written, so a mail that is sent
+    twice after a crash is one mail to a mail client."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("Queued")
         SENT = "sent", _("Sent")
         FAILED = "failed", _("Failed")
 
-    visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="mails")
     address = models.EmailField(max_length=254)
-    kind = models.CharField(max_length=8, choices=Kind.choices)
     token = models.UUIDField(default=uuid.uuid4, help_text=_("The unique part of the Message-ID."))
     state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED)
     error = models.TextField(blank=True)
     created_at = models.DateTimeField()
     sent_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+
+class Mail(Posted):
+    """About one gate visit: one of each kind to each address (house §3 I12)."""
+
+    class Kind(models.TextChoices):
+        ASKED = "asked", _("Review asked")
+        OVERDUE = "overdue", _("Review overdue")
+        CLOSED = "closed", _("Review closed")
+
+    visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="mails")
+    kind = models.CharField(max_length=8, choices=Kind.choices)
 
     class Meta:
         constraints = [
@@ -52,25 +58,17 @@ class Mail(models.Model):
         return f"{self.kind} · {self.address}"
 
 
-class Notice(models.Model):
-    """One mail to one address about an escalation or a deadlock: told once of each kind, like `Mail`."""
+class Notice(Posted):
+    """About an escalation or a deadlock: told once of each kind."""
 
     class Kind(models.TextChoices):
         ESCALATED = "escalated", _("Escalated")
         BREACHED = "breached", _("Not answered in time")
         DEADLOCK = "deadlock", _("Deadlock")
 
-    State = Mail.State
-
     task = models.ForeignKey(Task, models.CASCADE, related_name="notices")
     kind = models.CharField(max_length=9, choices=Kind.choices)
     about = models.UUIDField(help_text=_("The escalation or deadlock."))
-    address = models.EmailField(max_length=254)
-    token = models.UUIDField(default=uuid.uuid4, help_text=_("The unique part of the Message-ID."))
-    state = models.CharField(max_length=8, choices=Mail.State.choices, default=Mail.State.QUEUED)
-    error = models.TextField(blank=True)
-    created_at = models.DateTimeField()
-    sent_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [

@@ -9,7 +9,7 @@ from procrastinate.types import JSONDict
 from pipelines.outbox import enqueue
 from pipelines.ports import Alarm, Consequence, GateClosed, GateDecided, GateOpened, GateOverdue, Invariant
 from reviews.invariants import INVARIANTS
-from reviews.models import Mail, Notice
+from reviews.models import Mail, Notice, Posted
 
 
 class ReviewObserver:
@@ -17,13 +17,7 @@ class ReviewObserver:
 
     def consequences(self, batch: Sequence[Consequence]) -> None:
         _notice(batch)
-        mails = [*_asked(batch), *_overdue(batch), *_closed(batch)]
-        if not mails:
-            return
-        Mail.objects.bulk_create(mails, ignore_conflicts=True)
-        written = Mail.objects.filter(token__in=[mail.token for mail in mails]).values_list("pk", flat=True)
-        arguments: list[JSONDict] = [{"mail_id": pk} for pk in written]
-        enqueue("reviews.send_mail", "mail", *arguments)
+        _put(Mail, [*_asked(batch), *_closed(batch)], "reviews.send_mail", "mail_id")
 
     def invariants(self) -> Iterable[Invariant]:
         return INVARIANTS
@@ -31,44 +25,37 @@ class ReviewObserver:
 
 def _notice(batch: Sequence[Consequence]) -> None:
     """Those who are responsible are told of escalations and deadlocks, each once of each kind."""
-    notices = [
+    told = [
         Notice(task_id=each.task_id, kind=each.kind, about=each.about, address=to, created_at=each.at)
         for each in batch
         if isinstance(each, Alarm)
         for to in each.notify
     ]
-    if not notices:
+    _put(Notice, told, "reviews.send_notice", "notice_id")
+
+
+def _put(model: type[Posted], rows: Sequence[Posted], task: str, name: str) -> None:
+    """Those that were not told before, each with a ticket whose argument has this name."""
+    if not rows:
         return
-    Notice.objects.bulk_create(notices, ignore_conflicts=True)
-    written = Notice.objects.filter(token__in=[each.token for each in notices]).values_list("pk", flat=True)
-    arguments: list[JSONDict] = [{"notice_id": pk} for pk in written]
-    enqueue("reviews.send_notice", "mail", *arguments)
+    model._default_manager.bulk_create(rows, ignore_conflicts=True)
+    tokens = [each.token for each in rows]
+    written = model._default_manager.filter(token__in=tokens).values_list("pk", flat=True)
+    arguments: list[JSONDict] = [{name: pk} for pk in written]
+    enqueue(task, "mail", *arguments)
 
 
 def _asked(batch: Sequence[Consequence]) -> Iterable[Mail]:
-    """One mail per address when the gate opens (ALP A18)."""
-    for opened in batch:
-        if isinstance(opened, GateOpened):
-            for address in dict.fromkeys(opened.notify):
-                yield Mail(
-                    visit_id=opened.visit_id,
-                    address=address,
-                    kind=Mail.Kind.ASKED,
-                    created_at=opened.opened_at,
-                )
-
-
-def _overdue(batch: Sequence[Consequence]) -> Iterable[Mail]:
-    """One reminder per address when a gate that reminds is due."""
-    for overdue in batch:
-        if isinstance(overdue, GateOverdue):
-            for address in dict.fromkeys(overdue.notify):
-                yield Mail(
-                    visit_id=overdue.visit_id,
-                    address=address,
-                    kind=Mail.Kind.OVERDUE,
-                    created_at=overdue.at,
-                )
+    """One mail per address when the gate opens (ALP A18), one reminder when a gate that reminds is due."""
+    for each in batch:
+        if isinstance(each, GateOpened):
+            kind, at = Mail.Kind.ASKED, each.opened_at
+        elif isinstance(each, GateOverdue):
+            kind, at = Mail.Kind.OVERDUE, each.at
+        else:
+            continue
+        for address in dict.fromkeys(each.notify):
+            yield Mail(visit_id=each.visit_id, address=address, kind=kind, created_at=at)
 
 
 def _closed(batch: Sequence[Consequence]) -> Iterable[Mail]:
