@@ -19,14 +19,6 @@ SignIn = Callable[[Page, User], None]
 
 
 @pytest.fixture
-def reader(world: World) -> User:
-    """Somebody who has a password: others are sent to set one first."""
-    world.viewer.set_password("correct horse battery")
-    world.viewer.save()
-    return world.viewer
-
-
-@pytest.fixture
 def task(world: World) -> Task:
     """Went build → check → completed; the draft leads to another station, then it is published no more."""
     task = world.start(world.line(line()))
@@ -49,9 +41,9 @@ def counts(page: Page) -> dict[str, tuple[str, str]]:
 
 
 def test_from_the_versions_to_the_task_that_would_go_elsewhere(
-    reader: User, site: Site, page: Page, sign_in: SignIn, task: Task
+    world: World, site: Site, page: Page, sign_in: SignIn, task: Task
 ) -> None:
-    sign_in(page, reader)
+    sign_in(page, world.viewer)
     page.goto(address(task, site) + "/")
     page.get_by_role("button", name="More").click()
     page.get_by_role("menuitem", name="Back-test").click()
@@ -65,9 +57,9 @@ def test_from_the_versions_to_the_task_that_would_go_elsewhere(
 
 
 def test_by_keyboard_another_version_is_chosen_and_tried(
-    reader: User, site: Site, page: Page, sign_in: SignIn, task: Task
+    world: World, site: Site, page: Page, sign_in: SignIn, task: Task
 ) -> None:
-    sign_in(page, reader)
+    sign_in(page, world.viewer)
     page.goto(address(task, site) + "/backtest/")
     expect(page.locator("[data-backtest-result]")).to_be_hidden()
     page.get_by_label("Try", exact=True).focus()
@@ -83,9 +75,9 @@ def test_by_keyboard_another_version_is_chosen_and_tried(
 
 
 def test_what_fails_is_said_and_can_be_tried_again(
-    reader: User, site: Site, page: Page, sign_in: SignIn, task: Task
+    world: World, site: Site, page: Page, sign_in: SignIn, task: Task
 ) -> None:
-    sign_in(page, reader)
+    sign_in(page, world.viewer)
     page.goto(address(task, site) + "/backtest/")
     page.route("**/backtest/stream/**", lambda route: route.abort())
     page.get_by_role("button", name="Run back-test").click()
@@ -97,10 +89,10 @@ def test_what_fails_is_said_and_can_be_tried_again(
 
 
 def test_an_answer_that_ends_early_is_no_result(
-    reader: User, site: Site, page: Page, sign_in: SignIn, task: Task
+    world: World, site: Site, page: Page, sign_in: SignIn, task: Task
 ) -> None:
     half = '{"type": "progress", "done": 1, "total": 2, "tasks": 0, "counts": {"same": 1}}\n{"type": "res'
-    sign_in(page, reader)
+    sign_in(page, world.viewer)
     page.goto(address(task, site) + "/backtest/")
     page.route("**/stream/**", lambda route: route.fulfill(content_type="application/x-ndjson", body=half))
     page.get_by_role("button", name="Run back-test").click()
@@ -109,9 +101,9 @@ def test_an_answer_that_ends_early_is_no_result(
 
 
 def test_a_draft_that_became_invalid_is_told_with_its_reason(
-    reader: User, site: Site, page: Page, sign_in: SignIn, task: Task
+    world: World, site: Site, page: Page, sign_in: SignIn, task: Task
 ) -> None:
-    sign_in(page, reader)
+    sign_in(page, world.viewer)
     page.goto(address(task, site) + "/backtest/")
     Line.objects.filter(pk=task.line_id).update(draft={**line(), "stations": []})
     page.get_by_role("button", name="Run back-test").click()

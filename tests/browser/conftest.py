@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 from django.utils import timezone
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines import accounts
 from pipelines.models import Line, Membership, Project, Role, User
@@ -104,8 +104,6 @@ def open_canvas(
     def opened(user: User, context: BrowserContext | None = None, **options: object) -> Page:
         if context is None:
             context = new_context(**options)
-            user.set_password("a password")
-            user.save(update_fields=["password"])
             sign_in(context, user)
         page = context.new_page()
         page.goto(at(world, "line-draw", "drawn"))
@@ -115,20 +113,17 @@ def open_canvas(
     return opened
 
 
-def node(page: Page, key: str) -> Locator:
-    return page.locator(f'.react-flow__node[data-id="{key}"]')
+Enter = Callable[..., Page]
 
 
-def is_saved(page: Page) -> None:
-    expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved", timeout=20_000)
+@pytest.fixture
+def enter_canvas(page: Page, site: Site, world: World, sign_in: Callable[[Page, User], None]) -> Enter:
+    """The canvas of a line in the page of the test, opened by its admin or by this person."""
 
+    def entered(line: Line, user: User | None = None) -> Page:
+        sign_in(page, user or world.admin)
+        page.goto(at(world, "line-draw", line.key))
+        expect(page.locator(".ed-station")).to_have_count(len(line.draft["stations"]))
+        return page
 
-def add_station(page: Page, kind: str = "manual") -> None:
-    page.locator("#ed-search").fill(kind)
-    page.keyboard.press("Enter")
-    page.locator("#ed-search").fill("")
-
-
-def rename_chosen(page: Page, name: str) -> None:
-    page.locator("#ed-name").fill(name)
-    page.keyboard.press("Enter")
+    return entered

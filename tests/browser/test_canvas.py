@@ -3,16 +3,14 @@ away."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import Page, expect
 
-from pipelines.models import Line, User
+from pipelines.models import Line
 from pipelines.publishing import create_line
+from tests.browser.canvas import draft, saved
+from tests.browser.conftest import Enter
 from tests.factories import World
-from tests.fixtures.site import Site
-from tests.pages.conftest import at
 
 DOCUMENT = {
     "gateline": 1,
@@ -37,36 +35,9 @@ def line(world: World) -> Line:
     return create_line(world.project, "drawn", "Drawn", DOCUMENT, world.admin)
 
 
-Enter = Callable[[User], Page]
-
-
 @pytest.fixture
-def enter(page: Page, site: Site, world: World, line: Line, sign_in: Callable[[Page, User], None]) -> Enter:
-    """The canvas of the line, opened by this person."""
-
-    def opened(user: User) -> Page:
-        user.set_password("a password")
-        user.save(update_fields=["password"])
-        sign_in(page, user)
-        page.goto(at(world, "line-draw", "drawn"))
-        expect(page.locator(".ed-station")).to_have_count(1)
-        return page
-
-    return opened
-
-
-@pytest.fixture
-def canvas(enter: Enter, world: World) -> Page:
-    return enter(world.admin)
-
-
-def saved(page: Page) -> None:
-    expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved", timeout=20_000)
-
-
-def draft(line: Line) -> dict:
-    line.refresh_from_db()
-    return line.draft
+def canvas(line: Line, enter_canvas: Enter) -> Page:
+    return enter_canvas(line)
 
 
 def test_a_station_is_added_and_connected_by_keyboard_alone_and_saves_itself(
@@ -178,8 +149,8 @@ def test_where_two_people_change_the_same_place_both_are_shown_and_one_is_chosen
     assert draft(line)["description"] == "Theirs."
 
 
-def test_a_viewer_sees_the_line_and_can_change_nothing(enter: Enter, world: World) -> None:
-    page = enter(world.viewer)
+def test_a_viewer_sees_the_line_and_can_change_nothing(line: Line, world: World, enter_canvas: Enter) -> None:
+    page = enter_canvas(line, world.viewer)
     expect(page.locator(".ed-palette")).to_have_count(0)
     page.locator('.react-flow__node[data-id="build"]').click()
     expect(page.get_by_role("complementary", name="Settings of Build")).to_be_visible()

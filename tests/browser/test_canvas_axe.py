@@ -167,8 +167,6 @@ def opened(
 ) -> Callable[..., Page]:
     def open_page(size: dict[str, int], person: User | None = None) -> Page:
         somebody = person or world.admin
-        somebody.set_password("a password")
-        somebody.save(update_fields=["password"])
         page = new_context(viewport=size, reduced_motion="reduce").new_page()
         sign_in(page, somebody)
         return page

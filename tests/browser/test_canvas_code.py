@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,10 @@ from pipelines.formats import native
 from pipelines.models import Line
 from pipelines.publishing import create_line
 from pipelines.routing.line import DocumentError
+from tests.browser.conftest import Enter
 from tests.browser.test_canvas import saved
 from tests.factories import World
 from tests.fixtures.site import Site
-from tests.pages.conftest import at
 from tests.routing.test_native import PLAIN, REFUSED
 
 TEXT = """\
@@ -52,13 +51,9 @@ def line(world: World) -> Line:
 
 
 @pytest.fixture
-def page_(page: Page, site: Site, world: World, line: Line, sign_in: Callable[..., None]) -> Page:
+def page_(line: Line, enter_canvas: Enter) -> Page:
     """Canvas and text beside each other."""
-    world.admin.set_password("a password")
-    world.admin.save(update_fields=["password"])
-    sign_in(page, world.admin)
-    page.goto(at(world, "line-draw", "drawn"))
-    expect(page.locator(".ed-station")).to_have_count(2)
+    page = enter_canvas(line)
     page.get_by_role("button", name="Both", exact=True).click()
     expect(page.locator(".cm-content")).to_contain_text("Why this line is here")
     return page

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from pipelines.models import Line, User
 from pipelines.publishing import create_line
+from tests.browser.canvas import saved
 from tests.factories import World, document, station
 from tests.fixtures.site import Site
 from tests.pages.conftest import at
@@ -26,17 +27,11 @@ def stored(line: Line) -> list[dict[str, Any]]:
     return found
 
 
-def saved(page: Page) -> None:
-    expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved", timeout=20_000)
-
-
 def test_E16_a_new_type_of_failure_stands_before_the_rule_for_every_failure_and_undo_takes_it_back(
     page: Page, site: Site, world: World, sign_in: Callable[[Page, User], None]
 ) -> None:
     stations = [station("build"), station("check", GAP, ON, FAILED, ELSE)]
     line = create_line(world.project, "routed", "Routed", document(stations, key="routed"), world.admin)
-    world.admin.set_password("a password")
-    world.admin.save(update_fields=["password"])
     sign_in(page, world.admin)
     page.goto(at(world, "line-draw", "routed"))
     page.locator('.react-flow__node[data-id="check"]').click()

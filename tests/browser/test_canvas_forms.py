@@ -4,18 +4,17 @@ refused, late, or cannot be sent stays where it was typed."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, Route, expect
 
-from pipelines.models import Line, User
+from pipelines.models import Line
 from pipelines.publishing import create_line
+from tests.browser.canvas import draft, saved
+from tests.browser.conftest import Enter
 from tests.factories import World
-from tests.fixtures.site import Site
-from tests.pages.conftest import at
 
 TAKEN = {"from": "build", "to": "check", "at_least": 3}
 DOCUMENT: dict[str, Any] = {
@@ -52,25 +51,9 @@ def line(world: World) -> Line:
     return create_line(world.project, "formed", "Formed", DOCUMENT, world.admin)
 
 
-Enter = Callable[[User], Page]
-
-
 @pytest.fixture
-def enter(page: Page, site: Site, world: World, line: Line, sign_in: Callable[[Page, User], None]) -> Enter:
-    def opened(user: User) -> Page:
-        user.set_password("a password")
-        user.save(update_fields=["password"])
-        sign_in(page, user)
-        page.goto(at(world, "line-draw", "formed"))
-        expect(page.locator(".ed-station")).to_have_count(2)
-        return page
-
-    return opened
-
-
-@pytest.fixture
-def canvas(enter: Enter, world: World) -> Page:
-    return enter(world.admin)
+def canvas(line: Line, enter_canvas: Enter) -> Page:
+    return enter_canvas(line)
 
 
 def configure(page: Page, key: str) -> Locator:
@@ -83,15 +66,6 @@ def configure(page: Page, key: str) -> Locator:
 
 def unfold(form: Locator, title: str) -> None:
     form.locator("summary", has_text=title).click()
-
-
-def saved(page: Page) -> None:
-    expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved", timeout=20_000)
-
-
-def draft(line: Line) -> dict[str, Any]:
-    line.refresh_from_db()
-    return line.draft
 
 
 def test_a_field_applies_when_it_is_left_and_undo_takes_exactly_that_back(canvas: Page, line: Line) -> None:
@@ -269,7 +243,9 @@ def violations(page: Page) -> list[str]:
     return [f"{each['id']}: {node['html'][:160]}" for each in found for node in each["nodes"]]
 
 
-def test_a_viewer_reads_the_form_and_can_change_nothing(enter: Enter, world: World) -> None:
-    form = configure(enter(world.viewer), "build")
+def test_a_viewer_reads_the_form_and_can_change_nothing(
+    line: Line, world: World, enter_canvas: Enter
+) -> None:
+    form = configure(enter_canvas(line, world.viewer), "build")
     expect(form.get_by_label("Program and arguments", exact=True)).to_be_disabled()
     expect(form.get_by_label("Program and arguments", exact=True)).to_have_value("make {{input.who}}")

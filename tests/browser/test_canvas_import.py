@@ -12,7 +12,7 @@ from pipelines.models import Line, User
 from pipelines.publishing import save_draft
 from pipelines.starters.catalogue import BY_KEY
 from pipelines.views.editor_import import FIRST
-from tests.browser.conftest import is_saved, node
+from tests.browser.canvas import node, saved
 from tests.factories import World
 from tests.fixtures.site import Site
 from tests.pages.conftest import at
@@ -66,14 +66,14 @@ def test_a_document_is_looked_at_applied_as_one_change_and_undone_with_its_comme
     dialog.get_by_role("button", name="Apply to the line").click()
     expect(node(page, "pack")).to_be_visible()
     expect(node(page, "ship")).to_have_count(0)
-    is_saved(page)
+    saved(page)
     drawn.refresh_from_db()
     assert (drawn.draft["key"], drawn.draft["name"]) == ("drawn", "Other")
     assert drawn.draft_text == OTHER.replace("key: other", "key: drawn")
     page.locator(".ed-canvas").focus()
     page.keyboard.press("Control+z")
     expect(node(page, "ship")).to_be_visible()
-    is_saved(page)
+    saved(page)
     drawn.refresh_from_db()
     assert drawn.draft == before
     assert "Kept with the text" not in drawn.draft_text
@@ -83,8 +83,6 @@ def test_an_empty_line_begins_with_a_template_by_one_change(
     page: Page, site: Site, world: World, drawn: Line, sign_in: Callable[[Page, User], None]
 ) -> None:
     save_draft(drawn, {"gateline": 1, "key": "drawn", "name": "Mine", "stations": []}, world.admin, 1)
-    world.admin.set_password("a password")
-    world.admin.save(update_fields=["password"])
     sign_in(page, world.admin)
     page.goto(at(world, "line-draw", "drawn"))
     starters = page.locator(".ed-starter:is(button)")
@@ -93,11 +91,11 @@ def test_an_empty_line_begins_with_a_template_by_one_change(
     triage = BY_KEY[FIRST[2]]
     expect(page.locator(".ed-station")).to_have_count(len(triage.line.stations))
     expect(node(page, triage.line.stations[0].key)).to_be_focused()
-    is_saved(page)
+    saved(page)
     drawn.refresh_from_db()
     assert drawn.draft == {**native.loads(triage.text), "key": "drawn", "name": "Mine"}
     page.keyboard.press("Control+z")
     expect(starters).to_have_count(3)
-    is_saved(page)
+    saved(page)
     drawn.refresh_from_db()
     assert drawn.draft["stations"] == []

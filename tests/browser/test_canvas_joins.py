@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from pipelines.models import Line, User
+from pipelines.models import Line
 from pipelines.publishing import create_line
+from tests.browser.canvas import middle, node, saved
+from tests.browser.conftest import Enter
 from tests.factories import World, document, station
-from tests.fixtures.site import Site
 from tests.pages.conftest import at
 
 DOCUMENT = document(
@@ -32,31 +33,12 @@ def line(world: World) -> Line:
 
 
 @pytest.fixture
-def canvas(page: Page, site: Site, world: World, line: Line, sign_in: Callable[[Page, User], None]) -> Page:
-    world.admin.set_password("a password")
-    world.admin.save(update_fields=["password"])
-    sign_in(page, world.admin)
-    page.goto(at(world, "line-draw", "drawn"))
-    expect(page.locator(".ed-station")).to_have_count(4)
-    return page
-
-
-def middle(place: Locator) -> tuple[float, float]:
-    box = place.bounding_box()
-    assert box
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
-def node(page: Page, key: str) -> Locator:
-    return page.locator(f'.react-flow__node[data-id="{key}"]')
+def canvas(line: Line, enter_canvas: Enter) -> Page:
+    return enter_canvas(line)
 
 
 def problem(page: Page, check: str) -> Locator:
     return page.locator(f'.ed-problem[data-check="{check}"]')
-
-
-def saved(page: Page) -> None:
-    expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved", timeout=20_000)
 
 
 def test_a_fork_with_a_join_is_drawn_put_right_and_run(canvas: Page, world: World, line: Line) -> None:

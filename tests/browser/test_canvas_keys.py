@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from pipelines import publishing
 from pipelines.models import Line, User
+from tests.browser.canvas import draft, node, saved
 from tests.factories import World
 from tests.fixtures.browser import PHONE
 from tests.fixtures.site import Site
@@ -53,18 +54,12 @@ def enter(page: Page, site: Site, world: World, line: Line, sign_in: Callable[[P
 
     def opened(user: User | None = None) -> Page:
         person = user or world.admin
-        person.set_password("a password")
-        person.save(update_fields=["password"])
         sign_in(page, person)
         page.goto(at(world, "line-draw", "drawn"))
         expect(page.locator(".ed-canvas .react-flow")).to_be_visible()
         return page
 
     return opened
-
-
-def node(page: Page, key: str) -> Locator:
-    return page.locator(f'.react-flow__node[data-id="{key}"]')
 
 
 def edge(page: Page, rule: str, target: str) -> Locator:
@@ -74,15 +69,6 @@ def edge(page: Page, rule: str, target: str) -> Locator:
 def press(page: Page, *keys: str) -> None:
     for key in keys:
         page.keyboard.press(key)
-
-
-def saved(page: Page) -> None:
-    expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved", timeout=20_000)
-
-
-def draft(line: Line) -> dict[str, Any]:
-    line.refresh_from_db()
-    return line.draft
 
 
 def test_the_arrows_walk_the_edges_and_the_focus_is_never_lost(enter: Enter) -> None:
@@ -244,8 +230,6 @@ def phone(new_context: Callable[..., Any]) -> Page:
 def test_on_a_phone_the_line_is_a_list_with_the_same_forms(
     phone: Page, world: World, line: Line, sign_in: Callable[[Page, User], None]
 ) -> None:
-    world.admin.set_password("a password")
-    world.admin.save(update_fields=["password"])
     sign_in(phone, world.admin)
     phone.goto(at(world, "line-draw", "drawn"))
     rows = phone.locator(".ed-outline-station")

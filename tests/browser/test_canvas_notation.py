@@ -8,11 +8,12 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from bench.editor import line_of
 from pipelines.models import Line, User
 from pipelines.publishing import create_line
+from tests.browser.canvas import middle, node, saved
 from tests.factories import World
 from tests.fixtures.site import Site
 from tests.pages.conftest import at
@@ -84,18 +85,12 @@ def draw(world: World, page: Page, site: Site, sign_in: Callable[[Page, User], N
 
     def opened(document: Json) -> tuple[Page, Line]:
         line = create_line(world.project, "drawn", "Drawn", document, world.admin)
-        world.admin.set_password("a password")
-        world.admin.save(update_fields=["password"])
         sign_in(page, world.admin)
         page.goto(at(world, "line-draw", "drawn"))
         expect(page.locator(".ed-station").first).to_be_visible()
         return page, line
 
     return opened
-
-
-def saved(page: Page) -> None:
-    expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved", timeout=20_000)
 
 
 def stations_of(line: Line) -> dict[str, Json]:
@@ -107,21 +102,11 @@ def rule_of(line: Line, station: str, key: str) -> Json:
     return next(each for each in stations_of(line)[station]["rules"] if each["id"] == key)
 
 
-def middle(place: Locator) -> tuple[float, float]:
-    box = place.bounding_box()
-    assert box
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
 def drag(page: Page, begin: tuple[float, float], end: tuple[float, float]) -> None:
     page.mouse.move(*begin)
     page.mouse.down()
     page.mouse.move(*end, steps=6)
     page.mouse.up()
-
-
-def node(page: Page, key: str) -> Locator:
-    return page.locator(f'.react-flow__node[data-id="{key}"]')
 
 
 def test_gates_are_dragged_from_the_palette_onto_an_edge_and_a_station(draw: Draw) -> None:

@@ -11,7 +11,8 @@ from django.contrib.sessions.models import Session
 from playwright.sync_api import BrowserContext, Dialog, Page, expect
 
 from pipelines.models import Comment, Line, User
-from tests.browser.conftest import Open, add_station, is_saved, node, rename_chosen
+from tests.browser.canvas import add_station, node, rename_chosen, saved
+from tests.browser.conftest import Open
 from tests.factories import World
 from tests.fixtures.site import Site, start_web, stop
 
@@ -61,7 +62,7 @@ def test_a_killed_server_loses_nothing_and_everything_is_saved_when_it_is_back(
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("Not sent")).to_be_visible()
     server.rise()
-    is_saved(page)
+    saved(page)
     assert keys(drawn) == ["build", "ship", "manual"]
     assert drawn.draft["stations"][0]["name"] == "Compile"
     page.get_by_label("Comment on Compile").press("Control+Enter")
@@ -90,7 +91,7 @@ def test_a_page_that_was_closed_before_the_server_came_back_goes_on_where_it_was
     server.rise()
     again = open_canvas(world.admin, page.context)
     assert asked == [], "what is kept in the browser is no reason to ask"
-    is_saved(again)
+    saved(again)
     expect(node(again, "manual")).to_be_visible()
     assert keys(drawn) == ["build", "ship", "manual"]
     node(again, "ship").click()
@@ -110,10 +111,10 @@ def test_a_second_tab_leaves_what_the_first_has_not_saved_to_the_first(
     second = open_canvas(world.admin, first.context)
     node(second, "build").click()
     rename_chosen(second, "Compile")
-    is_saved(second)
+    saved(second)
     expect(node(second, "manual")).to_have_count(0)
     first.unroute("**/draw/save/")
-    is_saved(first)
+    saved(first)
     assert keys(drawn) == ["build", "ship", "manual"]
     assert drawn.draft["stations"][0]["name"] == "Compile"
     expect(node(second, "manual")).to_be_visible()
@@ -135,7 +136,7 @@ def test_who_was_signed_out_meanwhile_signs_in_again_and_loses_nothing(
     sign_in(page, world.admin)
     # Coming back from the other tab is enough.
     page.evaluate("window.dispatchEvent(new Event('focus'))")
-    is_saved(page)
+    saved(page)
     assert keys(drawn) == ["build", "ship", "manual"]
 
 
@@ -154,6 +155,6 @@ def test_a_browser_without_room_says_so_and_asks_before_it_leaves(
     assert asked.value.type == "beforeunload"
     asked.value.dismiss()
     page.unroute("**/draw/save/")
-    is_saved(page)
+    saved(page)
     expect(page.get_by_text("no room")).to_have_count(0)
     assert keys(drawn) == ["build", "ship", "manual"]

@@ -39,8 +39,6 @@ def line(world: World) -> Line:
 @pytest.fixture
 def enter(page: Page, site: Site, world: World, line: Line, sign_in: Callable[[Page, User], None]) -> Enter:
     def entered(user: User) -> Page:
-        user.set_password("a password")
-        user.save(update_fields=["password"])
         sign_in(page, user)
         return page
 

@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from pipelines.models import Line, User
 from pipelines.publishing import create_line
+from tests.browser.canvas import saved
 from tests.factories import World
 from tests.fixtures.site import Site
 from tests.pages.conftest import at
@@ -49,8 +50,6 @@ def line(world: World) -> Line:
 @pytest.fixture
 def rules(page: Page, site: Site, world: World, line: Line, sign_in: Callable[[Page, User], None]) -> Locator:
     """The rules of the station Build in the inspector."""
-    world.admin.set_password("a password")
-    world.admin.save(update_fields=["password"])
     sign_in(page, world.admin)
     page.goto(at(world, "line-draw", "drawn"))
     page.locator('.react-flow__node[data-id="build"]').click()
@@ -58,10 +57,6 @@ def rules(page: Page, site: Site, world: World, line: Line, sign_in: Callable[[P
     found = page.locator(".ed-rules")
     expect(found.locator("[data-rule]")).to_have_count(3)
     return found
-
-
-def saved(page: Page) -> None:
-    expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved", timeout=20_000)
 
 
 def stored(line: Line) -> list[dict[str, Any]]:

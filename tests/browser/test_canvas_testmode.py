@@ -4,17 +4,16 @@ kept and opened again."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
-from pipelines.models import Line, User
+from pipelines.models import Line
 from pipelines.publishing import create_line
+from tests.browser.canvas import node
+from tests.browser.conftest import Enter
 from tests.factories import World, document, station
-from tests.fixtures.site import Site
-from tests.pages.conftest import at
 
 AGAIN = {"id": "again", "label": "Try again", "when": {"result": "failure"}, "to": "build", "max_retries": 1}
 HIGH = {"output": {"path": "$.high", "op": "gt", "value": 0}}
@@ -40,21 +39,12 @@ def line(world: World) -> Line:
 
 
 @pytest.fixture
-def canvas(page: Page, site: Site, world: World, line: Line, sign_in: Callable[[Page, User], None]) -> Page:
-    world.admin.set_password("a password")
-    world.admin.save(update_fields=["password"])
-    sign_in(page, world.admin)
-    page.goto(at(world, "line-draw", "drawn"))
-    expect(page.locator(".ed-station")).to_have_count(3)
-    return page
+def canvas(line: Line, enter_canvas: Enter) -> Page:
+    return enter_canvas(line)
 
 
 def panel(page: Page) -> Locator:
     return page.get_by_role("complementary", name="Test this line")
-
-
-def node(page: Page, key: str) -> Locator:
-    return page.locator(f'.react-flow__node[data-id="{key}"]')
 
 
 def way(page: Page, rule: str) -> Locator:

@@ -4,21 +4,15 @@ other, whoever undoes, types or saves."""
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from pipelines.models import Line
 from pipelines.publishing import save_draft
-from tests.browser.conftest import DRAWN, Open, add_station, is_saved, node, rename_chosen
+from tests.browser.canvas import add_station, draft, node, rename_chosen, saved
+from tests.browser.conftest import DRAWN, Open
 from tests.factories import World
-
-
-def draft(line: Line) -> dict[str, Any]:
-    line.refresh_from_db()
-    found: dict[str, Any] = line.draft
-    return found
 
 
 def names(line: Line) -> list[str]:
@@ -51,27 +45,27 @@ def test_what_the_other_saves_appears_and_no_undo_takes_it_back(
 ) -> None:
     one, other = open_canvas(world.admin), open_canvas(world.designer)
     add_station(one)
-    is_saved(one)
+    saved(one)
     expect(node(other, "manual")).to_be_visible()
     node(other, "build").click()
     rename_chosen(other, "Compile")
-    is_saved(other)
+    saved(other)
     expect(one.locator(".ed-notice")).to_contain_text(f"{world.designer} changed Compile")
     expect(node(one, "build")).to_contain_text("Compile")
 
     one.locator(".ed-canvas").focus()
     one.keyboard.press("Control+z")
-    is_saved(one)
+    saved(one)
     assert names(drawn) == ["Compile", "Ship"]
     assert draft(drawn)["stations"][0]["rules"] == DRAWN["stations"][0]["rules"]  # type: ignore[index]
     expect(one.get_by_role("button", name="Undo", exact=True)).to_be_disabled()
     one.keyboard.press("Control+Shift+z")
-    is_saved(one)
+    saved(one)
     assert names(drawn) == ["Compile", "Ship", "Manual"]
 
     other.locator(".ed-canvas").focus()
     other.keyboard.press("Control+z")
-    is_saved(other)
+    saved(other)
     assert names(drawn) == ["Build", "Ship", "Manual"]
     expect(node(one, "build")).to_contain_text("Build")
 
@@ -84,7 +78,7 @@ def test_what_is_chosen_and_typed_stays_while_the_other_changes_the_same_station
     one.locator("#ed-name").fill("Half a na")
     node(other, "build").click()
     rename_chosen(other, "Compile")
-    is_saved(other)
+    saved(other)
     somebody_adds(drawn, world, "third")
     expect(node(one, "third")).to_be_visible()
     # Both changed the name, but only one of them has said so: nothing typed is thrown away, and nothing is overwritten.
@@ -133,7 +127,7 @@ def test_each_clash_is_chosen_by_itself_and_a_third_save_asks_only_for_what_is_n
     somebody_renames(drawn, world, ship="Dispatch")
     somebody_adds(drawn, world, "third")
     clash.get_by_role("button", name="Save").click()
-    is_saved(page)
+    saved(page)
     assert sorted(names(drawn)) == sorted(["Make", "Dispatch", "Manual", "third"])
     expect(clash).to_have_count(0)
 
@@ -158,7 +152,7 @@ def test_a_place_that_is_changed_again_is_asked_again_and_the_other_choice_stays
     expect(place.get_by_role("radio", name="Dispatch")).not_to_be_checked()
     place.get_by_role("radio", name="Send").check()
     clash.get_by_role("button", name="Save").click()
-    is_saved(page)
+    saved(page)
     assert names(drawn) == ["Make", "Send"]
 
 
@@ -185,7 +179,7 @@ def test_a_comment_appears_at_the_others_screen_and_is_answered_and_resolved(
     # It is said of the line, not of a draft: deleting the station keeps it, and the line lists it.
     node(other, "build").focus()
     node(other, "build").press("Delete")
-    is_saved(other)
+    saved(other)
     one.keyboard.press("Escape")
     expect(one.get_by_role("region", name="Of parts that are gone")).to_be_visible()
     assert "twice" not in json.dumps(draft(drawn))

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from pipelines.models import Line, Task, User
+from tests.browser.canvas import middle, node
 from tests.factories import World
 from tests.fixtures.site import Site, environment, manage, stop
 from tests.pages.conftest import at
@@ -46,24 +47,12 @@ def enter(
     """A browser of this person's own."""
 
     def entered(user: User) -> Page:
-        user.set_password("a password")
-        user.save(update_fields=["password"])
         page = new_context(base_url=site.url).new_page()
         page.set_default_timeout(SLOWLY)
         sign_in(page, user)
         return page
 
     return entered
-
-
-def node(page: Page, key: str) -> Locator:
-    return page.locator(f'.react-flow__node[data-id="{key}"]')
-
-
-def middle(found: Locator) -> tuple[float, float]:
-    box = found.bounding_box()
-    assert box
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:

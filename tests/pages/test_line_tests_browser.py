@@ -36,8 +36,6 @@ def test_they_are_made_run_and_read(
     theme: str,
 ) -> None:
     line = world.line(LINE).line
-    world.designer.set_password("a password")
-    world.designer.save()
     context = new_context(viewport=size, color_scheme=theme)
     sign_in(context, world.designer)
     page = context.new_page()

@@ -20,8 +20,6 @@ SignIn = Callable[[Page | BrowserContext, User], None]
 
 @pytest.fixture
 def dossier(page: Page, sign_in: SignIn, world: World, waiting: Task) -> Page:
-    world.reviewer.set_password("a password")
-    world.reviewer.save()
     sign_in(page, world.reviewer)
     page.goto(reverse("gate-visit", args=[world.visit(waiting).pk]))
     return page
@@ -89,8 +87,6 @@ def test_the_dossier_has_no_serious_accessibility_problem(
     scheme: str,
     viewport: dict[str, int] | None,
 ) -> None:
-    world.reviewer.set_password("a password")
-    world.reviewer.save()
     context = new_context(color_scheme=scheme, **({"viewport": viewport} if viewport else {}))
     sign_in(context, world.reviewer)
     page = context.new_page()
@@ -105,8 +101,6 @@ def test_a_question_is_answered_in_place_by_keys_alone_and_the_page_is_clean(
     page: Page, sign_in: SignIn, world: World
 ) -> None:
     asked, held = question(world), escalation(world)
-    world.admin.set_password("a password")
-    world.admin.save()
     sign_in(page, world.admin)
     page.goto(reverse("needs-me"))
     expect(page.locator("#needs-count")).to_have_text("2")

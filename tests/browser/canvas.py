@@ -1,0 +1,39 @@
+"""What is done with the canvas of the editor, and what it is waited for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+from pipelines.models import Line
+
+
+def node(page: Page, key: str) -> Locator:
+    return page.locator(f'.react-flow__node[data-id="{key}"]')
+
+
+def middle(place: Locator) -> tuple[float, float]:
+    box = place.bounding_box()
+    assert box
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def add_station(page: Page, kind: str = "manual") -> None:
+    page.locator("#ed-search").fill(kind)
+    page.keyboard.press("Enter")
+    page.locator("#ed-search").fill("")
+
+
+def rename_chosen(page: Page, name: str) -> None:
+    page.locator("#ed-name").fill(name)
+    page.keyboard.press("Enter")
+
+
+def saved(page: Page) -> None:
+    expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved", timeout=20_000)
+
+
+def draft(line: Line) -> dict[str, Any]:
+    line.refresh_from_db()
+    return dict(line.draft)
