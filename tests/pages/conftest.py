@@ -16,18 +16,18 @@ PASSWORD = "correct horse battery"
 As = Callable[[User], Client]
 
 
+def client_of(user: User) -> Client:
+    """Signed in as this person, who has a password."""
+    user.set_password(PASSWORD)
+    user.save()
+    client = Client()
+    client.force_login(user)
+    return client
+
+
 @pytest.fixture
 def signed_in() -> As:
-    """A client of this person, who has a password."""
-
-    def make(user: User) -> Client:
-        user.set_password(PASSWORD)
-        user.save()
-        client = Client()
-        client.force_login(user)
-        return client
-
-    return make
+    return client_of
 
 
 def at(world: World, name: str, *rest: object) -> str:

@@ -6,25 +6,17 @@ import re
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from pipelines.models import Migration, Task
 from tests.factories import World
+from tests.pages.conftest import client_of
 
 pytestmark = pytest.mark.django_db
 
 
 def page(world: World) -> str:
     return reverse("line-impact", args=[world.project.owner.key, world.project.key, "line"])
-
-
-def signed_in(user: Any) -> Client:
-    user.set_password("correct horse battery")
-    user.save()
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def renamed(world: World) -> Task:
@@ -38,7 +30,7 @@ def text(response: Any) -> str:
 
 
 def test_a_designer_maps_migrates_and_undoes(world: World) -> None:
-    task, client = renamed(world), signed_in(world.designer)
+    task, client = renamed(world), client_of(world.designer)
     first = text(client.get(page(world)))
     assert "Would get stuck" in first
     assert 'name="map:build"' in first
@@ -58,7 +50,7 @@ def test_a_designer_maps_migrates_and_undoes(world: World) -> None:
 
 
 def test_a_stale_page_is_told_so_and_shows_what_is_true_now(world: World) -> None:
-    task, client = renamed(world), signed_in(world.designer)
+    task, client = renamed(world), client_of(world.designer)
     said = {"to": "2", "map:build": "make", "digest": "0" * 64, "reason": "Renamed."}
     answer = client.post(page(world) + "migrate/", said)
     assert answer.status_code == 409
@@ -69,7 +61,7 @@ def test_a_stale_page_is_told_so_and_shows_what_is_true_now(world: World) -> Non
 
 def test_a_mapping_that_does_not_fit_is_said(world: World) -> None:
     renamed(world)
-    answer = signed_in(world.designer).get(page(world), {"to": "2", "map:build": "completed"})
+    answer = client_of(world.designer).get(page(world), {"to": "2", "map:build": "completed"})
     assert answer.status_code == 422
     assert "is an end" in text(answer)
 
@@ -77,14 +69,14 @@ def test_a_mapping_that_does_not_fit_is_said(world: World) -> None:
 def test_a_viewer_sees_the_impact_and_no_button(world: World) -> None:
     world.start(world.line(stations=["build", "ship"]))
     world.line(stations=["build", "test", "ship"])
-    shown = text(signed_in(world.viewer).get(page(world), {"to": "2"}))
+    shown = text(client_of(world.viewer).get(page(world), {"to": "2"}))
     assert "Stays" in shown
     assert "migrate-form" not in shown
 
 
 def test_a_line_that_was_never_published_shows_its_draft(world: World) -> None:
     version = world.line(stations=["build"])
-    client = signed_in(world.designer)
+    client = client_of(world.designer)
     assert "No running task would change" in text(client.get(page(world), {"to": "draft"}))
     assert client.get(page(world), {"to": "99"}).status_code == 404
     assert version.number == 1

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.files.storage import storages
 
 from pipelines import engine
 from pipelines.models import Event, Job, Task
@@ -20,23 +18,12 @@ from tests.outgoing.servers import say, serving
 from tests.work.driving import Bench, done, drive, text_of
 from tests.work.modelserver import model, refuses, says
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.moves]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.moves,
+    pytest.mark.usefixtures("artifacts_here"),
+]
 PYTHON = sys.executable
-
-
-@pytest.fixture(autouse=True)
-def _artifacts_here(settings: Any, tmp_path: Path) -> Iterator[None]:
-    folder = {"location": str(tmp_path / "artifacts")}
-    backend = "django.core.files.storage.FileSystemStorage"
-    settings.STORAGES = {**settings.STORAGES, "artifacts": {"BACKEND": backend, "OPTIONS": folder}}
-    storages._storages.pop("artifacts", None)
-    yield
-    storages._storages.pop("artifacts", None)
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path / "workspaces")
 
 
 def when(op: str, value: str) -> dict[str, Any]:

@@ -122,30 +122,20 @@ def held_rejection(walk: Walk) -> int:
     return token
 
 
-def ended_branch(walk: Walk) -> int:
-    fork = reporting("fork")(walk)
-    left = next(
-        each.id
-        for each in walk.sight.subjects.values()
-        if each.token["parent_id"] == fork and each.token["station"] == "left"
-    )
-    _past(walk, left)
-    walk.do("start", left)
-    walk.do("report", left, outcome=said("done"))
-    return left
+def branch_that_says(word: str) -> Route:
+    def route(walk: Walk) -> int:
+        fork = reporting("fork")(walk)
+        left = next(
+            each.id
+            for each in walk.sight.subjects.values()
+            if each.token["parent_id"] == fork and each.token["station"] == "left"
+        )
+        _past(walk, left)
+        walk.do("start", left)
+        walk.do("report", left, outcome=said(word))
+        return left
 
-
-def joining(walk: Walk) -> int:
-    fork = reporting("fork")(walk)
-    left = next(
-        each.id
-        for each in walk.sight.subjects.values()
-        if each.token["parent_id"] == fork and each.token["station"] == "left"
-    )
-    _past(walk, left)
-    walk.do("start", left)
-    walk.do("report", left, outcome=said("meet"))
-    return left
+    return route
 
 
 def cancelled(walk: Walk) -> int:
@@ -174,9 +164,9 @@ ROUTES: dict[str, Route] = {
     "blocked_question": reporting("question"),
     "blocked_evaluation": reporting("evaluate"),
     "stuck": reporting("odd"),
-    "joining": joining,
+    "joining": branch_that_says("meet"),
     "forked": reporting("fork"),
-    "ended_branch": ended_branch,
+    "ended_branch": branch_that_says("done"),
     "completed": reporting("done"),
     "failed": reporting("lost"),
     "cancelled": cancelled,
