@@ -11,7 +11,7 @@ import {
   type Viewport,
   ViewportPortal,
 } from "@xyflow/react";
-import { memo, startTransition, useCallback, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { memo, startTransition, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 
 import { movedTo } from "./commands-canvas";
 import { EditorContext } from "./context";
@@ -23,6 +23,7 @@ import { type AnyNode, Nodes, type RuleEdge } from "./flow";
 import { type Box, type Laid, laidOut, type Row, START_ID } from "./layout";
 import { LevelContext, levelOf, useTiny, useZoomLevel } from "./level";
 import { useMarks } from "./marks";
+import { Measured, type Size } from "./Measured";
 import { nodeTypes } from "./nodes";
 import { noteKey, notesOf } from "./notes";
 import { Router } from "./routes";
@@ -46,22 +47,11 @@ interface Given {
   openTargets(station: string): void;
 }
 
-/** Measured first: what is drawn at all depends on how near the whole line is seen. */
 export function Canvas(given: Given) {
-  const place = useRef<HTMLDivElement>(null);
-  const [size, setSize] = useState<{ width: number; height: number }>();
-  useLayoutEffect(() => {
-    const box = place.current?.getBoundingClientRect();
-    if (box) setSize({ width: box.width, height: box.height });
-  }, []);
-  return (
-    <div ref={place} className="ed-flow">
-      {size ? <Flow {...given} size={size} /> : null}
-    </div>
-  );
+  return <Measured>{(size) => <Flow {...given} size={size} />}</Measured>;
 }
 
-function Flow({ editor, mayEdit, openTargets, size }: Given & { size: { width: number; height: number } }) {
+function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
   const { history, findings, selection } = useEditor(editor);
   const line = history.line;
   const marks = useMarks();
@@ -186,7 +176,7 @@ const MINIMAP_SIZE = { width: 168, height: 112 };
 const MINIMAP = { width: 168, height: 112, clear: 136 };
 
 /** All of the line at once, its loops and stubs too, and nothing of it under the overview. */
-export function viewOf(line: LineDocument, findings: Findings, { width, height }: { width: number; height: number }): Viewport {
+export function viewOf(line: LineDocument, findings: Findings, { width, height }: Size): Viewport {
   const laid = laidOut(line);
   const many = laid.rows.length > 0;
   // In rows the edges hardly stand out beyond the stations, and working them out takes its time.

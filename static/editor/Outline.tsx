@@ -2,18 +2,11 @@ import { useEffect, useRef, useState } from "react";
 
 import type { Desk, Place } from "./actions";
 import { type LineDocument, kindOf, nameOf, type Rule, rulesOf, type Station, startOf, targetsOf } from "./document";
-import type { Findings, RuleSays } from "./findings";
+import { type Findings, PILLS, type RuleSays } from "./findings";
 import { gateName, targetName } from "./flow";
 import { Icon } from "./Icon";
 import { type Selection, useEditor } from "./store";
 import { say } from "./words";
-
-const PILLS: Record<RuleSays["status"], [tone: string, icon: string]> = {
-  live: ["ok", "check"],
-  "partly shadowed": ["attention", "warning"],
-  dead: ["danger", "danger"],
-  unknown: ["neutral", "info"],
-};
 
 interface Parts {
   desk: Desk;

@@ -5,7 +5,7 @@ import { addRule } from "./commands-rules";
 import { Elsewhere } from "./Elsewhere";
 import { Failures } from "./Failures";
 import { type LineDocument, rulesOf, type Rule, type Station, targetsOf } from "./document";
-import type { Finding, Findings, RuleSays, Untaken } from "./findings";
+import { type Finding, type Findings, PILLS, type RuleSays, type Untaken } from "./findings";
 import { gateName, targetName } from "./flow";
 import { Icon } from "./Icon";
 import { Remedies } from "./Remedies";
@@ -14,13 +14,6 @@ import { useReordering } from "./reordering";
 import type { Editor } from "./store";
 import type { TabProps } from "./tabs";
 import { say } from "./words";
-
-const PILLS: Record<RuleSays["status"], [tone: string, icon: string]> = {
-  live: ["ok", "check"],
-  "partly shadowed": ["attention", "warning"],
-  dead: ["danger", "danger"],
-  unknown: ["neutral", "info"],
-};
 
 interface Shown {
   editor: Editor;

@@ -26,6 +26,14 @@ export interface RuleSays {
   example: string;
 }
 
+/** How a rule's status looks. */
+export const PILLS: Record<RuleSays["status"], [tone: string, icon: string]> = {
+  live: ["ok", "check"],
+  "partly shadowed": ["attention", "warning"],
+  dead: ["danger", "danger"],
+  unknown: ["neutral", "info"],
+};
+
 /** Outcomes of a station that no rule takes. */
 export interface Untaken {
   outcomes: "passed" | "failed" | "blocked";

@@ -3,6 +3,7 @@
 import { announce } from "../ts/dom";
 import type { Rename } from "./commands";
 import { csrf } from "./csrf";
+import { Listeners } from "./listeners";
 import { isControl, morph, remember } from "./morph";
 import { type Fragment, patched, same } from "./patch";
 import type { Editor } from "./store";
@@ -49,7 +50,8 @@ class Door {
   #failures = 0;
   #timer = 0;
   #stop: (() => void) | undefined;
-  readonly #heard = new Set<() => void>();
+  readonly #heard = new Listeners();
+  readonly subscribe = this.#heard.subscribe;
 
   constructor(
     private readonly editor: Editor,
@@ -69,11 +71,6 @@ class Door {
   #keepTyped(): void {
     keepTyped(this.#place, this.#typed.size > 0 ? JSON.stringify([...this.#typed]) : "");
   }
-
-  subscribe = (heard: () => void): (() => void) => {
-    this.#heard.add(heard);
-    return () => this.#heard.delete(heard);
-  };
 
   /** Whether something typed is not in the document yet. */
   get pending(): boolean {
@@ -127,7 +124,7 @@ class Door {
   #become(state: DoorState): void {
     if (this.state === state) return;
     this.state = state;
-    for (const heard of this.#heard) heard();
+    this.#heard.tell();
   }
 
   // What happens in the form

@@ -5,6 +5,7 @@ import type { Desk } from "./actions";
 import * as client from "./code/client";
 import { csrf } from "./csrf";
 import { canBeDrawn, type LineDocument } from "./document";
+import { Listeners } from "./listeners";
 import type { Editor } from "./store";
 import { say } from "./words";
 
@@ -67,7 +68,8 @@ export function importOf(editor: Editor): Importing {
 
 class Importing {
   #state: State = { open: false, text: "", name: "", result: { is: "none" } };
-  readonly #heard = new Set<() => void>();
+  readonly #heard = new Listeners();
+  readonly subscribe = this.#heard.subscribe;
   #asked = 0;
 
   constructor(private readonly editor: Editor) {}
@@ -75,11 +77,6 @@ class Importing {
   get state(): State {
     return this.#state;
   }
-
-  subscribe = (heard: () => void): (() => void) => {
-    this.#heard.add(heard);
-    return () => this.#heard.delete(heard);
-  };
 
   show(): void {
     this.#set({ open: true });
@@ -194,7 +191,7 @@ class Importing {
 
   #set(changed: Partial<State>): void {
     this.#state = { ...this.#state, ...changed };
-    for (const heard of this.#heard) heard();
+    this.#heard.tell();
   }
 }
 

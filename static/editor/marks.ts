@@ -2,6 +2,8 @@
  * station or end, or by `edgeMark` of a rule; they become `data-mark` of what is drawn there, and a sheet gives them a look. */
 import { useSyncExternalStore } from "react";
 
+import { Listeners } from "./listeners";
+
 export type Marks = Readonly<Record<string, string>>;
 
 /** A rule may have the key of a station as its id. `id`: as `Drawn` has it. */
@@ -9,16 +11,11 @@ export const edgeMark = (id: string): string => `edge ${id}`;
 
 const NONE: Marks = {};
 let marks: Marks = NONE;
-const heard = new Set<() => void>();
+const listeners = new Listeners();
 
 export function paint(next: Marks = NONE): void {
   marks = next;
-  for (const each of heard) each();
+  listeners.tell();
 }
 
-const subscribe = (each: () => void): (() => void) => {
-  heard.add(each);
-  return () => heard.delete(each);
-};
-
-export const useMarks = (): Marks => useSyncExternalStore(subscribe, () => marks);
+export const useMarks = (): Marks => useSyncExternalStore(listeners.subscribe, () => marks);

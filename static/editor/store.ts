@@ -9,6 +9,7 @@ import { same } from "./code/values";
 import type { Json, LineDocument } from "./document";
 import { type Elsewhere, type Findings, NOTHING } from "./findings";
 import { amend, begin, type History, redo, run, taken, touched, undo } from "./history";
+import { Listeners } from "./listeners";
 import { type Side } from "./merge";
 import { type Draft, Saver, type Saving } from "./saving";
 import { Together } from "./together";
@@ -71,7 +72,8 @@ export interface Given {
 
 export class Editor {
   #state: State;
-  readonly #heard = new Set<() => void>();
+  readonly #heard = new Listeners();
+  readonly subscribe = this.#heard.subscribe;
   readonly #saver: Saver;
   readonly together = new Together(this);
   readonly text: LineText;
@@ -124,11 +126,6 @@ export class Editor {
   get line(): LineDocument {
     return this.#state.history.line;
   }
-
-  subscribe = (heard: () => void): (() => void) => {
-    this.#heard.add(heard);
-    return () => this.#heard.delete(heard);
-  };
 
   /** `selection`: what is chosen from then on, in one step with the change. */
   run(command: Command, selection?: Selection): void {
@@ -272,7 +269,7 @@ export class Editor {
 
   #set(changed: Partial<State>): void {
     this.#state = { ...this.#state, ...changed };
-    for (const heard of this.#heard) heard();
+    this.#heard.tell();
   }
 }
 

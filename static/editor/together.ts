@@ -6,6 +6,7 @@ import { showFailure } from "../ts/failures";
 import { Live, liveAddress, type LiveState } from "../ts/live";
 import { csrf } from "./csrf";
 import { stationOf } from "./document";
+import { Listeners } from "./listeners";
 import type { Editor, Selection } from "./store";
 import { say } from "./words";
 
@@ -68,7 +69,8 @@ const QUIET = 120;
 
 export class Together {
   #state: Around = { others: [], threads: undefined, live: "connecting" };
-  readonly #heard = new Set<() => void>();
+  readonly #heard = new Listeners();
+  readonly subscribe = this.#heard.subscribe;
   readonly #windows = new Map<string, Window>();
   #people = new Map<number, Person>();
   #asked = new Set<number>();
@@ -82,11 +84,6 @@ export class Together {
   get state(): Around {
     return this.#state;
   }
-
-  subscribe = (heard: () => void): (() => void) => {
-    this.#heard.add(heard);
-    return () => this.#heard.delete(heard);
-  };
 
   start(): void {
     const { live } = this.editor.given;
@@ -227,7 +224,7 @@ export class Together {
 
   #set(changed: Partial<Around>): void {
     this.#state = { ...this.#state, ...changed };
-    for (const heard of this.#heard) heard();
+    this.#heard.tell();
   }
 }
 

@@ -1,5 +1,5 @@
 import { Background, BackgroundVariant, getViewportForBounds, MiniMap, type NodeProps, ReactFlow, useReactFlow, type Viewport } from "@xyflow/react";
-import { type ComponentType, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { type ComponentType, useEffect, useMemo, useRef, useState } from "react";
 
 import type { LineDocument } from "../document";
 import { boundsOfAll, type Drawn, routed, worded } from "../drawing";
@@ -10,6 +10,7 @@ import { Icon } from "../Icon";
 import { laidOut } from "../layout";
 import { LevelContext, useZoomLevel } from "../level";
 import { edgeMark } from "../marks";
+import { Measured, type Size } from "../Measured";
 import { nodeTypes } from "../nodes";
 import { notesOf } from "../notes";
 import { say } from "../words";
@@ -60,22 +61,11 @@ const marked = (Inner: Any) =>
 
 const NODES = Object.fromEntries(Object.entries(nodeTypes).map(([name, inner]) => [name, marked(inner as unknown as Any)]));
 
-/** Measured first: the whole line is to be seen at once. */
 export function DiffCanvas(given: { picture: Picture; label: string }) {
-  const place = useRef<HTMLDivElement>(null);
-  const [size, setSize] = useState<{ width: number; height: number }>();
-  useLayoutEffect(() => {
-    const box = place.current?.getBoundingClientRect();
-    if (box) setSize({ width: box.width, height: box.height });
-  }, []);
-  return (
-    <div ref={place} className="ed-flow">
-      {size ? <Flow {...given} size={size} /> : null}
-    </div>
-  );
+  return <Measured>{(size) => <Flow {...given} size={size} />}</Measured>;
 }
 
-function Flow({ picture, label, size }: { picture: Picture; label: string; size: { width: number; height: number } }) {
+function Flow({ picture, label, size }: { picture: Picture; label: string; size: Size }) {
   const flow = useReactFlow<AnyNode, RuleEdge>();
   const [shown, setShown] = useState<Shown>();
   const level = useZoomLevel();
@@ -159,7 +149,7 @@ function withPorts(node: AnyNode, rules: Marks): AnyNode {
   return { ...node, data: { ...node.data, rules: ports } } as AnyNode;
 }
 
-function viewOf(line: LineDocument, boxes: ReturnType<typeof laidOut>["boxes"], drawn: readonly Drawn[], { width, height }: { width: number; height: number }): Viewport {
+function viewOf(line: LineDocument, boxes: ReturnType<typeof laidOut>["boxes"], drawn: readonly Drawn[], { width, height }: Size): Viewport {
   const bounds = boundsOfAll([...boxes, ...notesOf(line)], drawn);
   if (!bounds || width === 0) return { x: 0, y: 0, zoom: 1 };
   return getViewportForBounds(bounds, width, height, 0.1, 1, { x: "40px", top: "40px", bottom: "56px" });

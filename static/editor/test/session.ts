@@ -4,6 +4,7 @@ import { useSyncExternalStore } from "react";
 
 import { announce } from "../../ts/dom";
 import type { Json, LineDocument } from "../document";
+import { Listeners } from "../listeners";
 import type { Editor } from "../store";
 import { say } from "../words";
 import type { Item, Kept, Problem, Script, Step, Walked } from "./answers";
@@ -53,7 +54,8 @@ type Answer = { ok: true; said: unknown } | { ok: false; status: number; problem
 
 export class Test {
   #state = CLOSED;
-  readonly #heard = new Set<() => void>();
+  readonly #heard = new Listeners();
+  readonly subscribe = this.#heard.subscribe;
   #asked = 0;
   #timer = 0;
   #line: LineDocument;
@@ -68,11 +70,6 @@ export class Test {
   get state(): Session {
     return this.#state;
   }
-
-  subscribe = (heard: () => void): (() => void) => {
-    this.#heard.add(heard);
-    return () => this.#heard.delete(heard);
-  };
 
   // The walk
 
@@ -280,7 +277,7 @@ export class Test {
 
   #set(changed: Partial<Session>): void {
     this.#state = { ...this.#state, ...changed };
-    for (const heard of this.#heard) heard();
+    this.#heard.tell();
   }
 }
 
