@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 
-import { doorOf } from "./formDoor";
+import { doorOf } from "./formDoors";
 import { Icon } from "./Icon";
 import { type Editor, useEditor } from "./store";
 import type { Subject } from "./subjects";

@@ -2,37 +2,22 @@
  * the answer. It outlives the place where it is shown, so that nothing typed is lost when something else is chosen. */
 import { announce } from "../ts/dom";
 import type { Rename } from "./commands";
-import { csrf } from "./csrf";
+import { type Answer, asked, type Deed } from "./formAsking";
+import { errorOf, focusOn, valuesIn } from "./formControls";
 import { Listeners } from "./listeners";
 import { isControl, morph, remember } from "./morph";
 import { type Fragment, patched, same } from "./patch";
 import type { Editor } from "./store";
 import { outlineOf, type Subject } from "./subjects";
-import { keepTyped, typed as typedBefore } from "./typed";
+import { fieldsTyped, keepTyped } from "./typed";
 import { say } from "./words";
 
 type DoorState = "loading" | "ready" | "away" | "signed-out" | "refused";
 
-interface Deed {
-  do: string;
-  rows: string;
-  index: number;
-  kind: string;
-}
-
-interface Answer {
-  html: string;
-  fragment: Fragment;
-  label: string;
-  refused: string[];
-  focus: string;
-}
-
-const PATIENCE = 15_000;
 const AGAIN = [1000, 2000, 5000, 10_000] as const;
 const htmx = (): { process(element: Element): void } | undefined => (window as { htmx?: { process(element: Element): void } }).htmx;
 
-class Door {
+export class Door {
   state: DoorState = "loading";
   /** What the controls hold otherwise than the document, by field. */
   readonly #typed = new Map<string, string[]>();
@@ -60,7 +45,7 @@ class Door {
     private readonly moved: (from: string, to: string) => void,
     private readonly kept: (keep: boolean) => void,
   ) {
-    for (const [name, values] of readBefore(this.#place)) this.#typed.set(name, values);
+    for (const [name, values] of fieldsTyped(this.#place)) this.#typed.set(name, values);
   }
 
   get #place(): string {
@@ -153,7 +138,7 @@ class Door {
     // A combobox types into one control and counts by another.
     const name = target.name || target.closest("[data-name]")?.getAttribute("data-name") || "";
     if (!this.#drawn.has(name)) return;
-    const values = this.#values().get(name) ?? [];
+    const values = valuesIn(this.#el).get(name) ?? [];
     if (!this.#refused.has(name) && JSON.stringify(values) === this.#drawn.get(name)) this.#typed.delete(name);
     else this.#typed.set(name, values);
     this.#keepTyped();
@@ -208,17 +193,6 @@ class Door {
     this.#ask("send");
   }
 
-  #values(root: Element | undefined = this.#el): Map<string, string[]> {
-    const found = new Map<string, string[]>();
-    for (const control of root?.querySelectorAll("input[name], select[name], textarea[name]") ?? []) {
-      if (!isControl(control) || control.name === "q" || control.closest("[data-preview]")) continue;
-      const values = found.get(control.name) ?? [];
-      const counts = !(control instanceof HTMLInputElement && control.type === "checkbox") || control.checked;
-      found.set(control.name, counts ? [...values, control.value] : values);
-    }
-    return found;
-  }
-
   // What is asked, and answered
 
   /** One question at a time: what is wanted meanwhile is asked with what is typed then, so that no late answer counts. */
@@ -238,7 +212,7 @@ class Door {
     if (wanted === "send") this.#waits(true);
     const deed = wanted === "send" ? this.#deeds[0] : undefined;
     const typed = new Map([...this.#typed].filter(([name]) => wanted === "send" || this.#refused.has(name)));
-    const said = await this.#fetched({
+    const said = await asked(this.editor, this.subject.what, {
       fragment,
       own: this.subject.own,
       within: this.subject.within ?? "",
@@ -266,22 +240,6 @@ class Door {
     this.#waiting = now;
   }
 
-  async #fetched(question: object): Promise<Answer | "away" | "signed-out" | "refused"> {
-    try {
-      const response = await fetch(`${this.editor.given.urls.forms}${this.subject.what}/`, {
-        method: "POST",
-        headers: { "Content-Type": "application/json", "X-CSRFToken": csrf(this.editor.given.csrf) },
-        body: JSON.stringify(question),
-        signal: AbortSignal.timeout(PATIENCE),
-      });
-      if (response.redirected) return "signed-out";
-      if (response.status >= 500) return "away";
-      return response.ok || response.status === 422 ? ((await response.json()) as Answer) : "refused";
-    } catch {
-      return "away";
-    }
-  }
-
   #failed(state: DoorState, wanted: "show" | "send"): void {
     this.#wanted = this.#wanted === "send" ? "send" : wanted;
     this.#become(state);
@@ -294,7 +252,7 @@ class Door {
     this.#failures = 0;
     const fresh = document.createElement("div");
     fresh.append(document.createRange().createContextualFragment(answer.html));
-    const values = this.#values(fresh);
+    const values = valuesIn(fresh);
     const refused = new Set(answer.refused);
     for (const [name, was] of typed) {
       // What was typed since is newer than the answer.
@@ -315,8 +273,8 @@ class Door {
     this.#become("ready");
     if (this.#deeds.length > 0) this.#ask("send");
     const wrong = !peek && [...refused].find((name) => typed.has(name));
-    if (wrong) announce(this.#errorOf(wrong));
-    if (answer.focus) this.#focus(answer.focus);
+    if (wrong) announce(errorOf(this.#el, wrong));
+    if (answer.focus) focusOn(answer.focus);
     this.refresh();
     if (!this.#stop && !this.pending) this.kept(false);
   }
@@ -357,69 +315,7 @@ class Door {
     htmx()?.process(el);
     el.dispatchEvent(new CustomEvent("htmx:load", { bubbles: true }));
   }
-
-  #errorOf(name: string): string {
-    const block = this.#el?.querySelector(`[data-name="${CSS.escape(name)}"]`);
-    const label = block?.querySelector("label, legend")?.textContent?.trim() ?? "";
-    return `${label}: ${block?.querySelector(".field-error")?.textContent?.trim() ?? ""}`;
-  }
-
-  /** A row, a button, or a control. */
-  #focus(id: string): void {
-    const found = document.getElementById(id);
-    for (const each of found?.querySelectorAll("details") ?? []) if (each.parentElement === found) each.open = true;
-    const places = [found, ...(found?.querySelectorAll<HTMLElement>("input:not([type=hidden]), select, textarea, button") ?? [])];
-    const sibling = found?.parentElement?.querySelector<HTMLElement>("button:not([disabled])");
-    const place = [...places, sibling].find((each) => each?.matches("input, select, textarea, button") && !each.matches("[disabled]"));
-    place?.focus();
-  }
-}
-
-const doors = new WeakMap<Editor, Map<string, Door>>();
-
-/** The form of this part of the line: the same one as long as something in it waits. `scope` begins the ids of its
- * controls, where several forms stand in one page. */
-export function doorOf(editor: Editor, subject: Subject, scope: string): Door {
-  const id = (own: string): string => `${scope} ${subject.what} ${own}`;
-  const known = doors.get(editor) ?? guarded(editor);
-  const found = known.get(id(subject.own));
-  if (found) return found;
-  let own = subject.own;
-  const made = new Door(
-    editor,
-    subject,
-    scope,
-    (from, to) => {
-      known.delete(id(from));
-      own = to;
-      known.set(id(own), made);
-    },
-    (keep) => void (keep ? known.set(id(own), made) : known.delete(id(own))),
-  );
-  return made;
-}
-
-function guarded(editor: Editor): Map<string, Door> {
-  const known = new Map<string, Door>();
-  doors.set(editor, known);
-  window.addEventListener("beforeunload", (event) => {
-    // What is typed is kept in the browser; a button that waits for the server is not.
-    if ([...known.values()].some((door) => door.waiting)) event.preventDefault();
-  });
-  return known;
 }
 
 const renamesOf = (what: string, from: string, to: string): Rename[] =>
   what === "station" || what === "gate" || what === "rule" ? [{ kind: what, from, to }] : [];
-
-/** What was typed into the form of this name and never reached the document. */
-function readBefore(place: string): [string, string[]][] {
-  try {
-    const found: unknown = JSON.parse(typedBefore(place) || "[]");
-    const isField = (each: unknown): each is [string, string[]] =>
-      Array.isArray(each) && typeof each[0] === "string" && Array.isArray(each[1]) && each[1].every((value) => typeof value === "string");
-    return Array.isArray(found) ? found.filter(isField) : [];
-  } catch {
-    return [];
-  }
-}

@@ -1,0 +1,29 @@
+/** The controls of a form that the server drew: what they hold, what is wrong with one, where the focus goes. */
+import { isControl } from "./morph";
+
+export function valuesIn(root: Element | undefined): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const control of root?.querySelectorAll("input[name], select[name], textarea[name]") ?? []) {
+    if (!isControl(control) || control.name === "q" || control.closest("[data-preview]")) continue;
+    const values = found.get(control.name) ?? [];
+    const counts = !(control instanceof HTMLInputElement && control.type === "checkbox") || control.checked;
+    found.set(control.name, counts ? [...values, control.value] : values);
+  }
+  return found;
+}
+
+export function errorOf(root: Element | undefined, name: string): string {
+  const block = root?.querySelector(`[data-name="${CSS.escape(name)}"]`);
+  const label = block?.querySelector("label, legend")?.textContent?.trim() ?? "";
+  return `${label}: ${block?.querySelector(".field-error")?.textContent?.trim() ?? ""}`;
+}
+
+/** A row, a button, or a control. */
+export function focusOn(id: string): void {
+  const found = document.getElementById(id);
+  for (const each of found?.querySelectorAll("details") ?? []) if (each.parentElement === found) each.open = true;
+  const places = [found, ...(found?.querySelectorAll<HTMLElement>("input:not([type=hidden]), select, textarea, button") ?? [])];
+  const sibling = found?.parentElement?.querySelector<HTMLElement>("button:not([disabled])");
+  const place = [...places, sibling].find((each) => each?.matches("input, select, textarea, button") && !each.matches("[disabled]"));
+  place?.focus();
+}
