@@ -19,6 +19,7 @@ from pipelines.views.editor_forms.fields import Choice, Field, Number, Text
 from pipelines.views.editor_forms.form import Fragment, Placed, Rows, Section, Setting, skeleton
 from pipelines.views.editor_forms.places import MISSING, Place
 from pipelines.views.editor_forms.rule import Exhausted, ends_of
+from pipelines.views.editor_forms.words import exhausted
 
 RULES: Place = ("rules",)
 USUAL = 3
@@ -184,7 +185,6 @@ def _rows(setting: Setting) -> Rows:
 def _row(fragment: Fragment, at: Place, setting: Setting) -> Sequence[Field | Rows]:
     stations, ends = setting.names.options("stations"), ends_of(setting)
     special = [("@origin", _("Back to where it came from")), ("@blocked", _("Wait for an answer"))]
-    leads = [(f"to:{key}", _("it goes to %s") % words) for key, words in (*stations, *ends)]
     after = (*at, "on_exhausted")
     return [
         Named(
@@ -203,13 +203,7 @@ def _row(fragment: Fragment, at: Place, setting: Setting) -> Sequence[Field | Ro
         After(
             at=after,
             label=_("After that"),
-            options=[
-                ("", _("as the line's policy says")),
-                ("fail", _("the task fails")),
-                ("stuck", _("the task is stuck")),
-                ("escalate", _("it is escalated")),
-                *leads,
-            ],
+            options=exhausted((*stations, *ends)),
             covers=(f"{places.name(after)}.to",),
         ),
         Told(

@@ -15,6 +15,7 @@ from pipelines.views.editor_forms.fields import Anything, Choice, Field, Listed,
 from pipelines.views.editor_forms.form import Fragment, Rows, Section, Setting
 from pipelines.views.editor_forms.places import Place
 from pipelines.views.editor_forms.rule import Exhausted
+from pipelines.views.editor_forms.words import exhausted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,11 +166,6 @@ LISTS = {
 def _budget(fragment: Fragment, at: Place, setting: Setting) -> Sequence[Field | Rows]:
     kind = places.get(fragment, (*at, "kind"))
     lists = KINDS.get(kind, ()) if type(kind) is str else ()
-    leads = [
-        (f"to:{key}", _("it goes to %s") % name)
-        for part in ("stations", "ends")
-        for key, name in setting.names.options(part)
-    ]
     return [
         Text(at=(*at, "key"), label=_("Key"), needed=True, code=True),
         Choice(at=(*at, "kind"), label=_("What is counted"), options=kinds()),
@@ -193,13 +189,7 @@ def _budget(fragment: Fragment, at: Place, setting: Setting) -> Sequence[Field |
         Exhausted(
             at=(*at, "on_exhausted"),
             label=_("After that"),
-            options=[
-                ("", _("as the line's policy says")),
-                ("fail", _("the task fails")),
-                ("stuck", _("the task is stuck")),
-                ("escalate", _("it is escalated")),
-                *leads,
-            ],
+            options=exhausted((*setting.names.options("stations"), *setting.names.options("ends"))),
             covers=(f"{places.name((*at, 'on_exhausted'))}.to",),
         ),
         Text(at=(*at, "role"), label=_("Role that is told"), help=_("Of an escalation."), placeholder="lead"),

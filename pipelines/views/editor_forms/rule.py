@@ -25,6 +25,7 @@ from pipelines.views.editor_forms.form import (
 )
 from pipelines.views.editor_forms.operands import Path
 from pipelines.views.editor_forms.places import MISSING, Place
+from pipelines.views.editor_forms.words import exhausted
 
 WHEN = ("when",)
 FORK = "*fork"
@@ -246,10 +247,6 @@ class Either(Choice):
 
 
 def _limits(fragment: Fragment, setting: Setting) -> list[Field | Rows]:
-    leads = [
-        (f"to:{key}", _("lead to %s") % words)
-        for key, words in (*setting.names.options("stations"), *ends_of(setting))
-    ]
     return [
         Number(
             at=("max_retries",),
@@ -264,13 +261,7 @@ def _limits(fragment: Fragment, setting: Setting) -> list[Field | Rows]:
         Exhausted(
             at=("on_exhausted",),
             label=_("After that"),
-            options=[
-                ("", _("as the line's policy says")),
-                ("fail", _("the task fails")),
-                ("stuck", _("the task is stuck")),
-                ("escalate", _("it is escalated")),
-                *leads,
-            ],
+            options=exhausted((*setting.names.options("stations"), *ends_of(setting))),
             covers=("on_exhausted.to",),
         ),
         Either(
