@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pipelines.views.editor_findings import findings_of
-from pipelines.views.remedies.edits import applied
 from tests.factories import World, document, station
+from tests.pages.applying import applied
 
 pytestmark = pytest.mark.django_db
 
