@@ -162,7 +162,7 @@ def _run(page: Page, world: World, line: Line) -> None:
     for box in page.get_by_role("checkbox").all():
         box.check()
     page.locator("#publish-go").get_by_role("button", name="Publish").click()
-    expect(page.get_by_role("heading", name="Drawn").first).to_be_visible()
+    expect(page.get_by_text("Version 1 is live").first).to_be_visible()
     line.refresh_from_db()
     assert line.live is not None
     task = world.start(line.live)
