@@ -159,9 +159,11 @@ def _forbid(page: Page) -> None:
 
 def _run(page: Page, world: World, line: Line) -> None:
     page.goto(at(world, "line-publish", "drawn"))
+    publish = page.locator("#publish-go").get_by_role("button", name="Publish")
+    expect(publish).to_be_enabled()  # the findings have come, and with them what is to be ticked
     for box in page.get_by_role("checkbox").all():
         box.check()
-    page.locator("#publish-go").get_by_role("button", name="Publish").click()
+    publish.click()
     expect(page.get_by_text("Version 1 is live").first).to_be_visible()
     line.refresh_from_db()
     assert line.live is not None
