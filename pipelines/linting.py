@@ -11,7 +11,7 @@ from pipelines.engine import payload
 from pipelines.engine.entitlement import people_of
 from pipelines.errors import Invalid
 from pipelines.formats import native
-from pipelines.models import Project, Role
+from pipelines.models import Group, Project, Role
 from pipelines.routing import line as routing
 from pipelines.routing.line import DocumentError, Problem
 from pipelines.routing.lint.examination import Examination, examine, unreadable
@@ -50,6 +50,7 @@ def people(project: Project) -> People:
     return People(
         voters=tuple(person.voter for person in members),
         operators=frozenset(p.username for p in members if Role.values.index(p.role) >= least),
+        groups=tuple(Group.objects.filter(project=project).order_by("key").values_list("key", "name")),
     )
 
 

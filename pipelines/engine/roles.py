@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from django.utils.text import slugify
-
 from pipelines.engine.entitlement import Person, people_of, roles_of
 from pipelines.models import Group, Role, User
+from pipelines.routing.escalations import groups_of, role_key
 
 
 @dataclass
@@ -25,8 +24,7 @@ class Roles:
     def holders(self, role: str) -> dict[int, Person]:
         """The group of the project that has this name or key; else, for the name of one of Gateline's own roles, who
         has it; else the administrators. A group without members is as none."""
-        key = slugify(role)
-        named = {group for group, name in self.groups if group == key or name.casefold() == role.casefold()}
+        key, named = role_key(role), groups_of(role, self.groups)
         found = {pk: person for pk, person in self.people.items() if named & set(person.groups)}
         if found:
             return found

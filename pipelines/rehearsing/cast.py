@@ -6,12 +6,11 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from django.utils.text import slugify
-
 from pipelines.errors import Refused
 from pipelines.leases import Claim
 from pipelines.models import Agent, Group, Membership, Project, Role, User, Worker
 from pipelines.routing.answers import MACHINES
+from pipelines.routing.escalations import role_key
 from pipelines.routing.model import Line, Requirement
 from pipelines.routing.simulate.script import Person
 
@@ -71,7 +70,7 @@ class Cast:
 
     def holder(self, role: str) -> User:
         """Somebody who stands for a role that a line names in words, such as “Development Manager”."""
-        key = slugify(role) or "nobody"
+        key = role_key(role) or "nobody"
         if key not in self._people:
             self._people[key] = self._make(key, key if key in Role.values else Role.OPERATOR, (key,))
         return self._people[key]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -77,3 +79,15 @@ def rule_for(declared: Iterable[EscalationRule], preset: str, trigger: str) -> E
         if rule.trigger == trigger:
             return rule
     return EscalationRule(trigger, OUTSIDER)
+
+
+def role_key(role: str) -> str:
+    """As keys of groups are written: “Development Manager” is `development-manager`."""
+    plain = unicodedata.normalize("NFKD", role).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain)).strip("-_")
+
+
+def groups_of(role: str, groups: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """The keys of the groups, each given with its name, that have this role as their name or key."""
+    key, name = role_key(role), role.casefold()
+    return frozenset(group for group, called in groups if group == key or called.casefold() == name)

@@ -14,12 +14,15 @@ from pipelines.routing.lint.checks import (
     not_publishable,
     shadowed_gate,
     shadowed_rule,
+    unanswered_escalation,
     unbounded_cycle,
     undecided,
     unfillable_join,
+    unheld_role,
     unknown_reference,
     unreachable_station,
     unsatisfiable_gate,
+    unused_escalation,
 )
 from pipelines.routing.lint.finding import SEVERITIES, Finding
 from pipelines.routing.lint.people import People
@@ -44,6 +47,9 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     (unbounded_cycle.ID, unbounded_cycle.check),
     (no_rule_takes.ID, no_rule_takes.check),
     (shadowed_rule.ID, shadowed_rule.check),
+    (unused_escalation.ID, unused_escalation.check),
+    (unanswered_escalation.ID, unanswered_escalation.check),
+    (unheld_role.ID, unheld_role.check),
     (undecided.ID, undecided.check),
 )
 
