@@ -47,8 +47,8 @@ def _named(line: Line) -> Iterator[tuple[str, str]]:
     declared = {budget.key: index for index, budget in enumerate(line.budgets)}
     for budget in line.limits:
         if budget.role and budget.role != STAGE_OWNER and escalates(line, budget):
-            index = declared.get(budget.key)
-            yield "preset" if index is None else f"budgets[{index}].role", budget.role
+            place = declared.get(budget.key)
+            yield "preset" if place is None else f"budgets[{place}].role", budget.role
     own = {rule.trigger for rule in line.escalations}
     for rule in PRESETS.get(line.preset, ()):
         if rule.trigger not in own and not cannot(line, rule.trigger):
