@@ -14,7 +14,7 @@ from pipelines import versions
 from pipelines.models import Decision, GateVisit
 from pipelines.queries.conditions import Leaf, leaves
 from pipelines.queries.trace import Step, checks_of, steps_of
-from pipelines.queries.words import gate_name, station_name, target_name, trigger_words
+from pipelines.queries.words import gate_name, role_words, station_name, target_name, trigger_words
 from pipelines.routing.line import Line, Rule, Station
 
 MATCHED, NO, NOT_TRIED, ASK, FAULT = "matched", "no", "not_tried", "ask", "error"
@@ -173,7 +173,7 @@ def sentence(line: Line, station: str, answer: Mapping[str, Any]) -> str:
         case "escalate":
             trigger = str(answer.get("trigger", ""))
             role = answer.get("role") or line.escalation(trigger).role
-            words = {"station": name, "role": role, "why": trigger_words(trigger)}
+            words = {"station": name, "role": role_words(str(role)), "why": trigger_words(trigger)}
             return _("%(station)s: escalated to %(role)s, since %(why)s.") % words
         case "stuck":
             return str(answer.get("message") or _("The engine could not decide."))

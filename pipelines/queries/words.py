@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.models import Status
 from pipelines.routing.durations import written
+from pipelines.routing.escalations import OUTSIDER
 from pipelines.routing.line import Line
 
 
@@ -266,13 +267,17 @@ def trigger_words(trigger: str) -> str:
 def answered_by(line: Line, trigger: str, role: str) -> str:
     """Who answers an escalation, how soon, and what is done when they do not."""
     said = line.escalation(trigger)
-    words = {"role": role, "time": written(said.sla or 0)}
+    words = {"role": role_words(role), "time": written(said.sla or 0)}
     if said.sla is None:
-        return _("%(role)s answers, as soon as they can.") % words
+        return _("It is for %(role)s, without a limit of time.") % words
     if not said.on_breach:
-        return _("%(role)s answers within %(time)s.") % words
+        return _("It is for %(role)s, within %(time)s.") % words
     late = ", ".join(str(BREACHED[action]()) for action in said.on_breach)
-    return _("%(role)s answers within %(time)s; after that: %(late)s.") % {**words, "late": late}
+    return _("It is for %(role)s, within %(time)s; after that %(late)s.") % {**words, "late": late}
+
+
+def role_words(role: str) -> str:
+    return _("the administrators of the project") if role == OUTSIDER else role
 
 
 BREACHED = {

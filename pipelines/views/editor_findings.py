@@ -26,6 +26,7 @@ from pipelines.routing.lint.visits import endless
 from pipelines.routing.lint.ways import onward
 from pipelines.routing.regions.situations import Witness
 from pipelines.routing.regions.stations import DEAD, SHADOWED, UNKNOWN, Standing
+from pipelines.views.editor_signs import signs_of
 from pipelines.views.overview import otherwise
 from pipelines.views.remedies.of_findings import Remedies, rule_for
 from pipelines.views.remedies.of_places import place_of, remedies_of
@@ -46,7 +47,8 @@ def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
     """What was found of this draft. `findings`: each with its remedies, `left_out` the number of notes beyond them.
     `rules`: of each rule where it stands, by id. `untaken`: of each station what no rule takes. `otherwise`: what the
     policy does. `visits`: how often a station can be entered at most. `onward`: where the policy leads from stations
-    without rules. `endless`: of rules, by id, the targets that go on round a cycle that no budget crosses."""
+    without rules. `endless`: of rules, by id, the targets that go on round a cycle that no budget crosses. `signs`:
+    see `signs_of`."""
     remedies = Remedies(found.subject, draft) if found.subject else None
     grave = sum(each.severity != INFO for each in found.findings)
     shown = found.findings[: grave + MAX_NOTES]
@@ -62,6 +64,7 @@ def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
         "visits": dict(found.visits),
         "onward": {},
         "endless": {},
+        "signs": {"stations": {}, "rules": {}, "line": []},
     }
     if remedies is None:
         return answer
@@ -81,6 +84,7 @@ def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
             if not station.rules and (target := onward(line, station)) is not None
         },
         "endless": endless(remedies.subject),
+        "signs": signs_of(remedies.subject),
     }
 
 

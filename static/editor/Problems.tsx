@@ -66,6 +66,11 @@ function List({ findings, leftOut = 0, ...shown }: Shown & { findings: Finding[]
 function Row({ finding, editor, show, mayEdit }: Shown & { finding: Finding }) {
   const { station, rule, gate } = finding;
   const choose = (): void => {
+    if (!station && !gate) {
+      // What is said of the line itself stands in its own form.
+      editor.select({ keys: [] });
+      return editor.showTab("configure");
+    }
     if (!station) return editor.select({ keys: [], ...(gate ? { gate } : {}) });
     editor.select({ keys: [station], ...(rule ? { rule } : {}) });
     show(station);
@@ -75,7 +80,7 @@ function Row({ finding, editor, show, mayEdit }: Shown & { finding: Finding }) {
       <Icon name={ICONS[finding.severity]} />
       <div className="ed-problem-body">
         <p>
-          <button type="button" className="ed-problem-words" onClick={choose} disabled={!station && !gate}>
+          <button type="button" className="ed-problem-words" onClick={choose}>
             <strong>{finding.message}</strong>
           </button>{" "}
           {finding.hint ? <span className="muted">{finding.hint}. </span> : null}

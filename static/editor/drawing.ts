@@ -57,6 +57,9 @@ export interface Drawn extends Route {
   asks: boolean;
   /** Where "No limit" stands, on a loop that no budget ends. */
   endlessAt: Point | undefined;
+  /** How often a loop may be gone, where that is said, and in which words. */
+  limit: { most: number; words: string } | undefined;
+  limitAt: Point | undefined;
   title: string;
   bounds: Rect;
 }
@@ -119,7 +122,7 @@ export function rerouted(line: LineDocument, laid: Laid, onward: Readonly<Record
   const fresh = new Map(run(plans, boxes, new Router(laid.boxes, plans.length), touched).map((route) => [route.id, route]));
   return before.map((each) => {
     const route = fresh.get(each.id);
-    return route ? { ...each, ...route, labelAt: undefined, gateAt: route.rule?.gates?.length ? middleOf(route) : undefined, endlessAt: undefined, bounds: boundsOf(route) } : each;
+    return route ? { ...each, ...route, labelAt: undefined, gateAt: route.rule?.gates?.length ? middleOf(route) : undefined, endlessAt: undefined, limitAt: undefined, bounds: boundsOf(route) } : each;
   });
 }
 
@@ -288,6 +291,7 @@ export function worded(line: LineDocument, { routes, router, boxes }: Routed, fi
     return { route, own, at: own.length > 0 ? hexagonAt(route, own, spots) : undefined };
   });
   const endless = new Map(routes.map((route) => [route.id, endlessAt(route, findings, spots)]));
+  const limits = new Map(routes.map((route) => [route.id, limitAt(route, findings, spots)]));
   return placed.map(({ route, own, at }) => {
     const says = findings.rules[route.id];
     const asks = asksFirst(route.rule?.when);
@@ -303,15 +307,17 @@ export function worded(line: LineDocument, { routes, router, boxes }: Routed, fi
       state,
       asks,
       endlessAt: endless.get(route.id),
-      title: titleOf(route, asks ? `${label || says?.words || ""} · ${say("asks")}` : label || says?.words || "", own),
+      limit: limitOf(route.id, findings),
+      limitAt: limits.get(route.id),
+      title: titleOf(route, findings.signs.rules[route.id]?.words ?? [], asks ? `${label || says?.words || ""} · ${say("asks")}` : label || says?.words || "", own),
       bounds: boundsOf(route),
     };
   });
 }
 
-function titleOf(route: Route, words: string, gates: readonly GateMark[]): string {
+function titleOf(route: Route, limits: readonly string[], words: string, gates: readonly GateMark[]): string {
   if (route.kind !== "rule") return "";
-  return [say("ruleNumber", String(route.number)), words, ...gates.map((gate) => gate.name)].filter(Boolean).join(" · ");
+  return [say("ruleNumber", String(route.number)), words, ...gates.map((gate) => gate.name), ...limits].filter(Boolean).join(" · ");
 }
 
 function hexagonAt(route: Route, gates: readonly GateMark[], spots: Spots): { point: Point; named: boolean } | undefined {
@@ -343,7 +349,23 @@ function endlessAt(route: Route, findings: Findings, spots: Spots): Point | unde
   const targets = findings.endless?.[route.id];
   const loop = targets && route.branches.find((branch) => branch.back && targets.includes(branch.target));
   if (!loop) return undefined;
-  const width = widthOf(say("noLimit"), 12) + 36;
+  return middleIn(loop, widthOf(say("noLimit"), 12) + 36, spots);
+}
+
+const limitOf = (rule: string, findings: Findings): Drawn["limit"] => {
+  const says = findings.signs.rules[rule];
+  return says && { most: says.most, words: says.words.join(" ") };
+};
+
+/** Only on loops: elsewhere a number says nothing that the words of the rule do not. */
+function limitAt(route: Route, findings: Findings, spots: Spots): Point | undefined {
+  const says = findings.signs.rules[route.id];
+  const loop = says && route.branches.find((branch) => branch.back);
+  return loop && middleIn(loop, widthOf(say("atMost", String(says.most)), 12) + 28, spots);
+}
+
+/** A free place on the way, as wide as this. */
+function middleIn(loop: Branch, width: number, spots: Spots): Point | undefined {
   const area = ([x, y]: Point): Rect => ({ x: x - width / 2, y: y - 11, width, height: 22 });
   const points = along(loop.points, width);
   const point = points.find((each) => spots.free(area(each))) ?? points[0] ?? along(loop.points, 20)[0];

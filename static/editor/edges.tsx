@@ -132,7 +132,7 @@ interface Said {
 }
 
 const Words = memo(function Words({ drawn, chosen, chosenGate, near }: Said) {
-  const { label, labelAt, gateAt, gates, endlessAt, stubs, state, id } = drawn;
+  const { label, labelAt, gateAt, gates, endlessAt, limit, limitAt, stubs, state, id } = drawn;
   const edge = edgeId(id, (drawn.branches[0] ?? stubs[0])?.target ?? "");
   return (
     <>
@@ -151,6 +151,11 @@ const Words = memo(function Words({ drawn, chosen, chosenGate, near }: Said) {
       {endlessAt ? (
         <span className="ed-endless" data-rule={id} title={say("noLimitWhy")} style={at(endlessAt[0], endlessAt[1])}>
           <Icon name="warning" size={12} /> {say("noLimit")}
+        </span>
+      ) : null}
+      {limit && limitAt && near ? (
+        <span className="ed-limit" data-rule={id} title={limit.words} style={at(limitAt[0], limitAt[1])}>
+          <Icon name="limit" size={12} /> {say("atMost", String(limit.most))}
         </span>
       ) : null}
       {stubs.map((stub) => (

@@ -52,6 +52,15 @@ export interface Elsewhere {
   open: number;
 }
 
+/** Limits, escalations, what going forward needs: small signs, and the sentences that they stand for. */
+export interface Signs {
+  stations: Record<string, Partial<Record<Sign, string[]>>>;
+  rules: Record<string, { most: number; words: string[] }>;
+  line: string[];
+}
+
+export type Sign = "limits" | "escalates" | "needs";
+
 export interface Findings {
   /** All errors and warnings, and some notes. */
   findings: Finding[];
@@ -65,8 +74,9 @@ export interface Findings {
   onward: Record<string, string>;
   /** Of rules: the targets by which a task can go round without a budget. */
   endless: Record<string, string[]>;
+  signs: Signs;
   /** With the answer of a save only; null: nothing goes elsewhere. */
   elsewhere?: Elsewhere | null;
 }
 
-export const NOTHING: Findings = { findings: [], left_out: 0, rules: {}, untaken: {}, otherwise: {}, visits: {}, onward: {}, endless: {} };
+export const NOTHING: Findings = { findings: [], left_out: 0, rules: {}, untaken: {}, otherwise: {}, visits: {}, onward: {}, endless: {}, signs: { stations: {}, rules: {}, line: [] } };

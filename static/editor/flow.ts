@@ -16,7 +16,7 @@ import {
   stationOf,
   targetsOf,
 } from "./document";
-import type { Finding, Findings } from "./findings";
+import type { Finding, Findings, Sign } from "./findings";
 import { type Box, endsOf, START_ID } from "./layout";
 import { noteId, notesOf } from "./notes";
 import type { Selection } from "./store";
@@ -35,13 +35,16 @@ type StationData = {
   visits: number | undefined;
   gate: { key: string; name: string } | undefined;
   join: { how: string; waits: string } | undefined;
+  /** Who works there, where a station names an agent. */
+  agent: string;
+  signs: { kind: Sign; words: string }[];
   otherwise: string;
   /** Painted by a test or a difference. */
   mark: string | undefined;
 };
 export type StationNode = Node<StationData, "station">;
 export type EndNode = Node<{ name: string; kind: string; mark: string | undefined }, "end">;
-export type StartNode = Node<{ inputs: number }, "start">;
+export type StartNode = Node<{ inputs: number; limits: string }, "start">;
 export type NoteNode = Node<{ note: Note }, "note">;
 export type AnyNode = StationNode | EndNode | StartNode | NoteNode;
 /** Edges are drawn by edges.tsx, one for each rule; React Flow holds none. */
@@ -122,7 +125,7 @@ function nodeOf(line: LineDocument, box: Box, findings: Findings, own: readonly 
   }
   if (box.key === START_ID) {
     const inputs = Array.isArray(line.inputs) ? line.inputs.length : 0;
-    return { ...base, type: "start", data: { inputs }, deletable: false, ariaLabel: say("startInputs") };
+    return { ...base, type: "start", data: { inputs, limits: findings.signs.line.join(" ") }, deletable: false, ariaLabel: [say("startInputs"), ...findings.signs.line].join(". ") };
   }
   const end = endOf(line, box.key);
   const name = endName(end?.label ?? box.key);
@@ -131,8 +134,12 @@ function nodeOf(line: LineDocument, box: Box, findings: Findings, own: readonly 
 
 /** What a screen reader says of a station: all that hovering shows. */
 function spoken(data: StationData): string {
-  return [data.name, data.visits === undefined ? "" : say("visits", String(data.visits))].filter(Boolean).join(". ");
+  const visits = data.visits === undefined ? "" : say("visits", String(data.visits));
+  const agent = data.agent ? say("byAgent", data.agent) : "";
+  return [data.name, agent, visits, ...data.signs.map(({ words }) => words)].filter(Boolean).join(". ");
 }
+
+const SIGNS: readonly Sign[] = ["limits", "escalates", "needs"];
 
 function stationData(line: LineDocument, station: Station, findings: Findings, own: readonly Finding[]): Omit<StationData, "mark"> {
   const rules = rulesOf(station).map((rule) => {
@@ -151,6 +158,11 @@ function stationData(line: LineDocument, station: Station, findings: Findings, o
     visits: findings.visits[station.key],
     gate: station.gate ? { key: station.gate, name: gateName(line, station.gate) } : undefined,
     join: station.join ? { how: (station.join.aggregation ?? "all-pass").replace("-", " "), waits: waits.join(", ") } : undefined,
+    agent: typeof station.agent === "string" ? station.agent : "",
+    signs: SIGNS.flatMap((kind) => {
+      const words = findings.signs.stations[station.key]?.[kind]?.join(" ");
+      return words ? [{ kind, words }] : [];
+    }),
     otherwise: findings.otherwise[station.key] ?? say("byPolicy"),
   };
 }

@@ -81,11 +81,15 @@ export const heightOf = (station: Station): number =>
 
 const between = (least: number, value: number, most: number): number => Math.min(most, Math.max(least, value));
 
+/** Who works there stands beside the icon of the kind, with room for the signs of what binds there. */
+const agentWidth = ({ agent }: Station): number => (typeof agent === "string" ? widthOf(agent, 12) + 96 : 0);
+
 type Part = Omit<Box, "x" | "y" | "row">;
 
 function partsOf(line: LineDocument): Part[] {
   const stations = line.stations.map((station): Part => {
-    const width = between(STATION.width, Math.ceil((widthOf(nameOf(station), 14) + 44) / 8) * 8, STATION.widest);
+    const wanted = Math.max(widthOf(nameOf(station), 14) + 44, agentWidth(station));
+    const width = between(STATION.width, Math.ceil(wanted / 8) * 8, STATION.widest);
     return { key: station.key, kind: "station", width, height: heightOf(station), port: STATION.port };
   });
   const ends = endsOf(line).map((key): Part => {

@@ -20,8 +20,9 @@ const StationCard = memo(function StationCard({ data, width, height }: NodeProps
   return (
     <div className="ed-station" data-errors={data.errors > 0 || undefined} data-mark={data.mark}>
       {level === "far" ? null : (
-        <span className="ed-kind">
-          <Icon name={`station-${kind}`} size={14} /> <span>{say(`kind_${kind}` as "kind_other")}</span>
+        <span className="ed-kind" title={data.agent ? say("byAgent", data.agent) : undefined}>
+          <Icon name={`station-${kind}`} size={14} /> <span className="truncate">{data.agent || say(`kind_${kind}` as "kind_other")}</span>
+          <Signs data={data} />
         </span>
       )}
       <span className="ed-name" title={data.name} style={sized(level, data.name, width, height)}>
@@ -55,8 +56,31 @@ function Details({ data }: { data: StationNode["data"] }) {
           <span className="visually-hidden">{say("stationGate", gate.name)}</span>
         </span>
       ) : null}
-      {data.visits !== undefined ? <span className="ed-visits">{say("visits", String(data.visits))}</span> : null}
+      {data.visits !== undefined || data.signs.length > 0 ? <Closer data={data} /> : null}
     </>
+  );
+}
+
+const ICONS = { limits: "limit", escalates: "bell", needs: "tasks" } as const;
+
+/** What binds here besides its rules: a glance says that there is something, a closer look what. */
+function Signs({ data }: { data: StationNode["data"] }) {
+  return data.signs.map(({ kind, words }) => (
+    <span key={kind} className="ed-sign" data-sign={kind} title={words}>
+      <Icon name={ICONS[kind]} size={12} />
+    </span>
+  ));
+}
+
+/** Under the card of the pointer or the keyboard. */
+function Closer({ data }: { data: StationNode["data"] }) {
+  return (
+    <span className="ed-visits" aria-hidden="true">
+      {data.visits !== undefined ? <span>{say("visits", String(data.visits))}</span> : null}
+      {data.signs.map(({ kind, words }) => (
+        <span key={kind}>{words}</span>
+      ))}
+    </span>
   );
 }
 
@@ -132,12 +156,17 @@ const EndPill = memo(function EndPill({ data }: NodeProps<EndNode>) {
 
 const StartMark = memo(function StartMark({ data }: NodeProps<StartNode>) {
   return (
-    <div className="ed-start" title={say("startInputs")}>
+    <div className="ed-start" title={[say("startInputs"), data.limits].filter(Boolean).join(". ")}>
       <Icon name="run" size={14} />
       <span className="ed-start-word">
         <strong>{say("start")}</strong>
         <br />
         {say("inputs", String(data.inputs))}
+        {data.limits ? (
+          <span className="ed-sign" data-sign="limits">
+            <Icon name="limit" size={12} />
+          </span>
+        ) : null}
       </span>
     </div>
   );

@@ -47,10 +47,10 @@ class Subject:
     @cached_property
     def ways(self) -> tuple[Way, ...]:
         """All ways from station to station and to ends, those of dead rules left out."""
-        return tuple(ways(self.line, self.dead, self._open))
+        return tuple(ways(self.line, self.dead, self.unmatched))
 
     @cached_property
-    def _open(self) -> frozenset[tuple[str, str]]:
+    def unmatched(self) -> frozenset[tuple[str, str]]:
         """(station, passed or failed) for which some outcome is taken by no rule, or may be."""
         return frozenset(
             (station.key, standing)
