@@ -8,10 +8,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.queries.words import trigger_words
-from pipelines.routing.escalations import ACTIONS
+from pipelines.routing.durations import written
+from pipelines.routing.escalations import ACTIONS, PRESETS
 from pipelines.routing.policy import Policy
-from pipelines.views.editor_forms.fields import Choice, Duration, Field, Listed, Several, Text
-from pipelines.views.editor_forms.form import Fragment, Rows, Section
+from pipelines.views.editor_forms.fields import Choice, Duration, Field, Listed, Several
+from pipelines.views.editor_forms.form import Fragment, Rows, Section, Setting
+from pipelines.views.editor_forms.needs import roles
 from pipelines.views.editor_forms.places import Place
 
 TRIGGERS = (
@@ -26,7 +28,8 @@ TRIGGERS = (
 )
 
 
-def of_line(usual: Policy) -> Section:
+def of_line(usual: Policy, preset: str, setting: Setting) -> Section:
+    """`preset`: its name, known or not."""
     on, off = _("Yes"), _("No")
     known = (on if usual.deadlocks else off).lower()
     watch = Choice(
@@ -35,7 +38,7 @@ def of_line(usual: Policy) -> Section:
         help=_("A station that takes more than twice the time expected of it is held as a deadlock."),
         options=[("", _("Preset: %s") % known), ("yes", on), ("no", off)],
     )
-    return Section(title=_("Escalations and deadlocks"), fields=[watch, _rules()])
+    return Section(title=_("Escalations and deadlocks"), fields=[watch, _rules(preset, roles(setting))])
 
 
 def actions() -> list[tuple[str, str]]:
@@ -49,19 +52,31 @@ def actions() -> list[tuple[str, str]]:
     return [(action, words[action]) for action in ACTIONS]
 
 
-def _rules() -> Rows:
+def _rules(preset: str, told: list[tuple[str, str]]) -> Rows:
     return Rows(
         at=("escalations",),
         label=_("Who is told"),
-        row=_rule,
+        row=lambda fragment, at: _rule(at, told),
         new=_new,
         title=_title,
         add=_("Add a rule"),
         help=_("What no rule names goes as the preset says, else to the administrators of the project."),
-        empty=_("None of its own."),
+        empty=_of_preset(preset),
         ordered=False,
         folded=True,
     )
+
+
+def _of_preset(preset: str) -> str:
+    """What holds where the line says nothing."""
+    by_role: dict[str, list[str]] = {}
+    for rule in PRESETS.get(preset, ()):
+        time = f" ({written(rule.sla)})" if rule.sla is not None else ""
+        by_role.setdefault(rule.role, []).append(f"{trigger_words(rule.trigger)}{time}")
+    if not by_role:
+        return _("None: whatever is escalated, the administrators of the project answer, without a limit.")
+    told = "; ".join(f"{role}: {', '.join(words)}" for role, words in by_role.items())
+    return _("None of its own. The preset tells %(told)s.") % {"told": told}
 
 
 def _new(fragment: Fragment, kind: str) -> dict[str, Any]:
@@ -76,19 +91,22 @@ def _title(member: Any, index: int) -> str:
     return f"{trigger_words(str(member.get('trigger', '')))} → {member.get('role') or '?'}"
 
 
-def _rule(fragment: Fragment, at: Place) -> Sequence[Field | Rows]:
+def _rule(at: Place, told: list[tuple[str, str]]) -> Sequence[Field | Rows]:
     return [
-        Text(
+        Choice(
             at=(*at, "trigger"),
             label=_("When"),
-            help=_("%(known)s; or any word with which a person escalates.") % {"known": ", ".join(TRIGGERS)},
+            help=_("What the line escalates by itself; or any word with which a person does."),
+            options=[(trigger, trigger_words(trigger)) for trigger in TRIGGERS],
+            free=True,
             needed=True,
-            code=True,
         ),
-        Text(
+        Choice(
             at=(*at, "role"),
             label=_("Who answers"),
             help=_("A group of the project by its name or key, or one of Gateline's own roles."),
+            options=told,
+            free=True,
             placeholder="Development Manager",
             needed=True,
         ),

@@ -60,7 +60,7 @@ class LineForm:
             Section(title=_("Policy: circles and limits"), fields=_limits(usual)),
             Section(title=_("Policy: data"), fields=_data(usual)),
             *needs.of_line(usual, setting),
-            escalations.of_line(usual),
+            escalations.of_line(usual, str(preset), setting),
             Section(title=_("Side by side"), fields=[_never(setting)]),
         ]
         words = _("What has no field of its own, as JSON: extra.")
@@ -113,11 +113,11 @@ def _never(setting: Setting) -> Rows:
 
 def presets() -> list[tuple[str, str]]:
     return [
-        ("", _("alp: go on to the next station; halt on a failure")),
-        ("contenox", _("contenox: the task fails where no rule takes it")),
-        ("vibe-factory", _("vibe-factory: no station twice; stuck where no rule takes it")),
-        ("flux", _("flux: the blocked route where no rule takes it")),
-        ("aeef", _("aeef: escalate, with budgets and preconditions")),
+        ("", _("alp: on in order, a failure ends it")),
+        ("contenox", _("contenox: fails where no rule takes it")),
+        ("vibe-factory", _("vibe-factory: no station twice")),
+        ("flux", _("flux: else the blocked route")),
+        ("aeef", _("aeef: escalate, with budgets")),
     ]
 
 
@@ -152,9 +152,9 @@ def _policy(usual: Policy, setting: Setting) -> list[Field | Rows]:
             _("A station without rules"),
             usual,
             [
-                ("advance", _("The next station in order; after the last the task is completed")),
+                ("advance", _("The next one, or completed")),
                 ("end", _("The task is completed")),
-                ("refuse", _("Is not published: every station needs rules")),
+                ("refuse", _("Refused: it needs rules")),
             ],
         ),
         _knob(

@@ -8,7 +8,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.routing.budgets import KINDS
+from pipelines.models import Agent, Group, Role
+from pipelines.routing.budgets import KINDS, standard
 from pipelines.routing.policy import Policy
 from pipelines.views.editor_forms import places
 from pipelines.views.editor_forms.fields import Anything, Choice, Field, Listed, Number, Text
@@ -36,11 +37,14 @@ def of_station(setting: Setting) -> Section:
     return Section(
         title=_("Who works here, and what going on needs"),
         fields=[
-            Text(
+            Choice(
                 at=("agent",),
                 label=_("Agent"),
-                help=_("The key of an agent of the project; see its settings."),
-                code=True,
+                help=_(
+                    "One of the agents of the project, by its key; see its settings. Empty: nobody in particular."
+                ),
+                options=_agents(setting),
+                free=True,
             ),
             Requires(
                 at=("requires",),
@@ -61,6 +65,17 @@ def of_station(setting: Setting) -> Section:
             handoff(_("Empty: that of the line, else that of AEEF.")),
         ],
     )
+
+
+def _agents(setting: Setting) -> list[tuple[str, str]]:
+    keys = Agent.objects.filter(project=setting.project).order_by("key").values_list("key", flat=True)
+    return [(key, key) for key in keys]
+
+
+def roles(setting: Setting) -> list[tuple[str, str]]:
+    """Who may be named for an escalation: groups of the project, and Gateline's own roles."""
+    names = Group.objects.filter(project=setting.project).order_by("name").values_list("name", flat=True)
+    return [(name, name) for name in names] + [(role.value, str(role.label)) for role in Role]
 
 
 def handoff(otherwise: str) -> Anything:
@@ -103,7 +118,7 @@ def of_line(usual: Policy, setting: Setting) -> list[Section]:
         )
     ]
     schema = handoff(_("Empty: that of AEEF. A station may have its own."))
-    return [Section(title=_("Budgets and preconditions"), fields=[*fields, schema, _budgets(setting)])]
+    return [Section(title=_("Budgets and preconditions"), fields=[*fields, schema, _budgets(usual, setting)])]
 
 
 def kinds() -> list[tuple[str, str]]:
@@ -120,22 +135,31 @@ def kinds() -> list[tuple[str, str]]:
     return [(kind, words[kind]) for kind in KINDS]
 
 
-def _budgets(setting: Setting) -> Rows:
+def _budgets(usual: Policy, setting: Setting) -> Rows:
+    told = roles(setting)
     return Rows(
         at=("budgets",),
         label=_("Budgets"),
-        row=lambda fragment, at: _budget(fragment, at, setting),
+        row=lambda fragment, at: _budget(fragment, at, setting, told),
         new=_new,
         title=_title,
-        add=_("Add a budget"),
+        add=_("Add a budget for"),
         kinds=kinds(),
         help=_(
             "So many are allowed, the next one is refused. Of several that are broken the strictest counts."
         ),
-        empty=_("None of its own."),
+        empty=_of_preset(usual),
         ordered=False,
         folded=True,
     )
+
+
+def _of_preset(usual: Policy) -> str:
+    """The standard ones, where the line declares none."""
+    if not usual.standard_budgets:
+        return _("None: only the limits of rules and stations bind.")
+    told = ", ".join(f"{each.name} {each.most}" for each in standard(()))
+    return _("None of its own. The preset brings %(told)s.") % {"told": told}
 
 
 def _new(fragment: Fragment, kind: str) -> dict[str, Any]:
@@ -163,10 +187,13 @@ LISTS = {
 }
 
 
-def _budget(fragment: Fragment, at: Place, setting: Setting) -> Sequence[Field | Rows]:
+def _budget(
+    fragment: Fragment, at: Place, setting: Setting, told: list[tuple[str, str]]
+) -> Sequence[Field | Rows]:
     kind = places.get(fragment, (*at, "kind"))
     lists = KINDS.get(kind, ()) if type(kind) is str else ()
     return [
+        Text(at=(*at, "label"), label=_("Name"), placeholder=_("as the key")),
         Text(at=(*at, "key"), label=_("Key"), needed=True, code=True),
         Choice(at=(*at, "kind"), label=_("What is counted"), options=kinds()),
         Number(
@@ -192,5 +219,13 @@ def _budget(fragment: Fragment, at: Place, setting: Setting) -> Sequence[Field |
             options=exhausted((*setting.names.options("stations"), *setting.names.options("ends"))),
             covers=(f"{places.name((*at, 'on_exhausted'))}.to",),
         ),
-        Text(at=(*at, "role"), label=_("Role that is told"), help=_("Of an escalation."), placeholder="lead"),
+        Choice(
+            at=(*at, "role"),
+            label=_("Who is told"),
+            help=_(
+                "Only where it is escalated. Empty: whom the escalations name for a limit that is used up."
+            ),
+            options=told,
+            free=True,
+        ),
     ]

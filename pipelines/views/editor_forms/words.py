@@ -12,7 +12,7 @@ from pipelines.views.editor_forms.form import Setting
 def reject_words() -> list[tuple[str, str]]:
     return [
         ("fail", _("The task fails")),
-        ("rework", _("The station runs again with the reason")),
+        ("rework", _("It runs again with the reason")),
         ("reviewer_chooses", _("Whoever rejects chooses")),
     ]
 
