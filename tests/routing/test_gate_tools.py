@@ -36,7 +36,15 @@ def said(of: Line, *words: str, text: str = "") -> list[dict[str, Any]]:
 def test_A_tool_gate_has_to_be_run_before_anybody_is_asked() -> None:
     found = decided(guarded(gate(mode="checks_then_manual")), OK)
     assert found["decision"] == "ask"
-    assert (found["evaluation"]["tool"]["gate"], found["evaluation"]["tool"]["argv"]) == ("g1", ARGV)
+    assert found["evaluation"]["tool"] == {
+        "gate": "g1",
+        "argv": ARGV,
+        "cwd": ".",
+        "env": {},
+        "timeout": 60,
+        "retries": {"max": 0, "backoff": 1},
+        "outcome": {"parse": "exit_code", "success_on": [0]},
+    }
 
 
 RESULTS = [

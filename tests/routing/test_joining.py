@@ -347,10 +347,16 @@ def test_the_tool_says_what_is_waited_for() -> None:
 
 def test_the_tool_says_what_a_join_comes_to() -> None:
     qa = said(arrival={"from": "qa", "standing": "passed"}, wrote=[{"n": 1}])
-    security = said(id=3, arrival={"from": "security", "standing": "failed"}, wrote=[{"n": 2}])
+    failed = {"from": "security", "standing": "failed", "failure_type": "license", "order": 7}
+    security = said(id=3, arrival=failed, wrote=[{"n": 2}])
     merge = told(forked(), {"branches": [qa, security]})["merge"]
     assert (merge["verdict"], merge["arrived"], merge["contradict"]) == ("fail", [2, 3], ["n"])
     assert merge["outcome"]["output"]["branches"] == {"qa": "pass", "security": "fail"}
+    assert merge["outcome"]["failure_type"] == "license"
+    early = told(forked(), {"branches": [qa, {**security, "arrival": {**failed, "order": 0}, "id": 1}]})[
+        "merge"
+    ]
+    assert early["arrived"] == [2, 1]
 
 
 @pytest.mark.parametrize(
@@ -361,6 +367,7 @@ def test_the_tool_says_what_a_join_comes_to() -> None:
         ({"branches": [said(station="moon")]}, "branches[0].station: the line has no station moon"),
         ({"branches": [{"station": "qa"}]}, "branches[0].id: is missing"),
         ({"branches": [said(arrival={"from": "qa", "standing": "good"})]}, "branches[0].arrival.standing: has to be"),
+        ({"branches": [said(arrival={"from": "qa", "order": -1})]}, "branches[0].arrival.order: has to be 0 or more"),
         ({"branches": [said(at="qa")]}, "branches[0].at: unknown key"),
         ({"branches": [said(within=[{"id": 1, "station": "plan", "to": [1]}])]}, "branches[0].within[0].to[0]: has to"),
         ({"branches": [said(within=[{"station": "plan"}])]}, "branches[0].within[0].id: is missing"),

@@ -101,6 +101,23 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         "stations[0].handoff.allOf[0].pattern: not an RE2 pattern: missing ): (",
     ),
     (
+        station(handoff={"$ref": "http://x"}),
+        'stations[0].handoff["$ref"]: refers to another document (write it out under $defs)',
+    ),
+    (
+        station(handoff={"patternProperties": {}}),
+        "stations[0].handoff.patternProperties: is not supported here",
+    ),
+    (
+        station(work={"kind": "http", "headers": {"X": {"secret": "lower"}}}),
+        "stations[0].work.headers.X.secret: “lower” is no name of a secret (capitals, digits and _, beginning with "
+        "a capital: GATELINE_SECRET_… in the environment of the worker)",
+    ),
+    (
+        station(work={"kind": "tools", "policy": {"default": "deny", "rules": [{"tool": "a"}]}}),
+        "stations[0].work.policy.rules[0].action: is missing (allow, approve or deny)",
+    ),
+    (
         tool(outcome={"fail_if": {"not": {"edge": {"from": "a", "to": "b", "at_least": 1}}}}),
         "gates[0].tool.outcome.fail_if: reads the tool's own output; it cannot ask anybody or count edges",
     ),
@@ -123,8 +140,9 @@ def test_it_is_told_with_its_place_and_what_to_do(given: dict[str, Any], told: s
 
 
 def test_what_a_budget_is_called_is_kept() -> None:
-    said = {"label": "Rework", "role": "lead", "on_exhausted": {"to": "b"}}
+    said = {"label": "Rework", "role": "lead", "on_exhausted": {"to": "b"}, "extra": {"x": 1}}
     (found,) = read_line(budget(kind="rules", rules=["on", "on"], **said)).budgets
+    assert found.extra == {"x": 1}
     assert (found.name, found.role, found.exhausted_to, found.rules) == ("Rework", "lead", "b", ("on",))
     (plain,) = read_line(budget(kind="restart")).budgets
     assert (plain.name, plain.role) == ("k", None)

@@ -339,3 +339,15 @@ def test_d17_a_gate_rework_on_a_failed_outcome_goes_the_failure_route_too() -> N
         station={"gate": "g"},
     )
     assert goes(of, {"verdict": "fail"}) == "move c by gate r1"
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ({"strategy": "override"}, "compose: the output finds nothing for the variable v"),
+        ({"path": "$.x"}, "compose: $.x finds nothing for the variable v"),
+    ],
+)
+def test_the_trace_names_what_compose_did_not_find(entry: dict[str, Any], why: str) -> None:
+    trace = traced(ruled({"compose": [{"var": "v", **entry}]}), OK)["trace"]
+    assert [each["why"] for each in trace if each["result"] == "error"] == [why]
