@@ -10,59 +10,76 @@ from django.utils.translation import gettext as _
 
 from pipelines.addresses import absolute
 from pipelines.models import Deadlock, Escalation
-from pipelines.queries.words import deadlock_words, station_name, trigger_words
+from pipelines.queries.words import (
+    action_words,
+    deadlock_words,
+    party_words,
+    role_words,
+    station_name,
+    trigger_words,
+)
 from pipelines.versions import parsed
 from reviews.mail import SUBJECT_LENGTH, host
 from reviews.models import Notice
 
 
 def letter(notice: Notice) -> EmailMultiAlternatives:
-    """Text complete by itself, HTML beside it."""
+    """Text complete by itself, HTML beside it. What comes later about the same stands in the thread of the first."""
     task = notice.task
     owner = task.project.owner
     context = {"task": task, "line_name": parsed(task.pinned).name, **_about(notice)}
-    context["link"] = absolute("task", owner.key, task.project.key, task.name)
+    page = absolute("task", owner.key, task.project.key, task.name)
+    context["link"] = f"{page}#{context['anchor']}-{notice.about}"
+    text = f"[{task.line.name}] {context['subject']}: {task} {task.title}"
+    late = _("Overdue: %(subject)s") % {"subject": text} if notice.kind == Notice.Kind.BREACHED else text
     message = EmailMultiAlternatives(
-        subject=" ".join(f"[{task.line.name}] {context['heading']}: {task} {task.title}".split())[
-            :SUBJECT_LENGTH
-        ],
+        subject=" ".join(late.split())[:SUBJECT_LENGTH],
         body=render_to_string("reviews/mail/notice.txt", context),
         to=[notice.address],
-        headers={
-            "Message-ID": f"<{notice.token}@{host()}>",
-            "Auto-Submitted": "auto-generated",
-            "X-Auto-Response-Suppress": "All",
-        },
+        headers=_headers(notice),
     )
     message.attach_alternative(render_to_string("reviews/mail/notice.html", context), "text/html")
     return message
 
 
+def _headers(notice: Notice) -> dict[str, str]:
+    made = {
+        "Message-ID": _id(notice),
+        "Auto-Submitted": "auto-generated",
+        "X-Auto-Response-Suppress": "All",
+        "List-Id": f"Line <{notice.task.line.key}.{host()}>",
+    }
+    earlier = Notice.objects.filter(about=notice.about, address=notice.address, pk__lt=notice.pk)
+    first = earlier.order_by("pk").first()
+    return made if first is None else made | {"In-Reply-To": _id(first), "References": _id(first)}
+
+
+def _id(notice: Notice) -> str:
+    return f"<{notice.token}@{host()}>"
+
+
 def _about(notice: Notice) -> dict[str, Any]:
-    return _deadlock(notice) if notice.kind == Notice.Kind.DEADLOCK else _escalation(notice)
+    found = _deadlock(notice) if notice.kind == Notice.Kind.DEADLOCK else _escalation(notice)
+    return {**found, "facts": [(name, value) for name, value in found["facts"] if value]}
 
 
 def _deadlock(notice: Notice) -> dict[str, Any]:
     found = Deadlock.objects.get(pk=notice.about)
-    parties = [
-        f"{party['name']} · {party['station']} · {party['status']}"
-        + (f" · {party['agent']}" if party["agent"] else "")
-        for party in found.parties
-    ]
     handoffs = [
         f"{each['task']} · {each['station']}: {each['result']} {each['summary']}" for each in found.handoffs
     ]
-    facts = [
-        (_("Kind"), deadlock_words(found.kind)),
-        (_("For"), found.role),
-        (_("Parties"), "\n".join(parties)),
-        (_("Handed over last"), "\n".join(handoffs)),
-        (_("Suggestion"), found.suggestion),
-    ]
     return {
+        "anchor": "deadlock",
+        "subject": _("Deadlock"),
         "heading": _("Deadlock"),
         "sentence": _("Nothing goes on there until somebody resolves it."),
-        "facts": [(name, value) for name, value in facts if value],
+        "facts": [
+            (_("Kind"), deadlock_words(found.kind)),
+            (_("For"), role_words(found.role)),
+            (_("Parties"), "\n".join(map(party_words, found.parties))),
+            (_("Handed over last"), "\n".join(handoffs)),
+            (_("Suggestion"), found.suggestion),
+        ],
         "verb": _("Resolve it"),
     }
 
@@ -70,20 +87,26 @@ def _deadlock(notice: Notice) -> dict[str, Any]:
 def _escalation(notice: Notice) -> dict[str, Any]:
     found = Escalation.objects.get(pk=notice.about)
     late = notice.kind == Notice.Kind.BREACHED
-    facts = [
-        (_("What"), trigger_words(found.trigger)),
-        (_("For"), found.role),
-        (_("Station"), station_name(parsed(notice.task.pinned), found.station)),
-        (_("Reason"), found.reason),
-        (_("Answer by"), f"{found.due_at:%Y-%m-%d %H:%M} UTC" if found.due_at else ""),
-    ]
+    in_time = _("The task does not go forward until this is resolved.")
+    overdue = _("Nobody has answered this escalation in time. %(still)s") % {"still": in_time}
     return {
+        "anchor": "escalation",
+        "subject": _("Escalated"),
         "heading": _("Not answered in time") if late else _("Escalated"),
-        "sentence": _(
-            "Nobody has answered this escalation in time. The task does not go forward until it is resolved."
-        )
-        if late
-        else _("The task does not go forward until this is resolved."),
-        "facts": [(name, value) for name, value in facts if value],
+        "sentence": overdue if late else in_time,
+        "facts": [
+            (_("What"), trigger_words(found.trigger)),
+            (_("For"), role_words(found.role)),
+            (_("Station"), station_name(parsed(notice.task.pinned), found.station)),
+            (_("Reason"), found.reason),
+            (_("Answer by"), f"{found.due_at:%Y-%m-%d %H:%M} UTC" if found.due_at else ""),
+            (_("Done because of it"), "\n".join(map(action_words, found.on_breach)) if late else ""),
+            (
+                _("What you can do"),
+                _(
+                    "Let it go on, run the station again, send it elsewhere, or cancel the task: with a reason."
+                ),
+            ),
+        ],
         "verb": _("Resolve it"),
     }

@@ -248,6 +248,45 @@ def missing_words(name: str) -> str:
     return words % {"agent": what} if what else words
 
 
+def role_words(role: str) -> str:
+    """Who answers, in a sentence: a role of Gateline by its people, any other as the line calls it."""
+    return ROLES.get(role.casefold(), lambda: role)()
+
+
+ROLES = {
+    "admin": lambda: _("the administrators"),
+    "reviewer": lambda: _("the reviewers"),
+    "designer": lambda: _("the designers"),
+    "operator": lambda: _("the operators"),
+    "viewer": lambda: _("the viewers"),
+}
+
+
+def late_words(role: str, trigger: str) -> str:
+    """That nobody of the role answered an escalation in time."""
+    words = {"role": role_words(role), "what": trigger_words(trigger)}
+    said = _("%(role)s did not answer in time: %(what)s") % words
+    return said[:1].upper() + said[1:]
+
+
+def action_words(action: str) -> str:
+    """What was done when an escalation was not answered in time."""
+    return {
+        "block": lambda: _("all work on the task is held"),
+        "notify": lambda: _("others were told"),
+        "create_incident": lambda: _("an incident was opened"),
+        "suspend_agent": lambda: _("the agent was suspended"),
+        "convene_review": lambda: _("a review was convened"),
+    }.get(action, lambda: action)()
+
+
+def party_words(party: Mapping[str, Any]) -> str:
+    """One of a deadlock, as it was when that was found."""
+    status = dict(Status.choices).get(party["status"], party["status"])
+    agent = [party["agent"]] if party.get("agent") else []
+    return " · ".join(map(str, (party["name"], party["station"], status, *agent)))
+
+
 def budget_name(line: Line, key: str) -> str:
     return next((each.name for each in line.limits if each.key == key), key)
 

@@ -11,11 +11,11 @@ from django.test import Client
 from django.urls import get_script_prefix, reverse, set_script_prefix
 from django.utils import timezone
 
-from pipelines import invariants, timers
+from pipelines import engine, invariants, timers
 from pipelines.models import Due, Task
 from reviews.mail import compose
-from reviews.models import Mail
-from reviews.tasks import send
+from reviews.models import Mail, Notice
+from reviews.tasks import send, tell
 from tests.factories import World
 from tests.fixtures.mailbox import Mailbox
 from tests.reviews.conftest import NOTIFIED, gated
@@ -132,6 +132,54 @@ def test_who_decided_gets_no_closing_mail(world: World) -> None:
     world.report(task)
     world.vote(task, "approve")
     assert not Mail.objects.filter(kind=Mail.Kind.CLOSED).exists()
+
+
+def test_who_is_responsible_is_told_of_an_escalation_and_once_more_when_nobody_answered(
+    world: World, mailbox: Mailbox
+) -> None:
+    rule = {"trigger": "security", "role": "admin", "sla": "1h", "on_breach": ["notify", "create_incident"]}
+    assert world.admin.email
+    task = world.start(world.line(escalations=[rule]), title="Add login")
+    engine.escalate(task.pk, user=world.operator, trigger="security", reason="A key <b>in the log</b>.")
+    past = timezone.now()
+    Due.objects.filter(task=task).update(due_at=past)
+    task.escalated.update(due_at=past)
+    timers.run_due()
+    for notice in Notice.objects.order_by("pk"):
+        tell(notice.pk)
+    (_, first), (_, last) = mailbox.received
+    found = task.escalated.get()
+    assert first["Subject"].strip() == f"[Line] Escalated: {task.name} Add login"
+    assert last["Subject"].strip() == f"Overdue: {first['Subject'].strip()}"
+    assert last["In-Reply-To"] == last["References"] == first["Message-ID"]
+    text, late = (each.get_body(("plain",)).get_content() for each in (first, last))
+    for said in (
+        "a question of security",
+        "the administrators",
+        "A key <b>in the log</b>.",
+        "cancel the task",
+    ):
+        assert said in text
+    assert f"/tasks/{task.name}/#escalation-{found.pk}" in text
+    assert "Nobody has answered" in late and "an incident was opened" in late
+    html = first.get_body(("html",)).get_content()
+    assert "A key &lt;b&gt;in the log" in html and f"#escalation-{found.pk}" in html
+
+
+def test_who_is_responsible_is_told_of_a_deadlock(world: World, mailbox: Mailbox) -> None:
+    assert world.admin.email
+    one = world.start(world.line(), title="One")
+    two = world.start(one.pinned, title="Two")
+    actor = engine.Actor.person(world.operator)
+    engine.depend(one.pk, [two.name], actor=actor)
+    engine.depend(two.pk, [one.name], actor=actor)
+    for notice in Notice.objects.all():
+        tell(notice.pk)
+    ((_, message),) = mailbox.received
+    text = message.get_body(("plain",)).get_content()
+    assert "Deadlock: " in message["Subject"]
+    for said in (f"{one.name} · build · Held", f"{two.name} · build", "wait for each other", "Suggestion: "):
+        assert said in text, text
 
 
 @pytest.mark.broken
