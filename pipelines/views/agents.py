@@ -11,12 +11,14 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import engine
 from pipelines.engine.errors import Conflict
 from pipelines.engine.values import Actor
 from pipelines.models import Agent, Job, Project, User
+from pipelines.queries import people
 from pipelines.views.forms import AgentForm, NewAgent, Reason
 from pipelines.views.page import SignedIn, crumbs, in_project, require, show
 
@@ -94,8 +96,31 @@ def agent(request: SignedIn, project: Project, agent: int) -> HttpResponse:
         owners=_owners(project),
         agent=found,
         contract=found.has_contract(timezone.now()),
-        events=found.events.all()[:50],
+        events=_told(found),
     )
+
+
+KINDS = {
+    "added": gettext_lazy("Added"),
+    "changed": gettext_lazy("Changed"),
+    "suspended": gettext_lazy("Suspended"),
+    "restored": gettext_lazy("Restored"),
+}
+
+
+def _told(agent: Agent) -> list[dict[str, Any]]:
+    """What was changed, the latest first, with who did it by name."""
+    events = list(agent.events.all()[:50])
+    who = people.names(event.actor for event in events)
+    return [
+        {
+            "at": event.at,
+            "what": KINDS.get(event.kind, event.kind),
+            "by": who[event.actor].name,
+            "why": event.data.get("reason", ""),
+        }
+        for event in events
+    ]
 
 
 def _found(project: Project, agent: int) -> Agent:
