@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
+
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 
 from pipelines.engine.errors import InputError
 from pipelines.routing import values
@@ -70,6 +73,20 @@ def fault_of(field: Input, value: Any) -> str:
     if isinstance(value, str) and len(value) > LONGEST:
         return f"is longer than {LONGEST} characters"
     return CHECKS[field.type](field, value)
+
+
+def moment(text: str, at: str = "due_at") -> datetime | None:
+    """A time as people write it, `2026-12-31T17:00`, in the current time zone unless it names one; "" is none. Raises
+    `InputError`."""
+    if not text.strip():
+        return None
+    try:
+        found = parse_datetime(text.strip())
+    except ValueError:
+        found = None
+    if found is None:
+        raise InputError([Problem(at, "has to be a time like 2026-12-31T17:00")])
+    return timezone.make_aware(found) if timezone.is_naive(found) else found
 
 
 def _unknown(at: str, key: Any) -> Problem:

@@ -39,12 +39,13 @@ def submit(
     priority: str = Priority.MEDIUM,
     inputs: Mapping[str, Any] | None = None,
     labels: Sequence[str] = (),
-    due_at: datetime | None = None,
+    due_at: datetime | str | None = None,
     follows: Task | None = None,
     depends_on: Sequence[str] = (),
 ) -> Task:
     """Start a task of this version's line. Inputs are checked and filled with their defaults. `depends_on`: tasks of
-    the project by name, such as WI-app-7, that have to be completed before it does any work.
+    the project by name, such as WI-app-7, that have to be completed before it does any work. `due_at`: also as people
+    write it, see `inputs.moment`.
 
     The requester is the actor, if a person. `follows`: a task of the project that has ended, of which this is new work
     (AEEF E13). Raises `InputError` with every problem."""
@@ -58,6 +59,10 @@ def submit(
         others = dependencies.named(version.line.project, depends_on) if depends_on else []
     except Invalid as fault:
         problems += fault.problems
+    try:
+        due = forms.moment(due_at) if isinstance(due_at, str) else due_at
+    except InputError as fault:
+        problems += fault.problems
     if problems:
         raise InputError(problems)
     task = Task(
@@ -70,7 +75,7 @@ def submit(
         requested_by=(actor.name or str(actor))[:200],
         priority=priority,
         labels=list(labels),
-        due_at=due_at,
+        due_at=due,
         follows=follows,
         inputs=filled,
         visits={line.start: 1},

@@ -14,7 +14,7 @@ from pipelines import access, versions
 from pipelines.addresses import absolute
 from pipelines.engine import submit
 from pipelines.engine.values import Actor
-from pipelines.errors import Invalid, Refused
+from pipelines.errors import Invalid, NotFound, Refused
 from pipelines.management.commands.load_demo import administrator
 from pipelines.models import ENDED, Line, Priority, Status, Task, User
 from pipelines.routing.line import Input
@@ -40,6 +40,18 @@ class Command(BaseCommand):
             metavar="KEY=VALUE",
             help="a field of the line's start form; may be repeated; the others take their defaults",
         )
+        parser.add_argument("--label", action="append", default=[], help="may be repeated")
+        parser.add_argument(
+            "--due", default="", metavar="TIME", help="such as 2026-12-31T17:00, or with +01:00"
+        )
+        parser.add_argument(
+            "--depends-on",
+            action="append",
+            default=[],
+            metavar="WI-…",
+            help="a task of the project that has to be completed first; may be repeated",
+        )
+        parser.add_argument("--follows", default="", metavar="WI-…", help="a task that has ended")
         parser.add_argument("--project", default="", help="owner/project, where several have such a line")
         parser.add_argument("--as", dest="user", default="", help="who asks for it (the first administrator)")
         parser.add_argument("--wait", action="store_true", help="stay until it has ended, and show its moves")
@@ -67,6 +79,10 @@ class Command(BaseCommand):
                 description=options["description"],
                 priority=options["priority"],
                 inputs=dict(entry(text, fields) for text in options["input"]),
+                labels=options["label"],
+                due_at=options["due"],
+                depends_on=options["depends_on"],
+                follows=followed(user, line, options["follows"]),
             )
         except Invalid as wrong:
             raise CommandError("\n".join(map(str, wrong.problems))) from wrong
@@ -114,6 +130,15 @@ def find_line(user: User, key: str, path: str) -> Line:
             % {"user": user, "project": lines[0].project}
         ) from refused
     return lines[0]
+
+
+def followed(user: User, line: Line, name: str) -> Task | None:
+    if not name:
+        return None
+    try:
+        return access.find_task(user, line.project.owner.key, line.project.key, name)
+    except NotFound as none:
+        raise CommandError(_("--follows %s: there is no such task in this project.") % name) from none
 
 
 def entry(text: str, fields: dict[str, Input]) -> tuple[str, Any]:
