@@ -7,7 +7,7 @@ from pipelines.engine.claims import lose, requeue, start
 from pipelines.engine.deadlocks import resolve_deadlock
 from pipelines.engine.dependencies import depend
 from pipelines.engine.due import fire
-from pipelines.engine.handing import hand_over
+from pipelines.engine.handing import hand_over, supply
 from pipelines.engine.migrate import MigrateResult, Migrating, migrate
 from pipelines.engine.putback import PuttingBack, put_back
 from pipelines.engine.reconsider import reconsider
@@ -51,6 +51,7 @@ __all__ = [
     "retry",
     "start",
     "submit",
+    "supply",
     "suspend",
     "vote",
 ]

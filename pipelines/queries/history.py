@@ -17,7 +17,9 @@ from pipelines.queries.joined import came_to
 from pipelines.queries.words import (
     deadlock_words,
     gate_name,
+    late_words,
     question_of,
+    role_words,
     station_name,
     target_name,
     trigger_words,
@@ -78,6 +80,10 @@ def history(task: Task, events: Sequence[Event], now: datetime) -> list[Item]:
 def _item(task: Task, line: Line, event: Event, who: people.Who) -> Item | None:
     if event.kind in MOVES:
         made: Item | None = _move(line, event)
+    elif event.kind in GIVEN:
+        names = ", ".join(map(str, event.data.get("given", ())))
+        words = {"who": who.name, "station": station_name(line, event.source), "names": names}
+        made = _dot(event, GIVEN[event.kind]() % words)
     else:
         made = _alarm(line, event, who) if event.kind in ALARMS else _remark(line, event, who)
     if made is None:
@@ -195,9 +201,14 @@ def _remark(line: Line, event: Event, who: people.Who) -> Item | None:
             )
         case "evaluation.asked" | "evaluation.answered":
             return _dot(event, _asked(data) if "question" in data else _answered(data["answer"], who))
-        case "token.released":
-            return _dot(event, _("%(who)s released it") % {"who": who.name})
     return None
+
+
+GIVEN = {
+    "metadata.added": lambda: _("%(who)s added what was missing: %(names)s"),
+    "handoff.added": lambda: _("%(who)s gave the handoff of %(station)s"),
+    "token.released": lambda: _("%(who)s released it"),
+}
 
 
 def _asked(data: dict[str, Any]) -> str:
@@ -230,9 +241,10 @@ def _alarm(line: Line, event: Event, who: people.Who) -> Item:
             return _dot(event, _with(_("%(who)s resolved the deadlock") % words, data.get("reason")))
         case "escalation.opened":
             text = _("Escalated to %(role)s: %(what)s")
+            words["role"] = role_words(str(words["role"]))
             return _dot(event, _with(text % words, data.get("reason")), "waiting")
         case "escalation.breached":
-            return _dot(event, _("%(role)s did not answer in time: %(what)s") % words, "danger")
+            return _dot(event, late_words(str(words["role"]), str(data.get("escalated", ""))), "danger")
     text = RESOLVED.get(str(data.get("how", "")), lambda: _("%(who)s resolved it: %(what)s"))()
     return _dot(event, _with(text % words, data.get("reason")))
 

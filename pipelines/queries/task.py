@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any
+from urllib.parse import urlencode
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from pipelines import versions
@@ -33,8 +35,11 @@ from pipelines.queries.words import Sentence, blocker_words, gate_name, station_
 from pipelines.routing.answers import ANSWERS
 from pipelines.routing.line import Line as Parsed
 
+LONGEST = 2_000
+"""Characters of a description that an address takes along."""
 SHOWN_INPUT = 80
 HANDOFFS = 20
+LINKED = 50
 
 
 @dataclass
@@ -53,7 +58,19 @@ class Position:
 
     @property
     def retryable(self) -> bool:
-        return self.token.status in (Status.STUCK, Status.BLOCKED, Status.HELD) and not self.manual
+        waits = self.token.status in (Status.STUCK, Status.BLOCKED, Status.HELD)
+        return waits and not self.manual and not self.releasable and "paused_by" not in self.token.wait
+
+    @property
+    def holdable(self) -> bool:
+        """Its work has not begun."""
+        queued = self.job is not None and self.job.state == Job.State.QUEUED
+        return queued and self.token.status == Status.QUEUED
+
+    @property
+    def releasable(self) -> bool:
+        """A person holds it, or it waits for other tasks."""
+        return self.token.status == Status.HELD and bool({"by", "depends_on"} & set(self.token.wait))
 
     @property
     def told_above(self) -> bool:
@@ -65,6 +82,11 @@ class Position:
         return self.token.status == Status.HELD and "handoff" in self.token.wait.get("missing", ())
 
     @property
+    def wants_agent(self) -> bool:
+        missing = self.token.wait.get("missing", ()) if self.token.status == Status.HELD else ()
+        return any(name.startswith("agent:") for name in missing)
+
+    @property
     def answerable(self) -> bool:
         """Blocked; or a machine is asked what a person may answer, too."""
         asked = self.token.status == Status.EVALUATING and "agentic" in self.token.wait.get("evaluation", {})
@@ -72,18 +94,34 @@ class Position:
 
     @property
     def remarks(self) -> list[str]:
-        """Of a blocked one: its blockers, and the comment of the job by which it is."""
+        """Of a blocked one: the comment of the job by which it is."""
+        comment = self._blocking.get("comment")
+        return [str(comment)] if comment else []
+
+    @property
+    def blockers(self) -> list[tuple[str, str]]:
+        """Of a blocked one: what its job named, each with the fields that a task of its own would start with."""
+        name, found = self.token.task.name, self._blocking.get("blockers") or ()
+        return [(blocker_words(each), urlencode({**_as_task(each), "blocks": name})) for each in found]
+
+    @property
+    def _blocking(self) -> dict[str, Any]:
         outcome = self.job.outcome if self.job else None
-        if self.token.status != Status.BLOCKED or not outcome or "evaluation" in self.token.wait:
-            return []
-        said = [blocker_words(each) for each in outcome.get("blockers") or ()]
-        return [*said, str(outcome["comment"])] if outcome.get("comment") else said
+        blocked = self.token.status == Status.BLOCKED and "evaluation" not in self.token.wait
+        return outcome if blocked and outcome else {}
 
     @property
     def words(self) -> tuple[str, ...]:
         """The two words of which one answers an evaluation; none where any text answers."""
         evaluation = self.token.wait.get("evaluation") or {}
         return next((words for kind, words in ANSWERS.items() if kind in evaluation), ())
+
+
+def _as_task(blocker: Any) -> dict[str, str]:
+    """Title and description."""
+    title = str(blocker.get("title") or "") if isinstance(blocker, dict) else ""
+    text = str(blocker.get("description") or "") if isinstance(blocker, dict) else ""
+    return {"title": (title or blocker_words(blocker))[:300], "description": text[:LONGEST]}
 
 
 class TaskView:
@@ -96,6 +134,19 @@ class TaskView:
     def handoffs(self) -> list[Handoff]:
         """The latest first."""
         return list(self.task.handoffs.order_by("-at")[:HANDOFFS])
+
+    @cached_property
+    def depends_on(self) -> list[Task]:
+        """Tasks that have to be completed before it does any work."""
+        return self._linked(Task.objects.filter(dependents__task=self.task))
+
+    @cached_property
+    def needed_by(self) -> list[Task]:
+        return self._linked(Task.objects.filter(depends_on__on=self.task))
+
+    def _linked(self, rows: QuerySet[Task]) -> list[Task]:
+        found = rows.select_related("project").only("number", "status", "title", "project__key")
+        return list(found.order_by("number")[:LINKED])
 
     @cached_property
     def line(self) -> Parsed:

@@ -1,4 +1,4 @@
-"""What people do to a task by hand, besides deciding gates: complete, answer, retry, cancel.
+"""What people do to a task by hand, besides deciding gates: complete, answer, retry, hold, release, cancel.
 
 Each is a POST that carries the version of the position that the page showed; when that is not the present one, the
 page says so and keeps what was typed."""
@@ -6,11 +6,11 @@ page says so and keeps what was typed."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -18,13 +18,26 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import engine, versions
 from pipelines.driver.instructions import instructions
+from pipelines.engine.handing import metadata
 from pipelines.engine.inputs import form_of
 from pipelines.errors import Conflict, Invalid
-from pipelines.models import Job, Project, Task, Token
+from pipelines.models import Job, Project, Task
 from pipelines.queries.task import TaskView
 from pipelines.routing.line import Input, Problem
 from pipelines.views import task as tasks
-from pipelines.views.forms import Answer, Fact, GivenHandoff, Reason
+from pipelines.views.acting import act, conflict, refused, to_task, token_of, typed
+from pipelines.views.forms import (
+    METADATA,
+    Answer,
+    Fact,
+    GivenHandoff,
+    Reason,
+    Seen,
+    SeenReason,
+    Supplied,
+    first_fault,
+    posted,
+)
 from pipelines.views.page import SignedIn, crumbs, in_project, show
 from pipelines.views.saying import said, sayings
 from pipelines.views.start import fields_of, given
@@ -33,73 +46,19 @@ RESULTS = (("success", _("Done")), ("failure", _("Failed")), ("blocked", _("Bloc
 AT = "outcome.output"
 
 
-def _to_task(task: Task) -> HttpResponse:
-    return redirect(reverse("task", args=[task.project.owner.key, task.project.key, task.name]))
-
-
-def conflict(request: SignedIn, task: Task, detail: str, typed: Mapping[str, str]) -> HttpResponse:
-    """409: what happened meanwhile, what was typed, and the way to the present state."""
-    task.refresh_from_db(fields=["status"])
-    return show(
-        request,
-        "pages/conflict.html",
-        project=task.project,
-        section="tasks",
-        trail=crumbs(task.name),
-        status=409,
-        task=task,
-        detail=detail,
-        typed={label: text for label, text in typed.items() if text},
-    )
-
-
-def refused(request: SignedIn, task: Task, words: str, typed: Mapping[str, str]) -> HttpResponse:
-    """422 where a dialog's field was left out: the page says which, and keeps the rest."""
-    return show(
-        request,
-        "pages/refused.html",
-        project=task.project,
-        section="tasks",
-        trail=crumbs(task.name),
-        status=422,
-        task=task,
-        detail=words,
-        typed={label: text for label, text in typed.items() if text},
-    )
-
-
-def _token(task: Task, token: int) -> Token:
-    found = Token.objects.filter(task=task, pk=token).first()
-    if found is None:
-        raise Http404
-    return found
-
-
 @in_project("operate")
 @require_POST
 def answer(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
     """The answer to a question, or to an evaluation (then it is one of two words)."""
     task = tasks.get(request, project, wi)
-    found = _token(task, token)
-    typed = {_("Answer"): request.POST.get("text", "").replace("\0", "")}
+    found = token_of(task, token)
+    kept = typed(request, "text", _("Answer"))
     form = Fact(request.POST) if "evaluation" in found.wait else Answer(request.POST)
     if not form.is_valid():
-        return refused(request, task, _("Say something: the station runs again with your answer."), typed)
-    given_by = form.cleaned_data
-    try:
-        engine.answer(
-            found.pk,
-            user=request.user,
-            token_version=given_by["token_version"],
-            text=given_by["text"],
-            fact=given_by.get("answer", ""),
-        )
-    except Conflict as late:
-        return conflict(request, task, late.detail, typed)
-    except Invalid as fault:
-        return refused(request, task, str(fault), typed)
-    messages.success(request, _("Answered"))
-    return _to_task(task)
+        return refused(request, task, _("Say something: the station runs again with your answer."), kept)
+    words = {**form.cleaned_data}
+    do = partial(engine.answer, found.pk, user=request.user, fact=words.pop("answer", ""), **words)
+    return act(request, task, do, _("Answered"), kept)
 
 
 @in_project("operate")
@@ -107,66 +66,82 @@ def answer(request: SignedIn, project: Project, wi: str, token: int) -> HttpResp
 def handoff(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
     """The document that a held task waits for."""
     task = tasks.get(request, project, wi)
-    found = _token(task, token)
-    text = request.POST.get("document", "").replace("\0", "")
-    form, typed = GivenHandoff(request.POST), {_("Handoff document"): text}
+    found, form = token_of(task, token), GivenHandoff(request.POST)
+    kept = typed(request, "document", _("Handoff document"))
     if not form.is_valid():
-        return refused(
-            request, task, "; ".join(map(str, form.errors.get("document", [_("Look again.")]))), typed
-        )
-    given_by = form.cleaned_data
-    try:
-        engine.hand_over(
-            found.pk,
-            user=request.user,
-            token_version=given_by["token_version"],
-            document=given_by["document"],
-        )
-    except Conflict as late:
-        return conflict(request, task, late.detail, typed)
-    except Invalid as fault:
-        return refused(request, task, str(fault), typed)
-    messages.success(request, _("Handed over"))
-    return _to_task(task)
+        return refused(request, task, first_fault(form), kept)
+    do = partial(engine.hand_over, found.pk, user=request.user, **form.cleaned_data)
+    return act(request, task, do, _("Handed over"), kept)
+
+
+@in_project("operate")
+@require_POST
+def supply(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
+    """The metadata that a held task waits for."""
+    task = tasks.get(request, project, wi)
+    found, form = token_of(task, token), Supplied(request.POST)
+    asked = metadata(versions.by_id(task.pinned_id), found)
+    labels = {f"{METADATA}{each.key}": each.label for each in asked}
+    kept = {labels.get(name, name): text for name, text in posted(request.POST).items()}
+    if not form.is_valid():
+        return refused(request, task, first_fault(form), kept)
+    do = partial(
+        engine.supply,
+        found.pk,
+        user=request.user,
+        token_version=form.cleaned_data["token_version"],
+        given=given(asked, form.cleaned_data["posted"], "metadata"),
+    )
+    return act(request, task, do, _("Added"), kept)
 
 
 @in_project("operate")
 @require_POST
 def retry(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
     task = tasks.get(request, project, wi)
-    found = _token(task, token)
-    typed = {_("Reason"): request.POST.get("reason", "").replace("\0", "")}
-    form = Reason(request.POST)
-    if not form.is_valid() or form.cleaned_data["token_version"] is None:
-        return refused(request, task, _("Say why you retry it: the reason stays with the task."), typed)
-    try:
-        engine.retry(
-            found.pk,
-            user=request.user,
-            token_version=form.cleaned_data["token_version"],
-            reason=form.cleaned_data["reason"],
-        )
-    except Conflict as late:
-        return conflict(request, task, late.detail, typed)
-    messages.success(request, _("Runs again"))
-    return _to_task(task)
+    found, form = token_of(task, token), SeenReason(request.POST)
+    kept = typed(request, "reason", _("Reason"))
+    if not form.is_valid():
+        return refused(request, task, _("Say why you retry it: the reason stays with the task."), kept)
+    do = partial(engine.retry, found.pk, user=request.user, **form.cleaned_data)
+    return act(request, task, do, _("Runs again"), kept)
+
+
+@in_project("operate")
+@require_POST
+def hold(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
+    """Keep what is queued from starting."""
+    task = tasks.get(request, project, wi)
+    found, form = token_of(task, token), SeenReason(request.POST)
+    kept = typed(request, "reason", _("Reason"))
+    if not form.is_valid():
+        return refused(request, task, _("Say why you hold it: the reason stands on the task."), kept)
+    do = partial(engine.hold, found.pk, user=request.user, **form.cleaned_data)
+    return act(request, task, do, _("Held"), kept)
+
+
+@in_project("operate")
+@require_POST
+def release(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
+    """Let go what a person holds."""
+    task = tasks.get(request, project, wi)
+    found, form = token_of(task, token), Seen(request.POST)
+    if not form.is_valid():
+        return refused(request, task, first_fault(form), {})
+    do = partial(engine.release, found.pk, user=request.user, **form.cleaned_data)
+    return act(request, task, do, _("Released"), {})
 
 
 @in_project("operate")
 @require_POST
 def cancel(request: SignedIn, project: Project, wi: str) -> HttpResponse:
     task = tasks.get(request, project, wi)
-    typed = {_("Reason"): request.POST.get("reason", "").replace("\0", "")}
-    form = Reason(request.POST)
+    form, kept = Reason(request.POST), typed(request, "reason", _("Reason"))
     if not form.is_valid():
-        return refused(request, task, _("Say why you cancel it: the reason stays with the task."), typed)
+        return refused(request, task, _("Say why you cancel it: the reason stays with the task."), kept)
     actor = engine.Actor.person(request.user)
-    try:
-        engine.cancel(task.pk, actor=actor, reason=form.cleaned_data["reason"])
-    except Conflict as late:
-        return conflict(request, task, late.detail, typed)
-    messages.success(request, _("Cancelled"))
-    return _to_task(task)
+    do = partial(engine.cancel, task.pk, actor=actor, reason=form.cleaned_data["reason"])
+    return act(request, task, do, _("Cancelled"), kept)
 
 
 @in_project("operate")
@@ -210,7 +185,7 @@ def _complete(request: SignedIn, task: Task, job: Job, inputs: tuple[Input, ...]
     except Invalid as fault:
         return _completion(request, task, job, inputs, post, fault.problems)
     messages.success(request, _("Completed"))
-    return _to_task(task)
+    return to_task(task)
 
 
 def _lines(post: Mapping[str, str], name: str) -> str:

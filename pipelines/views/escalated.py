@@ -9,13 +9,23 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from pipelines import versions
-from pipelines.engine.roles import may_answer
+from pipelines.engine.roles import Roles, may_answer
 from pipelines.models import Deadlock, Escalation, Status, Task, Token, User
-from pipelines.queries.words import Sentence, deadlock_words, station_name, trigger_words
+from pipelines.queries.words import (
+    Sentence,
+    deadlock_words,
+    late_words,
+    role_words,
+    station_name,
+    trigger_words,
+)
 from pipelines.routing.deadlocks import CIRCULAR
-from pipelines.routing.escalations import PRESETS
+from pipelines.routing.escalations import OUTSIDER, PRESETS
 from pipelines.routing.line import Line
 from pipelines.routing.sending import ways
+
+NAMED = 5
+"""People who are named as those whom something is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +41,16 @@ class Open:
     holds: bool
     ways: tuple[tuple[str, str], ...]
     branches: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def asked(self) -> str:
+        """Told to whom it does not ask."""
+        return asked(self.row.task, self.row.role)
+
+    @property
+    def incident(self) -> bool:
+        """Whether an incident was opened when nobody had answered in time."""
+        return self.row.breached_at is not None and "create_incident" in self.row.on_breach
 
     @property
     def words(self) -> list[tuple[str, str]]:
@@ -86,12 +106,23 @@ def holds_it(row: Escalation, token: Token) -> bool:
 
 
 def sentence(row: Escalation) -> Sentence:
-    words = {"what": trigger_words(row.trigger), "role": row.role}
+    words = {"what": trigger_words(row.trigger), "role": role_words(row.role)}
     text = _("Escalated to %(role)s: %(what)s.") % words
     if row.breached_at:
-        text = _("%(role)s has not answered in time: %(what)s.") % words
+        text = late_words(row.role, row.trigger) + "."
     name = row.trigger if row.trigger == "RetryLimitExceeded" else ""
     return Sentence(text, row.reason or _("The task does not go forward until this is resolved."), name)
+
+
+def asked(task: Task, role: str) -> str:
+    """Who resolves it, by name: `Development Manager or an administrator of the project resolves it: Ada, Ben.`"""
+    people = User.objects.filter(pk__in=list(Roles(task.project_id).holders(role)))
+    words = {"role": role, "people": ", ".join(map(str, people.order_by("first_name", "username")[:NAMED]))}
+    if role == OUTSIDER:
+        text = _("The administrators of the project resolve it: %(people)s.")
+    else:
+        text = _("%(role)s or an administrator of the project resolves it: %(people)s.")
+    return text % words
 
 
 def triggers(line: Line) -> list[tuple[str, str]]:
@@ -107,6 +138,11 @@ class Locked:
     row: Deadlock
     sentence: Sentence
     may: bool
+
+    @property
+    def asked(self) -> str:
+        """Told to whom it does not ask."""
+        return asked(self.row.task, self.row.role)
 
     @property
     def words(self) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zoneinfo
+from collections.abc import Mapping
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
@@ -17,6 +18,8 @@ from pipelines.models.people import slug
 from pipelines.routing import jsontext
 from pipelines.routing.escalations import WORDS_TO_RESOLVE
 
+METADATA = "metadata."
+"""What the fields of a form for metadata begin with."""
 DAYS = ((30, _("30 days")), (90, _("90 days")), (365, _("1 year")))
 
 
@@ -171,42 +174,64 @@ class NewAgent(AgentForm):
         return key
 
 
+class Seen(forms.Form):
+    """`token_version`: what the page showed of the position when the person decided."""
+
+    token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
+
+
 class Reason(forms.Form):
-    """`token_version`: what the page showed when the person decided."""
-
     reason = forms.CharField(label=_("Reason"), max_length=10_000)
-    token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1, required=False)
 
 
-class Escalated(forms.Form):
+class SeenReason(Seen, Reason):
+    """A reason about a position, bound to what the page showed of it."""
+
+
+class Escalated(Reason):
     trigger = forms.CharField(label=_("What it is about"), max_length=100)
-    reason = forms.CharField(label=_("Reason"), max_length=10_000)
 
 
-class Resolved(forms.Form):
-    """`route` counts only where a station is chosen."""
+class Resolved(Reason):
+    """`route` counts only where a station or a branch is chosen."""
 
-    word = forms.ChoiceField(choices=[(word, word) for word in WORDS_TO_RESOLVE])
+    word = forms.ChoiceField(
+        label=_("How it goes on"),
+        choices=[(word, word) for word in WORDS_TO_RESOLVE],
+        error_messages={"required": _("Choose one.")},
+    )
     route = forms.CharField(max_length=64, required=False)
-    reason = forms.CharField(label=_("Reason"), max_length=10_000)
+
+    @property
+    def said(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        return {**given, "route": given["route"] if given["word"] in ("route", "choose") else ""}
 
 
-class Unlocked(forms.Form):
+class Unlocked(Reason):
     """`output`: any JSON value, and counts only where one is chosen."""
 
-    word = forms.ChoiceField(choices=[(word, word) for word in DEADLOCK_WORDS])
-    output = forms.JSONField(required=False)
-    reason = forms.CharField(label=_("Reason"), max_length=10_000)
+    word = forms.ChoiceField(
+        label=_("How it goes on"),
+        choices=[(word, word) for word in DEADLOCK_WORDS],
+        error_messages={"required": _("Choose one.")},
+    )
+    output = forms.JSONField(
+        label=_("Output"), required=False, error_messages={"invalid": _("This is no JSON.")}
+    )
+
+    @property
+    def said(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        return {**given, "output": given["output"] if given["word"] == "output" else None}
 
 
-class Answer(forms.Form):
+class Answer(Seen):
     text = forms.CharField(label=_("Answer"), max_length=10_000)
-    token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
 
 
-class GivenHandoff(forms.Form):
+class GivenHandoff(Seen):
     document = forms.CharField(label=_("Handoff document"), max_length=300_000)
-    token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
 
     def clean_document(self) -> Any:
         try:
@@ -215,12 +240,37 @@ class GivenHandoff(forms.Form):
             raise ValidationError(_("This is no JSON: %(fault)s.") % {"fault": fault}) from fault
 
 
-class Fact(forms.Form):
+class Supplied(Seen):
+    """Besides, one field `metadata.NAME` for each that is asked for: `posted`, as they came; the engine checks them."""
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or self.cleaned_data
+        return {**given, "posted": {name: self.data[name] for name in posted(self.data)}}
+
+
+def posted(data: Mapping[str, str]) -> dict[str, str]:
+    """The fields for metadata, to be shown again."""
+    return {name: data[name].replace("\0", "") for name in data if name.startswith(METADATA)}
+
+
+class Fact(Seen):
     """An answer to an evaluation: one word of two."""
 
-    answer = forms.ChoiceField(choices=[(w, w) for w in ("yes", "no", "pass", "block", "warn", "fail")])
+    answer = forms.ChoiceField(
+        label=_("Your answer"),
+        choices=[(w, w) for w in ("yes", "no", "pass", "block", "warn", "fail")],
+        error_messages={"required": _("Choose one.")},
+    )
     text = forms.CharField(label=_("Explanation"), max_length=10_000, required=False)
-    token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
+
+
+def first_fault(form: forms.Form) -> str:
+    """The first fault of a form that is not valid, with the label of its field."""
+    for name, faults in form.errors.items():
+        if name == "token_version":
+            return str(_("Load the page again and repeat it."))
+        return f"{form.fields[name].label}: {faults[0]}" if name in form.fields else str(faults[0])
+    return str(_("This form is not complete."))
 
 
 class DraftText(forms.Form):

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from pipelines.models import Incident, Project
 from pipelines.queries import health as query
-from pipelines.queries.words import trigger_words
+from pipelines.queries.words import late_words
 from pipelines.routing.health import CYCLE, DEADLOCKS, ESCALATED, GATE, QUEUE, Figure
 from pipelines.templatetags.gateline import duration
 from pipelines.views.page import SignedIn, crumbs, in_project, show
@@ -41,15 +41,11 @@ def health(request: SignedIn, project: Project) -> HttpResponse:
         section="lines",
         trail=crumbs((project.name or project.key, reverse("lines", args=keys)), _("Health")),
         rows=[_row(figure) for figure in query.figures(project, timezone.now())],
-        incidents=[(each, _incident(each)) for each in incidents.order_by("-opened_at")[:MOST]],
+        incidents=[
+            (each, late_words(each.escalation.role, each.escalation.trigger))
+            for each in incidents.order_by("-opened_at")[:MOST]
+        ],
     )
-
-
-def _incident(incident: Incident) -> str:
-    """Its own title is for other programs: there triggers stand by their names."""
-    asked = incident.escalation
-    words = {"role": asked.role, "what": trigger_words(asked.trigger)}
-    return _("%(role)s did not answer in time: %(what)s") % words
 
 
 def _row(figure: Figure) -> Row:

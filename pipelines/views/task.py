@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +15,17 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from pipelines import access, logs
-from pipelines.models import ENDED, GateVisit, Job, Project, Purpose, Status, Task
+from pipelines.engine.handing import metadata
+from pipelines.models import ENDED, GateVisit, Job, Project, Purpose, Status, Task, Token
 from pipelines.queries.actors import actor_of
 from pipelines.queries.task import TaskView
 from pipelines.queries.words import blocker_words, question_of, station_name
+from pipelines.routing.line import Line, Problem
 from pipelines.views.escalated import deadlocks_of, open_of, triggers
 from pipelines.views.graph import way_of
 from pipelines.views.graph.overlay import lay_over
 from pipelines.views.page import SignedIn, crumbs, fragment, in_project, show
+from pipelines.views.start import Field, fields_of
 from pipelines.views.tasks import number
 
 TABS = ("log", "outputs", "artifacts", "events")
@@ -85,8 +89,16 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "escalations": open_of(task, request.user),
         "deadlocks": deadlocks_of(task, request.user),
         "triggers": triggers(line),
+        "supplies": [(token.pk, supplied(line, token)) for token in view.tokens if "missing" in token.wait],
         "followed_by": list(task.followed_by.select_related("project").order_by("number")[:FOLLOWERS]),
     }
+
+
+def supplied(
+    line: Line, token: Token, typed: Mapping[str, str] | None = None, problems: Sequence[Problem] = ()
+) -> list[Field]:
+    """The fields for the metadata that a held token waits for."""
+    return fields_of(metadata(line, token), typed, problems, "metadata", str(token.pk))
 
 
 def _tab(request: SignedIn, view: TaskView, tab: str) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from django.utils.translation import gettext as _
 
 from pipelines import engine
 from pipelines.models import User
+from pipelines.routing.model import AGENT, HANDOFF
+from pipelines.views.start import given
 from reviews.needs.need import Mine, Need
 
 Said = dict[str, Any]
@@ -52,17 +54,25 @@ def retry(need: Need, user: User, said: Said) -> str:
 
 
 def resolve(need: Need, user: User, said: Said) -> str:
-    route = said["route"] if said["word"] in ("route", "choose") else ""
-    engine.resolve(UUID(need.key), user=user, word=said["word"], reason=said["reason"], route=route)
+    engine.resolve(UUID(need.key), user=user, **said)
     return _("Resolved")
 
 
 def unlock(need: Need, user: User, said: Said) -> str:
-    output = said["output"] if said["word"] == "output" else None
-    engine.resolve_deadlock(
-        UUID(need.key), user=user, word=said["word"], reason=said["reason"], output=output
-    )
+    engine.resolve_deadlock(UUID(need.key), user=user, **said)
     return _("Resolved")
+
+
+def supply(need: Need, user: User, said: Said) -> str:
+    """Metadata that a precondition asks for: the task is decided again with it."""
+    found = given(need.about["metadata"], said["posted"], "metadata")
+    engine.supply(int(need.key), user=user, token_version=said["token_version"], given=found)
+    return _("Added")
+
+
+def hand_over(need: Need, user: User, said: Said) -> str:
+    engine.hand_over(int(need.key), user=user, token_version=said["token_version"], document=said["document"])
+    return _("Handed over")
 
 
 def release(need: Need, user: User, said: Said) -> str:
@@ -87,6 +97,18 @@ def run_again_by_hand(need: Need, mine: Mine) -> bool:
     return not let_go_by_hand(need, mine)
 
 
+def lacks_metadata(need: Need, mine: Mine) -> bool:
+    return bool(need.about["metadata"])
+
+
+def lacks_handoff(need: Need, mine: Mine) -> bool:
+    return HANDOFF in need.about["wait"]["missing"]
+
+
+def lacks_an_agent(need: Need, mine: Mine) -> bool:
+    return any(name.startswith(f"{AGENT}:") for name in need.about["wait"]["missing"])
+
+
 def designs(need: Need, mine: Mine) -> bool:
     return need.task.project in mine.designed
 
@@ -108,6 +130,10 @@ def draw(need: Need) -> str:
 
 def impact(need: Need) -> str:
     return reverse("line-impact", args=[*need.keys, need.task.line.key])
+
+
+def agents(need: Need) -> str:
+    return reverse("project-agents", args=[*need.keys])
 
 
 def look(need: Need) -> str:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from pipelines import versions
 from pipelines.driver.instructions import instructions
+from pipelines.engine.handing import metadata
 from pipelines.engine.roles import Roles
 from pipelines.models import ENDED, Deadlock, Dependency, Escalation, GateVisit, Job, Status, Task, Token
 from pipelines.queries.words import Sentence, station_name, waiting
@@ -207,13 +208,22 @@ def _token(kind: str, token: Token, summary: str) -> Need:
         str(token.pk),
         token.task,
         station_name(line, token.station),
-        waiting(token, line, summary) or Sentence(_("It waits.")),
+        _depends(token) or waiting(token, line, summary) or Sentence(_("It waits.")),
         token.changed_at,
         token.status,
         token.version,
         icon=str(station.work.get("kind", "other")) if station else "other",
-        about={"wait": token.wait, "answers": _answers(token)},
+        about={"wait": token.wait, "answers": _answers(token), "metadata": metadata(line, token)},
     )
+
+
+def _depends(token: Token) -> Sentence | None:
+    """Of one that waits for other tasks."""
+    if "depends_on" not in token.wait:
+        return None
+    words = {"names": ", ".join(token.wait["depends_on"])}
+    text = _("It waits for %(names)s, and not all that it waits for was completed.") % words
+    return Sentence(text, _("Release it to go on without, or cancel it."))
 
 
 def _answers(token: Token) -> tuple[str, ...]:

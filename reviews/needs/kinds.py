@@ -5,28 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.models import Deadlock, Escalation, GateVisit, Job, Token
-from pipelines.views.forms import Answer, Fact, Reason, Resolved, Unlocked
+from pipelines.views.forms import (
+    Answer,
+    Fact,
+    GivenHandoff,
+    Reason,
+    Resolved,
+    Seen,
+    SeenReason,
+    Supplied,
+    Unlocked,
+)
 from reviews.needs import acts, finding
 from reviews.needs.need import Act, Kind, Link, Mine, Need, Verb
 
-
-class Seen(forms.Form):
-    """Nothing to say: only what the page showed."""
-
-    token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
-
-
-class Why(Reason):
-    """A reason about a position, bound to what the page showed of it."""
-
-    token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
-
-
-RETRY = Act("retry", _("Retry"), "reason", Why, acts.retry)
+RETRY = Act("retry", _("Retry"), "reason", SeenReason, acts.retry)
 CANCEL = Act("cancel", _("Cancel the task"), "reason", Reason, acts.cancel, danger=True)
 
 KINDS: tuple[Kind, ...] = (
@@ -45,8 +41,8 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "approval", _("Approvals of tools"), _("A station asks whether it may call tools."), Token,
         finding.approvals,
-        (Act("approve", _("Approve"), "nothing", Seen, acts.approve), Act("deny", _("Deny"), "reason", Why, acts.deny),
-         CANCEL),
+        (Act("approve", _("Approve"), "nothing", Seen, acts.approve),
+         Act("deny", _("Deny"), "reason", SeenReason, acts.deny), CANCEL),
     ),
     Kind(
         "manual", _("Manual stations"), _("Work that a person does."), Job, finding.manual,
@@ -73,7 +69,10 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         "missing", _("Held for something missing"), _("A task may not go on yet."), Token, finding.missing,
-        (Link("look", _("Open the task"), acts.look), RETRY, CANCEL),
+        (Act("supply", _("Add what is missing"), "metadata", Supplied, acts.supply, offered=acts.lacks_metadata),
+         Act("handoff", _("Give the handoff"), "handoff", GivenHandoff, acts.hand_over, offered=acts.lacks_handoff),
+         Link("agents", _("See the agents"), acts.agents, acts.lacks_an_agent),
+         Link("look", _("Open the task"), acts.look), RETRY, CANCEL),
     ),
     Kind(
         "held", _("Held"),
@@ -81,7 +80,7 @@ KINDS: tuple[Kind, ...] = (
         Token,
         finding.held,
         (Act("release", _("Release"), "nothing", Seen, acts.release, offered=acts.let_go_by_hand),
-         Act("retry", _("Retry"), "reason", Why, acts.retry, offered=acts.run_again_by_hand), CANCEL),
+         Act("retry", _("Retry"), "reason", SeenReason, acts.retry, offered=acts.run_again_by_hand), CANCEL),
     ),
 )  # fmt: skip
 BY_KEY = {kind.key: kind for kind in KINDS}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpResponse
@@ -15,15 +14,18 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from pipelines.errors import Conflict, Refused
+from pipelines.errors import Conflict, Invalid, Refused
 from pipelines.models import Job, Project, Status, Task, Token
+from pipelines.routing.line import Problem
+from pipelines.views.forms import first_fault, posted
 from pipelines.views.page import REFUSALS, SignedIn, at_address, crumbs, fragment, show, signed_in
+from pipelines.views.start import Field, fields_of
 from reviews.needs.kinds import BY_KEY, KINDS, Found, count, narrowed, needs, offer
 from reviews.needs.need import Act, Kind, Mine
 
 WORKED = (Token, Job)
 """What belongs to whoever operates; the others ask whom they name."""
-TYPED = ("text", "reason", "answer")
+TYPED = ("text", "reason", "answer", "document")
 CHOSEN = ("word", "route", "output")
 
 
@@ -36,6 +38,13 @@ class Row:
     fault: str = ""
     opened: str = ""
     typed: dict[str, str] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def metadata(self) -> list[Field]:
+        """The fields for what its task misses, each with what is wrong with it."""
+        need = self.found.need
+        return fields_of(need.about["metadata"], self.typed or None, self.problems, "metadata", need.id)
 
 
 @require_safe
@@ -132,9 +141,10 @@ def act(request: SignedIn, kind: str, key: str) -> HttpResponse:
     if verb is None:
         return _refused(request, Row(found, _("Choose what to do.")), 422)
     typed = {name: request.POST.get(name, "").replace("\0", "") for name in (*TYPED, *CHOSEN)}
+    typed |= posted(request.POST)
     form = verb.form(request.POST)
     if not form.is_valid():
-        return _refused(request, Row(found, _first(form), verb.key, typed), 422)
+        return _refused(request, Row(found, first_fault(form), verb.key, typed), 422)
     try:
         done = verb.act(need, request.user, form.cleaned_data)
     except Refused as problem:
@@ -142,17 +152,10 @@ def act(request: SignedIn, kind: str, key: str) -> HttpResponse:
         if again is None:
             return _too_late(request, mine, of_kind, key)
         status = 409 if isinstance(problem, Conflict) else 422
-        return _refused(request, Row(offer(of_kind, again, mine), str(problem), verb.key, typed), status)
+        faults = problem.problems if isinstance(problem, Invalid) else ()
+        row = Row(offer(of_kind, again, mine), str(problem), verb.key, typed, faults)
+        return _refused(request, row, status)
     return _done(request, found, verb, done)
-
-
-def _first(form: forms.Form) -> str:
-    """The first fault, with the label of its field."""
-    for name, faults in form.errors.items():
-        if name == "token_version":
-            return _("Load the page again and repeat it.")
-        return f"{form.fields[name].label}: {faults[0]}" if name in form.fields else str(faults[0])
-    return _("This form is not complete.")
 
 
 def _done(request: SignedIn, found: Found, verb: Act, words: str) -> HttpResponse:
@@ -187,7 +190,8 @@ def _too_late(request: SignedIn, mine: Mine, kind: Kind, key: str) -> HttpRespon
     if kind.model in WORKED and task.project not in mine.operated:
         raise PermissionDenied(REFUSALS["operate"])
     words = _("Somebody was faster: this does not need you any more.")
-    typed = " ".join(filter(None, (request.POST.get(name, "").strip() for name in TYPED)))
+    words_of = [request.POST.get(name, "") for name in TYPED] + [*posted(request.POST).values()]
+    typed = " ".join(filter(None, (text.strip() for text in words_of)))
     if not _in_place(request):
         messages.warning(request, f"{task.name}: {words} {typed}".strip())
         return redirect(_back(request))

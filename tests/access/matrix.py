@@ -40,7 +40,6 @@ GET  palette                 >          y         y       y         y         y 
 GET  help                    >          y         y       y         y         y         y      >
 GET  help-page               >          y         y       y         y         y         y      >
 GET  inbox                   >          y         y       y         y         y         y      >
-GET  inbox-count             >          y         y       y         y         y         y      >
 GET  gate-visit              >          0         y       y         y         y         y      >
 POST gate-decide             >          0         y       y         y         y         y      >
 GET  needs-me                >          y         y       y         y         y         y      >
@@ -126,6 +125,9 @@ GET  job-complete            >          0         -       y         y         y 
 POST job-complete            >          0         -       y         y         y         y      >
 POST task-answer             >          0         -       y         y         y         y      >
 POST task-handoff            >          0         -       y         y         y         y      >
+POST task-supply             >          0         -       y         y         y         y      >
+POST task-hold               >          0         -       y         y         y         y      >
+POST task-release            >          0         -       y         y         y         y      >
 POST task-retry              >          0         -       y         y         y         y      >
 POST task-test               >          0         -       -         y         y         y      >
 POST task-cancel             >          0         -       y         y         y         y      >

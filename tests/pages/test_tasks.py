@@ -59,7 +59,7 @@ def test_the_start_form_is_made_from_the_inputs_of_the_line(world: World, signed
 
 
 def test_a_task_is_started_by_the_form_and_its_page_opens(world: World, signed_in: As) -> None:
-    version = world.line(ASKING)
+    version, first = world.line(ASKING), world.start(world.line(key="other"))
     answer = signed_in(world.operator).post(
         at(world, "task-new", version.line.key),
         {
@@ -69,9 +69,11 @@ def test_a_task_is_started_by_the_form_and_its_page_opens(world: World, signed_i
             "inputs.kind": "fast",
             "labels": "one, two ,,",
             "priority": "high",
+            "due_at": "2026-12-31T17:00",
+            "depends_on": f"{first.name}, ",
         },
     )
-    task = Task.objects.get()
+    task = Task.objects.get(title="Check it")
     assert answer.headers["Location"] == at(world, "task", task.name)
     assert task.inputs == {
         "repository": "https://example.com/app.git",
@@ -80,6 +82,11 @@ def test_a_task_is_started_by_the_form_and_its_page_opens(world: World, signed_i
         "kind": "fast",
     }
     assert (task.labels, task.priority, task.requester) == (["one", "two"], "high", world.operator)
+    assert f"{task.due_at:%Y-%m-%d %H:%M %Z}" == "2026-12-31 17:00 UTC"
+    assert world.status(task) == "held"
+    page = text(signed_in(world.operator).get(at(world, "task", task.name)))
+    assert "Depends on" in page and "Release" in page
+    assert "Needed by" in text(signed_in(world.operator).get(at(world, "task", first.name)))
 
 
 def test_a_form_with_faults_comes_back_with_them_and_with_what_was_typed(world: World, signed_in: As) -> None:
@@ -109,6 +116,9 @@ def test_a_form_with_faults_comes_back_with_them_and_with_what_was_typed(world: 
         {"title": "t", "inputs.times": "٣"},
         {"title": "t", "inputs.kind": "medium"},
         {"title": "t", "inputs.on": "2026-02-30"},
+        {"title": "t", "due_at": "2026-02-30T10:00"},
+        {"title": "t", "due_at": "tomorrow"},
+        {"title": "t", "depends_on": "WI-app-99"},
     ],
 )
 def test_nonsense_in_the_form_is_a_form_with_faults(
@@ -473,6 +483,40 @@ def test_a_question_is_shown_and_answered_and_the_station_runs_again(world: Worl
     assert "Asia" in text(late)
 
 
+def test_what_has_not_begun_is_held_with_a_reason_and_released(world: World, signed_in: As) -> None:
+    task, client = begun(world), signed_in(world.operator)
+    token = world.token(task)
+    seen = {"token_version": token.version, "reason": "Wait for the others"}
+    hold = at(world, "task-hold", task.name, token.pk)
+    assert client.post(hold, {**seen, "reason": " "}).status_code == 422
+    assert client.post(hold, seen).status_code == 302
+    page = text(client.get(at(world, "task", task.name)))
+    assert "holds this task: Wait for the others" in page
+    assert "task-retry" not in page and ">Retry<" not in page
+    assert "Wait for the others" in text(client.post(hold, seen)), "what was typed is kept"
+    release = at(world, "task-release", task.name, token.pk)
+    assert client.post(release, seen).status_code == 409
+    assert client.post(release, {"token_version": token.version + 1}).status_code == 302
+    assert world.status(task) == "queued"
+
+
+def test_missing_metadata_is_added_on_the_page(world: World, signed_in: As) -> None:
+    first = station("code", {"id": "on", "to": "ship"}, requires=["metadata:AI-Usage"])
+    task = world.start(world.line(stations=[first, "ship"]))
+    world.report(task)
+    token, client = world.token(task), signed_in(world.operator)
+    assert "Add what is missing" in text(client.get(at(world, "task", task.name)))
+    address = at(world, "task-supply", task.name, token.pk)
+    seen = {"token_version": token.version}
+    assert client.post(address, {**seen, "metadata.AI-Usage": ""}).status_code == 422
+    assert client.post(address, {**seen, "metadata.AI-Usage": "a\0b"}).status_code == 422
+    assert client.post(address, {**seen, "metadata.AI-Usage": "Tests"}).status_code == 302
+    assert world.at(task) == ["ship"]
+    late = client.post(address, {**seen, "metadata.AI-Usage": "Docs"})
+    assert (late.status_code, "Docs" in text(late)) == (409, True)
+    assert "added what was missing: AI-Usage" in text(client.get(at(world, "task", task.name)))
+
+
 def test_a_task_is_cancelled_with_a_reason_once(world: World, signed_in: As) -> None:
     task = begun(world)
     client = signed_in(world.operator)
@@ -525,6 +569,15 @@ def test_what_blocks_a_task_is_listed_where_it_is_answered(world: World, signed_
     for said in ("Stopped.", "No key: The registry wants one.", "Something else", "Asked the owner."):
         assert said in page
     assert "gave a signal that says nothing known: wait" in page
+    [link] = re.findall(r'href="([^"]*new-task/[^"]*title=No\+key[^"]*)"', page)
+    world.line(key="other")
+    choice = text(client.get(link.replace("&amp;", "&")))
+    assert f"other/new/?{link.partition('?')[2]}" in choice
+    fields = {"title": "Get a key", "blocks": task.name}
+    form = text(client.get(at(world, "task-new", "other"), fields))
+    assert 'value="Get a key"' in form and "Needed by" in form
+    assert client.post(at(world, "task-new", "other"), fields).status_code == 302
+    assert [each.on.title for each in task.depends_on.all()] == ["Get a key"]
     tab = text(client.get(at(world, "task", task.name), {"tab": "outputs"}))
     for said in ("2 files and 1 commit in git", "Change &lt;b&gt;", "aaaaaaaaaaaa"):
         assert said in tab

@@ -69,6 +69,15 @@ def approval(world: World) -> Task:
     return task
 
 
+def missing(world: World) -> Task:
+    needs = ["metadata:AI-Usage", "metadata:risk"]
+    risk = {"key": "risk", "type": "choice", "label": "Risk tier", "choices": ["low", "high"]}
+    first = station("code", {"id": "on", "to": "ship"}, requires=needs)
+    task = world.start(world.line(stations=[first, "ship"], key="misses", inputs=[risk]))
+    world.report(task)
+    return task
+
+
 def escalation(world: World) -> Task:
     rule = {"id": "on", "when": {"eval": {"op": "equals", "value": "never"}}, "to": "ship"}
     line = {"key": "escalates", "policy": {"no_match": "escalate"}}
@@ -105,6 +114,7 @@ SAYS: dict[str, tuple[Callable[[World], Task], str, list[str]]] = {
     "stuck": (stuck, "No rule of weigh took this outcome.", ["retry", "draw", "migrate", "cancel"]),
     "manual": (manual, "A person does this station.", ["complete"]),
     "held": (held, "holds this task: Lunch", ["release", "cancel"]),
+    "missing": (missing, "Missing: ", ["supply", "look", "retry", "cancel"]),
 }
 
 
@@ -242,6 +252,28 @@ def test_what_waits_in_vain_is_released_or_cancelled(world: World) -> None:
     assert [verb.key for verb in one.verbs] == ["release", "cancel"]
     assert act(world.operator, one, "release").status_code == 200
     assert world.status(task) == "queued"
+
+
+def test_missing_metadata_is_filled_in_and_the_task_goes_on_by_itself(world: World) -> None:
+    task = missing(world)
+    (one,) = found(world.operator)
+    assert "Risk tier" in page(world.operator)
+    wrong = {"metadata.AI-Usage": "Wrote the tests", "metadata.risk": "huge"}
+    refused = act(world.operator, one, "supply", **wrong)
+    shown = refused.content.decode()
+    assert (refused.status_code, world.status(task)) == (422, "held")
+    assert "Has to be one of: low, high" in shown and "Wrote the tests" in shown
+    assert act(world.operator, one, "supply", **{"metadata.risk": " "}).status_code == 422
+    assert act(world.operator, one, "supply", **{"metadata.AI-Usage": "Wrote the tests"}).status_code == 200
+    (left,) = found(world.operator)
+    assert [each.key for each in left.need.about["metadata"]] == ["risk"]
+    assert act(world.operator, left, "supply", **{"metadata.risk": "low"}).status_code == 200
+    task.refresh_from_db()
+    assert (world.at(task), task.inputs, task.context) == (
+        ["ship"],
+        {"risk": "low"},
+        {"AI-Usage": "Wrote the tests"},
+    )
 
 
 def test_a_verb_that_is_not_offered_does_nothing(world: World) -> None:
