@@ -4,8 +4,7 @@ from reviews import views
 from reviews.needs import views as needs
 
 urlpatterns = [
-    path("inbox/", views.inbox, name="inbox"),
-    path("inbox/count/", views.inbox_count, name="inbox-count"),
+    path("inbox/", views.reviews, name="inbox"),
     path("inbox/<uuid:visit>/", views.gate_visit, name="gate-visit"),
     path("inbox/<uuid:visit>/decide/", views.decide, name="gate-decide"),
     path("needs-me/", needs.page, name="needs-me"),

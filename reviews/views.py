@@ -1,4 +1,4 @@
-"""Pages: the inbox, the dossier of a gate visit with its decision, and the folder of development mail."""
+"""Pages: lists of reviews, the dossier of a gate visit with its decision, and the folder of development mail."""
 
 from __future__ import annotations
 
@@ -16,55 +16,44 @@ from django.views.decorators.http import require_GET, require_POST
 
 from pipelines import access, engine
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.models import GateVisit, Project, Status, Task
+from pipelines.models import GateVisit, Project
 from pipelines.queries.workers import without_isolation
 from pipelines.views.page import SignedIn, crumbs, from_this_machine, show, signed_in
 from reviews import folder
 from reviews.dossier import dossier
 from reviews.forms import DecisionForm
-from reviews.inbox import TABS, count, items
+from reviews.inbox import ASKED, TABS, items
 
 
 @require_GET
 @signed_in
-def inbox(request: SignedIn) -> HttpResponse:
-    """The list, and beside it the first gate of it; on a phone the list alone."""
+def reviews(request: SignedIn) -> HttpResponse:
+    """A list of reviews, and beside it the dossier of the first; on a phone the list alone. What needs this person has
+    a page for everything: that of the gates alone is only the list beside a dossier."""
     tab = request.GET.get("tab", "")
-    tab = tab if tab in dict(TABS) else TABS[0][0]
-    found = items(request.user, tab)
+    tab = tab if tab in dict(TABS) else ASKED
     if request.GET.get("fragment") == "list":
-        context = {
-            "tab": tab,
-            "items": found,
-            "running": _running(request),
-            "selected": request.GET.get("selected"),
-        }
+        context = {"selected": request.GET.get("selected"), **_list(request, tab)}
         return render(request, "reviews/_list.html", context)
-    first = next((uuid.UUID(item.key) for item in found if item.shape == "gate"), None)
-    if first is not None:
+    if tab == ASKED:
+        return redirect("needs-me")
+    listed = _list(request, tab)
+    if listed["items"]:
+        first = uuid.UUID(listed["items"][0].key)
         return _dossier(request, _visible(request, first), DecisionForm(), tab=tab, opened=False)
+    trail = crumbs((_("Needs me"), reverse("needs-me")), dict(TABS)[tab])
     project = _only_project(request)
-    trail = crumbs(_("Inbox"))
-    return show(
-        request, "reviews/inbox.html", project=project, section="inbox", trail=trail, **_list(request, tab)
-    )
+    return show(request, "reviews/inbox.html", project=project, section="needs", trail=trail, **listed)
 
 
 def _list(request: SignedIn, tab: str) -> dict[str, Any]:
-    return {"tabs": TABS, "tab": tab, "items": items(request.user, tab), "running": _running(request)}
+    return {"lists": TABS, "tab": tab, "items": items(request.user, tab)}
 
 
 def _only_project(request: SignedIn) -> Project | None:
     """The shell shows the project of somebody who has one; with several none is in view."""
     projects = list(access.visible_projects(request.user)[:2])
     return projects[0] if len(projects) == 1 else None
-
-
-@require_GET
-@signed_in
-def inbox_count(request: SignedIn) -> HttpResponse:
-    number = count(request.user)
-    return render(request, "reviews/count.html", {"count": number})
 
 
 @require_GET
@@ -102,9 +91,9 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
 
 
 def _next(request: SignedIn) -> HttpResponseRedirect:
-    """To the next item that needs this person, else to the inbox."""
-    left = [item for item in items(request.user, TABS[0][0]) if item.shape == "gate"]
-    return redirect(left[0].url if left else reverse("inbox"))
+    """To the next review that asks this person, else to what else does."""
+    left = items(request.user, ASKED)
+    return redirect(left[0].url if left else reverse("needs-me"))
 
 
 def _dossier(
@@ -113,12 +102,12 @@ def _dossier(
     form: DecisionForm,
     status: int = 200,
     conflict: Conflict | None = None,
-    tab: str = TABS[0][0],
+    tab: str = ASKED,
     opened: bool = True,
 ) -> HttpResponse:
     project = visit.task.project
     shown = dossier(visit, request.user)
-    trail = crumbs((_("Inbox"), reverse("inbox")), (shown.line.name, _line(visit)), visit.task.name)
+    trail = crumbs((_("Needs me"), reverse("needs-me")), (shown.line.name, _line(visit)), visit.task.name)
     context = {
         "dossier": shown,
         "visit": visit,
@@ -135,7 +124,7 @@ def _dossier(
         request,
         "reviews/gate_visit.html",
         project=project,
-        section="inbox",
+        section="needs",
         trail=trail,
         status=status,
         **context,
@@ -170,12 +159,6 @@ def _visible(request: SignedIn, visit: uuid.UUID) -> GateVisit:
     if found is None or not access.can(request.user, "view", found.task.project):
         raise Http404
     return found
-
-
-def _running(request: SignedIn) -> int:
-    """Tasks that move without anybody, in all projects of this person."""
-    moving = (Status.QUEUED, Status.RUNNING, Status.EVALUATING)
-    return Task.objects.filter(project__in=access.visible_projects(request.user), status__in=moving).count()
 
 
 @require_GET

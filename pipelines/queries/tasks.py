@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, Q, QuerySet
 
-from pipelines.models import ENDED, GateVisit, Job, Line, Project, Status, Task, Token, User
+from pipelines.models import ENDED, Line, Project, Status, Task, Token, User
 
 PER_PAGE = 50
 OPEN = "open"
@@ -80,61 +80,23 @@ def counts(projects: Iterable[Project]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """`needs`: gate visits that ask for this person, questions and manual jobs that one may take."""
-
-    gates: list[GateVisit]
-    questions: list[Token]
-    manual: list[Job]
     troubled: list[Token]
     mine: list[Task]
     today: list[Task]
-    today_counts: dict[str, int]
-    running: int
-
-    @property
-    def needs(self) -> int:
-        return len(self.gates) + len(self.questions) + len(self.manual)
 
 
 SHOWN = 8
-MOST = 100
 
 
-def open_visits(user: User, projects: Iterable[Project]) -> list[GateVisit]:
-    """Open gate visits of these projects at which one has not voted yet, oldest first."""
-    visits = GateVisit.objects.filter(task__project__in=list(projects), state=GateVisit.State.OPEN)
-    visits = visits.exclude(votes__user=user).select_related("task__project__owner", "task__line", "asked_by")
-    return list(
-        visits.defer("evidence", "asked_by__situation", "asked_by__trace").order_by("opened_at")[:MOST]
-    )
-
-
-def home(
-    user: User,
-    projects: Iterable[Project],
-    operates: Iterable[Project],
-    asked: Iterable[GateVisit],
-    now: datetime,
-) -> Home:
-    """`operates`: where one may answer, complete and retry; `asked`: the gate visits that ask for this person."""
-    seen, worked = list(projects), list(operates)
+def home(user: User, projects: Iterable[Project], now: datetime) -> Home:
+    seen = list(projects)
     tasks = Task.objects.filter(project__in=seen).select_related("project__owner", "line")
-    alive = Token.objects.exclude(status__in=ENDED).select_related(
-        "task__project__owner", "task__line", "task__pinned"
-    )
-    manual = Job.objects.filter(task__project__in=worked, kind="manual", state=Job.State.RUNNING)
+    alive = Token.objects.exclude(status__in=ENDED).select_related("task__project__owner", "task__line")
     today = tasks.filter(ended_at__gte=now - timedelta(hours=24))
     return Home(
-        list(asked)[:SHOWN],
-        list(alive.filter(task__project__in=worked, status=Status.BLOCKED).order_by("changed_at")[:SHOWN]),
-        list(manual.select_related("task__project__owner", "task__line").order_by("created_at")[:SHOWN]),
         list(alive.filter(_troubled(now), task__project__in=seen).order_by("changed_at").distinct()[:SHOWN]),
         list(tasks.filter(requester=user, ended_at__isnull=True).order_by("-created_at")[:SHOWN]),
         list(today.order_by("-ended_at")[:SHOWN]),
-        dict(today.values_list("status").annotate(n=Count("pk"))),
-        tasks.filter(
-            ended_at__isnull=True, status__in=(Status.RUNNING, Status.QUEUED, Status.EVALUATING)
-        ).count(),
     )
 
 

@@ -120,7 +120,6 @@ def _shell(request: HttpRequest) -> dict[str, object]:
             {"label": "Lines", "url": "#"},
             {"label": "Repository check"},
         ],
-        "inbox_count": 3,
         "rail": query.get("rail") == "on",
         "live_project": query.get("live", ""),
     }

@@ -1,4 +1,4 @@
-"""Home: what needs me, what is mine, what is stuck or late, what ran today; and the first steps."""
+"""Home: what needs me (a panel of its own), what is mine, late or stuck, what ran today; and the first steps."""
 
 from __future__ import annotations
 
@@ -12,12 +12,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from pipelines import access, versions
-from pipelines.engine.entitlement import entitled
-from pipelines.errors import Refused
-from pipelines.models import GateVisit, Line, Project, Task, User
+from pipelines import access
+from pipelines.models import GateVisit, Line, Project, Task
 from pipelines.queries import tasks
-from pipelines.routing.line import Approval
 from pipelines.views.page import SignedIn, crumbs, show, signed_in
 
 COOKIE = "gl_first_steps"
@@ -37,7 +34,6 @@ class Step:
 @require_safe
 def home(request: SignedIn) -> HttpResponse:
     projects = list(access.visible_projects(request.user))
-    operated = [project for project in projects if access.can(request.user, "operate", project)]
     steps = first_steps(request, projects) if request.COOKIES.get(COOKIE) != "off" else []
     return show(
         request,
@@ -45,23 +41,10 @@ def home(request: SignedIn) -> HttpResponse:
         project=projects[0] if len(projects) == 1 else None,
         section="home",
         trail=crumbs(_("Home")),
-        home=tasks.home(request.user, projects, operated, asked_of(request.user, projects), timezone.now()),
+        home=tasks.home(request.user, projects, timezone.now()),
         has_projects=bool(projects),
         steps=steps,
     )
-
-
-def asked_of(user: User, projects: list[Project]) -> list[GateVisit]:
-    """Open gate visits at which this person's word would count, by the engine's own rules."""
-    found = []
-    for visit in tasks.open_visits(user, projects):
-        gate = versions.by_id(visit.asked_by.pinned_id).gates_by_key.get(visit.gate)
-        try:
-            entitled(user, visit, gate.approval if gate else Approval())
-        except Refused:
-            continue
-        found.append(visit)
-    return found
 
 
 def first_steps(request: SignedIn, projects: list[Project]) -> list[Step]:
@@ -79,7 +62,7 @@ def first_steps(request: SignedIn, projects: list[Project]) -> list[Step]:
         Step(_("Run the demo"), _("Start a task of %(line)s and watch it move.") % {"line": line.name},
              _("Run"), reverse("task-new", args=keys), ran),
         Step(_("Approve it"), _("At its gate the task waits for a person: for you."),
-             _("Open the inbox"), reverse("inbox"), decided),
+             _("See what needs you"), reverse("needs-me"), decided),
         Step(_("Change the line"), _("Edit its document, publish it, and see what runs next follow it."),
              _("Edit"), reverse("line-edit", args=keys), changed),
     ]  # fmt: skip

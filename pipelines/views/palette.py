@@ -62,7 +62,7 @@ def _keys(project: Project, last: str) -> list[str]:
 def _pages(here: Project | None, words: str) -> list[Option]:
     pages = [
         Option(_("Home"), reverse("home"), "home"),
-        Option(_("Inbox"), reverse("inbox"), "inbox"),
+        Option(_("Needs me"), reverse("needs-me"), "needs"),
         Option(_("All tasks"), reverse("tasks-everywhere"), "tasks"),
         Option(_("Personal settings"), reverse("account"), "settings"),
         Option(_("Help"), reverse("help"), "help"),

@@ -20,12 +20,15 @@ from pipelines.routing.line import Problem
 from pipelines.views.forms import first_fault, posted
 from pipelines.views.page import REFUSALS, SignedIn, at_address, crumbs, fragment, show, signed_in
 from pipelines.views.start import Field, fields_of
+from reviews.inbox import ASKED, TABS
 from reviews.needs.kinds import BY_KEY, KINDS, Found, count, narrowed, needs, offer
 from reviews.needs.need import Act, Kind, Mine
 
 WORKED = (Token, Job)
 """What belongs to whoever operates; the others ask whom they name."""
 TYPED = ("text", "reason", "answer", "document")
+FIRST = 8
+"""Items that another page shows of it."""
 CHOSEN = ("word", "route", "output")
 
 
@@ -73,8 +76,12 @@ def _page(request: SignedIn, status: int = 200, refused: Row | None = None) -> H
         "choices": [(key, str(each)) for key, each in projects.items()],
         "chosen": project,
         "query": query,
+        "lists": TABS,
+        "tab": ASKED,
         "running": _running(mine),
     }
+    if fragment(request, "first"):
+        return render(request, "reviews/needs/first.html", {**context, "rows": context["rows"][:FIRST]})
     if fragment(request, "list"):
         return at_address(render(request, "reviews/needs/list.html", context), request, query)
     return show(

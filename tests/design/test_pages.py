@@ -136,10 +136,10 @@ def test_the_rail_is_remembered_by_the_server(show: Show) -> None:
     assert page.locator(".sidebar").bounding_box()["width"] == 64
 
 
-def test_the_inbox_count_is_fetched(show: Show) -> None:
+def test_the_count_of_what_needs_me_is_fetched(show: Show) -> None:
     page = show().open("/_design/?frame=shell")
-    expect(page.locator("#inbox-count")).to_have_text("7")
-    expect(page.locator("#inbox-count-phone")).to_have_text("7")
+    expect(page.locator("#needs-count")).to_have_text("7")
+    expect(page.locator("#needs-count-phone")).to_have_text("7")
 
 
 def test_a_failed_request_shows_a_remedy(show: Show) -> None:

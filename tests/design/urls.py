@@ -10,7 +10,7 @@ from django.urls import path
 from pipelines.views.design import design
 
 RESULTS = '<a class="option" role="option" id="r1" href="/found/">Repository check</a>'
-SHELL_NAMES = ("home", "inbox", "account", "preferences", "help", "notifications", "sign-out", "sign-in")
+SHELL_NAMES = ("home", "needs-me", "account", "preferences", "help", "notifications", "sign-out", "sign-in")
 PROJECT_NAMES = ("tasks", "lines", "project-settings", "task-new-choose")
 
 
@@ -55,7 +55,7 @@ def error(request: HttpRequest, name: str) -> HttpResponse:
 
 urlpatterns = [
     path("_design/", design, name="design"),
-    path("inbox/count/", count, name="inbox-count"),
+    path("needs-me/count/", count, name="needs-count"),
     path("board/", board),
     path("_design/refused/", refused),
     path("palette/", results, name="palette"),

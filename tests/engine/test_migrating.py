@@ -239,7 +239,7 @@ def test_the_pages_of_a_migrated_task_still_open(world: World) -> None:
         ("gate-visit", [visit.pk]),
         ("task", [*where, task.name]),
         ("line-live", [*where, "line"]),
-        ("inbox", []),
+        ("needs-me", []),
     ):
         assert client.get(reverse(name, args=arguments)).status_code == 200, name
     shown = client.get(reverse("task", args=[*where, task.name])).content.decode()

@@ -70,9 +70,7 @@ def test_home_shows_what_waits_and_the_steps_tick_themselves(world: World, signe
     assert page.count("step-done") == 0
     task = world.start(version, title="Look at this")
     world.report(task)
-    page = text(client.get(reverse("home")))
-    assert "Look at this" in page
-    assert page.count("step-done") == 1
+    assert text(client.get(reverse("home"))).count("step-done") == 1
     world.vote(task)
     world.line(document())
     assert text(client.get(reverse("home"))).count("step-done") == 3
@@ -80,14 +78,15 @@ def test_home_shows_what_waits_and_the_steps_tick_themselves(world: World, signe
     assert "First steps" not in text(client.get(reverse("home")))
 
 
-def test_a_gate_stands_on_the_home_of_those_whom_it_asks(world: World, signed_in: As) -> None:
+def test_home_has_the_panel_of_what_needs_somebody(world: World, signed_in: As) -> None:
     gated = station("a", {"id": "r", "to": "completed", "gates": ["g"]})
     task = world.start(world.line(document([gated], gates=[{"key": "g"}])), title="Look at this")
     world.report(task)
-    review = reverse("gate-visit", args=[world.visit(task).pk])
-    assert review in text(signed_in(world.reviewer).get(reverse("home")))
-    assert review not in text(signed_in(world.viewer).get(reverse("home")))
-    assert review not in text(signed_in(world.stranger).get(reverse("home")))
+    review, first = reverse("gate-visit", args=[world.visit(task).pk]), {"fragment": "first"}
+    assert f"{reverse('needs-me')}?fragment=first" in text(signed_in(world.reviewer).get(reverse("home")))
+    assert review in text(signed_in(world.reviewer).get(reverse("needs-me"), first))
+    for other in (world.viewer, world.stranger):
+        assert "Nothing needs you." in text(signed_in(other).get(reverse("needs-me"), first))
 
 
 def test_somebody_without_a_project_is_told_what_to_do(world: World, signed_in: As) -> None:

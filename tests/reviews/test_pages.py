@@ -36,30 +36,26 @@ def decide(user: User, visit: GateVisit, word: str, **more: Any) -> Any:
     return as_(user).post(reverse("gate-decide", args=[visit.pk]), decision(visit, word, **more))
 
 
-def test_the_inbox_lists_what_needs_me_and_only_that(world: World, waiting: Task) -> None:
-    assert "Add login" in inbox(world.reviewer)
-    for other in (world.viewer, world.operator, world.stranger):
-        assert "Add login" not in inbox(other)
+def test_each_list_of_reviews_has_what_its_name_says(world: World, waiting: Task) -> None:
     assert "Add login" in inbox(world.operator, "mine")
     assert "Add login" in inbox(world.viewer, "others")
-    assert "Add login" not in inbox(world.stranger, "others")
-
-
-def test_what_a_person_has_decided_is_under_done(world: World, waiting: Task) -> None:
+    for user, tab in ((world.reviewer, "mine"), (world.reviewer, "others"), (world.stranger, "others")):
+        assert "Add login" not in inbox(user, tab)
     world.vote(waiting, "approve")
-    assert "Add login" not in inbox(world.reviewer)
     assert "Add login" in inbox(world.reviewer, "done")
 
 
-def test_manual_stations_wait_in_the_inbox_of_operators(world: World) -> None:
-    world.start(world.line(stations=[station("sort", kind="manual")]), title="Sort it")
-    assert "Sort it" in inbox(world.operator)
-    assert "Sort it" not in inbox(world.viewer)
-
-
-def test_the_count_is_the_number_of_items(world: World, waiting: Task) -> None:
-    assert as_(world.reviewer).get(reverse("inbox-count")).content.strip() == b"1"
-    assert as_(world.viewer).get(reverse("inbox-count")).content.strip() == b""
+def test_what_needs_me_has_one_page_and_beside_a_dossier_the_reviews_of_it(
+    world: World, waiting: Task
+) -> None:
+    other = world.start(world.line(stations=[station("sort", kind="manual")], key="other"), title="Sort it")
+    for tab in ("", "needs-me", "nonsense"):
+        answer = as_(world.reviewer).get(reverse("inbox"), {"tab": tab})
+        assert (answer.status_code, answer.headers["Location"]) == (302, reverse("needs-me"))
+    beside = {"tab": "needs-me", "fragment": "list"}
+    listed = as_(world.reviewer).get(reverse("inbox"), beside).content.decode()
+    assert waiting.name in listed and other.name not in listed
+    assert waiting.name not in as_(world.operator).get(reverse("inbox"), beside).content.decode()
 
 
 def test_the_dossier_shows_what_is_asked_and_what_each_word_does(world: World, waiting: Task) -> None:
@@ -190,9 +186,9 @@ def test_an_unchanged_bar_is_not_swapped_under_the_readers_hands(world: World, w
     assert 'name="word"' not in changed
 
 
-def test_a_person_without_any_project_has_an_empty_inbox(world: World) -> None:
+def test_a_person_without_any_project_has_empty_lists(world: World) -> None:
     Membership.objects.filter(user=world.viewer).delete()
-    assert "Nothing needs you." in inbox(world.viewer)
+    assert "No review here" in inbox(world.viewer, "others")
 
 
 def test_the_dossier_shows_what_a_tool_said_before_people_were_asked(world: World) -> None:
