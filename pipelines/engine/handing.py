@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -65,7 +66,7 @@ def supply(token_id: int, *, user: User, token_version: int, given: Mapping[str,
 def _supply(token_id: int, user: User, token_version: int, given: dict[str, Any]) -> Task:
     batch, task, token = _held(token_id, token_version)
     if not given:
-        raise Invalid.at("", "Nothing is given.", "Fill in at least one field.")
+        raise Invalid.at("", "Fill in at least one field.")
     turn, situation = _once_more(batch, task, token, user, "metadata")
     fields = {field.key: field for field in metadata(turn.judged_by, token)}
     if not fields.keys() >= given.keys():
@@ -94,7 +95,7 @@ def metadata(line: Line, token: Token) -> tuple[Input, ...]:
     known = {field.key: field for field in line.inputs if field.type != "file"}
     missing = token.wait.get("missing", ()) if token.status == Status.HELD else ()
     names = [name.removeprefix(METADATA) for name in missing if name.startswith(METADATA)]
-    return tuple(known.get(name) or Input(name, "text", label=name) for name in names)
+    return tuple(replace(known.get(name) or Input(name, "text", label=name), required=True) for name in names)
 
 
 CHANGED = "This task changed after you opened the page; look again."

@@ -49,7 +49,7 @@ def target_name(line: Line, key: str) -> str:
         return _("stays here, blocked")
     if key in line.ends_by_key:
         label = line.end(key).label or key
-        return label.capitalize() if label.isupper() or label == key else label
+        return label.replace("_", " ").capitalize() if label.isupper() or label == key else label
     return station_name(line, key)
 
 
@@ -242,7 +242,7 @@ def missing_words(name: str) -> str:
         "station_gate": lambda: _("the station's gate was not passed"),
         "handoff": lambda: _("a valid handoff document"),
         "agent": lambda: _("agent %(agent)s, registered, with a valid contract and a free place"),
-        "metadata": lambda: _("%(agent)s in the output or as a label"),
+        "metadata": lambda: _("a value for %(agent)s"),
         "no_open_escalation": lambda: _("the answer to an escalation"),
     }.get(kind, lambda: name)()
     return words % {"agent": what} if what else words

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +19,7 @@ from pipelines.models import ENDED, GateVisit, Job, Project, Purpose, Status, Ta
 from pipelines.queries.actors import actor_of
 from pipelines.queries.task import TaskView
 from pipelines.queries.words import blocker_words, question_of, station_name
-from pipelines.routing.line import Line, Problem
+from pipelines.routing.line import Line
 from pipelines.views.escalated import deadlocks_of, open_of, triggers
 from pipelines.views.graph import way_of
 from pipelines.views.graph.overlay import lay_over
@@ -89,16 +88,14 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "escalations": open_of(task, request.user),
         "deadlocks": deadlocks_of(task, request.user),
         "triggers": triggers(line),
-        "supplies": [(token.pk, supplied(line, token)) for token in view.tokens if "missing" in token.wait],
+        "supplies": [(each.pk, fields) for each in view.tokens if (fields := supplied(line, each))],
         "followed_by": list(task.followed_by.select_related("project").order_by("number")[:FOLLOWERS]),
     }
 
 
-def supplied(
-    line: Line, token: Token, typed: Mapping[str, str] | None = None, problems: Sequence[Problem] = ()
-) -> list[Field]:
+def supplied(line: Line, token: Token) -> list[Field]:
     """The fields for the metadata that a held token waits for."""
-    return fields_of(metadata(line, token), typed, problems, "metadata", str(token.pk))
+    return fields_of(metadata(line, token), None, (), "metadata", str(token.pk))
 
 
 def _tab(request: SignedIn, view: TaskView, tab: str) -> dict[str, Any]:

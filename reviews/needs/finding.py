@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
@@ -13,7 +14,7 @@ from pipelines.driver.instructions import instructions
 from pipelines.engine.handing import metadata
 from pipelines.engine.roles import Roles
 from pipelines.models import ENDED, Deadlock, Dependency, Escalation, GateVisit, Job, Status, Task, Token
-from pipelines.queries.words import Sentence, station_name, waiting
+from pipelines.queries.words import Sentence, blocker_words, station_name, waiting
 from pipelines.routing.answers import ANSWERS
 from pipelines.routing.conditions import describe
 from pipelines.views.escalated import locked, shown
@@ -190,17 +191,18 @@ def _tokens(mine: Mine, kind: str, which: Q) -> list[Need]:
     rows = list(
         found.exclude(status__in=ENDED).select_related(*TASK).defer(*NOT_READ).order_by("changed_at")[:LIMIT]
     )
-    summaries = _summaries(rows) if kind == "blocked" else {}
-    return [_token(kind, token, summaries.get(token.pk, "")) for token in rows]
+    said = _said(rows) if kind == "blocked" else {}
+    return [_token(kind, token, *said.get(token.pk, ("", ()))) for token in rows]
 
 
-def _summaries(tokens: list[Token]) -> dict[int, str]:
-    """What the last job of each said of itself."""
+def _said(tokens: list[Token]) -> dict[int, tuple[str, list[Any]]]:
+    """What the last job of each said of itself, and its blockers."""
     jobs = Job.objects.filter(token__in=tokens).order_by("token_id", "-pk").distinct("token_id")
-    return dict(jobs.values_list("token_id", "summary"))
+    rows = jobs.values_list("token_id", "summary", "outcome__blockers")
+    return {token: (summary, blockers or []) for token, summary, blockers in rows}
 
 
-def _token(kind: str, token: Token, summary: str) -> Need:
+def _token(kind: str, token: Token, summary: str, blockers: Iterable[Any]) -> Need:
     line = versions.by_id(token.task.pinned_id)
     station = line.stations_by_key.get(token.station)
     return Need(
@@ -213,7 +215,12 @@ def _token(kind: str, token: Token, summary: str) -> Need:
         token.status,
         token.version,
         icon=str(station.work.get("kind", "other")) if station else "other",
-        about={"wait": token.wait, "answers": _answers(token), "metadata": metadata(line, token)},
+        about={
+            "wait": token.wait,
+            "answers": _answers(token),
+            "metadata": metadata(line, token),
+            "blockers": [blocker_words(each) for each in blockers],
+        },
     )
 
 
