@@ -5,7 +5,7 @@ page says so and keeps what was typed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -99,12 +99,8 @@ def supply(request: SignedIn, project: Project, wi: str, token: int) -> HttpResp
 @require_POST
 def retry(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
     task = tasks.get(request, project, wi)
-    found, form = token_of(task, token), SeenReason(request.POST)
-    kept = typed(request, "reason", _("Reason"))
-    if not form.is_valid():
-        return refused(request, task, _("Say why you retry it: the reason stays with the task."), kept)
-    do = partial(engine.retry, found.pk, user=request.user, **form.cleaned_data)
-    return act(request, task, do, _("Runs again"), kept)
+    blank = _("Say why you retry it: the reason stays with the task.")
+    return _because(request, task, token, engine.retry, blank, _("Runs again"))
 
 
 @in_project("operate")
@@ -112,12 +108,19 @@ def retry(request: SignedIn, project: Project, wi: str, token: int) -> HttpRespo
 def hold(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
     """Keep what is queued from starting."""
     task = tasks.get(request, project, wi)
+    blank = _("Say why you hold it: the reason stands on the task.")
+    return _because(request, task, token, engine.hold, blank, _("Held"))
+
+
+def _because(
+    request: SignedIn, task: Task, token: int, verb: Callable[..., Task], blank: str, done: str
+) -> HttpResponse:
+    """What is done to a position with a reason; `blank` is said where none is given."""
     found, form = token_of(task, token), SeenReason(request.POST)
     kept = typed(request, "reason", _("Reason"))
     if not form.is_valid():
-        return refused(request, task, _("Say why you hold it: the reason stands on the task."), kept)
-    do = partial(engine.hold, found.pk, user=request.user, **form.cleaned_data)
-    return act(request, task, do, _("Held"), kept)
+        return refused(request, task, blank, kept)
+    return act(request, task, partial(verb, found.pk, user=request.user, **form.cleaned_data), done, kept)
 
 
 @in_project("operate")
