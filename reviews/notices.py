@@ -19,6 +19,7 @@ from pipelines.queries.words import (
     trigger_words,
 )
 from pipelines.versions import parsed
+from pipelines.views.escalated import shown
 from reviews.mail import SUBJECT_LENGTH, host
 from reviews.models import Notice
 
@@ -101,12 +102,7 @@ def _escalation(notice: Notice) -> dict[str, Any]:
             (_("Reason"), found.reason),
             (_("Answer by"), f"{found.due_at:%Y-%m-%d %H:%M} UTC" if found.due_at else ""),
             (_("Done because of it"), "\n".join(map(action_words, found.on_breach)) if late else ""),
-            (
-                _("What you can do"),
-                _(
-                    "Let it go on, run the station again, send it elsewhere, or cancel the task: with a reason."
-                ),
-            ),
+            (_("What you can do"), "\n".join(words for _word, words in shown(found, notice.task).words)),
         ],
         "verb": _("Resolve it"),
     }

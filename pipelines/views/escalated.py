@@ -76,7 +76,8 @@ def open_of(task: Task, user: User) -> list[Open]:
     return [shown(row, task, user) for row in rows.select_related("token")]
 
 
-def shown(row: Escalation, task: Task, user: User, may: bool | None = None) -> Open:
+def shown(row: Escalation, task: Task, user: User | None = None, may: bool = False) -> Open:
+    """`may`: known already that who looks may resolve it; else it is asked of the `user`."""
     line = versions.by_id(task.pinned_id)
     token = row.token
     holds = token is not None and holds_it(row, token)
@@ -85,7 +86,7 @@ def shown(row: Escalation, task: Task, user: User, may: bool | None = None) -> O
         row,
         sentence(row),
         station_name(line, row.station),
-        may_answer(task.project_id, row.role, user) if may is None else may,
+        may or (user is not None and may_answer(task.project_id, row.role, user)),
         holds,
         tuple((key, station_name(line, key)) for key in targets),
         _branches(line, token) if holds and token else (),

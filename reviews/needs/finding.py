@@ -135,7 +135,7 @@ def escalations(mine: Mine) -> Iterator[Need]:
     )
     asked = (row for row in rows.iterator(chunk_size=LIMIT) if _answers_for(mine, row.task, row.role))
     for row in islice(asked, LIMIT):
-        each = shown(row, row.task, mine.user, may=True)
+        each = shown(row, row.task, may=True)
         yield Need(
             "escalation", str(row.pk), row.task, each.station or row.task.line.name, each.sentence,
             row.opened_at, Status.HELD, 0, row.due_at, about={"each": each},

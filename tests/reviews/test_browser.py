@@ -111,6 +111,11 @@ def test_a_question_is_answered_in_place_by_keys_alone_and_the_page_is_clean(
     answer.focus()
     page.keyboard.press("Enter")
     assert Axe().run(page).response["violations"] == []
+    first.get_by_label("Answer").fill(" ")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(first.get_by_text("Not done.")).to_be_visible()
+    expect(first.get_by_label("Answer"), "the refused form stays open").to_be_visible()
     first.get_by_label("Answer").fill("Blue")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")

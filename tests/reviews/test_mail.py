@@ -157,7 +157,7 @@ def test_who_is_responsible_is_told_of_an_escalation_and_once_more_when_nobody_a
         "a question of security",
         "the administrators",
         "A key <b>in the log</b>.",
-        "cancel the task",
+        "Cancel the task",
     ):
         assert said in text
     assert f"/tasks/{task.name}/#escalation-{found.pk}" in text

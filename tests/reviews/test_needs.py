@@ -258,7 +258,7 @@ def test_missing_metadata_is_filled_in_and_the_task_goes_on_by_itself(world: Wor
     task = missing(world)
     (one,) = found(world.operator)
     assert "Risk tier" in page(world.operator)
-    wrong = {"metadata.AI-Usage": "Wrote the tests", "metadata.risk": "huge"}
+    wrong: dict[str, Any] = {"metadata.AI-Usage": "Wrote the tests", "metadata.risk": "huge"}
     refused = act(world.operator, one, "supply", **wrong)
     shown = refused.content.decode()
     assert (refused.status_code, world.status(task)) == (422, "held")
