@@ -50,7 +50,8 @@ def submit(
     The requester is the actor, if a person. `follows`: a task of the project that has ended, of which this is new work
     (AEEF E13). Raises `InputError` with every problem."""
     line = versions.parsed(version)
-    problems = _problems(title, description, priority, labels, due_at) + _not_over(version, follows)
+    due, unread = _moment(due_at)
+    problems = unread + _problems(title, description, priority, labels, due) + _not_over(version, follows)
     try:
         filled = forms.fill(line.inputs, inputs or {})
     except InputError as fault:
@@ -58,10 +59,6 @@ def submit(
     try:
         others = dependencies.named(version.line.project, depends_on) if depends_on else []
     except Invalid as fault:
-        problems += fault.problems
-    try:
-        due = forms.moment(due_at) if isinstance(due_at, str) else due_at
-    except InputError as fault:
         problems += fault.problems
     if problems:
         raise InputError(problems)
@@ -81,6 +78,14 @@ def submit(
         visits={line.start: 1},
     )
     return run(partial(_submit, task, line.start, actor, others))
+
+
+def _moment(due_at: datetime | str | None) -> tuple[datetime | None, list[Problem]]:
+    """The time, and what is wrong with how it is written."""
+    try:
+        return (forms.moment(due_at), []) if isinstance(due_at, str) else (due_at, [])
+    except InputError as fault:
+        return None, list(fault.problems)
 
 
 def _problems(
