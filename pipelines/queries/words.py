@@ -254,7 +254,7 @@ def role_words(role: str) -> str:
 
 
 ROLES = {
-    "admin": lambda: _("the administrators"),
+    OUTSIDER: lambda: _("the administrators of the project"),
     "reviewer": lambda: _("the reviewers"),
     "designer": lambda: _("the designers"),
     "operator": lambda: _("the operators"),
@@ -313,10 +313,6 @@ def answered_by(line: Line, trigger: str, role: str) -> str:
         return _("It is for %(role)s, within %(time)s.") % words
     late = ", ".join(str(BREACHED[action]()) for action in said.on_breach)
     return _("It is for %(role)s, within %(time)s; after that %(late)s.") % {**words, "late": late}
-
-
-def role_words(role: str) -> str:
-    return _("the administrators of the project") if role == OUTSIDER else role
 
 
 BREACHED = {
