@@ -39,6 +39,7 @@ def answered(batch: Batch, task: Task, user: User, text: str) -> None:
     for found in circles:
         found.resolved_by, found.answer = user, text
         _over(batch, task, str(Actor.person(user)), found, Deadlock.How.CONTEXT)
+        batch.set_due(RESUME, task, batch.now, key=str(found.pk))
         batch.set_due(CIRCLE, task, batch.now)
 
 

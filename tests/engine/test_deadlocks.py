@@ -314,6 +314,23 @@ def test_who_answers_the_question_opens_the_circle(world: World) -> None:
     assert world.status(first) == "completed"
 
 
+def test_the_other_branch_of_who_asked_goes_on_with_the_answer(world: World) -> None:
+    fork = station("plan", {"id": "both", "to": ["ask", "work"]})
+    ends = [station(key, {"id": f"{key}-end", "to": "completed"}) for key in ("ask", "work")]
+    version = world.line(stations=[fork, *ends])
+    first = world.start(version)
+    second = world.start(version, depends_on=[first.name])
+    world.report(first, station="plan")
+    meta = {"question": "Which colour?", "task": second.name}
+    world.report(first, {"signals": [{"verdict": "hold", "meta": meta}], "result": "success"}, station="ask")
+    timers.run_due()
+    assert world.token(first, "work").status == "held"
+    token = world.token(first, "ask")
+    engine.answer(token.pk, user=world.operator, token_version=token.version, text="Blue.")
+    timers.run_due()
+    assert world.token(first, "work").status == "queued"
+
+
 def test_a_circle_that_nobody_opened_is_told_again_after_its_escalation(world: World) -> None:
     first, _second, found = circle(world)
     resolve(world, found, "escalate")
