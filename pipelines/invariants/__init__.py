@@ -8,15 +8,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines import ports
-from pipelines.invariants.agents import agents_within_capacity
+from pipelines.invariants.agents import (
+    agents_within_capacity,
+    idle_agents_begin_nothing,
+    suspensions_are_as_told,
+    who_waits_for_an_agent_is_told,
+)
 from pipelines.invariants.budgets import named_budgets_hold
-from pipelines.invariants.deadlocks import deadlocks_are_kept
+from pipelines.invariants.deadlocks import deadlocks_are_kept, dependencies_let_go
 from pipelines.invariants.escalations import (
     escalations_are_kept,
     nothing_went_forward,
+    nothing_works_while_blocked,
     what_is_held_is_let_go,
 )
 from pipelines.invariants.gates import gates_were_passed_by_votes, waiting_has_open_visits
+from pipelines.invariants.handoffs import handoffs_are_as_told, handoffs_are_sound
 from pipelines.invariants.history import counters_count, events_are_gapless, fold_is_row, moves_have_one_cause
 from pipelines.invariants.joins import joins_are_as_decided, nobody_waits_for_nobody
 from pipelines.invariants.positions import (
@@ -29,8 +36,12 @@ from pipelines.invariants.positions import (
 from pipelines.invariants.questions import answers_were_given
 from pipelines.invariants.reading import read_once
 from pipelines.invariants.record import events_stay, no_key_leads_across_projects, versions_are_unchanged
-from pipelines.invariants.replay import decisions_come_out_again
-from pipelines.invariants.timers import due_times_end_with_their_wait, gates_keep_their_times
+from pipelines.invariants.replay import decisions_come_out_again, waits_are_as_decided
+from pipelines.invariants.timers import (
+    due_times_end_with_their_wait,
+    gates_keep_their_times,
+    late_work_is_noticed,
+)
 from pipelines.ports import Invariant, Violation, Watchful
 
 CHECKS: tuple[Invariant, ...] = (
@@ -44,6 +55,7 @@ CHECKS: tuple[Invariant, ...] = (
     ended_is_final,  # I8
     due_times_end_with_their_wait,  # I8
     decisions_come_out_again,  # I9
+    waits_are_as_decided,  # I9
     answers_were_given,  # I9
     joins_are_as_decided,  # I9
     visits_within_budgets,  # I10
@@ -53,10 +65,18 @@ CHECKS: tuple[Invariant, ...] = (
     versions_are_unchanged,  # I14
     events_stay,  # I15
     nothing_went_forward,  # I10
+    nothing_works_while_blocked,  # I10
+    handoffs_are_sound,  # I10
     escalations_are_kept,  # I11
     deadlocks_are_kept,  # I11
+    handoffs_are_as_told,  # I11
+    suspensions_are_as_told,  # I11
     something_wakes_it,  # I17
     agents_within_capacity,  # I18
+    idle_agents_begin_nothing,  # I18
+    who_waits_for_an_agent_is_told,  # I17
+    dependencies_let_go,  # I17
+    late_work_is_noticed,  # I17
     nobody_waits_for_nobody,  # I17
     what_is_held_is_let_go,  # I17
     gates_keep_their_times,  # I17

@@ -1,13 +1,16 @@
-"""What agents do at once: I18."""
+"""What agents do at once (I18), what is told of them (I11), and who waits for them (I17)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from django.db.models import Count
+from django.db.models import Count, Q
 
+from pipelines.engine.agents import FACTS, MISSING
+from pipelines.engine.suspending import now
 from pipelines.engine.unleased import UNLEASED
-from pipelines.models import Agent, Job
+from pipelines.invariants.reading import whole
+from pipelines.models import Agent, AgentEvent, Deadlock, Job, Status
 from pipelines.ports import Violation
 
 
@@ -36,3 +39,59 @@ def agents_within_capacity(task_ids: Sequence[int] | None) -> Iterable[Violation
 
 def _lowered(agent: Agent) -> bool:
     return agent.events.filter(kind="changed", data__has_key="capacity").exists()
+
+
+def idle_agents_begin_nothing(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+    """I18: an agent that is suspended, or party to a deadlock, began no work since (AEEF E18, E23). People's is not
+    given to it."""
+    running = Job.objects.filter(state=Job.State.RUNNING).exclude(agent="").exclude(kind__in=UNLEASED)
+    if task_ids is not None:
+        running = running.filter(task__in=task_ids)
+    for job in running.select_related("task"):
+        suspended = Agent.objects.filter(
+            project=job.task.project_id, key=job.agent, suspended_at__lt=job.started_at
+        )
+        if suspended.exists():
+            yield Violation(
+                "I18", f"task {job.task_id}", f"job {job.pk} began while {job.agent} was suspended"
+            )
+        locked = Deadlock.objects.filter(
+            Q(resolved_at__isnull=True) | Q(resolved_at__gt=job.started_at),
+            task__project=job.task.project_id,
+            agents__contains=[job.agent],
+            found_at__lt=job.started_at,
+        )
+        if locked.exists():
+            yield Violation(
+                "I18", f"task {job.task_id}", f"job {job.pk} began during a deadlock of {job.agent}"
+            )
+
+
+def suspensions_are_as_told(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+    """I11: an agent is suspended exactly if the last that its audit tells of it says so."""
+    told = AgentEvent.objects.filter(kind__in=("suspended", "restored")).order_by("agent", "-pk")
+    for event in told.distinct("agent").select_related("agent"):
+        if (event.kind == "suspended") != (event.agent.suspended_at is not None):
+            yield Violation(
+                "I11", f"agent {event.agent_id}", f"was {event.kind} last, its row says otherwise"
+            )
+
+
+def who_waits_for_an_agent_is_told(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+    """I17: who is held only for an agent that is free is decided again by a due time."""
+    for each in whole(task_ids, "tokens", "dues"):
+        told = {due.token_id for due in each.dues if due.kind == FACTS}
+        for token in each.tokens:
+            missing: list[str] = token.wait.get("missing", []) if token.status == Status.HELD else []
+            if len(missing) != 1 or not missing[0].startswith(MISSING) or token.pk in told:
+                continue
+            if len(token.wait.get("to", ())) == 1 and _is_free(each.task.project_id, missing[0]):
+                yield each.broken("I17", f"token {token.pk} is held for {missing[0]}, which is free")
+
+
+def _is_free(project: int, missing: str) -> bool:
+    agent = Agent.objects.filter(project=project, key=missing.removeprefix(MISSING)).first()
+    if agent is None or agent.suspended_at is not None or not agent.has_contract(now()):
+        return False
+    taken = Job.objects.filter(task__project=project, agent=agent.key).exclude(state=Job.State.DONE)
+    return agent.capacity is None or taken.count() < agent.capacity

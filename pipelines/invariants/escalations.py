@@ -6,11 +6,25 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pipelines import versions
-from pipelines.engine.holding import each_of
+from pipelines.branches import waits_at_join
+from pipelines.engine.agents import FACTS
+from pipelines.engine.holding import BLOCK, each_of
+from pipelines.engine.pause import WORKING
 from pipelines.engine.waiting_for import RESUME
 from pipelines.invariants.reading import Whole, whole
-from pipelines.models import ENDED, Deadlock, Decision, Escalation, Event
+from pipelines.models import (
+    ENDED,
+    Deadlock,
+    Decision,
+    Escalation,
+    Event,
+    GateVisit,
+    Incident,
+    Status,
+    Token,
+)
 from pipelines.ports import Violation
+from pipelines.routing.deciding.preconditions import NO_ESCALATION
 
 Ids = Sequence[int] | None
 TOLD = ("escalation.opened", "escalation.breached", "escalation.resolved")
@@ -18,8 +32,9 @@ TOLD = ("escalation.opened", "escalation.breached", "escalation.resolved")
 
 def escalations_are_kept(task_ids: Ids) -> Iterable[Violation]:
     """I11: a task counts the escalations that are open; each was told once of opening, of its breach and of its
-    resolution; none outlives its task (I8)."""
-    for each in whole(task_ids, "events", "escalated"):
+    resolution; an incident is kept where one that was not answered in time asks for it; none outlives its task, nor
+    the review that it is about (I8)."""
+    for each in whole(task_ids, "events", "escalated", "visits"):
         still = [one for one in each.escalated if one.state == Escalation.State.OPEN]
         if each.task.escalations != len(still):
             yield each.broken(
@@ -35,6 +50,37 @@ def escalations_are_kept(task_ids: Ids) -> Iterable[Violation]:
                 yield each.broken("I11", f"escalation {one.pk} was told {found} times, not {wanted}")
             if one.breached_at and (one.due_at is None or one.breached_at < one.due_at):
                 yield each.broken("I11", f"escalation {one.pk} was breached before it was due")
+        over = {visit.pk for visit in each.visits if visit.state != GateVisit.State.OPEN}
+        for one in still:
+            if one.visit_id in over:
+                yield each.broken("I8", f"escalation {one.pk} is open although its review is over")
+        yield from _incidents(each)
+
+
+def _incidents(each: Whole) -> Iterable[Violation]:
+    wanted = {one.pk for one in each.escalated if one.breached_at and "create_incident" in one.on_breach}
+    if not wanted:
+        return
+    kept = set(Incident.objects.filter(task=each.task.pk).values_list("escalation", flat=True))
+    for pk in sorted(wanted - kept, key=str):
+        yield each.broken("I11", f"no incident is kept of the breach of escalation {pk}")
+
+
+def nothing_works_while_blocked(task_ids: Ids) -> Iterable[Violation]:
+    """I10: while an escalation is open that blocks its task since its breach, nothing of the task is queued for work
+    or works (semantics §8)."""
+    for each in whole(task_ids, "tokens", "escalated"):
+        blocks = [
+            one.pk
+            for one in each.escalated
+            if one.state == Escalation.State.OPEN and one.breached_at and BLOCK in one.on_breach
+        ]
+        for token in each.tokens if blocks else ():
+            works = token.status in WORKING and not token.forked and not waits_at_join(token)
+            if works:
+                yield each.broken(
+                    "I10", f"token {token.pk} is {token.status}, escalation {blocks[0]} blocks it"
+                )
 
 
 def nothing_went_forward(task_ids: Ids) -> Iterable[Violation]:
@@ -65,7 +111,8 @@ def _forward(decision: Decision, event: Event) -> bool:
 
 def what_is_held_is_let_go(task_ids: Ids) -> Iterable[Violation]:
     """I17: who is held by an escalation or a deadlock is held by one that is open, or will be told that it is over by a
-    due time; an open escalation that is to be answered in time has its due time until it is breached."""
+    due time; so is who is held only because something is escalated; an open escalation that is to be answered in time
+    has its due time until it is breached."""
     for each in whole(task_ids, "tokens", "dues", "escalated"):
         still = {str(one.pk): one for one in each.escalated if one.state == Escalation.State.OPEN}
         timed = {due.key for due in each.dues if due.kind == "escalation"}
@@ -74,8 +121,16 @@ def what_is_held_is_let_go(task_ids: Ids) -> Iterable[Violation]:
                 yield each.broken("I17", f"escalation {key} is to be answered in time and nothing would tell")
         for key in timed - set(still):
             yield each.broken("I8", f"a due time is kept for the escalation {key}, which is resolved")
+        for token in each.tokens:
+            only = token.status == Status.HELD and token.wait.get("missing") == [NO_ESCALATION]
+            if only and not still and not _decided_again(each, token):
+                yield each.broken("I17", f"token {token.pk} is held for an escalation, and none is open")
         going_on = {due.key for due in each.dues if due.kind == RESUME}
         yield from _held(each, {*still, *_locked(each), *going_on})
+
+
+def _decided_again(each: Whole, token: Token) -> bool:
+    return any(due.kind == FACTS and due.token_id == token.pk for due in each.dues)
 
 
 def _locked(each: Whole) -> set[str]:

@@ -9,7 +9,21 @@ from django.db import connection
 from django.db.models import F, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 
-from pipelines.models import Comment, Decision, GateVisit, Job, LineVersion, MigrationEntry, Task, VersionRule
+from pipelines.models import (
+    Comment,
+    Deadlock,
+    Decision,
+    Dependency,
+    Due,
+    Escalation,
+    GateVisit,
+    Handoff,
+    Job,
+    LineVersion,
+    MigrationEntry,
+    Task,
+    VersionRule,
+)
 from pipelines.ports import Violation
 from pipelines.routing.line import digest, read_line
 
@@ -29,6 +43,10 @@ def no_key_leads_across_projects(task_ids: Ids) -> Iterable[Violation]:
             (MigrationEntry, "task"),
         )
     )
+    escalated, handoffs, dues, depends = (
+        _of(model, "task", task_ids) for model in (Escalation, Handoff, Due, Dependency)
+    )
+    parties = _of(Deadlock.tasks.through, "task", task_ids)
     answers = Comment.objects.filter(parent__isnull=False) if task_ids is None else Comment.objects.none()
     crossings: tuple[tuple[str, QuerySet[Any]], ...] = (
         ("line of another project", tasks.exclude(line__project=F("project"))),
@@ -43,6 +61,16 @@ def no_key_leads_across_projects(task_ids: Ids) -> Iterable[Violation]:
         ("gate visit with the token of another task", visits.exclude(token__task=F("task"))),
         ("gate visit asked by a decision of another task", visits.exclude(asked_by__task=F("task"))),
         ("decision under the version of another line", decisions.exclude(pinned__line=F("task__line"))),
+        ("escalation at the token of another task", _elsewhere(escalated, "token")),
+        ("escalation of the review of another task", _elsewhere(escalated, "visit")),
+        ("handoff of the job of another task", _elsewhere(handoffs, "job")),
+        ("handoff to the job of another task", _elsewhere(handoffs, "to")),
+        *((f"due time of the {name} of another task", _elsewhere(dues, name)) for name in DUE_OF),
+        ("depends on a task of another project", depends.exclude(on__project=F("task__project"))),
+        (
+            "party to a deadlock of another project",
+            parties.exclude(task__project=F("deadlock__task__project")),
+        ),
         ("migration of a task of another line", entries.exclude(migration__line=F("task__line"))),
         ("migration to a version of another line", entries.exclude(to__line=F("task__line"))),
         ("answer on another line than its thread", answers.exclude(parent__line=F("line"))),
@@ -61,6 +89,14 @@ def _named(what: str, rows: QuerySet[Any]) -> QuerySet[Any, tuple[str, str, str]
     """All crossings are looked for in one statement: there are many kinds and, if all is well, no row."""
     model = rows.model._meta.model_name
     return rows.order_by().values_list(Value(what, _TEXT), Value(model, _TEXT), Cast("pk", _TEXT))
+
+
+DUE_OF = ("token", "job", "visit")
+
+
+def _elsewhere(rows: QuerySet[Any], name: str) -> QuerySet[Any]:
+    """Of those that have one at all."""
+    return rows.filter(**{f"{name}__isnull": False}).exclude(**{f"{name}__task": F("task")})
 
 
 def _of(model: Any, name: str, task_ids: Ids) -> QuerySet[Any]:

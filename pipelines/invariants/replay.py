@@ -47,6 +47,22 @@ def _judges(each: Whole) -> Iterable[Violation]:
             yield each.broken("I9", f"decision {decision.pk} is by a version that the task was not on then")
 
 
+SAYS = ("missing", "trigger", "evaluation")
+
+
+def waits_are_as_decided(task_ids: Ids) -> Iterable[Violation]:
+    """I9: what a token is said to wait for is what its decision came to: the preconditions that are missing, what was
+    escalated, what is asked."""
+    for each in whole(task_ids, "decisions", "tokens"):
+        decided = {str(decision.pk): decision.answer for decision in each.decisions}
+        for token in each.tokens:
+            answer = decided.get(token.wait.get("decision", ""))
+            for name in SAYS if answer else ():
+                told = token.wait.get(name) or None
+                if answer is not None and told != (answer.get(name) or None):
+                    yield each.broken("I9", f"token {token.pk} waits for {name} {told}, decided was another")
+
+
 def _again(decision: Decision) -> dict[str, Any]:
     return said(again(versions.by_id(decision.pinned_id), decision.situation))
 

@@ -83,7 +83,7 @@ class Place:
             waits.pk, user=world.operator, trigger="architecture", reason="Too big."
         )
         self.deadlock = Deadlock.objects.create(
-            task=waits, kind="timeout", parties=[], suggestion="s", role="admin", found_at=timezone.now()
+            task=waits, kind="circular_wait", parties=[], suggestion="s", role="admin", found_at=timezone.now()
         )
         self.deadlock.tasks.add(waits)
         with transaction.atomic():
@@ -92,7 +92,7 @@ class Place:
                 batch.tasks[waits.pk],
                 "deadlock.found",
                 engine.ENGINE,
-                trigger="timeout",
+                trigger="circular_wait",
                 deadlock=str(self.deadlock.pk),
             )
             batch.flush()

@@ -206,12 +206,6 @@ def test_the_check_sees_what_was_broken(
     assert list(check(None))
 
 
-def test_every_check_of_these_is_broken_by_some_test() -> None:
-    mine = {each.__module__ for each, _ in BREAKS} - {positions.__name__}
-    wanted = {each for each in invariants.CHECKS if each.__module__ in mine}
-    assert wanted <= {each for each, _ in BREAKS}
-
-
 def test_a_party_is_held_by_a_deadlock_that_is_over_until_its_due_time(world: World) -> None:
     """The other party has ended; each has a lock of its own."""
     version = world.line(stations=["build"])
