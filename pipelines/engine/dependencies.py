@@ -59,7 +59,8 @@ def _depend(task: Task, others: list[Task], actor: Actor) -> Task:
     task = batch.tasks[task.pk]
     if task.status in ENDED:
         raise Conflict("This task has already ended.", at=task.ended_at)
-    begin(batch, task, others, actor)
+    # As they are under the lock: one that was read before may be completed by now, and would tell nobody any more.
+    begin(batch, task, [batch.tasks[other.pk] for other in others], actor)
     deadlocks.found_circle(batch, task, [batch.tasks[pk] for pk in found])
     batch.flush()
     return task
