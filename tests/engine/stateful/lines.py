@@ -50,6 +50,9 @@ def crossroads(number: int) -> Document:
     hook = {"hook": {"argv": ["./check"]}, "answer": "pass"}
     hub = station(
         "hub",
+        rule("hub-give", "give", "give"),
+        rule("hub-lab", "lab", "lab"),
+        rule("hub-bench", "bench", "bench"),
         rule("hub-two", "ship", "two", gates=["double"]),
         rule("hub-pair", "ship", "pair", gates=["sign", "leads"]),
         rule("hub-one", "ship", "one", gates=["sign"]),
@@ -66,9 +69,12 @@ def crossroads(number: int) -> Document:
         rule("hub-done", "completed", "done"),
         rule("hub-lost", "failed", "lost"),
         rule("hub-gone", "given-up", "gone"),
+        requires=["agent"],
     )
     desk_rules = (
         rule("desk-three", "ship", "three", gates=["triple"]),
+        rule("desk-strict", "ship", "strict", gates=["strict"]),
+        rule("desk-urgent", "ship", "urgent", gates=["urgent"]),
         rule("desk-on", "hub", gates=["sign"]),
     )
     stations = [
@@ -91,24 +97,41 @@ def crossroads(number: int) -> Document:
             rule("right-done", "completed"),
         ),
         station("meet", rule("meet-done", "completed"), join={"wait_for": ["left-end", "right-end"]}),
+        station("give", rule("give-on", "ship"), requires=["handoff"]),
+        station("lab", rule("lab-on", "hub"), agent="gone"),
+        station("bench", rule("bench-on", "hub"), agent="robot"),
         station("ship", rule("ship-done", "completed", "ok")),
         station("rest", rule("rest-over", "hub"), kind="wait", work={"for": "1d"}),
     ]
     gates = [
         gate("double", {"role": "reviewer", "count": 2}),
         gate("triple", {"role": "reviewer", "count": 3}, due={"after": "1h", "then": "remind"}),
+        gate("strict", {"role": "reviewer", "count": 3}, due={"after": "1h", "then": "reject"}),
+        gate("urgent", {"role": "reviewer", "count": 3}, due={"after": "1h", "then": "escalate"}),
         gate("sign"),
         gate("leads", {"group": "leads", "count": 1}),
         gate("again", on_reject="rework"),
     ]
+    for each in stations:
+        # What an agent does is not looked at: one that is party to a deadlock gets no work in other tasks either.
+        if "agent" not in each:
+            each["limits"] = {"expected": "10m"}
     changed(stations, gates, number)
+    blocks = {"role": "Lead", "sla": "1h", "on_breach": ["block", "notify", "create_incident"]}
     return document(
         stations,
         "crossroads",
         gates=gates,
         ends=[{"key": "given-up", "kind": "cancelled", "label": "GIVEN_UP"}],
         flags={"agentic_conditions": True},
-        policy={"no_match": "stuck", "on_failure": "escalate", "visit_cap": 14},
+        escalations=[{"trigger": "help", **blocks}],
+        policy={
+            "no_match": "stuck",
+            "on_failure": "escalate",
+            "visit_cap": 14,
+            "contradiction": "escalate",
+            "deadlocks": "yes",
+        },
     )
 
 

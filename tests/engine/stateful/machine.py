@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.engine.stateful.commands import COMMANDS
 from tests.engine.stateful.lines import LINES
 from tests.engine.stateful.people import Cast
-from tests.engine.stateful.routes import ROUTES
+from tests.engine.stateful.routes import route_to
 from tests.engine.stateful.scene import Scene
 from tests.engine.stateful.table import POSSIBLE, TABLE
 from tests.engine.stateful.walk import Walk
@@ -54,24 +54,26 @@ class EngineMachine(RuleBasedStateMachine):
         self.aims += 1
         dice = Random(f"{self.turn} {self.aims} {seed}")
         self.walk.scene.pick = lambda name, options: dice.choice(options)
-        state, _ = dice.choice(self.wanted)
+        state, wanted = dice.choice(self.wanted)
         keys = [key for wanted, key in self.wanted if wanted == state]
         refused = [key for key in keys if TABLE[key][state].verdict == "refused"]
         moving = [key for key in keys if key not in refused]
-        token = self._at(state, dice)
-        for key in dice.sample(refused, min(len(refused), AT_ONCE)) + dice.sample(
-            moving, min(len(moving), 1)
+        token = self._at(state, wanted, dice)
+        # What is wanted is among them, and what moves comes last.
+        some = dice.sample(refused, min(len(refused), AT_ONCE)) + [wanted] * (wanted in refused)
+        for key in some + (
+            [wanted] if wanted in moving and dice.random() < 0.5 else dice.sample(moving, min(len(moving), 1))
         ):
             if self.walk.model[token] == state and self.walk.possible(key, token):
                 self.walk.do(key, token)
 
-    def _at(self, state: str, dice: Random) -> int:
+    def _at(self, state: str, wanted: str, dice: Random) -> int:
         there = [token for token, now in sorted(self.walk.model.items()) if now == state]
         if there and dice.random() < 0.5:
             return dice.choice(there)
         if len(self.walk.scene.task_ids) >= MOST_TASKS:
             self.walk.begin_again()
-        return ROUTES[state](self.walk)
+        return route_to(state, wanted)(self.walk)
 
     @rule(data=st.data())
     def move(self, data: st.DataObject) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tests.engine.stateful.table import DECIDED, TABLE, Entry, Row
+from tests.engine.stateful.entries import DECIDED, Entry, Row
+from tests.engine.stateful.table import TABLE
 
 TOP = """# What may happen when
 

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
 
+from django.utils import timezone
+
+from pipelines import engine
 from pipelines.models import User
 from pipelines.routing.approval import Voter
 from tests.engine.stateful.sight import Row, Subject
@@ -25,8 +30,15 @@ class Cast:
         world.group("leads", self.lead)
         self.outsider = make_member(make_project(f"{world.project.key}-elsewhere"), "admin")
         self.unasked = world.viewer
+        for key, until in (("robot", None), ("gone", timezone.now() - timedelta(days=1))):
+            engine.register_agent(world.project, key, self._contract(until), actor=engine.ENGINE)
         everybody = [self.requester, self.producer, self.lead, *self.reviewers]
         self._by_id = {user.pk: user for user in everybody}
+
+    def _contract(self, until: datetime | None) -> dict[str, Any]:
+        """Of the agents `robot`, which works, and `gone`, whose contract is over."""
+        lists = {key: ["all"] for key in ("allowed_inputs", "allowed_outputs", "required_checks")}
+        return {"owner_id": self.requester.pk, "contract_version": "1", "valid_until": until, **lists}
 
     @property
     def voters(self) -> list[Voter]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pipelines import engine
+from pipelines.models import Agent
 from tests.engine.stateful.walk import Walk
 
 Route = Callable[[Walk], int]
+PAST: list[int] = []
 
 
 def said(word: str) -> dict[str, object]:
@@ -15,7 +18,15 @@ def said(word: str) -> dict[str, object]:
 
 
 def _past(walk: Walk, token: int) -> None:
-    """From a queued job of a worker, over a manual station and a gate, to the next queued job."""
+    """From a queued job of a worker, over a manual station and a gate, to the next queued job. It is the same way each
+    time: looked at once, and again with all that follows."""
+    watched, walk.watched = walk.watched, walk.watched and not PAST
+    PAST.append(token)
+    _go_past(walk, token)
+    walk.watched = watched
+
+
+def _go_past(walk: Walk, token: int) -> None:
     for key in ("start", "jump", "sweep", "start"):
         walk.do(key, token)
     if walk.migrates:
@@ -61,51 +72,78 @@ def reporting(word: str) -> Route:
     return route
 
 
-def evaluating_now(walk: Walk) -> int:
-    token = reporting("hook")(walk)
+def then(route: Route, *keys: str) -> Route:
+    """And what is done after it."""
+
+    def further(walk: Walk) -> int:
+        token = route(walk)
+        for key in keys:
+            walk.do(key, token)
+        return token
+
+    return further
+
+
+def asked_of_a_machine(walk: Walk) -> int:
+    token = running(walk)
+    with walk.scene.able():
+        walk.do("report", token, outcome=said("evaluate"))
+    return token
+
+
+def told_of_its_agent(walk: Walk) -> int:
+    """Something about the agent is another than before, and not what is missing."""
+    token = reporting("lab")(walk)
+    gone = Agent.objects.get(project=walk.scene.world.project, key="gone")
+    engine.change_agent(gone.pk, {"name": f"Gone {token}"}, actor=engine.ENGINE)
+    walk.look_again()
+    return token
+
+
+LOST_TWICE = ("start", "jump", *("sweep", "start", "jump") * 2)
+ASKED = {
+    "evaluating": (),
+    "evaluating_now": ("start",),
+    "evaluating_overdue": ("start", "jump"),
+    "evaluating_last": LOST_TWICE,
+}
+
+
+def held_handoff(walk: Walk) -> int:
+    token = reporting("give")(walk)
     walk.do("start", token)
+    walk.do("report", token, outcome=said("on"))
     return token
 
 
-def evaluating_overdue(walk: Walk) -> int:
-    token = evaluating_now(walk)
-    walk.do("jump", token)
-    return token
-
-
-def evaluating_last(walk: Walk) -> int:
-    token = evaluating_overdue(walk)
-    for key in ("sweep", "start", "jump") * 2:
-        walk.do(key, token)
-    return token
-
-
-def review_more(walk: Walk) -> int:
+def review_more(word: str) -> Route:
     """Three approvals are needed, about what a person produced, and there is one."""
-    token = reporting("desk")(walk)
-    walk.do("complete", token, outcome=said("three"))
-    walk.do("approve", token)
-    return token
+
+    def route(walk: Walk) -> int:
+        token = reporting("desk")(walk)
+        walk.do("complete", token, outcome=said(word))
+        walk.do("approve", token)
+        return token
+
+    return route
 
 
-def review_last(walk: Walk) -> int:
-    token = review_more(walk)
-    walk.do("approve", token)
-    return token
+def review_last(word: str) -> Route:
+    return then(review_more(word), "approve")
 
 
-def review_worn(walk: Walk) -> int:
-    token = review_more(walk)
-    walk.do("send_back", token)
-    walk.do("complete", token, outcome=said("three"))
-    walk.do("approve", token)
-    return token
+def review_worn(word: str) -> Route:
+    def route(walk: Walk) -> int:
+        token = review_more(word)(walk)
+        walk.do("send_back", token)
+        walk.do("complete", token, outcome=said(word))
+        walk.do("approve", token)
+        return token
+
+    return route
 
 
-def held_by_person(walk: Walk) -> int:
-    token = queued(walk)
-    walk.do("hold", token)
-    return token
+REVIEWS = {"review_more": review_more, "review_last": review_last, "review_worn": review_worn}
 
 
 def held(walk: Walk) -> int:
@@ -125,17 +163,29 @@ def held_rejection(walk: Walk) -> int:
 def branch_that_says(word: str) -> Route:
     def route(walk: Walk) -> int:
         fork = reporting("fork")(walk)
-        left = next(
-            each.id
-            for each in walk.sight.subjects.values()
-            if each.token["parent_id"] == fork and each.token["station"] == "left"
-        )
+        left = _branch(walk, fork, "left")
         _past(walk, left)
         walk.do("start", left)
-        walk.do("report", left, outcome=said(word))
+        walk.do("report", left, outcome={**said(word), "output": {"n": 1}})
         return left
 
     return route
+
+
+def held_contradiction(walk: Walk) -> int:
+    """The forked token itself: no branch lives any more."""
+    left = branch_that_says("meet")(walk)
+    fork = int(walk.sight.subjects[left].token["parent_id"])
+    right = _branch(walk, fork, "right")
+    for word in ("on", "meet"):
+        walk.do("start", right)
+        walk.do("report", right, outcome={**said(word), "output": {"n": 2}})
+    return fork
+
+
+def _branch(walk: Walk, fork: int, station: str) -> int:
+    here = (each for each in walk.sight.subjects.values() if each.token["parent_id"] == fork)
+    return next(each.id for each in here if each.token["station"] == station)
 
 
 def cancelled(walk: Walk) -> int:
@@ -151,16 +201,18 @@ ROUTES: dict[str, Route] = {
     "overdue_last": overdue_last,
     "by_hand": reporting("desk"),
     "by_the_clock": reporting("rest"),
-    "evaluating": reporting("hook"),
-    "evaluating_now": evaluating_now,
-    "evaluating_overdue": evaluating_overdue,
-    "evaluating_last": evaluating_last,
-    "review_more": review_more,
-    "review_last": review_last,
-    "review_worn": review_worn,
-    "held_by_person": held_by_person,
+    **{state: then(reporting("hook"), *keys) for state, keys in ASKED.items()},
+    **{state: review("three") for state, review in REVIEWS.items()},
+    "held_by_person": then(queued, "hold"),
     "held": held,
     "held_rejection": held_rejection,
+    "held_missing": reporting("lab"),
+    "held_handoff": held_handoff,
+    "held_contradiction": held_contradiction,
+    "held_dependency": then(queued, "depend"),
+    "paused": then(running, "breach"),
+    "deadlock_late": then(running, "late"),
+    "deadlock_circle": then(running, "depend_in_a_circle"),
     "blocked_question": reporting("question"),
     "blocked_evaluation": reporting("evaluate"),
     "stuck": reporting("odd"),
@@ -171,3 +223,16 @@ ROUTES: dict[str, Route] = {
     "failed": reporting("lost"),
     "cancelled": cancelled,
 }
+
+# What is possible only on another way into the state.
+WAYS: dict[tuple[str, str], Route] = {
+    ("queued", "start_suspended"): reporting("bench"),
+    **{(state, "answer_machine"): then(asked_of_a_machine, *keys) for state, keys in ASKED.items()},
+    **{(state, "gate_rejects"): review("strict") for state, review in REVIEWS.items()},
+    **{(state, "gate_escalates"): review("urgent") for state, review in REVIEWS.items()},
+    ("held_missing", "facts"): told_of_its_agent,
+}
+
+
+def route_to(state: str, command: str) -> Route:
+    return WAYS.get((state, command), ROUTES[state])

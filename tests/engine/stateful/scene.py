@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import connection
+from django.utils import timezone
 
 from pipelines import engine
 from pipelines.leases import Claim
-from pipelines.models import LineVersion, Migration
+from pipelines.models import LineVersion, Migration, Task, Worker
 from tests.engine.stateful import clock
 from tests.engine.stateful.lines import LINES
 from tests.engine.stateful.people import Cast
 from tests.engine.stateful.sight import Row, Sight
-from tests.factories import World
+from tests.factories import World, document
 
 T = TypeVar("T")
 HOUR = timedelta(hours=1)
@@ -41,15 +43,18 @@ class Scene:
     lost: dict[int, engine.Report] = field(default_factory=dict)
     chosen: dict[str, Any] = field(default_factory=dict)
     migrated: dict[int, Migration] = field(default_factory=dict)
+    companions: list[int] = field(default_factory=list)
     earliest: timedelta = timedelta()
     latest: timedelta = timedelta()
+    now: timedelta = timedelta()
 
     def __post_init__(self) -> None:
         clock.set_ahead(timedelta())
 
     @property
     def claim(self) -> Claim:
-        return Claim(worker=self.world.worker.pk, labels=frozenset({"gpu"}), seconds=LEASE)
+        able = frozenset({"model"})
+        return Claim(worker=self.world.worker.pk, labels=frozenset({"gpu"}), seconds=LEASE, answers=able)
 
     @property
     def by_worker(self) -> str:
@@ -78,15 +83,42 @@ class Scene:
         self.task_ids.append(task.pk)
         return int(task.tokens.get().pk)
 
+    def companion(self, **more: Any) -> Task:
+        """Another task of the project, at a station that does nothing; nobody looks at it."""
+        if "beside" not in self.live:
+            self.live["beside"] = self.world.line(document(["only"], "beside"))
+        actor = engine.Actor.person(self.cast.requester)
+        made = engine.submit(self.live["beside"], actor=actor, title="Another", **more)
+        self.companions.append(made.pk)
+        return made
+
+    @contextmanager
+    def able(self) -> Iterator[None]:
+        """While a machine can be asked."""
+        worker = Worker.objects.filter(pk=self.world.worker.pk)
+        worker.update(answers=["model"], seen_at=timezone.now() + timedelta(days=365))
+        yield
+        worker.update(answers=[], seen_at=timezone.now())
+
+    @contextmanager
+    def later(self, by: timedelta) -> Iterator[None]:
+        """The clock is further than it ever was, and then where it was before; the tasks' own times stay there."""
+        self.latest += by
+        clock.set_ahead(self.latest)
+        yield
+        clock.set_ahead(self.now)
+
     def jump(self) -> None:
         """Later than it ever was: whatever lease was in force has run out."""
         self.latest += HOUR
-        clock.set_ahead(self.latest)
+        self.now = self.latest
+        clock.set_ahead(self.now)
 
     def jump_back(self) -> None:
         """Earlier than it ever was: whatever lease had run out is in force again."""
         self.earliest -= HOUR
-        clock.set_ahead(self.earliest)
+        self.now = self.earliest
+        clock.set_ahead(self.now)
 
     def remember(self, before: Sight, after: Sight) -> None:
         """Attempts whose lease was taken away: their workers may still report."""
@@ -105,8 +137,11 @@ class Scene:
         for subject in self.look().subjects.values():
             if not subject.over and subject.token["parent_id"] is None:
                 engine.cancel(subject.token["task_id"], actor=engine.ENGINE)
+        for task in Task.objects.filter(pk__in=self.companions, ended_at=None):
+            engine.cancel(task.pk, actor=engine.ENGINE)
         self.spend(list(self.look().subjects))
         self.task_ids.clear()
+        self.companions.clear()
 
     @staticmethod
     def spend(token_ids: list[int]) -> None:

@@ -28,6 +28,16 @@ SELECT json_build_object(
              FROM pipelines_gatevisit v WHERE v.task_id = ANY(%(ids)s)),
   'votes', (SELECT coalesce(json_agg(to_jsonb(w) ORDER BY w.id), '[]')
             FROM pipelines_vote w JOIN pipelines_gatevisit v ON v.id = w.visit_id WHERE v.task_id = ANY(%(ids)s)),
+  'escalations', (SELECT coalesce(json_agg(to_jsonb(e) ORDER BY e.opened_at, e.id), '[]')
+                  FROM pipelines_escalation e WHERE e.task_id = ANY(%(ids)s)),
+  'deadlocks', (SELECT coalesce(json_agg(to_jsonb(d) ORDER BY d.found_at, d.id), '[]')
+                FROM pipelines_deadlock d WHERE d.task_id = ANY(%(ids)s)),
+  'dues', (SELECT coalesce(json_agg(to_jsonb(u) ORDER BY u.id), '[]')
+           FROM pipelines_due u WHERE u.task_id = ANY(%(ids)s)),
+  'depends', (SELECT coalesce(json_agg(to_jsonb(p) ORDER BY p.id), '[]')
+              FROM pipelines_dependency p WHERE p.task_id = ANY(%(ids)s)),
+  'handoffs', (SELECT count(*) FROM pipelines_handoff h WHERE h.task_id = ANY(%(ids)s)),
+  'followed', (SELECT count(*) FROM pipelines_task t WHERE t.follows_id = ANY(%(ids)s)),
   'decisions', (SELECT count(*) FROM pipelines_decision d WHERE d.task_id = ANY(%(ids)s)),
   'mails', (SELECT count(*) FROM reviews_mail m JOIN pipelines_gatevisit v ON v.id = m.visit_id
             WHERE v.task_id = ANY(%(ids)s)),
@@ -116,6 +126,18 @@ class Subject:
         """All that is the token's own."""
         votes = [vote for visit in self.visits for vote in self.votes(visit)]
         return {"token": self.token, "jobs": self.jobs, "visits": self.visits, "votes": votes}
+
+    @property
+    def dues(self) -> list[Row]:
+        """Of all tasks."""
+        rows: list[Row] = self.sight.rows["dues"]
+        return rows
+
+    @property
+    def as_a_whole(self) -> tuple[int, int]:
+        """Of its task: what tells whether anything was said to it."""
+        depends = sum(row["task_id"] == self.task["id"] for row in self.sight.rows["depends"])
+        return self.task["seq"], depends
 
     @property
     def over(self) -> bool:

@@ -24,6 +24,13 @@ STATES = {
     "held_by_person": "a person holds its queued job",
     "held": "an escalation holds it",
     "held_rejection": "it is held because what was rejected comes again unchanged",
+    "held_missing": "it is held for a precondition: its agent is missing, or something is escalated",
+    "held_handoff": "it is held for the handoff document that its station has to give",
+    "held_contradiction": "an escalation holds it at its join: its branches contradict each other",
+    "held_dependency": "it waits for another task to be completed, and has not begun",
+    "paused": "an escalation that nobody answered in time holds its work",
+    "deadlock_late": "a deadlock holds its work: it took too long",
+    "deadlock_circle": "a deadlock holds its work: its task and others wait for each other",
     "blocked_question": "a person is asked a question",
     "blocked_evaluation": "a person is asked for the answer to a condition",
     "stuck": "it could not be decided where it goes",
@@ -53,16 +60,28 @@ def state_of(subject: Subject, cast: Cast) -> str:
     if status == "awaiting_review":
         return _review(subject, cast)
     if status == "held":
-        return (
-            "held_by_person"
-            if subject.open_job
-            else "held_rejection"
-            if "rejection" in token["wait"]
-            else "held"
-        )
+        return _held(subject)
     if status == "blocked":
         return "blocked_evaluation" if "evaluation" in token["wait"] else "blocked_question"
     return str(status)
+
+
+def _held(subject: Subject) -> str:
+    """By what of its wait says so; what holds work that there is to do has its open job."""
+    wait = subject.token["wait"]
+    if "deadlock" in wait:
+        return "deadlock_late" if wait["deadlock"] == "timeout" else "deadlock_circle"
+    for name, state in (
+        ("paused_by", "paused"),
+        ("depends_on", "held_dependency"),
+        ("rejection", "held_rejection"),
+        ("keys", "held_contradiction"),
+    ):
+        if name in wait:
+            return state
+    if "missing" in wait:
+        return "held_handoff" if "handoff" in wait["missing"] else "held_missing"
+    return "held_by_person" if subject.open_job else "held"
 
 
 def _running(subject: Subject) -> str:

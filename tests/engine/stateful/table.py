@@ -6,87 +6,36 @@ impossible  there is nothing to ask it of; `why`"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable
 
+from tests.engine.stateful.entries import (
+    ASKED,
+    CHANGED,
+    DECIDED,
+    HELD,
+    LEASED,
+    LOCKED,
+    MISSING,
+    NO_JOB,
+    NO_LEASE,
+    NO_REVIEW,
+    NO_WAIT,
+    NOT_BY_HAND,
+    OVER,
+    REVIEW,
+    RUNS_AGAIN,
+    UNBEGUN,
+    Entry,
+    Row,
+    at_review,
+    impossible,
+    moves,
+    refused,
+    row,
+    stays,
+)
 from tests.engine.stateful.states import STATES
-
-Verdict = Literal["moves", "refused", "impossible"]
-
-
-@dataclass(frozen=True)
-class Entry:
-    verdict: Verdict
-    answer: str = ""
-    to: frozenset[str] = frozenset()
-    why: str = ""
-
-
-def moves(answer: str, *to: str) -> Entry:
-    return Entry("moves", answer, frozenset(to))
-
-
-def refused(answer: str, why: str = "") -> Entry:
-    return Entry("refused", answer, why=why)
-
-
-def impossible(why: str) -> Entry:
-    return Entry("impossible", why=why)
-
-
-Row = Mapping[str, Entry]
-LEASED = ("running", "overdue", "overdue_last")
-ASKED = ("evaluating_now", "evaluating_overdue", "evaluating_last")
-REVIEW = ("review_more", "review_last", "review_worn")
-OVER = ("completed", "failed", "cancelled")
-# Where an outcome, or a person's word about one, may lead.
-DECIDED = (
-    "queued",
-    "by_hand",
-    "by_the_clock",
-    "evaluating",
-    *REVIEW,
-    "held",
-    "held_rejection",
-    "blocked_question",
-    "blocked_evaluation",
-    "stuck",
-    "joining",
-    "forked",
-    "ended_branch",
-    *OVER,
-)
-RUNS_AGAIN = ("queued", "by_hand", "by_the_clock")
-
-
-def row(default: Entry, special: Mapping[str | tuple[str, ...], Entry] | None = None) -> Row:
-    """The default in every state, but for the special ones."""
-    entries = dict.fromkeys(STATES, default)
-    for states, entry in (special or {}).items():
-        entries |= dict.fromkeys([states] if isinstance(states, str) else states, entry)
-    return entries
-
-
-NO_LEASE = impossible("no worker has a lease here")
-NO_JOB = impossible("no job is open here")
-NO_WAIT = impossible("it waits for no time here")
-NOT_BY_HAND = impossible("no person has a job here")
-NO_ESCALATION = impossible("no escalation holds it")
-NO_REVIEW = impossible("nobody is asked for a review here")
-CHANGED = refused(
-    "Conflict", "it is not what the page showed, or not in a state in which this means anything"
-)
-
-
-def at_review(entry: Entry) -> Row:
-    return row(NO_REVIEW, {REVIEW: entry})
-
-
-def stays(answer: str) -> Row:
-    """It has its effect, and leaves this token as it is."""
-    return {state: moves(answer, state) for state in STATES}
-
+from tests.engine.stateful.table_of_waiting import TOGETHER, WAITS
 
 WORKERS: dict[str, Row] = {
     "start": row(
@@ -106,7 +55,7 @@ WORKERS: dict[str, Row] = {
     "report_unleased": row(
         NO_JOB,
         {
-            (*LEASED, *ASKED, "evaluating", "queued", "by_hand", "by_the_clock", "held_by_person"): refused(
+            (*LEASED, *ASKED, "evaluating", "queued", "by_hand", "by_the_clock", *UNBEGUN): refused(
                 "ignored", "kept as evidence"
             )
         },
@@ -147,10 +96,17 @@ HANDS: dict[str, Row] = {
     "retry": row(
         CHANGED,
         {
-            ("stuck", "held", "held_rejection", "blocked_question", "blocked_evaluation"): moves(
-                "done", *RUNS_AGAIN
-            ),
-            "held_by_person": refused("Conflict", "it is only held: see release"),
+            (
+                "stuck",
+                "held",
+                "held_rejection",
+                *MISSING,
+                "held_contradiction",
+                "blocked_question",
+                "blocked_evaluation",
+            ): moves("done", *RUNS_AGAIN),
+            ("held_by_person", "held_dependency"): refused("Conflict", "it is only held: see release"),
+            ("paused", *LOCKED): refused("Conflict", "what holds it has to be resolved"),
         },
     ),
     "retry_stale": row(CHANGED),
@@ -159,15 +115,12 @@ HANDS: dict[str, Row] = {
     "release": row(
         CHANGED,
         {
-            "held_by_person": moves("done", "queued"),
-            ("held", "held_rejection"): refused("Conflict", "no person holds it: see retry"),
+            "held_by_person": moves("done", "queued", "paused"),
+            "held_dependency": moves("done", *RUNS_AGAIN),
+            (*HELD, *LOCKED): refused("Conflict", "no person holds it"),
         },
     ),
     "release_stale": row(CHANGED),
-    "resolve": row(NO_ESCALATION, {"held": moves("done", *RUNS_AGAIN)}),
-    "resolve_mute": row(NO_ESCALATION, {"held": refused("Invalid", "a reason is needed")}),
-    "resolve_unasked": row(NO_ESCALATION, {"held": refused("Forbidden")}),
-    "resolve_stranger": row(NO_ESCALATION, {"held": refused("NotFound")}),
     "cancel": row(
         moves("done", "cancelled"),
         {
@@ -191,7 +144,7 @@ REVIEWS: dict[str, Row] = {
         NO_REVIEW,
         {
             ("review_more", "review_last"): moves(
-                "decided", *RUNS_AGAIN, "stuck", "held", "ended_branch", *OVER
+                "decided", *RUNS_AGAIN, "stuck", "held", *MISSING, "ended_branch", *OVER
             ),
             "review_worn": refused("Conflict", "no round is left"),
         },
@@ -252,11 +205,12 @@ MIGRATED: dict[str, tuple[str, ...]] = {
             "evaluating",
             "by_hand",
             "by_the_clock",
-            "held_by_person",
             "held_rejection",
+            "held_contradiction",
+            *UNBEGUN,
         )
     },
-    **dict.fromkeys((*REVIEW, "held", "blocked_question", "blocked_evaluation", "stuck"), DECIDED),
+    **dict.fromkeys((*REVIEW, "held", *MISSING, "blocked_question", "blocked_evaluation", "stuck"), DECIDED),
     "joining": DECIDED,
     "forked": ("forked", *DECIDED),
     "ended_branch": ("ended_branch", *OVER),
@@ -280,9 +234,9 @@ MIGRATIONS: dict[str, Row] = {
     "undo_late": row(refused("refused | Conflict", "it has moved since, or was undone before")),
 }
 
-BARE: dict[str, Row] = {**WORKERS, **HANDS, **REVIEWS, **WORLD, **MIGRATIONS}
+BARE: dict[str, Row] = {**WORKERS, **HANDS, **REVIEWS, **WAITS, **WORLD, **MIGRATIONS, **TOGETHER}
 # One transaction each, about one token.
-ALONE = {**WORKERS, **HANDS, **REVIEWS}
+ALONE = {**WORKERS, **HANDS, **REVIEWS, **WAITS}
 
 
 def movers(state: str, among: Iterable[str] = ALONE) -> list[str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from inspect import isfunction
 from pathlib import Path
 
 import pytest
 
+from pipelines import engine
+from pipelines.engine import due
 from tests.engine.stateful.commands import COMMANDS
 from tests.engine.stateful.page import page
-from tests.engine.stateful.routes import ROUTES
+from tests.engine.stateful.routes import ROUTES, WAYS
 from tests.engine.stateful.states import STATES
 from tests.engine.stateful.table import PAIRS, TABLE
 
@@ -43,3 +46,52 @@ def test_only_states_in_which_nothing_is_possible_cannot_be_reached() -> None:
 def test_the_page_is_the_table() -> None:
     says = {key: command.says for key, command in COMMANDS.items()}
     assert PAGE.read_text("utf-8") == page(STATES, says), "python -m tests.engine.stateful > docs/commands.md"
+
+
+# By which commands each function of the engine is reached, and each kind of time that comes.
+DOES: dict[str, tuple[str, ...]] = {
+    "answer": ("answer", "answer_wrong", "answer_stale", "answer_machine"),
+    "cancel": ("cancel",),
+    "change_agent": ("agent_returns",),
+    "complete": ("complete", "complete_stale", "complete_unfilled", "complete_repeat", "complete_other"),
+    "depend": ("depend", "depend_itself", "depend_unknown", "depend_in_a_circle"),
+    "escalate": ("escalate", "escalate_mute", "escalate_and_resolve", "breach"),
+    "fire": ("come", "breach", "late", "facts", "gate_reminds", "dependency_met", "fire_gone"),
+    "hand_over": ("hand_over", "hand_over_faulty", "hand_over_stale"),
+    "hold": ("hold", "hold_stale"),
+    "lose": ("lose_early", "lose_late", "sweep"),
+    "migrate": ("migrate", "migrate_unseen", "migrate_cut"),
+    "put_back": ("migrate_and_undo", "undo_late"),
+    "reconsider": ("reconsider", "resolve_go_on"),
+    "register_agent": (),  # Of a project, before any task: see people
+    "release": ("release", "release_stale"),
+    "report": tuple(key for key in COMMANDS if key.startswith("report")),
+    "requeue": ("requeue", "requeue_late"),
+    "resolve": tuple(key for key in COMMANDS if key.startswith("resolve")),
+    "resolve_deadlock": tuple(key for key in COMMANDS if key.startswith("deadlock")),
+    "restore": ("suspend", "agent_returns"),
+    "retry": ("retry", "retry_stale"),
+    "start": ("start", "start_unfit", "start_suspended"),
+    "submit": ("follow_up",),
+    "suspend": ("suspend", "start_suspended"),
+    "vote": ("approve", "send_back", "reject", "rework", "abort"),
+}
+COMES: dict[str, tuple[str, ...]] = {
+    "gate": ("gate_reminds", "gate_escalates", "gate_rejects"),
+    "escalation": ("breach",),
+    "wait": ("come",),
+    "facts": ("facts", "agent_returns"),
+    "deadlock": ("late",),
+    "dependency": ("dependency_met", "dependency_lost"),
+    "resume": (),  # Of another task, which is part of the same deadlock: see test_deadlocks
+}
+
+
+def test_nothing_that_the_engine_does_is_left_out() -> None:
+    assert set(DOES) == {name for name in engine.__all__ if isfunction(getattr(engine, name))}
+    assert set(COMES) == set(due.KINDS)
+    assert {key for keys in (*DOES.values(), *COMES.values()) for key in keys} <= set(COMMANDS)
+
+
+def test_a_way_of_its_own_leads_only_where_its_command_is_possible() -> None:
+    assert all(TABLE[command][state].verdict != "impossible" for state, command in WAYS)

@@ -57,5 +57,10 @@ def crashes(commands: tuple[Command, ...]) -> tuple[Command, ...]:
 
     return (
         Command("cut_before_commit", "what moves it dies before its commit", _cut(victims, before, True)),
-        Command("cut_after_commit", "what moves it dies after its commit", _cut(victims, after, False)),
+        Command(
+            "cut_after_commit",
+            "what moves it dies after its commit",
+            _cut(victims, after, False),
+            lets_go=True,
+        ),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from uuid import UUID
 
 from pipelines import engine, versions
 from pipelines.routing.answers import ANSWERS
@@ -83,8 +82,16 @@ def _answered(scene: Scene, subject: Subject, version: int, text: str, fact: str
     return "done"
 
 
-def answer(scene: Scene, subject: Subject) -> Act:
+def _machine_is_asked(subject: Subject) -> bool:
+    """What a person may answer as well, see `answer_machine`."""
+    asked = subject.token["wait"].get("evaluation", {})
+    return subject.token["status"] == "evaluating" and "agentic" in asked
+
+
+def answer(scene: Scene, subject: Subject) -> Act | None:
     asked = subject.token["wait"].get("evaluation")
+    if _machine_is_asked(subject):
+        return None
 
     def act() -> str:
         fact = scene.choice("fact", list(ANSWERS[next(iter(asked))])) if asked else ""
@@ -93,11 +100,13 @@ def answer(scene: Scene, subject: Subject) -> Act:
     return act
 
 
-def answer_wrong(scene: Scene, subject: Subject) -> Act:
+def answer_wrong(scene: Scene, subject: Subject) -> Act | None:
+    if _machine_is_asked(subject):
+        return None
     return lambda: _answered(scene, subject, subject.token["version"], " \n", "perhaps")
 
 
-def _with_version(do: Callable[[Scene, Subject, int], Any], older: int) -> Callable[[Scene, Subject], Act]:
+def by_version(do: Callable[[Scene, Subject, int], Any], older: int) -> Callable[[Scene, Subject], Act]:
     def on(scene: Scene, subject: Subject) -> Act:
         def act() -> str:
             do(scene, subject, subject.token["version"] - older)
@@ -124,28 +133,6 @@ def _answer_stale(scene: Scene, subject: Subject, version: int) -> None:
     _answered(scene, subject, version, "Go on.", "yes")
 
 
-def _resolving(who: str, reason: str = "So it is.") -> Callable[[Scene, Subject], Act | None]:
-    """The escalation that holds it lets its station run again; `who`: a person of the scene."""
-
-    def on(scene: Scene, subject: Subject) -> Act | None:
-        found = subject.token["wait"].get("escalation")
-        if not found:
-            return None
-        people = {
-            "admin": scene.cast.world.admin,
-            "unasked": scene.cast.requester,
-            "stranger": scene.cast.outsider,
-        }
-
-        def act() -> str:
-            engine.resolve(UUID(found), user=people[who], word="retry", reason=reason)
-            return "done"
-
-        return act
-
-    return on
-
-
 def cancel(scene: Scene, subject: Subject) -> Act:
     def act() -> str:
         engine.cancel(subject.token["task_id"], actor=engine.Actor.person(scene.cast.requester), reason="No.")
@@ -165,16 +152,12 @@ HANDS = (
     Command(
         "answer_wrong", "a person answers with nothing, or with no answer to what is asked", answer_wrong
     ),
-    Command("answer_stale", "a person answers what was asked before", _with_version(_answer_stale, 1)),
-    Command("retry", "a person lets the station run again", _with_version(_retry, 0)),
-    Command("retry_stale", "the same, of what a page showed before", _with_version(_retry, 1)),
-    Command("hold", "a person holds it", _with_version(_hold, 0)),
-    Command("hold_stale", "the same, of what a page showed before", _with_version(_hold, 1)),
-    Command("release", "a person lets go of it", _with_version(_release, 0)),
-    Command("release_stale", "the same, of what a page showed before", _with_version(_release, 1)),
-    Command("resolve", "somebody of its role resolves the escalation", _resolving("admin")),
-    Command("resolve_mute", "the same, without a reason", _resolving("admin", " ")),
-    Command("resolve_unasked", "a member who is not of its role resolves it", _resolving("unasked")),
-    Command("resolve_stranger", "a member of another project resolves it", _resolving("stranger")),
+    Command("answer_stale", "a person answers what was asked before", by_version(_answer_stale, 1)),
+    Command("retry", "a person lets the station run again", by_version(_retry, 0)),
+    Command("retry_stale", "the same, of what a page showed before", by_version(_retry, 1)),
+    Command("hold", "a person holds it", by_version(_hold, 0)),
+    Command("hold_stale", "the same, of what a page showed before", by_version(_hold, 1)),
+    Command("release", "a person lets go of it", by_version(_release, 0)),
+    Command("release_stale", "the same, of what a page showed before", by_version(_release, 1)),
     Command("cancel", "a person cancels the task", cancel),
 )

@@ -19,7 +19,7 @@ Act = Callable[[], str]
 class Command:
     """`on` says what to do at this token, or None when there is nothing to do it to. `wide`: it is done to every
     token at once; `whole`: to every token of the task. `alone`: it is one transaction of the engine about this token,
-    which may be cut in the middle."""
+    which may be cut in the middle. `lets_go`: others of the same task that waited for the same go on with it."""
 
     key: str
     says: str
@@ -27,6 +27,7 @@ class Command:
     wide: bool = False
     whole: bool = False
     alone: bool = True
+    lets_go: bool = False
 
     def act(self, scene: Scene, subject: Subject) -> Act | None:
         found = self.on(scene, subject)
@@ -39,6 +40,19 @@ def answered(act: Callable[[], Any]) -> str:
         return str(act())
     except Refused as refused:
         return next(each.__name__ for each in KINDS if isinstance(refused, each))
+
+
+def doing(do: Callable[[Scene, Subject], Any]) -> Callable[[Scene, Subject], Act]:
+    """Always possible; answers `done` unless it is refused."""
+
+    def on(scene: Scene, subject: Subject) -> Act:
+        def act() -> str:
+            do(scene, subject)
+            return "done"
+
+        return act
+
+    return on
 
 
 # What stations say: every standing, every signal, what the rules of the lines wait for, and what nobody expects.
@@ -60,12 +74,19 @@ OUTCOMES: list[dict[str, Any]] = [
             "loop",
             "over",
             "back",
+            "give",
+            "lab",
+            "bench",
+            "strict",
+            "urgent",
+            "meet",
         )
     ),
     *(
         {"result": "success", "eval": word}
         for word in ("desk", "rest", "done", "lost", "gone", "odd", "new-2", "new-5")
     ),
+    {"result": "success", "eval": "meet", "output": {"n": 2}},
     {"result": "failure", "summary": "It failed."},
     {"result": "failure", "eval": "loop"},
     {"result": "cancelled", "reason": "idle_timeout"},
