@@ -14,13 +14,13 @@ from pipelines.engine.batch import Batch
 from pipelines.engine.ending import finish_job
 from pipelines.engine.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.engine.holding import each_of, joined, paused_by
-from pipelines.engine.pause import hold, is_paused_by, let_go, pause
+from pipelines.engine.pause import WORKING, hold, is_paused_by, let_go, pause
 from pipelines.engine.state import job_ref
 from pipelines.engine.transaction import run
 from pipelines.engine.turn import Turn, settle, situation
 from pipelines.engine.values import ENGINE, Actor
 from pipelines.engine.waiting_for import DEPENDENCY, close
-from pipelines.engine.watch import expected
+from pipelines.engine.watch import expected, watch
 from pipelines.models import Deadlock, Dependency, Due, Job, Status, Task, Token, User
 from pipelines.routing.deadlocks import CIRCULAR, SUGGESTIONS, TIMEOUT, timed_out
 from pipelines.routing.escalations import ARCHITECT
@@ -36,7 +36,12 @@ def work_is_late(batch: Batch, due: Due) -> None:
     expected. Who waits for people by then waits for their due times, not for this one."""
     task, token = batch.tasks[due.task_id], batch.tokens[int(due.key)]
     job, unchanged = batch.open_job(token), (batch.now - token.entered_at).total_seconds()
-    if job is None or not timed_out(unchanged, expected(job)):
+    if job is None or token.status not in WORKING:
+        return
+    if not timed_out(unchanged, expected(job)):
+        # Exactly as long is not late yet, but nobody would look again.
+        watch(batch, task, token, job)
+        batch.flush()
         return
     found = _found(task, TIMEOUT, [task])
     if pause(batch, task, token, ENGINE, str(found.pk), deadlock=TIMEOUT):

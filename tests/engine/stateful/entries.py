@@ -38,7 +38,8 @@ REVIEW = ("review_more", "review_last", "review_worn")
 OVER = ("completed", "failed", "cancelled")
 MISSING = ("held_missing", "held_handoff")
 LOCKED = ("deadlock_late", "deadlock_circle")
-HELD = ("held", "held_rejection", *MISSING, "held_contradiction", "paused")
+AT_REST = ("held", "held_rejection", *MISSING, "held_contradiction", "paused")
+HELD = (*AT_REST, "held_dependency")
 # Held with a job that there is to do.
 UNBEGUN = ("held_by_person", "held_dependency", "paused", *LOCKED)
 # Where an outcome, or a person's word about one, may lead.
@@ -57,8 +58,8 @@ DECIDED = (
     "ended_branch",
     *OVER,
 )
-# What begins while an escalation blocks its task is held by that.
-RUNS_AGAIN = ("queued", "by_hand", "by_the_clock", "paused")
+# What begins while an escalation blocks its task, or another task is not completed, is held by that.
+RUNS_AGAIN = ("queued", "by_hand", "by_the_clock", "paused", "held_dependency")
 
 
 def row(default: Entry, special: Mapping[str | tuple[str, ...], Entry] | None = None) -> Row:

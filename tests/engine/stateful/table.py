@@ -10,9 +10,9 @@ from collections.abc import Iterable
 
 from tests.engine.stateful.entries import (
     ASKED,
+    AT_REST,
     CHANGED,
     DECIDED,
-    HELD,
     LEASED,
     LOCKED,
     MISSING,
@@ -115,9 +115,9 @@ HANDS: dict[str, Row] = {
     "release": row(
         CHANGED,
         {
-            "held_by_person": moves("done", "queued", "paused"),
+            "held_by_person": moves("done", "queued", "paused", "held_dependency"),
             "held_dependency": moves("done", *RUNS_AGAIN),
-            (*HELD, *LOCKED): refused("Conflict", "no person holds it"),
+            (*AT_REST, *LOCKED): refused("Conflict", "no person holds it"),
         },
     ),
     "release_stale": row(CHANGED),

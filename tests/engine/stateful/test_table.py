@@ -83,7 +83,10 @@ COMES: dict[str, tuple[str, ...]] = {
     "facts": ("facts", "agent_returns"),
     "deadlock": ("late",),
     "dependency": ("dependency_met", "dependency_lost"),
-    "resume": (),  # Of another task, which is part of the same deadlock: see test_deadlocks
+    # Of another task, which is part of the same deadlock or is asked something: see test_deadlocks
+    "resume": (),
+    "circle": (),
+    "evaluation": (),  # No machine can answer any more: see test_evaluations
 }
 
 
