@@ -83,7 +83,12 @@ class Place:
             waits.pk, user=world.operator, trigger="architecture", reason="Too big."
         )
         self.deadlock = Deadlock.objects.create(
-            task=waits, kind="circular_wait", parties=[], suggestion="s", role="admin", found_at=timezone.now()
+            task=waits,
+            kind="circular_wait",
+            parties=[],
+            suggestion="s",
+            role="admin",
+            found_at=timezone.now(),
         )
         self.deadlock.tasks.add(waits)
         with transaction.atomic():
