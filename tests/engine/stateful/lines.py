@@ -51,6 +51,7 @@ def crossroads(number: int) -> Document:
     hub = station(
         "hub",
         rule("hub-give", "give", "give"),
+        rule("hub-paper", "paper", "paper"),
         rule("hub-lab", "lab", "lab"),
         rule("hub-bench", "bench", "bench"),
         rule("hub-two", "ship", "two", gates=["double"]),
@@ -98,6 +99,7 @@ def crossroads(number: int) -> Document:
         ),
         station("meet", rule("meet-done", "completed"), join={"wait_for": ["left-end", "right-end"]}),
         station("give", rule("give-on", "ship"), requires=["handoff"]),
+        station("paper", rule("paper-on", "ship"), requires=["metadata:Ticket"]),
         station("lab", rule("lab-on", "hub"), agent="gone"),
         station("bench", rule("bench-on", "hub"), agent="robot"),
         station("ship", rule("ship-done", "completed", "ok")),

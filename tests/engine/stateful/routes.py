@@ -109,11 +109,15 @@ ASKED = {
 }
 
 
-def held_handoff(walk: Walk) -> int:
-    token = reporting("give")(walk)
-    walk.do("start", token)
-    walk.do("report", token, outcome=said("on"))
-    return token
+def held_at(station: str) -> Route:
+    """Of a station that says what it requires."""
+
+    def route(walk: Walk) -> int:
+        token = then(reporting(station), "start")(walk)
+        walk.do("report", token, outcome=said("on"))
+        return token
+
+    return route
 
 
 def review_more(word: str) -> Route:
@@ -207,7 +211,7 @@ ROUTES: dict[str, Route] = {
     "held": held,
     "held_rejection": held_rejection,
     "held_missing": reporting("lab"),
-    "held_handoff": held_handoff,
+    "held_handoff": held_at("give"),
     "held_contradiction": held_contradiction,
     "held_dependency": then(queued, "depend"),
     "paused": then(running, "breach"),
@@ -231,6 +235,7 @@ WAYS: dict[tuple[str, str], Route] = {
     **{(state, "gate_rejects"): review("strict") for state, review in REVIEWS.items()},
     **{(state, "gate_escalates"): review("urgent") for state, review in REVIEWS.items()},
     ("held_missing", "facts"): told_of_its_agent,
+    ("held_missing", "supply"): held_at("paper"),
 }
 
 

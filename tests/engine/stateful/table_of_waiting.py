@@ -10,6 +10,7 @@ from tests.engine.stateful.entries import (
     DECIDED,
     LEASED,
     LOCKED,
+    MISSING,
     NO_DEADLOCK,
     NO_ESCALATION,
     NOT_DUE,
@@ -90,6 +91,15 @@ WAITS: dict[str, Row] = {
         CHANGED, {"held_handoff": refused("Invalid", "with every fault of it, at its place")}
     ),
     "hand_over_stale": row(CHANGED),
+    "supply": row(
+        CHANGED,
+        {
+            "held_missing": moves("done", *DECIDED),
+            "held_handoff": impossible("something else is missing"),
+        },
+    ),
+    "supply_nothing": row(CHANGED, {MISSING: refused("Invalid", "something has to be filled in")}),
+    "supply_stale": row(CHANGED),
     "reconsider": row(refused("nothing", "the same would come out again")),
     "answer_machine": row(
         impossible("no machine is asked here"), {("evaluating", *ASKED): moves("done", *DECIDED)}

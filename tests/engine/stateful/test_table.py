@@ -73,6 +73,7 @@ DOES: dict[str, tuple[str, ...]] = {
     "retry": ("retry", "retry_stale"),
     "start": ("start", "start_unfit", "start_suspended"),
     "submit": ("follow_up",),
+    "supply": ("supply", "supply_nothing", "supply_stale"),
     "suspend": ("suspend", "start_suspended"),
     "vote": ("approve", "send_back", "reject", "rework", "abort"),
 }

@@ -75,6 +75,7 @@ OUTCOMES: list[dict[str, Any]] = [
             "over",
             "back",
             "give",
+            "paper",
             "lab",
             "bench",
             "strict",

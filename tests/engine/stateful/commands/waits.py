@@ -19,6 +19,8 @@ from tests.engine.stateful.scene import Scene
 from tests.engine.stateful.sight import Row, Subject
 from tests.routing.test_preconditions import HANDOFF
 
+TICKET = {"Ticket": "T-1"}
+
 # Other tasks
 
 
@@ -112,6 +114,20 @@ def _hand_over(document: Any) -> Callable[[Scene, Subject, int], Any]:
     return do
 
 
+def _supply(given: dict[str, str]) -> Callable[[Scene, Subject, int], Any]:
+    def do(scene: Scene, subject: Subject, version: int) -> None:
+        engine.supply(subject.id, user=scene.cast.requester, token_version=version, given=given)
+
+    return do
+
+
+def supply(scene: Scene, subject: Subject) -> Act | None:
+    """Where something is missing, only if it is that."""
+    if missing(subject) and "metadata:Ticket" not in missing(subject):
+        return None
+    return by_version(_supply(TICKET), 0)(scene, subject)
+
+
 def reconsider(scene: Scene, subject: Subject) -> Act | None:
     if any(due["kind"] == "facts" and due["task_id"] == subject.task["id"] for due in subject.dues):
         return None
@@ -183,6 +199,9 @@ WAITS = (
         "hand_over_faulty", "the same, with a document that is none", by_version(_hand_over({"a": 1}), 0)
     ),
     Command("hand_over_stale", "the same, of what a page showed before", by_version(_hand_over(HANDOFF), 1)),
+    Command("supply", "a person gives the metadata that is missing", supply),
+    Command("supply_nothing", "the same, with nothing filled in", by_version(_supply({}), 0)),
+    Command("supply_stale", "the same, of what a page showed before", by_version(_supply(TICKET), 1)),
     Command("reconsider", "what is missing is looked for, and nothing has changed", reconsider),
     Command("answer_machine", "a person answers what a machine is asked", answer_machine),
     Command("depend", "its task is to wait for another one", depend, whole=True, alone=False),
