@@ -5,13 +5,29 @@ connections of its own, and the job would be committed whether or not the move i
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from procrastinate import jobs, manager
 from procrastinate.contrib.django.django_connector import DjangoConnector
 from procrastinate.types import JSONDict
 
+from pipelines.models import Job, Purpose
+
+DRIVE, EVALUATE = "drive", "evaluate"
+"""The queues of what works: stations, and questions about an outcome. Neither waits for the other."""
 _manager = manager.JobManager(DjangoConnector())
+
+
+def queue_of(job: Job | None) -> str:
+    """Where the ticket of a token lies whose open job this is."""
+    return DRIVE if job is None or job.purpose == Purpose.STATION else EVALUATE
+
+
+def drive(tokens: Iterable[int], queue: str = DRIVE, *, not_before: datetime | None = None) -> None:
+    """A ticket for each of these tokens."""
+    tickets: list[JSONDict] = [{"token_id": token} for token in tokens]
+    enqueue("pipelines.drive", queue, *tickets, not_before=not_before)
 
 
 def enqueue(task: str, queue: str, *arguments: JSONDict, not_before: datetime | None = None) -> None:

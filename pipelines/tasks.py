@@ -8,14 +8,16 @@ from typing import Protocol
 from procrastinate import JobContext
 from procrastinate.contrib.django import app
 
+from pipelines.outbox import DRIVE
+
 DRIVER = "driver"
 
 
 class TakesTickets(Protocol):
-    async def ticket(self, token_id: int) -> None: ...
+    async def ticket(self, token_id: int, queue: str) -> None: ...
 
 
-@app.task(name="pipelines.drive", queue="drive", pass_context=True)
+@app.task(name="pipelines.drive", queue=DRIVE, pass_context=True)
 async def drive(context: JobContext, token_id: int) -> None:
     """Drive a token, in the worker process that `additional_context` brings along.
 
@@ -23,6 +25,6 @@ async def drive(context: JobContext, token_id: int) -> None:
     the drive goes on by its lease."""
     driver: TakesTickets = context.additional_context[DRIVER]
     try:
-        await driver.ticket(token_id)
+        await driver.ticket(token_id, context.job.queue)
     except asyncio.CancelledError:
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ from pipelines.handlers.log import JobLog
 from pipelines.handlers.table import HANDLERS
 from pipelines.handlers.text import Masker
 from pipelines.leases import Claim
+from pipelines.outbox import DRIVE, EVALUATE
 from pipelines.workspaces import Folders, Kept, Picture, WorkspaceTooLarge, restore, take_picture
 
 log = structlog.get_logger(__name__)
@@ -52,15 +53,15 @@ class Driver:
         self.running = Running()
         self.stopping = False
         self._masker = Masker(config.secrets)
-        self._slots = asyncio.Semaphore(config.concurrency)
+        self._slots = {queue: asyncio.Semaphore(config.concurrency) for queue in (DRIVE, EVALUATE)}
         self._drives: set[asyncio.Task[None]] = set()
 
     # Who calls
 
-    async def ticket(self, token_id: int) -> None:
-        """A ticket of the queue. The drive goes on when the caller is cancelled: it lives by its lease, not by the
+    async def ticket(self, token_id: int, queue: str) -> None:
+        """A ticket of this queue. The drive goes on when the caller is cancelled: it lives by its lease, not by the
         ticket."""
-        await asyncio.shield(self.spawn(self.drive(token_id)))
+        await asyncio.shield(self.spawn(self.drive(token_id, queue)))
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
@@ -74,7 +75,7 @@ class Driver:
 
     @property
     def full(self) -> bool:
-        return self._slots.locked()
+        return self._slots[DRIVE].locked()
 
     async def idle(self) -> None:
         """Until nothing is driven."""
@@ -89,20 +90,23 @@ class Driver:
             task.cancel()
         await asyncio.gather(*drives, return_exceptions=True)
 
-    async def drive(self, token_id: int) -> None:
-        async with self._slots:
-            if not self.stopping:
-                await self._go(await self.pools.engine.insist(jobs.start_token, token_id, self.claim))
+    async def drive(self, token_id: int, queue: str = DRIVE) -> None:
+        await self._drive(queue, jobs.start_token, token_id)
 
-    async def drive_job(self, job_id: int) -> None:
+    async def drive_job(self, job_id: int, queue: str = DRIVE) -> None:
         """A job without a ticket."""
-        async with self._slots:
-            if not self.stopping:
-                await self._go(await self.pools.engine.insist(jobs.start_job, job_id, self.claim))
+        await self._drive(queue, jobs.start_job, job_id)
 
     # What happens
 
-    async def _go(self, started: Started | None) -> None:
+    async def _drive(self, queue: str, start: Callable[[int, Claim], Started | None], which: int) -> None:
+        async with self._slots[queue]:
+            if not self.stopping:
+                started = await self.pools.engine.insist(start, which, self.claim)
+                # A station would keep the slot of a question from other questions.
+                await self._go(started, self.config.most_stations if queue == DRIVE else 1)
+
+    async def _go(self, started: Started | None, most_stations: int) -> None:
         """Station after station, until the token rests or others get their turn."""
         loop = asyncio.get_running_loop()
         until, stations = loop.time() + self.config.most_seconds, 0
@@ -112,7 +116,7 @@ class Driver:
             assert current is not None
             work = self.running.begin(started, current)
             try:
-                may_go_on = stations < self.config.most_stations and loop.time() < until
+                may_go_on = stations < most_stations and loop.time() < until
                 started = await self._station(work, may_go_on)
             except LeaseLost:
                 log.info("lease_lost", job=work.started.orders.job_id)

@@ -48,7 +48,7 @@ def start_token(token_id: int, claim: Claim) -> Started | None:
     if job is None:
         return None
     if not fits(job, claim):
-        outbox.enqueue("pipelines.drive", "drive", {"token_id": token_id}, not_before=later(ASIDE_SECONDS))
+        outbox.drive([token_id], outbox.queue_of(job), not_before=later(ASIDE_SECONDS))
         return None
     return start_job(job.pk, claim)
 
@@ -105,13 +105,16 @@ def append_log(writer: logs.Writer, text: str) -> None:
     writer.append(text, later(0))
 
 
-def unattended(claim: Claim, older_than: float, after: int = 0, limit: int = 200) -> tuple[list[int], int]:
-    """Jobs that wait although no ticket is on its way, and that this claim takes; and the id to go on from (0: from the
-    start again)."""
+def unattended(
+    claim: Claim, older_than: float, after: int = 0, limit: int = 200
+) -> tuple[dict[int, str], int]:
+    """Jobs that wait although no ticket is on its way, and that this claim takes, each with its queue; and the id to go
+    on from (0: from the start again)."""
     with connection.cursor() as cursor:
         cursor.execute(
             UNATTENDED, {"people": list(BY_PEOPLE), "seconds": older_than, "after": after, "limit": limit}
         )
         ids = [row[0] for row in cursor.fetchall()]
-    fitting = [job.pk for job in queued().filter(pk__in=ids).order_by("pk") if fits(job, claim)]
+    waiting = queued().filter(pk__in=ids).order_by("pk")
+    fitting = {job.pk: outbox.queue_of(job) for job in waiting if fits(job, claim)}
     return fitting, ids[-1] if len(ids) == limit else 0

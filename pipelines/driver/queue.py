@@ -1,5 +1,5 @@
 """The queue's workers of one process: each kind of ticket has its own concurrency, so that slow commands starve neither
-mail nor timers (house §2). They are started again whenever they end, as they do when the server restarts."""
+questions, mail nor timers (house §2). They are started again whenever they end, as they do when the server restarts."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from procrastinate.jobs import DeleteJobCondition
 from procrastinate.psycopg_connector import PsycopgConnector
 from procrastinate.worker import Worker
 from psycopg.conninfo import conninfo_to_dict
+
+from pipelines.outbox import DRIVE, EVALUATE
 
 log = structlog.get_logger(__name__)
 POLL_SECONDS = 0.5
@@ -77,7 +79,7 @@ class Queue:
             update_heartbeat_interval=BEAT_SECONDS,
             stalled_worker_timeout=FORGOTTEN_SECONDS,
             # A drive goes on without its ticket; mail under way gets a moment.
-            shutdown_graceful_timeout=0.0 if name == "drive" else 10.0,
+            shutdown_graceful_timeout=0.0 if name in (DRIVE, EVALUATE) else 10.0,
             delete_jobs=DeleteJobCondition.SUCCESSFUL,
             install_signal_handlers=False,
             additional_context=self._context,

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import islice
 
 import structlog
 from django.db import DatabaseError, InterfaceError, connection
@@ -22,6 +23,7 @@ from pipelines.driver.drive import Driver, Pools
 from pipelines.driver.queue import Queue, open_app
 from pipelines.driver.renewal import Renewal
 from pipelines.models import Worker
+from pipelines.outbox import DRIVE, EVALUATE
 from pipelines.tasks import DRIVER
 from pipelines.workspaces import Folders
 
@@ -59,7 +61,8 @@ class Service:
         renewal.start()
         try:
             async with open_app() as app:
-                queues = {"drive": self.config.concurrency, "mail": 4, "timers": 2}
+                at_once = self.config.concurrency
+                queues = {DRIVE: at_once, EVALUATE: at_once, "mail": 4, "timers": 2}
                 queue = Queue(app, queues, {DRIVER: driver})
                 await self._work(driver, queue, renewal, folders)
         finally:
@@ -162,8 +165,8 @@ class Service:
         found, self._after = await self.house.call(
             jobs.unattended, driver.claim, UNATTENDED_SECONDS, self._after
         )
-        for job_id in found[: self.config.concurrency]:
-            driver.spawn(driver.drive_job(job_id))
+        for job_id, queue in islice(found.items(), self.config.concurrency):
+            driver.spawn(driver.drive_job(job_id, queue))
 
     def _renewal(self, driver: Driver) -> Renewal:
         loop = asyncio.get_running_loop()

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import connection
 from django.db.models import Count
-from procrastinate.types import JSONDict
 
 from pipelines import outbox, versions
 from pipelines.models import Agent, Deadlock, Job, Status, Task
@@ -154,7 +153,4 @@ def wake(project: int, key: str, opened: Collection[int] = ()) -> None:
         cursor.execute(WAITING, {"kind": FACTS, "project": project, "missing": f"{MISSING}{key}"})
     queued = Job.objects.filter(agent=key, task__project=project, state=Job.State.QUEUED)
     offered = queued.filter(token__status=Status.QUEUED).exclude(pk__in=opened).order_by("pk")
-    tickets: list[JSONDict] = [
-        {"token_id": pk} for pk in offered.values_list("token_id", flat=True)[:TICKETS]
-    ]
-    outbox.enqueue("pipelines.drive", "drive", *tickets)
+    outbox.drive(offered.values_list("token_id", flat=True)[:TICKETS])

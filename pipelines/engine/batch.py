@@ -14,7 +14,6 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
-from procrastinate.types import JSONDict
 
 from pipelines import leases, outbox, ports
 from pipelines.engine import dues, rows
@@ -106,7 +105,7 @@ class Batch:
         self._decisions: list[Decision] = []
         self._visits: list[GateVisit] = []
         self._new_jobs: list[Job] = []
-        self._tickets: list[int] = []
+        self._tickets: list[Token] = []
         self._dropped: set[int] = set()
         self._new_dues: list[Due] = []
         self._handoffs: list[Handoff] = []
@@ -196,7 +195,7 @@ class Batch:
 
     def ticket(self, token: Token) -> None:
         """A queue job “drive this token”."""
-        self._tickets.append(token.pk)
+        self._tickets.append(token)
 
     def drop_lease(self, job: Job) -> None:
         self._dropped.add(job.pk)
@@ -305,8 +304,9 @@ class Batch:
         if self.consequences:
             for observer in ports.observers():
                 observer.consequences(tuple(self.consequences))
-        tickets: list[JSONDict] = [{"token_id": pk} for pk in self._tickets]
-        outbox.enqueue("pipelines.drive", "drive", *tickets)
+        for queue in (outbox.DRIVE, outbox.EVALUATE):
+            there = [token.pk for token in self._tickets if outbox.queue_of(self.open_job(token)) == queue]
+            outbox.drive(there, queue)
         if self._events:
             # A push that fails must not look like a move that failed: it is only a hint.
             hints = self._hints()

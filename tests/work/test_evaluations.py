@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
+from procrastinate.contrib.django.models import ProcrastinateJob
 
 from pipelines.handlers import asking
 from pipelines.handlers.base import Limits, Spec
-from pipelines.models import Job, Purpose, Snapshot, Task
+from pipelines.models import Job, Purpose, Snapshot, Task, Token
+from pipelines.outbox import EVALUATE
 from pipelines.outgoing.endpoint import Endpoint, Outgoing
 from tests.factories import World
 from tests.outgoing.servers import serving
@@ -176,6 +180,41 @@ def test_A25_a_model_answers_and_its_explanation_is_the_feedback(world: World, b
     assert json.loads(server.asked[0].body)["model"] == "judge"
     [job] = asked(task)
     assert (job.kind, (job.outcome or {})["usage"]["tokens_in"]) == ("model", 12)
+
+
+def begun(token: Token) -> None:
+    """Until somebody works on it."""
+    try:
+        while not Token.objects.filter(pk=token.pk, status="running").exists():
+            time.sleep(0.01)
+    finally:
+        connection.close()
+
+
+def test_a_question_is_asked_while_stations_take_every_slot(
+    world: World, bench: Bench, tmp_path: Path
+) -> None:
+    go_on = tmp_path / "go on"
+    waits = f"import os, time\nwhile not os.path.exists({str(go_on)!r}): time.sleep(0.01)"
+    slow = world.token(world.start(world.line(stations=[command("a", waits)])))
+    asks = world.start(world.line(stations=[writing("a", "", gate("b")), "b"], flags=FLAGS))
+    token = world.token(asks)
+
+    async def go() -> bool:
+        async with bench.driver(concurrency=1, most_stations=1) as driver:
+            await driver.drive(token.pk)
+            held = driver.spawn(driver.drive(slow.pk))
+            await asyncio.to_thread(begun, slow)
+            await asyncio.wait_for(driver.drive(token.pk, EVALUATE), 60)
+            waited_for_none = not held.done()
+            go_on.touch()
+            await held
+            return waited_for_none
+
+    assert asyncio.run(go())
+    assert world.at(asks) == ["b"]
+    tickets = ProcrastinateJob.objects.filter(args__token_id=token.pk).order_by("id")
+    assert list(tickets.values_list("queue_name", flat=True)) == ["drive", "evaluate", "drive"]
 
 
 def tool_gate(program: str, **tool: Any) -> dict[str, Any]:
