@@ -224,13 +224,16 @@ export function startLive(): void {
       send("gl:inbox");
     }, INBOX_MS);
   };
+  const overtaken = watchRequests();
   const resync = (): void => {
+    overtaken();
     send("gl:resync");
     changed();
   };
   const live = new Live({
     address: liveAddress(body.dataset, location),
     onHint: (task, version) => {
+      overtaken();
       send("gl:task", { task, version });
       send(`gl:task-${task}`, { task, version });
       changed();
@@ -257,6 +260,30 @@ export function startLive(): void {
     if (!event.persisted) live.stop();
   });
   live.connect();
+}
+
+/**
+ * A part that is replaced by the answer to its request takes along what waited behind that request. So what was asked
+ * before the last news came is asked once more. Returns what to call when there is news.
+ */
+function watchRequests(): () => void {
+  let news = 0;
+  const asked = new Map<string, number>();
+  document.addEventListener("htmx:beforeRequest", ({ target }) => {
+    if (target instanceof HTMLElement && target.dataset.quiet !== undefined) asked.set(target.id, performance.now());
+  });
+  let stale = false;
+  document.addEventListener("htmx:beforeSwap", ({ target }) => {
+    stale ||= target instanceof HTMLElement && (asked.get(target.id) ?? news) < news;
+  });
+  // Not earlier: what is new hears nothing before it has settled.
+  document.addEventListener("htmx:afterSettle", () => {
+    if (stale) send("gl:resync");
+    stale = false;
+  });
+  return () => {
+    news = performance.now();
+  };
 }
 
 function send(name: string, detail?: unknown): void {

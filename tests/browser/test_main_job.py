@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import APIResponse, BrowserContext, Page, Route, expect
 
 from pipelines.models import Artifact, Task, User
 from tests.factories import World
@@ -60,6 +60,33 @@ def test_from_the_sign_in_link_to_the_delivered_archive(
     assert Artifact.objects.filter(task=task).exists()
     page.get_by_role("link", name="Artifacts").click()
     expect(page.get_by_role("link", name="Download").first).to_be_visible()
+
+
+def test_a_move_is_shown_although_the_answer_that_was_under_way_does_not_know_it(
+    page: Page, site: Site, demo: World, sign_in: Callable[[Page, User], None]
+) -> None:
+    sign_in(page, demo.admin)
+    task = demo.start(demo.line(stations=["build", "ship"], key="small"), by=demo.admin, title="Move me")
+    before: list[tuple[Route, APIResponse]] = []
+
+    def hold(route: Route) -> None:
+        if before:
+            route.continue_()
+        else:
+            before.append((route, route.fetch()))
+
+    page.route("**/*fragment=board*", hold)
+    page.goto(at(demo, "line-live", "small"))
+    page.evaluate("document.body.addEventListener('gl:task', () => { window.told = true })")
+    while not before:
+        page.wait_for_timeout(20)
+    demo.report(task)
+    page.wait_for_function("window.told")
+    # So long waits a page for more news before it asks.
+    page.wait_for_timeout(300)
+    route, response = before[0]
+    route.fulfill(response=response)
+    expect(page.locator("[data-column='station:ship']")).to_contain_text("Move me")
 
 
 def test_a_card_moves_on_the_board_without_a_reload_and_keeps_the_place_on_the_page(
