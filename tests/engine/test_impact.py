@@ -19,7 +19,7 @@ from tests.factories import World
 
 pytestmark = pytest.mark.django_db
 
-EXAMPLES = int(os.environ.get("IMPACT_EXAMPLES", "15"))
+EXAMPLES = int(os.environ.get("IMPACT_EXAMPLES", "8"))
 SLOW = settings(
     max_examples=EXAMPLES,
     deadline=None,

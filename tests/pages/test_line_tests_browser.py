@@ -26,8 +26,9 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize(
+    ("size", "theme"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["desktop-light", "phone-dark"]
+)
 def test_they_are_made_run_and_read(
     new_context: Callable[..., BrowserContext],
     sign_in: SignIn,

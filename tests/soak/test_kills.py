@@ -1,4 +1,4 @@
-"""The long proofs of killing (`make soak`); tests/work/test_kills.py is the short version of every run."""
+"""The long proofs of killing (`make soak`)."""
 
 from __future__ import annotations
 

@@ -13,8 +13,9 @@ Everything that can be done to a task, in every state that a position of it (a t
 refused, or is impossible, and why. What is late, repeated, stale or foreign moves nothing.
 
 This page is written from `tests/engine/stateful/table.py` (`python -m tests.engine.stateful`), and the table is held
-against the engine on the real database: in `make test` each pair once and the machine a little, in `make soak`
-thousands of steps in any order, with the invariants after each. How often that reached what: [Proof](proof.md).
+against the engine on the real database: in `make test` a third of the pairs, some of every state and command, in
+`make soak` all of them and thousands of steps in any order, with the invariants after each. How often that reached
+what: [Proof](proof.md).
 
 ## States
 """

@@ -1,4 +1,4 @@
-"""The machine: a little of it in every test run, a lot in the soak."""
+"""The machine, for thousands of steps."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SOAK_STEPS = int(os.environ.get("GATELINE_SOAK_STEPS", "5000"))
 LONG = 15
 
 
-def run(examples: int, steps: int, *, seeded: bool) -> None:
+def run(examples: int, steps: int) -> None:
     chosen = settings(
         max_examples=examples,
         stateful_step_count=steps,
-        derandomize=seeded,
+        derandomize=False,
         database=None,
         deadline=None,
         suppress_health_check=list(HealthCheck),
@@ -40,10 +40,6 @@ def _a_clock_that_can_be_set(transactional_db: None) -> Iterator[None]:
         yield
 
 
-def test_nothing_breaks_in_any_order() -> None:
-    run(2, 8, seeded=True)
-
-
 @pytest.mark.soak
 def test_many_thousand_steps_reach_every_pair() -> None:
     """At least so many steps, and on until every pair was reached: that a pair cannot be is a failure, too."""
@@ -52,7 +48,7 @@ def test_many_thousand_steps_reach_every_pair() -> None:
     try:
         while EngineMachine.steps < SOAK_STEPS or (missing() and EngineMachine.steps < 3 * SOAK_STEPS):
             EngineMachine.wanted, EngineMachine.turn = rarest(), EngineMachine.turn + 1
-            run(10, LONG, seeded=False)
+            run(10, LONG)
     finally:
         EngineMachine.wanted = POSSIBLE
         print(report(EngineMachine.steps, REACHED))
