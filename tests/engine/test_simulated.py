@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -99,6 +100,7 @@ LINES: dict[str, dict[str, Any]] = {
         escalations=[
             {"trigger": "no_match", "role": "lead", "at_once": ["block"]},
             {"trigger": "on_failure", "role": "lead", "notify": ["one"], "at_once": ["convene_review"]},
+            {"trigger": "odd", "role": "lead", "at_once": ["block"]},
         ],
     ),
     "needs": document(
@@ -291,21 +293,26 @@ def _living(positions: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def of_token(token: Token) -> dict[str, Any]:
     last = Job.objects.filter(token=token).order_by("pk").last()
     names = ("station", "status", "error", "end")
-    wait = {key: token.wait.get(key) for key in WAITS}
     return {
         **{name: getattr(token, name) for name in names},
         "origin": token.origin or None,
-        "feedback": last.feedback if last and "join" not in token.wait else "",
-        "wait": {key: value for key, value in wait.items() if value},
+        # What came to a join has no job there, and may have ended while it waited.
+        "feedback": last.feedback if last and last.station == token.station else "",
+        "wait": waits(token.wait),
         **({} if token.status in ENDED else {"reworks": token.signal_reworks}),
     }
 
 
 def of_position(position: Position) -> dict[str, Any]:
     names = ("station", "status", "error", "end", "origin", "feedback")
-    wait = {key: value for key, value in position.wait.items() if key in WAITS}
     return {
         **{name: getattr(position, name) for name in names},
-        "wait": wait,
+        "wait": waits(position.wait),
         **({} if position.over else {"reworks": position.signal_reworks}),
     }
+
+
+def waits(said: Mapping[str, Any]) -> dict[str, Any]:
+    """`then`: what else holds it, by its trigger; a walk has a number where the engine has a row."""
+    also = [each["trigger"] for each in said.get("then", ())]
+    return {key: said[key] for key in WAITS if said.get(key)} | ({"then": also} if also else {})

@@ -4,6 +4,7 @@ agents are no part of a walk, and neither is time: no answer is ever too late.""
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from pipelines.routing.escalations import REVIEW, EscalationRule
 from pipelines.routing.model import Line
@@ -24,13 +25,11 @@ def opened(
         position.token if position else 0,
         position.station if position else "",
         rule,
+        "block" in said.at_once,
     )
-    walk = _with(walk, new)
-    for action in said.at_once:
-        if action == "block":
-            walk = _paused(walk, new, index)
-        elif action == "convene_review":
-            walk = _convened(walk, said, new)
+    walk = blocked(_with(walk, new), but=index)
+    if "convene_review" in said.at_once:
+        walk = _convened(walk, said, new)
     return walk, new
 
 
@@ -38,27 +37,30 @@ def _with(walk: Walk, new: Escalation) -> Walk:
     return replace(walk, escalations=(*walk.escalations, new), escalated=new.number)
 
 
-def _paused(walk: Walk, by: Escalation, but: int | None) -> Walk:
-    """All work is held that has not reported yet."""
-    wait = {"paused_by": by.number, "trigger": by.trigger}
+def blocked(walk: Walk, but: int | None = None) -> Walk:
+    """All work that has not reported yet is held by every open escalation that blocks, as in `engine/holding.py`; it
+    goes on when there is none. `but`: a position that has just reported."""
+    waits = [{"paused_by": each.number, "trigger": each.trigger} for each in walk.escalations if each.blocks]
+    wait: dict[str, Any] = {**waits[0], **({"then": waits[1:]} if waits[1:] else {})} if waits else {}
+    status = HELD if waits else READY
     positions = tuple(
-        replace(each, status=HELD, wait=wait) if each.status == READY and each.here and index != but else each
+        replace(each, status=status, wait=wait) if each.works and index != but else each
         for index, each in enumerate(walk.positions)
     )
     return replace(walk, positions=positions)
 
 
 def _convened(walk: Walk, said: EscalationRule, of: Escalation) -> Walk:
-    for role in said.notify or (of.role,):
+    """A role that is asked already is not asked twice."""
+    asked = {each.role for each in walk.escalations if (each.trigger, each.station) == (REVIEW, of.station)}
+    for role in dict.fromkeys(said.notify or (of.role,)):
+        if role in asked:
+            continue
         walk = _with(walk, Escalation(walk.escalated + 1, REVIEW, role, station=of.station))
     return walk
 
 
 def closed(walk: Walk, escalation: Escalation) -> Walk:
-    """What it paused goes on."""
+    """What only it blocked goes on."""
     left = tuple(each for each in walk.escalations if each.number != escalation.number)
-    positions = tuple(
-        replace(each, status=READY, wait={}) if each.wait.get("paused_by") == escalation.number else each
-        for each in walk.positions
-    )
-    return replace(walk, escalations=left, positions=positions)
+    return blocked(replace(walk, escalations=left))

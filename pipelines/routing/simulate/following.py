@@ -55,7 +55,8 @@ def decided(
             for target in decision.to
         )
         walk, new = _numbered(walk, position, new)
-        walk = replace(walk, positions=(*walk.positions[:index], *new, *walk.positions[index + 1 :]))
+        positions = (*walk.positions[:index], *new, *walk.positions[index + 1 :])
+        walk = escalating.blocked(replace(walk, positions=positions))
         entered = tuple(each.station for each in new if each.arrival is None)
         return joined(line, Taken(walk, position.station, decision, entered, rules))
     if isinstance(decision, Finish):
@@ -230,7 +231,7 @@ def run_again(walk: Walk, index: int, feedback: str, at: str = "") -> Taken:
         token=old.token,
     )
     counted = replace(walk, visits=added_up(walk.visits, {station: 1}))
-    return Taken(counted.put(index, new), old.station, entered=(station,))
+    return Taken(escalating.blocked(counted.put(index, new)), old.station, entered=(station,))
 
 
 def shown(line: Line, position: Position, gate: str) -> dict[str, Any]:

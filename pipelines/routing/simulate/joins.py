@@ -28,14 +28,11 @@ class Met:
     merge: Merge
     index: int
     contradictions: tuple[str, ...] = ()
+    entered: bool = True
 
     @property
     def judged(self) -> bool:
         return self.merge.verdict != PASS
-
-    @property
-    def entered(self) -> bool:
-        return self.judged or self.walk.positions[self.index].status == "queued"
 
 
 def branches(walk: Walk) -> list[Branch]:
@@ -125,14 +122,16 @@ def _begun(
                 "escalation": found.number,
                 "values": values,
             }
-            return Met(walk.put(index, replace(position, status=HELD, wait=wait)), merge, index, keys)
+            held = replace(position, status=HELD, wait=wait)
+            return Met(walk.put(index, held), merge, index, keys, entered=False)
         other = next((each for each in walk.beside(index) if {merge.station, each} in pairs), "")
         if other:
             wait = {"message": f"{merge.station} and {other} must never run in parallel."}
             stuck = replace(position, status="stuck", wait=wait, error=FORBIDDEN)
-            return Met(walk.put(index, stuck), merge, index, keys)
+            return Met(walk.put(index, stuck), merge, index, keys, entered=False)
     visited = replace(walk, visits=added_up(walk.visits, {merge.station: 1}))
-    return Met(visited, merge, index, keys)
+    begun = escalating.blocked(visited) if merge.verdict == PASS else visited
+    return Met(begun, merge, index, keys)
 
 
 def _wrote(arrived: list[Position]) -> tuple[Write, ...]:

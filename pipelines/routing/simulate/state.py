@@ -37,7 +37,7 @@ class Asked:
 @dataclass(frozen=True, slots=True)
 class Escalation:
     """An open one. `number`: it is the nth of this walk; `token`: where it arose, 0 for one that a person made or that
-    was convened; `role`: who answers it."""
+    was convened; `role`: who answers it; `blocks`: all work waits until it is resolved."""
 
     number: int
     trigger: str
@@ -45,6 +45,7 @@ class Escalation:
     token: int = 0
     station: str = ""
     rule: str = ""
+    blocks: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         said = {"trigger": self.trigger, "role": self.role, "station": self.station, "rule": self.rule}
@@ -85,6 +86,11 @@ class Position:
     def lacks(self) -> bool:
         """Held because something is missing that going forward needs."""
         return self.status == HELD and bool(self.wait.get("missing"))
+
+    @property
+    def works(self) -> bool:
+        """Its station is to report, if need be when what blocks the task is resolved."""
+        return self.here and (self.status == READY or "paused_by" in self.wait)
 
     def to_dict(self) -> dict[str, Any]:
         said = {"station": self.station, "status": self.status, "end": self.end, "error": self.error}

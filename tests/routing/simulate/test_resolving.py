@@ -103,6 +103,19 @@ def test_what_is_done_at_once_holds_the_other_branches_too() -> None:
     assert on.walk is not None and [each.status for each in on.walk.positions] == ["queued", "queued"]
 
 
+def test_what_begins_while_something_blocks_the_task_waits_until_the_last_of_it_is_resolved() -> None:
+    blocking = [{"trigger": word, "role": "Lead", "at_once": ["block"]} for word in ("no_match", "security")]
+    of = ruled({"when": {"result": "failure"}}, **{**ESCALATES, "escalations": blocking})
+    retried = (OK, {"escalate": "security"}, {"retry": True})
+    held = walked(of, *retried).walk
+    assert held is not None and held.status == "held"
+    wait = held.positions[0].wait
+    assert (wait["trigger"], [each["trigger"] for each in wait["then"]]) == ("no_match", ["security"])
+    one, other = (resolve("go_on", trigger=word) for word in ("no_match", "security"))
+    assert standing(walked(of, *retried, one)) == ("held", "a")
+    assert standing(walked(of, *retried, one, other)) == ("queued", "a")
+
+
 def test_the_values_of_one_branch_are_chosen_where_they_contradict_each_other() -> None:
     of = line(
         {"rules": [{"id": "fork", "to": ["b", "c"]}]},
