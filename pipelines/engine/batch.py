@@ -304,9 +304,11 @@ class Batch:
         if self.consequences:
             for observer in ports.observers():
                 observer.consequences(tuple(self.consequences))
-        for queue in (outbox.DRIVE, outbox.EVALUATE):
-            there = [token.pk for token in self._tickets if outbox.queue_of(self.open_job(token)) == queue]
-            outbox.drive(there, queue)
+        tickets: dict[str, list[int]] = {}
+        for token in self._tickets:
+            tickets.setdefault(outbox.queue_of(self.open_job(token)), []).append(token.pk)
+        for queue, tokens in tickets.items():
+            outbox.drive(tokens, queue)
         if self._events:
             # A push that fails must not look like a move that failed: it is only a hint.
             hints = self._hints()

@@ -184,8 +184,10 @@ def test_A25_a_model_answers_and_its_explanation_is_the_feedback(world: World, b
 
 def begun(token: Token) -> None:
     """Until somebody works on it."""
+    deadline = time.monotonic() + 60
     try:
         while not Token.objects.filter(pk=token.pk, status="running").exists():
+            assert time.monotonic() < deadline, "no slot was taken"
             time.sleep(0.01)
     finally:
         connection.close()
