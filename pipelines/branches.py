@@ -1,4 +1,4 @@
-"""The living tokens of a task as the branches that a join is decided from (semantics §7)."""
+"""The living tokens of a task as the branches that a join is decided from (law §7)."""
 
 from __future__ import annotations
 

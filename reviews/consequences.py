@@ -1,4 +1,4 @@
-"""What each button at a gate would do, computed by the very `decide` that will do it (screens §2)."""
+"""What each button at a gate would do, computed by the very `decide` that will do it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def options(visit: GateVisit) -> list[Option]:
 
 
 def _used_up(gate: Gate, visit: GateVisit, word: str) -> bool:
-    """Whether it was sent back as often as the gate allows (semantics §5)."""
+    """Whether it was sent back as often as the gate allows (law §5)."""
     return word == Word.SEND_BACK and visit.round > gate.approval.max_rounds
 
 
@@ -126,7 +126,7 @@ def _label(line: Line, answer: dict[str, Any], verb: str, then: str) -> str:
 
 
 def _routes(line: Line, gate_key: str) -> tuple[tuple[str, str], ...]:
-    """The destinations that a rejection names under `on_reject: reviewer_chooses` (semantics §4)."""
+    """The destinations that a rejection names under `on_reject: reviewer_chooses` (law §4)."""
     gate = gate_of(line, gate_key)
     if (gate.on_reject or line.policy.on_reject) != "reviewer_chooses":
         return ()

@@ -1,4 +1,4 @@
-"""All that a reviewer needs to decide, as stored: shown is what is voted on (screens §2)."""
+"""All that a reviewer needs to decide, as stored: shown is what is voted on."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def _asked(batch: Sequence[Consequence]) -> Iterable[Mail]:
 
 def _closed(batch: Sequence[Consequence]) -> Iterable[Mail]:
     """One closing mail in the thread to everybody who was asked or reminded, but not to who
-    decided (screens §4)."""
+    decided."""
     closings = {c.visit_id: c for c in batch if isinstance(c, GateDecided | GateClosed)}
     if not closings:
         return

@@ -1,4 +1,4 @@
-"""Escalations of a task over HTTP: look at them, escalate, resolve (semantics §8)."""
+"""Escalations of a task over HTTP: look at them, escalate, resolve (law §8)."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
 def of_task(
     request: HttpRequest, owner: str, project: str, line: str, task: str, transitions: bool = False
 ) -> StreamingHttpResponse:
-    """One event a line, oldest first (semantics §9). `transitions`: only those that lead from one state to another."""
+    """One event a line, oldest first (law §9). `transitions`: only those that lead from one state to another."""
     who = request.auth  # type: ignore[attr-defined]
     found = access.get_task(who, owner, project, line, task)
     access.require(who, "view", found.project)

@@ -186,7 +186,7 @@ class Driver:
     async def _execute(self, started: Started) -> Outcome:
         orders = started.orders
         try:
-            # Before anything starts, and before a folder is made: an undefined variable is an error (semantics §8a).
+            # Before anything starts, and before a folder is made: an undefined variable is an error (law §8a).
             attempt = self.folders.place(orders.task_id, orders.job_id, orders.attempt, started.lease)
             spec = spec_of(orders, attempt, self.config)
         except Unrenderable as error:

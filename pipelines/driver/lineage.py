@@ -1,5 +1,5 @@
 """The workspace that a job starts from: what its own token left, and what the branches left that were joined into it
-(semantics §7). Branches that run side by side do not see each other's files.
+(law §7). Branches that run side by side do not see each other's files.
 
 Files are merged as contexts are: each station's changes, in the order in which the stations were left."""
 

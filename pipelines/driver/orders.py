@@ -1,5 +1,5 @@
 """What exactly a job has to do: the station's work with every template rendered. An undefined variable is an error
-before anything starts (semantics §8a)."""
+before anything starts (law §8a)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXAMPLES = "Replace each value by your own."
 VIBE_FACTORY = "vibe-factory"
 # In the folder of what is given to the work.
 CONTEXT, ARTIFACTS, HANDOFF = "context.json", "artifacts", "handoff.json"
-# Without a limit of its own a command may run an hour (dialects §1 A).
+# Without a limit of its own a command may run an hour (dialect A).
 MAX_SECONDS = 3600.0
 # The system takes 128 KiB for one variable, a character four bytes at most; a prompt has it all.
 LONGEST_FEEDBACK = 30_000
@@ -172,7 +172,7 @@ def rendered(orders: Orders, place: str, text: str) -> str:
 
 
 def prompt(orders: Orders) -> str | None:
-    """The prompt, the outputs that are expected of it, and the latest feedback (semantics §2 and §5)."""
+    """The prompt, the outputs that are expected of it, and the latest feedback (law §2 and §5)."""
     text = orders.station.work.get("prompt")
     if text is None:
         return None
@@ -195,7 +195,7 @@ def context_so_far(context: Mapping[str, Any]) -> str:
 
 
 def last_said(orders: Orders) -> str:
-    """The latest that was said to the station: feedback, or the answer to what it asked (semantics §5 step 3)."""
+    """The latest that was said to the station: feedback, or the answer to what it asked (law §5 step 3)."""
     if orders.asked:
         return f"{QUESTION}\n{orders.asked}\n\n{ANSWER}\n{orders.feedback}"
     return f"{FEEDBACK}\n{orders.feedback}"
@@ -226,7 +226,7 @@ def environment(orders: Orders, attempt: Attempt, config: WorkerConfig) -> dict[
         "GATELINE_FEEDBACK": orders.feedback[:LONGEST_FEEDBACK],
         "GATELINE_VISIT": str(orders.visit),
         "GATELINE_JOB": str(orders.job_id),
-        # What the dialects call the same (dialects §1 A and D).
+        # What the dialects call the same (dialect A and D).
         "RESULT_DOC_PATH": str(attempt.result),
         "AGENTICS_JOB_ID": str(orders.job_id),
         "AGENTICS_OWNER": orders.owner,

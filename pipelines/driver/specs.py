@@ -1,4 +1,4 @@
-"""What each kind of work gets: its document's words with every template rendered (semantics §8a)."""
+"""What each kind of work gets: its document's words with every template rendered (law §8a)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An escalation that nobody answered in time: what its line wants done then, once (semantics §8, AEEF E18)."""
+"""An escalation that nobody answered in time: what its line wants done then, once (law §8, AEEF E18)."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def _fact(evaluation: dict[str, Any], fact: str) -> str:
 
 
 def _decide_again(batch: Batch, token: Token, actor: Actor, fact: str, text: str) -> None:
-    """The same Situation plus the answer (semantics §3). What a machine was asked, and has not answered, is closed."""
+    """The same Situation plus the answer (law §3). What a machine was asked, and has not answered, is closed."""
     evaluation, asked = token.wait["evaluation"], batch.open_job(token)
     if asked:
         finish_job(batch, asked, {"result": "cancelled", "reason": "manual"}, str(actor))
@@ -144,7 +144,7 @@ def run_again(
     reason: str = "",
     at: str = "",
 ) -> None:
-    """Counts as a visit, but binds no budget (semantics §5 Counting). `at`: another station than its own."""
+    """Counts as a visit, but binds no budget (law §5 Counting). `at`: another station than its own."""
     source, token.station = token.station, at or _where(task, token)
     token.origin = origin_after(source, token.origin, at or source) or ""
     count = merge_counts(task, {"visits": {token.station: 1}})
@@ -235,7 +235,7 @@ def _set(batch: Batch, task: Task, token: Token, status: str, kind: str, actor: 
 
 
 def cancel(task_id: int, *, actor: Actor, reason: str = "") -> Task:
-    """End the task and everything that is open in it; never routed (semantics §5). Raises NotFound, Conflict."""
+    """End the task and everything that is open in it; never routed (law §5). Raises NotFound, Conflict."""
     return run(partial(_cancel, task_id, actor, payload.text(reason, "reason")))
 
 

@@ -1,4 +1,4 @@
-"""Tasks that wait for tasks: a task does no work before those that it depends on are completed (semantics §8)."""
+"""Tasks that wait for tasks: a task does no work before those that it depends on are completed (law §8)."""
 
 from __future__ import annotations
 

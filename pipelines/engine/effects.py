@@ -1,4 +1,4 @@
-"""Step 9 of semantics §5: what a decision does to the task. One function per kind of decision, in one table."""
+"""Step 9 of law §5: what a decision does to the task. One function per kind of decision, in one table."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _origin(turn: Turn, token: Token, target: str) -> str:
 
 
 def _fork(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
-    """One child for each target; the forked token is no position until a join puts one in its place (semantics §7)."""
+    """One child for each target; the forked token is no position until a join puts one in its place (law §7)."""
     batch, task, token = turn.batch, turn.task, turn.token
     data = _counted(turn, answer, to) | _gathered(turn, answer) | landing.said(answer.to, to) | _worked(turn)
     token.forked, token.wait, token.error, token.status = True, {"to": list(to)}, "", Status.QUEUED
@@ -196,13 +196,13 @@ def _escalate(turn: Turn, answer: Escalate) -> None:
 def _counted(
     turn: Turn, answer: Move | Finish | Wait, lands: tuple[str, ...] | None = None
 ) -> dict[str, Any]:
-    """Count visits, edges and the rule, and say for the event what was counted (semantics §5 Counting)."""
+    """Count visits, edges and the rule, and say for the event what was counted (law §5 Counting)."""
     count = consequences.counted(turn.about, answer, consequences.entered(turn.line, _source(turn)), lands)
     return {"count": merge_counts(turn.task, count)}
 
 
 def _worked(turn: Turn) -> dict[str, Any]:
-    """Which agent did what is left now, and how far it was trusted with it then (semantics §9)."""
+    """Which agent did what is left now, and how far it was trusted with it then (law §9)."""
     station = turn.judged_by.stations_by_key.get(turn.token.station)
     if station is None or not station.agent:
         return {}

@@ -35,7 +35,7 @@ class Ending:
 
 
 def end_token(batch: Batch, task: Task, token: Token, how: Ending) -> None:
-    """An end inside a branch ends that branch only; the task ends when all have ended (semantics §7)."""
+    """An end inside a branch ends that branch only; the task ends when all have ended (law §7)."""
     _end(batch, token, how.kind, how.end, how.error)
     _record(batch, task, token, [token, *_ended_forks(batch, token)], how)
 

@@ -1,4 +1,4 @@
-"""Who may say something at a gate (semantics §6, dialects E30)."""
+"""Who may say something at a gate (law §6, dialects E30)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Escalations as they open and close, each inside the move that causes it (semantics §8)."""
+"""Escalations as they open and close, each inside the move that causes it (law §8)."""
 
 from __future__ import annotations
 

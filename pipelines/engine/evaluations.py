@@ -1,5 +1,5 @@
 """Questions that a decision asks before it can be made: each a job of its own, run once per visit and question
-(semantics §3, agentic and hook; ALP A25 to A28).
+(law §3, agentic and hook; ALP A25 to A28).
 
 The token is `evaluating` meanwhile. The outcome of that job is a fact, and the same situation is decided again with it;
 what is no answer is the fact `unanswered`, by which the token is blocked for a person. Nothing advances silently."""
@@ -107,7 +107,7 @@ def decide_with(
     about = Job.objects.get(pk=asked.job_id)
     turn = Turn(batch, task, token, about, by, cause, cause, claim=claim, under=asked.pinned_id, holder=job)
     facts = consequences.answered(asked.situation["facts"], answer)
-    # What other branches have spent and escalated meanwhile binds it all the same (semantics §8).
+    # What other branches have spent and escalated meanwhile binds it all the same (law §8).
     facts |= counts(task) | beside(batch, task, token, turn.judged_by)
     return turn, {**asked.situation, "facts": facts}
 

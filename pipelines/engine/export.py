@@ -1,4 +1,4 @@
-"""Events in the exchange format of semantics §9 (dialects E29): of a task, of a line, of a project."""
+"""Events in the exchange format of law §9 (dialects E29): of a task, of a line, of a project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fence (semantics §5 step 1): what may be recorded, what is repeated, what is ignored."""
+"""The fence (law §5 step 1): what may be recorded, what is repeated, what is ignored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening gates: one visit for each gate that a decision asks, bound to what is shown (semantics §6)."""
+"""Opening gates: one visit for each gate that a decision asks, bound to what is shown (law §6)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def policy_of(line: Line, key: str) -> Approval:
 
 def ask(turn: Turn, answer: Wait) -> None:
     """The token waits for people at every gate of the decision, asked together; or it is held, naming the rejection,
-    when one of them was rejected and nothing has changed since (semantics §6, last sentence)."""
+    when one of them was rejected and nothing has changed since (law §6, last sentence)."""
     evidence = [_evidence(turn, answer, key) for key in answer.gates]
     rejection = _unchanged_rejection(turn.task.pk, answer.gates, [each["content"] for each in evidence])
     if rejection:

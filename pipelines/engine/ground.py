@@ -182,7 +182,7 @@ class Ground:
         return back
 
     def _held_again(self, token: Token, effect: Effect, position: Position, line: Line) -> Effect:
-        """People are not asked again what they rejected: then it is held, naming the rejection (semantics §6)."""
+        """People are not asked again what they rejected: then it is held, naming the rejection (law §6)."""
         answer, job = effect.decision, self.job_of(token)
         if token.task_id not in self._rejecting or not effect.gates or job is None:
             return effect
@@ -213,7 +213,7 @@ class Ground:
         return isinstance(answer, Finish) and consequences.aborts(self._about(token, effect, line), answer)
 
     def _all_end(self, task: Task, ending: Effect) -> list[Effect]:
-        """Abort ends every branch (semantics §7)."""
+        """Abort ends every branch (law §7)."""
         return [
             ending
             if token.pk == ending.token
@@ -244,7 +244,7 @@ def _work(job: Job | None) -> str:
 
 
 def _now(decision: Decision, counts: Counts, task: Task) -> dict[str, Any]:
-    """The recorded situation with the counts of this moment, as a vote decides it again (semantics §5 step 8)."""
+    """The recorded situation with the counts of this moment, as a vote decides it again (law §5 step 8)."""
     now = {**counts, "open_escalations": task.escalations}
     return {**decision.situation, "facts": {**decision.situation["facts"], **now}}
 

@@ -1,4 +1,4 @@
-"""A person gives what a held task waits for: its handoff document, or metadata (semantics §8)."""
+"""A person gives what a held task waits for: its handoff document, or metadata (law §8)."""
 
 from __future__ import annotations
 

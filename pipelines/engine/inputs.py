@@ -1,4 +1,4 @@
-"""Typed forms: the inputs of a line and the form of a manual station (semantics §1, Input).
+"""Typed forms: the inputs of a line and the form of a manual station (law §1, Input).
 
 One validator for browser, command line, API and triggers."""
 

@@ -1,4 +1,4 @@
-"""Tokens that wait at a join, and what becomes of them together (semantics §7). Which and when is decided in
+"""Tokens that wait at a join, and what becomes of them together (law §7). Which and when is decided in
 `routing/joining`; here the facts are read and the consequences written."""
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Meeting:
             job = self._begin(token, keys)
         self._tell(token, closed, job, keys)
         if job is not None and self.merge.verdict != PASS:
-            # The join is a cause of its own: what made it complete has its decision already (semantics §9).
+            # The join is a cause of its own: what made it complete has its decision already (law §9).
             cause, trigger = f"join:{job.pk}", f"join:{self.merge.station}"
             route(Turn(self.batch, self.task, token, job, ENGINE, cause, trigger))
 

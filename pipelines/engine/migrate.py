@@ -1,4 +1,4 @@
-"""Migrating running tasks to another version of their line (semantics §1, LineVersion; docs/versions.md).
+"""Migrating running tasks to another version of their line (law §1, LineVersion; docs/versions.md).
 
 A token at rest is migrated at once: a queued job starts under the new version, an outcome that waits is decided again,
 open gate visits are closed and asked again. A working one goes over at its next move: its job is judged by the version

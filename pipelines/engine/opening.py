@@ -1,4 +1,4 @@
-"""Opening the next job of a token: the only place where a Job is made (semantics §1, Job)."""
+"""Opening the next job of a token: the only place where a Job is made (law §1, Job)."""
 
 from __future__ import annotations
 

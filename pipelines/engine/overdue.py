@@ -1,4 +1,4 @@
-"""A gate whose due time has passed: what its `due.then` says, never an approval (semantics §6)."""
+"""A gate whose due time has passed: what its `due.then` says, never an approval (law §6)."""
 
 from __future__ import annotations
 

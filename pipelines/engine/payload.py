@@ -1,4 +1,4 @@
-"""Data from outside: what no JSON column, log or page should ever meet is refused with its place (semantics §2)."""
+"""Data from outside: what no JSON column, log or page should ever meet is refused with its place (law §2)."""
 
 from __future__ import annotations
 

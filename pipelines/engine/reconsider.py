@@ -1,4 +1,4 @@
-"""A token that is held for what is missing is decided again when facts have changed (semantics §5 step 7)."""
+"""A token that is held for what is missing is decided again when facts have changed (law §5 step 7)."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def _exit_code(outcome: Outcome) -> None:
 
 
 def _record(batch: Batch, member: Checked) -> ReportResult:
-    """Steps 2 to 9 of semantics §5 for one outcome."""
+    """Steps 2 to 9 of law §5 for one outcome."""
     each, job = member.report, batch.jobs[member.report.job_id]
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
     finish_job(batch, job, each.outcome, each.by)

@@ -1,4 +1,4 @@
-"""A person resolves what was escalated: it goes on, runs again, goes elsewhere, or is cancelled (semantics §8)."""
+"""A person resolves what was escalated: it goes on, runs again, goes elsewhere, or is cancelled (law §8)."""
 
 from __future__ import annotations
 

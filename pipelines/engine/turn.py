@@ -46,7 +46,7 @@ class Turn:
 
     @property
     def judge(self) -> int:
-        """The id of the version under which the job started, unless told otherwise (semantics §1, LineVersion)."""
+        """The id of the version under which the job started, unless told otherwise (law §1, LineVersion)."""
         return self.under or self.job.pinned_id
 
     @property
@@ -146,7 +146,7 @@ def about(task: Task) -> dict[str, Any]:
 
 def fresh(turn: Turn, situation: dict[str, Any]) -> dict[str, Any]:
     """With how free the line's agents are at this moment, whatever the situation was before: what is free is taken by
-    the move itself (semantics §8). And with the handoff that a person gave since."""
+    the move itself (law §8). And with the handoff that a person gave since."""
     line, facts = turn.judged_by, situation["facts"]
     if line.agents:
         facts = {**facts, "agents": turn.batch.agents.facts(turn.task, line.agents)}

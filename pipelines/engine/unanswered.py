@@ -1,4 +1,4 @@
-"""A question that no machine takes: nobody is able to answer it any more. It is for a person then (semantics §3)."""
+"""A question that no machine takes: nobody is able to answer it any more. It is for a person then (law §3)."""
 
 from __future__ import annotations
 

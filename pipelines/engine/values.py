@@ -32,7 +32,7 @@ ENGINE = Actor("engine", name="Gateline")
 
 @dataclass(frozen=True)
 class Report:
-    """An outcome reported about a job (semantics §5 step 1).
+    """An outcome reported about a job (law §5 step 1).
 
     `lease` is None only for a manual job; then `token_version` is what the person saw. `by` is `str(actor)`.
     `claim_next`: a driver that goes straight on gets the next job already leased, and no ticket is written."""

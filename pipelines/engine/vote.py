@@ -1,4 +1,4 @@
-"""A person's word at a gate (semantics §5 “A person's word at any gate”, §6 Approval)."""
+"""A person's word at a gate (law §5 “A person's word at any gate”, §6 Approval)."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _check_words(line: Line, gate: Gate | None, said: Said, *, reason_required: 
 
 
 def _still_shown(batch: Batch, visit: GateVisit, said: Said) -> Token:
-    """The token, if the visit is open and what was voted on is what is shown there now (semantics §6)."""
+    """The token, if the visit is open and what was voted on is what is shown there now (law §6)."""
     if visit.state != GateVisit.State.OPEN:
         raise _too_late(visit)
     token = batch.tokens.get(visit.token_id)
@@ -201,7 +201,7 @@ def _swap(batch: Batch, visit: GateVisit, said: Said) -> None:
 def _go_on(
     batch: Batch, task: Task, token: Token, visit: GateVisit, said: Said, so_far: dict[str, Any]
 ) -> None:
-    """Decide again on the same Situation, told the words and the counts of this moment (semantics §5 step 8)."""
+    """Decide again on the same Situation, told the words and the counts of this moment (law §5 step 8)."""
     asked = Decision.objects.get(pk=visit.asked_by_id)
     before = asked.situation["facts"]
     now = beside(batch, task, token, versions.by_id(asked.pinned_id))

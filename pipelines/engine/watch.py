@@ -1,5 +1,5 @@
 """The due time of work that takes too long: in a line that looks for deadlocks a station that says what is expected of
-it has twice that time (semantics §8)."""
+it has twice that time (law §8)."""
 
 from __future__ import annotations
 

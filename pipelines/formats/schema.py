@@ -63,7 +63,7 @@ def json_schema() -> Schema:
 def _line() -> Schema:
     return record(
         ("key", "stations"),
-        gateline={"const": 1, "description": "The number of the semantics."},
+        gateline={"const": 1, "description": "The number of the law that the line follows."},
         key=ref("key"),
         name=TEXT,
         description=TEXT,

@@ -1,4 +1,4 @@
-"""What a text answers: yes or no, at its end (semantics §3: any other word is no answer, of several the last counts).
+"""What a text answers: yes or no, at its end (law §3: any other word is no answer, of several the last counts).
 
 Pure. A text in which one cannot be sure which of the two is meant answers nothing: then a person is asked."""
 

@@ -1,7 +1,7 @@
 """Programs that answer a question about an outcome: a hook of the workspace, or the evaluator of a worker.
 
 The question comes on standard input. What the program writes, errors included, is the explanation. Its outcome is that
-of the question's own job: `eval` is the word, `feedback` the text (semantics §3; ALP A26 to A28)."""
+of the question's own job: `eval` is the word, `feedback` the text (law §3; ALP A26 to A28)."""
 
 from __future__ import annotations
 

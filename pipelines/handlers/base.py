@@ -12,7 +12,7 @@ from pipelines.handlers.toolbox import Tool
 from pipelines.outgoing.endpoint import Outgoing
 
 NOTHING = Isolation("none")
-# An outcome as of semantics §2, plain JSON.
+# An outcome as of law §2, plain JSON.
 Outcome = dict[str, Any]
 
 

@@ -90,7 +90,7 @@ def outcome_of(spec: Spec, told: Conversation, reply: Reply, history: str) -> Ou
 
 
 def said(text: str, wanted: tuple[str, ...]) -> tuple[bool, Any]:
-    """(there is one, the output): the JSON in the text, else, where no keys are wanted, the text (semantics §2)."""
+    """(there is one, the output): the JSON in the text, else, where no keys are wanted, the text (law §2)."""
     found, value = output.from_text(text, wanted)
     if found:
         return True, value

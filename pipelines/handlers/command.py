@@ -22,7 +22,7 @@ NO_DOCUMENT = "This station did not produce a valid result document."
 
 
 async def run(spec: Spec, sink: Sink) -> Outcome:
-    """Start the command, stream what it writes, stop it when its time is up, and say how it ended (semantics §2).
+    """Start the command, stream what it writes, stop it when its time is up, and say how it ended (law §2).
 
     Cancelling the call kills everything that the command started, and returns only then."""
     began = time.monotonic()
@@ -161,7 +161,7 @@ class Watch:
 
     def _obey(self, verdict: str) -> str:
         """The first valid signal decides: on abort the command is killed at once, else it has a while to end by itself
-        (semantics §5 step 3)."""
+        (law §5 step 3)."""
         if verdict == "abort":
             self.process.kill()
             return "[gateline] The signal abort: the command is killed."

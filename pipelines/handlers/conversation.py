@@ -1,5 +1,5 @@
 """A conversation with a model, as the context keeps it: `{model, messages}`, the form that `merge_chat_histories` and
-its like know (dialects §1 B, drift 4). Pure."""
+its like know (dialect B, drift 4). Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result document: a JSON object that the work writes where GATELINE_RESULT says (semantics §2). Pure, but for
+"""The result document: a JSON object that the work writes where GATELINE_RESULT says (law §2). Pure, but for
 reading the file."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FIELDS = frozenset(
     | {"feedback", "handoff", "usage"}
 )
 SIGNAL_FIELDS = frozenset({"signal_reason", "signal_meta"})
-# Where a Flux document says what an outcome calls usage (dialects §1 D).
+# Where a Flux document says what an outcome calls usage (dialect D).
 FLUX_USAGE = {
     "cost_usd": (("cost", "total_usd"),),
     "tokens_in": (("tokens", "input"), ("meta", "input_tokens")),
@@ -35,7 +35,7 @@ class Document:
     present: bool = False
     fields: Outcome = field(default_factory=dict)
     error: str = ""
-    # Whether it says more than an outcome has room for: then it is kept as it is (semantics §2).
+    # Whether it says more than an outcome has room for: then it is kept as it is (law §2).
     more: bool = False
 
 

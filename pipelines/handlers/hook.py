@@ -11,7 +11,7 @@ from pipelines.handlers.base import Outcome, Sink, Spec
 
 
 async def run(spec: Spec, sink: Sink) -> Outcome:
-    """Exit code 0 is `ok`. What it did not say itself of its eval follows from that (semantics §2)."""
+    """Exit code 0 is `ok`. What it did not say itself of its eval follows from that (law §2)."""
     told = json.dumps(spec.data, ensure_ascii=True, default=str)
     outcome = await command.run(replace(spec, prompt=told + "\n"), sink)
     if outcome.get("result") == "cancelled" or "eval" in outcome:

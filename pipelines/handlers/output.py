@@ -1,4 +1,4 @@
-"""The output in the text of a command (semantics §2). Pure."""
+"""The output in the text of a command (law §2). Pure."""
 
 from __future__ import annotations
 

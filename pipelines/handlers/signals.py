@@ -1,4 +1,4 @@
-"""Signals that a command writes while it works: `{"flux:signal": {…}}`, a line of standard output (semantics §5 step 3,
+"""Signals that a command writes while it works: `{"flux:signal": {…}}`, a line of standard output (law §5 step 3,
 dialects D8 to D14, D20).
 
 Only at the start of a line (house §4): a line of its own, or a line of what a tool gave back inside a line of
@@ -123,7 +123,7 @@ def _texts(content: Any) -> Iterator[str]:
             yield part["text"]
 
 
-# What a signal says besides its verdict (dialects §1 D)
+# What a signal says besides its verdict (dialect D)
 
 _USAGE = ("cost_usd", "tokens_in", "tokens_out")
 

@@ -16,7 +16,7 @@ SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def escaped(text: str) -> str:
-    """Text that any store takes: NUL and lone surrogates written out (semantics §2)."""
+    """Text that any store takes: NUL and lone surrogates written out (law §2)."""
     return SURROGATES.sub(lambda found: f"\\u{ord(found.group()):04x}", text.translate(CONTROLS))
 
 

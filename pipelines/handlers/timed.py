@@ -12,7 +12,7 @@ Heard = Callable[[], None]
 
 
 class TimeIsUp(Exception):
-    """`reason` as a cancellation has it (semantics §2)."""
+    """`reason` as a cancellation has it (law §2)."""
 
     def __init__(self, reason: str, seconds: float) -> None:
         self.reason, self.seconds = reason, seconds

@@ -149,7 +149,7 @@ def _json(value: Any, arguments: Mapping[str, Any]) -> Any:
 
 
 def action(policy: Mapping[str, Any] | None, name: str, arguments: Any) -> str:
-    """What the policy says of a call: the first rule that matches, else its default (dialects §1 B). A test that cannot
+    """What the policy says of a call: the first rule that matches, else its default (dialect B). A test that cannot
     be made denies."""
     if not policy:
         return ALLOW

@@ -142,7 +142,7 @@ def unfit(tool: Tool, arguments: Any) -> str:
     return misfit(tool, arguments) if isinstance(arguments, dict) else "The arguments are no JSON object."
 
 
-# Whoever has to be asked: the token is blocked, and the station runs again with the answer (semantics §5 step 3, hold)
+# Whoever has to be asked: the token is blocked, and the station runs again with the answer (law §5 step 3, hold)
 
 
 def question_of(calls: list[ToolCall]) -> str:

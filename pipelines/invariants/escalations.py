@@ -68,7 +68,7 @@ def _incidents(each: Whole) -> Iterable[Violation]:
 
 def nothing_works_while_blocked(task_ids: Ids) -> Iterable[Violation]:
     """I10: while an escalation is open that blocks its task since its breach, nothing of the task is queued for work
-    or works (semantics §8)."""
+    or works (law §8)."""
     for each in whole(task_ids, "tokens", "escalated"):
         blocks = [
             one.pk
@@ -84,7 +84,7 @@ def nothing_works_while_blocked(task_ids: Ids) -> Iterable[Violation]:
 
 
 def nothing_went_forward(task_ids: Ids) -> Iterable[Violation]:
-    """I10: no rule, policy or gate led forward while an escalation was open (semantics §8). By hand a station is
+    """I10: no rule, policy or gate led forward while an escalation was open (law §8). By hand a station is
     only run again."""
     for each in whole(task_ids, "events", "decisions"):
         decisions = {decision.pk: decision for decision in each.decisions}

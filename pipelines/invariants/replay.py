@@ -30,7 +30,7 @@ def decisions_come_out_again(task_ids: Ids) -> Iterable[Violation]:
 
 def _judges(each: Whole) -> Iterable[Violation]:
     """What judged was a version to which the task was pinned: the one under which the job started, or one to which the
-    task had been migrated by then (semantics §1, LineVersion)."""
+    task had been migrated by then (law §1, LineVersion)."""
     started = {job.pk: job.pinned_id for job in each.jobs}
     judged = {decision.pk: decision for decision in each.decisions}
     brought = {event.data["was"] for event in each.events if event.kind == "task.migrated"}

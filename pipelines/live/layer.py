@@ -1,4 +1,4 @@
-"""Our Channels layer: groups in the process, PostgreSQL NOTIFY between processes (stack.md, NOTIFY).
+"""Our Channels layer: groups in the process, PostgreSQL NOTIFY between processes.
 
 Messages are hints: a full mailbox or a lost connection drops them and leaves one `{"type": "live.resync"}` instead.
 """

@@ -1,6 +1,6 @@
 """The two connections to PostgreSQL of a live process, each in a thread of its own: one listens, one notifies.
 
-A query on the connection that iterates `notifies()` would wait for ever (stack.md, NOTIFY), hence two.
+A query on the connection that iterates `notifies()` would wait for ever, hence two.
 """
 
 from __future__ import annotations

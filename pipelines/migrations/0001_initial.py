@@ -331,9 +331,7 @@ class Migration(migrations.Migration):
                 ("lease_key", models.UUIDField(blank=True, null=True)),
                 (
                     "outcome",
-                    models.JSONField(
-                        blank=True, help_text="As recorded, untouched (semantics §5).", null=True
-                    ),
+                    models.JSONField(blank=True, help_text="As recorded, untouched (law §5).", null=True),
                 ),
                 ("result", models.CharField(blank=True, max_length=10)),
                 ("exit_code", models.IntegerField(blank=True, null=True)),
@@ -883,9 +881,7 @@ class Migration(migrations.Migration):
                 ("signal_reworks", models.PositiveIntegerField(default=0)),
                 (
                     "feedback",
-                    models.TextField(
-                        blank=True, help_text="For the next job at this station (semantics §5)."
-                    ),
+                    models.TextField(blank=True, help_text="For the next job at this station (law §5)."),
                 ),
                 ("wait", models.JSONField(default=dict)),
                 ("error", models.CharField(blank=True, max_length=64)),

@@ -1,5 +1,5 @@
 """Agents of a project: who answers for them, what they may do, how much at once, and how far they are trusted
-(semantics §8, AEEF REQ-009-01 and -02). A station names its agent by key."""
+(law §8, AEEF REQ-009-01 and -02). A station names its agent by key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks that wait for each other, and deadlocks that were found (semantics §8)."""
+"""Tasks that wait for each other, and deadlocks that were found (law §8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was escalated to somebody responsible, and the incidents that came of it (semantics §8)."""
+"""What was escalated to somebody responsible, and the incidents that came of it (law §8)."""
 
 from __future__ import annotations
 

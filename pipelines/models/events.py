@@ -40,7 +40,7 @@ class Decision(models.Model):
 
 
 class Event(models.Model):
-    """One line of a task's own gapless sequence (semantics §9)."""
+    """One line of a task's own gapless sequence (law §9)."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     task = models.ForeignKey(Task, models.CASCADE, related_name="events", db_index=False)

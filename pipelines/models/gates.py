@@ -14,7 +14,7 @@ from pipelines.models.work import Job
 
 
 class Word(models.TextChoices):
-    """A person's word at a gate (semantics §5)."""
+    """A person's word at a gate (law §5)."""
 
     APPROVE = "approve", _("Approve")
     SEND_BACK = "send_back", _("Send back")

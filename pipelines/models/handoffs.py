@@ -1,4 +1,4 @@
-"""What one station handed to the next: a document, held against a schema, with a name of its own (semantics §9)."""
+"""What one station handed to the next: a document, held against a schema, with a name of its own (law §9)."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from pipelines.models.people import Project
 
 
 class Status(models.TextChoices):
-    """Of a token, and derived from its tokens of a task (semantics §1)."""
+    """Of a token, and derived from its tokens of a task (law §1)."""
 
     QUEUED = "queued", _("Queued")
     RUNNING = "running", _("Running")
@@ -56,7 +56,7 @@ class Task(models.Model):
     priority = models.CharField(max_length=6, choices=Priority.choices, default=Priority.MEDIUM)
     labels = ArrayField(models.CharField(max_length=100), default=list, blank=True)
     due_at = models.DateTimeField(null=True, blank=True)
-    # Terminal is final: new work from an item that has ended is a new one, linked to it (semantics §8, AEEF E13).
+    # Terminal is final: new work from an item that has ended is a new one, linked to it (law §8, AEEF E13).
     follows = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="followed_by")
     inputs = models.JSONField(default=dict)
     context = models.JSONField(default=dict)
@@ -64,7 +64,7 @@ class Task(models.Model):
     unreadable = models.JSONField(
         default=dict, help_text=_("{key of the context: station whose output could not be read}")
     )
-    # semantics §5 step 9: {station: n}, {"a->b": n}, {rule id: n}, {gate key: n}, {"station:failure type": n}
+    # law §5 step 9: {station: n}, {"a->b": n}, {rule id: n}, {gate key: n}, {"station:failure type": n}
     visits = models.JSONField(default=dict)
     edges = models.JSONField(default=dict)
     rules = models.JSONField(default=dict)
@@ -132,7 +132,7 @@ class Token(models.Model):
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.QUEUED)
     origin = models.CharField(max_length=64, blank=True)
     forked = models.BooleanField(default=False, help_text=_("Waits for its children; not a live position."))
-    # Ended as part of this one, at a join (semantics §7): its end is not the task's.
+    # Ended as part of this one, at a join (law §7): its end is not the task's.
     joined = models.ForeignKey(
         "self", models.CASCADE, null=True, blank=True, related_name="merged", db_index=False
     )

@@ -34,7 +34,7 @@ class Worker(models.Model):
 
 
 class Purpose(models.TextChoices):
-    """What a job is for: the work of its station, or a question about what that work left (semantics §3, §6)."""
+    """What a job is for: the work of its station, or a question about what that work left (law §3, §6)."""
 
     STATION = "station", _("Station")
     EVALUATION = "evaluation", _("Evaluation")
@@ -69,10 +69,10 @@ class Job(models.Model):
     attempt = models.PositiveIntegerField(default=1)
     feedback = models.TextField(blank=True)
     asked = models.TextField(blank=True, help_text=_("The question that the feedback answers."))
-    # The attempt's, None between attempts. A manual job runs without (semantics §1).
+    # The attempt's, None between attempts. A manual job runs without (law §1).
     lease_key = models.UUIDField(null=True, blank=True)
     worker = models.ForeignKey(Worker, models.SET_NULL, null=True, blank=True, related_name="jobs")
-    outcome = models.JSONField(null=True, blank=True, help_text=_("As recorded, untouched (semantics §5)."))
+    outcome = models.JSONField(null=True, blank=True, help_text=_("As recorded, untouched (law §5)."))
     result = models.CharField(max_length=10, blank=True)
     exit_code = models.IntegerField(null=True, blank=True)
     summary = models.TextField(blank=True)
@@ -132,7 +132,7 @@ class Job(models.Model):
 
 
 class IgnoredReport(models.Model):
-    """A late or contradicting report that moved nothing: one event at the first, then this counter (semantics §5)."""
+    """A late or contradicting report that moved nothing: one event at the first, then this counter (law §5)."""
 
     job = models.ForeignKey(Job, models.CASCADE, related_name="ignored")
     attempt = models.PositiveIntegerField()

@@ -194,7 +194,7 @@ def _by(line: Line, station: str, answer: Mapping[str, Any]) -> str:
 
 
 def _otherwise(line: Line, station: Station | None) -> str:
-    """What the policy does at this station where no rule took the outcome (semantics §4)."""
+    """What the policy does at this station where no rule took the outcome (law §4)."""
     policy = line.policy
     passed = policy.no_match if station is None or station.rules else policy.no_rules
     return _("passed: %(no_match)s · failed: %(on_failure)s") % {

@@ -1,4 +1,4 @@
-"""Sentences for what a token waits for: what happened, then the remedy, the verbatim name last (semantics §11)."""
+"""Sentences for what a token waits for: what happened, then the remedy, the verbatim name last (law §11)."""
 
 from __future__ import annotations
 

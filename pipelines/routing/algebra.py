@@ -1,4 +1,4 @@
-"""The closed algebra of conditions, as data (semantics §3).
+"""The closed algebra of conditions, as data (law §3).
 
 A condition is one of the frozen classes below; `reading.conditions` makes them from a document, `holds` asks
 whether one is true of a `View`. Nothing here reads a clock, a file or a network.

@@ -1,4 +1,4 @@
-"""Evaluations that a decision cannot make itself, and what was answered (semantics §3, agentic and hook)."""
+"""Evaluations that a decision cannot make itself, and what was answered (law §3, agentic and hook)."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def evaluator_of(question: Mapping[str, Any], able: Collection[str]) -> str:
 
 def answer_of(question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
     """The fact that the outcome of an evaluation's job is: its `eval` is the word, its `feedback` the text. Whatever
-    is not one of the two words, a job that was cancelled or failed among them, is `unanswered` (semantics §3)."""
+    is not one of the two words, a job that was cancelled or failed among them, is `unanswered` (law §3)."""
     kind = next(iter(question))
     word = outcome.get("eval") if outcome.get("result") in (None, "success") else None
     answer = word if word in WORDS[kind] else UNANSWERED

@@ -1,4 +1,4 @@
-"""Votes matched to requirements, exactly (semantics §6, Approval).
+"""Votes matched to requirements, exactly (law §6, Approval).
 
 A vote fills one place of one requirement. Which one is found as a maximum matching, not greedily: a person
 who is reviewer and in the security group takes the place that leaves the others theirs.

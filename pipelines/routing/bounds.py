@@ -1,4 +1,4 @@
-"""How every evaluation is bounded, in time and size (semantics §3, last bullet).
+"""How every evaluation is bounded, in time and size (law §3, last bullet).
 
 - A pattern has at most MAX_PATTERN characters and runs in RE2: time linear in the text, memory capped.
 - A path has at most MAX_PATH characters.

@@ -1,4 +1,4 @@
-"""Named budgets of a line as values (semantics §8), and those that the preset `aeef` switches on (AEEF E16, E20)."""
+"""Named budgets of a line as values (law §8), and those that the preset `aeef` switches on (AEEF E16, E20)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of a gate: groups of `field, operator, value, severity, action, label` (semantics §6)."""
+"""Checks of a gate: groups of `field, operator, value, severity, action, label` (law §6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variables that a taken rule stores (semantics §8a)."""
+"""Variables that a taken rule stores (law §8a)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What follows from a decision, as values: what is counted, set and merged, and where the token then stands.
 
-Step 9 of semantics §5 without a database. The engine writes it down, `simulate` walks by it: there is one of it.
+Step 9 of law §5 without a database. The engine writes it down, `simulate` walks by it: there is one of it.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class About:
 
     @cached_property
     def failed(self) -> bool:
-        """Whether the outcome counts as failed (semantics §2), as recorded."""
+        """Whether the outcome counts as failed (law §2), as recorded."""
         return derive(self.outcome, self.line.station(self.station).kind).standing == "failed"
 
     @property
     def signal(self) -> str:
-        """The verdict of the signal that decides: the first valid one (semantics §5 step 3)."""
+        """The verdict of the signal that decides: the first valid one (law §5 step 3)."""
         signal = self.outcome.signal
         return str(signal["verdict"]) if signal else ""
 
@@ -51,7 +51,7 @@ class About:
 
 
 def origin_after(station: str, origin: str | None, target: str) -> str | None:
-    """Self-loops and re-runs do not change the origin (semantics §1, `@origin`)."""
+    """Self-loops and re-runs do not change the origin (law §1, `@origin`)."""
     return station if target != station else origin
 
 
@@ -79,7 +79,7 @@ def staying(answer: Staying) -> Stay:
 
 
 def aborts(about: About, answer: Finish) -> bool:
-    """Abort ends the whole task, whichever branch says it (semantics §7)."""
+    """Abort ends the whole task, whichever branch says it (law §7)."""
     if about.word:
         return about.word == "abort"
     if answer.by == "signal":
@@ -116,7 +116,7 @@ def counted(
     stations: Container[str],
     landing: tuple[str, ...] | None = None,
 ) -> dict[str, dict[str, int]]:
-    """Visits, edges and the rule (semantics §5, Counting). `stations`: the keys that can be entered now; `landing`:
+    """Visits, edges and the rule (law §5, Counting). `stations`: the keys that can be entered now; `landing`:
     where the targets are by now, if the task was migrated since its job started."""
     targets = targets_of(answer)
     lands = targets if landing is None else landing
@@ -167,7 +167,7 @@ def reworks_in_a_row(about: About, answer: Move, so_far: int) -> int:
 
 def gathered(about: About, answer: Move | Finish) -> dict[str, dict[str, Any]]:
     """`variables` to set and what goes into the `context`: objects only, later overwrites earlier, outputs of failed
-    stations do not count (semantics §5 step 9)."""
+    stations do not count (law §5 step 9)."""
     output = about.outcome.output
     context = output if isinstance(output, dict) and not about.failed else {}
     variables = dict(answer.variables) if isinstance(answer, Move) else {}
@@ -190,7 +190,7 @@ def _unreadable(about: About, said: Mapping[str, Any]) -> dict[str, str]:
 def told(
     facts: Mapping[str, Any], counts: Mapping[str, Any], words: Mapping[str, Mapping[str, str]]
 ) -> dict[str, Any]:
-    """The facts of a situation that waited at gates, told the words, with the counts of this moment (semantics §5
+    """The facts of a situation that waited at gates, told the words, with the counts of this moment (law §5
     step 8). `counts` are those before a `send_back` counts its round."""
     return {**facts, **counts, "gates": {**facts.get("gates", {}), **words}}
 
@@ -205,7 +205,7 @@ def answer_of(line: Line, question: Mapping[str, Any], outcome: Mapping[str, Any
 
 
 def answered(facts: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts plus the answer to an evaluation (semantics §3)."""
+    """The facts plus the answer to an evaluation (law §3)."""
     return {**facts, "answers": [*facts.get("answers", []), answer]}
 
 
@@ -216,7 +216,7 @@ def shown_at(
     line: Line, station: str, answer: Wait, gate: str, outcome: Mapping[str, Any], output_digest: str
 ) -> dict[str, Any]:
     """What a gate asks about, without what differs from run to run: asked twice, it is the same question, and a
-    rejected one is not asked again (semantics §6, last sentence)."""
+    rejected one is not asked again (law §6, last sentence)."""
     said = {name: outcome.get(name) for name in SAID}
     found = line.rules_by_id.get(answer.rule or "")
     return {

@@ -1,4 +1,4 @@
-"""Deadlocks as they are found (semantics §8, AEEF E22): tasks that wait for each other in a circle, and work that takes
+"""Deadlocks as they are found (law §8, AEEF E22): tasks that wait for each other in a circle, and work that takes
 more than twice what is expected of it. (Branches that contradict each other are found where they join, see
 `joining/context.py`.)"""
 

@@ -1,4 +1,4 @@
-"""`decide`: from a line and a situation to a decision, steps 3 to 8 of semantics §5.
+"""`decide`: from a line and a situation to a decision, steps 3 to 8 of law §5.
 
 Pure: the same line and the same situation give the same decision, always. Bounded: see `bounds`.
 """

@@ -20,7 +20,7 @@ STEPS = (
     "rule_gates",
     "effects",
 )
-"""Steps of semantics §5 as a trace names them; fence and record are the engine's."""
+"""Steps of law §5 as a trace names them; fence and record are the engine's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ class Escalate:
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """The engine could not decide; `error` is one of the names of semantics §11, `message` a sentence."""
+    """The engine could not decide; `error` is one of the names of law §11, `message` a sentence."""
 
     kind: ClassVar[str] = "stuck"
 

@@ -1,4 +1,4 @@
-"""Who is told when something is escalated, how soon they answer, and what is done when they do not (semantics §8)."""
+"""Who is told when something is escalated, how soon they answer, and what is done when they do not (law §8)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The fields that checks of a gate can read (line-document.md, Defaults that matter).
 
-They read the outcome as recorded, with what follows from it (semantics §2), never the values of a forced route.
+They read the outcome as recorded, with what follows from it (law §2), never the values of a forced route.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ALIASES = {
     "provider": "usage.provider",
     "model": "usage.model",
 }
-"""The dialects' own names (dialects.md §1 D)."""
+"""The dialects' own names (dialect D)."""
 
 USAGE = (
     *("usage.cost_usd", "usage.tokens_in", "usage.tokens_out", "usage.duration_sec"),

@@ -1,4 +1,4 @@
-"""Tools of gates: a command whose result, pass, warn or fail, is a fact of the decision (dialects.md §1 A, gate tools).
+"""Tools of gates: a command whose result, pass, warn or fail, is a fact of the decision (dialect A, gate tools).
 
 Which result a run has is decided here, from what the run left; the run itself is a job of its own."""
 

@@ -1,4 +1,4 @@
-"""Dates written as Go's layouts show them (`2006-01-02 15:04`): what `{{now:…}}` takes (dialects §1 B). Pure."""
+"""Dates written as Go's layouts show them (`2006-01-02 15:04`): what `{{now:…}}` takes (dialect B). Pure."""
 
 from __future__ import annotations
 

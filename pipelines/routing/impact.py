@@ -1,4 +1,4 @@
-"""What migrating would do to one position of a running task: the law of LineVersion (semantics §1), without a database.
+"""What migrating would do to one position of a running task: the law of LineVersion (law §1), without a database.
 
 The engine's migration does what `foresee` says, by the same values: an impact that was shown is what then happens.
 """
@@ -124,7 +124,7 @@ def landed(line: Line, mapping: Mapping[str, str], key: str) -> str | None:
 
 def situation_under(situation: Mapping[str, Any], line: Line, mapping: Mapping[str, str]) -> dict[str, Any]:
     """The recorded situation as `line` reads it: its station under its name there, and no gate passed yet: a word was
-    said about what one version asked (semantics §6)."""
+    said about what one version asked (law §6)."""
     facts = {key: value for key, value in situation["facts"].items() if key != "gates"}
     origin = facts.get("origin")
     facts["origin"] = (landed(line, mapping, origin) or origin) if origin else None
@@ -181,7 +181,7 @@ def next_stations(line: Line, key: str) -> tuple[str, ...]:
 
 
 def _begins(station: Station) -> str:
-    """What no worker does runs at once (semantics §1, Job)."""
+    """What no worker does runs at once (law §1, Job)."""
     return "running" if station.by_people or station.kind == "wait" else "queued"
 
 

@@ -1,4 +1,4 @@
-"""The dialects' macros in templates (dialects §1 B): a closed list, each a look-up. Pure: the moment, the host and the
+"""The dialects' macros in templates (dialect B): a closed list, each a look-up. Pure: the moment, the host and the
 counts are handed in.
 
     {{var:name}}  {{var:name|text}}  {{var:name|var:other}}   a variable, else an input, else what stands after the bar

@@ -18,7 +18,7 @@ from pipelines.routing.policy import Policy
 from pipelines.routing.problems import Problem
 
 LAW = 1
-"""The number of the semantics that this product knows (`gateline: 1`)."""
+"""The number of the law that this product knows (`gateline: 1`)."""
 
 BUILT_IN_ENDS = {"completed": "completed", "failed": "failed", "cancelled": "cancelled"}
 ORIGIN = "@origin"
@@ -268,7 +268,7 @@ class Line:
         return self.stations_by_key[key].stage or key
 
     def requires(self, key: str) -> tuple[str, ...]:
-        """What a forward move out of this station needs (semantics §8). Raises KeyError."""
+        """What a forward move out of this station needs (law §8). Raises KeyError."""
         own = self.stations_by_key[key].requires
         if own is not None:
             return own

@@ -1,4 +1,4 @@
-"""The operators of `output` and `eval` conditions, as one table each (semantics §3).
+"""The operators of `output` and `eval` conditions, as one table each (law §3).
 
 An operator takes the value that is there and the value that the rule names; missing values never get here.
 """

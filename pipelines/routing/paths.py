@@ -2,7 +2,7 @@
 
 A path that starts with `$` is RFC 9535 JSONPath without `match` and `search` (they backtrack); the library
 parses it, this module evaluates it: bounded, and with the same exact equality as the rest of the algebra.
-Any other path is a key: the flat key first, then dotted through objects, no indices (semantics §3, Path).
+Any other path is a key: the flat key first, then dotted through objects, no indices (law §3, Path).
 """
 
 from __future__ import annotations

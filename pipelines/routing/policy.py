@@ -1,4 +1,4 @@
-"""The policy knobs of a line and the presets that fill them (semantics §4)."""
+"""The policy knobs of a line and the presets that fill them (law §4)."""
 
 from __future__ import annotations
 

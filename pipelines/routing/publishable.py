@@ -50,7 +50,7 @@ def _work(line: Line, station: Station, path: str) -> Iterator[Problem]:
 
 
 def _template(line: Line, where: str, text: str) -> Iterator[Problem]:
-    """What no task of this line could ever fill (semantics §8a, an undefined one is an error)."""
+    """What no task of this line could ever fill (law §8a, an undefined one is an error)."""
     try:
         names = asked(text)
     except TemplateError as error:

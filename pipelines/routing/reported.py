@@ -1,6 +1,6 @@
 """The outcome of a job (or of a gate, timer, person, evaluation): plain data, and what follows from it.
 
-Semantics §2. Nothing is rewritten: `Outcome` keeps what was reported, `derive` says what follows.
+Law §2. Nothing is rewritten: `Outcome` keeps what was reported, `derive` says what follows.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Derived:
 
     @property
     def standing(self) -> str:
-        """blocked, failed or passed (semantics §2)."""
+        """blocked, failed or passed (law §2)."""
         if "blocked" in (self.result, self.verdict):
             return "blocked"
         failed = self.result in ("failure", "cancelled") or self.verdict == "fail"
@@ -115,7 +115,7 @@ def _eval(result: str, station_kind: str) -> str:
 def read_outcome(data: Any, at: str = "") -> Outcome:
     """An outcome from plain JSON. `at` is the path in front of the places that errors name.
 
-    Raises OutcomeError: an unknown key, a wrong type, text or nesting that cannot be stored (semantics §2,
+    Raises OutcomeError: an unknown key, a wrong type, text or nesting that cannot be stored (law §2,
     last line), or none of result, verdict, eval and exit_code.
     """
     try:
@@ -172,7 +172,7 @@ def _signals(value: Any, path: str) -> tuple[dict[str, Any], ...]:
 
 
 def is_signal(verdict: Any) -> bool:
-    """Whether a signal of this verdict counts; any other is recorded and ignored (semantics §2)."""
+    """Whether a signal of this verdict counts; any other is recorded and ignored (law §2)."""
     return type(verdict) is str and verdict in SIGNALS
 
 

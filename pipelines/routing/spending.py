@@ -1,4 +1,4 @@
-"""What a move would spend of a named budget, and how much of it is spent: from counted facts alone (semantics §8)."""
+"""What a move would spend of a named budget, and how much of it is spent: from counted facts alone (law §8)."""
 
 from __future__ import annotations
 

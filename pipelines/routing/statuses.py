@@ -1,4 +1,4 @@
-"""A task's status from its tokens (semantics §1)."""
+"""A task's status from its tokens (law §1)."""
 
 from __future__ import annotations
 

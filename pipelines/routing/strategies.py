@@ -1,4 +1,4 @@
-"""How `compose` merges what it found with a variable that exists (dialects.md §1 B, drift 4; §2 B15)."""
+"""How `compose` merges what it found with a variable that exists (dialect B15, drift 4)."""
 
 from __future__ import annotations
 

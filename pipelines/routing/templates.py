@@ -1,4 +1,4 @@
-"""Templates of prompts and arguments (semantics §8a): look-ups, nothing else; no loops, calls or arithmetic.
+"""Templates of prompts and arguments (law §8a): look-ups, nothing else; no loops, calls or arithmetic.
 
 `{{task.x}}`, `{{input.x}}`, `{{context.x}}`, `{{variables.x}}`, and `{{.x}}`, which tries variables, inputs, context,
 task, then what stations said: `{{.previous_output}}`, `{{.last_error}}`, `{{.<station>}}`, `{{.<station>_error}}`.

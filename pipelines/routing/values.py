@@ -1,4 +1,4 @@
-"""Plain JSON values, and how conditions compare them (semantics §3, Equality and Order).
+"""Plain JSON values, and how conditions compare them (law §3, Equality and Order).
 
 A value is None, bool, int, float, Decimal, str, list or dict, of exactly these types. A float stands for the
 decimal number that its shortest text says, so 0.1 is 0.1 and 1e23 is 10 ** 23.
@@ -17,7 +17,7 @@ from pipelines.routing import jsontext
 from pipelines.routing.problems import Malformed, join
 
 MAX_DEPTH = 100
-"""Deepest nesting of lists and objects in one value (semantics §2)."""
+"""Deepest nesting of lists and objects in one value (law §2)."""
 
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -115,7 +115,7 @@ def size(value: Any) -> int:
 
 
 def check(value: Any, path: str) -> None:
-    """Refuse what no JSON store can hold. Raises Malformed with the place (semantics §2, last line)."""
+    """Refuse what no JSON store can hold. Raises Malformed with the place (law §2, last line)."""
     if _is_sound(value):
         return
     trail: list[str | int] = []

@@ -1,6 +1,6 @@
 """The words, icons and assets of every page: `{% load gateline %}`.
 
-One table says how a status looks (screens §0), one how a duration reads, one which icon stands for a
+One table says how a status looks, one how a duration reads, one which icon stands for a
 kind of station (static/icons.json). Nothing here reads the database.
 """
 

@@ -121,7 +121,7 @@ def _rule(line: Line, number: int, rule: Rule) -> RuleWords:
 
 
 def otherwise(line: Line, station: Station) -> str:
-    """What the policy does where no rule matches (semantics §4)."""
+    """What the policy does where no rule matches (law §4)."""
     policy = line.policy
     passed = policy.no_match if station.rules else policy.no_rules
     following = line.next_station(station.key)

@@ -1,4 +1,4 @@
-"""Starting a task: a form made from the line's inputs (semantics §1, Input)."""
+"""Starting a task: a form made from the line's inputs (law §1, Input)."""
 
 from __future__ import annotations
 

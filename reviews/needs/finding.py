@@ -86,7 +86,7 @@ def _round(number: int) -> str:
 
 
 def evaluations(mine: Mine) -> Iterable[Need]:
-    """Nobody else could answer: a person's word is the fact (semantics §3)."""
+    """Nobody else could answer: a person's word is the fact (law §3)."""
     return _tokens(mine, "evaluation", Q(status=Status.BLOCKED, wait__has_key="evaluation"))
 
 
@@ -112,7 +112,7 @@ def stuck(mine: Mine) -> Iterable[Need]:
 
 
 def missing(mine: Mine) -> Iterable[Need]:
-    """Held until the preconditions of a forward move are there (semantics §8)."""
+    """Held until the preconditions of a forward move are there (law §8)."""
     return _tokens(mine, "missing", Q(status=Status.HELD, wait__has_key="missing"))
 
 

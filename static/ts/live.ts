@@ -1,4 +1,4 @@
-// The live socket (screens §3 Push, house §4 "socket gaps").
+// The live socket (house §4 "socket gaps").
 //
 // A push is only a hint: {"hints": [{"task": "WI-…", "version": n}, …]}, one such object alone, or
 // {"resync": true}. Nothing is drawn from it; the page fetches what changed over HTTP. So a lost hint

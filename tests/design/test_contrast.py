@@ -1,4 +1,4 @@
-"""Contrast is held over the tokens, in both themes: text 4.5, graphics and focus 3 (screens §0)."""
+"""Contrast is held over the tokens, in both themes: text 4.5, graphics and focus 3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents: whom a station names is asked for, has a contract and capacity, and can be suspended (semantics §8, AEEF)."""
+"""Agents: whom a station names is asked for, has a contract and capacity, and can be suspended (law §8, AEEF)."""
 
 from __future__ import annotations
 

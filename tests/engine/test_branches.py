@@ -1,4 +1,4 @@
-"""Forked tokens whose branches are not joined: each ends for itself, the worst end is the task's (semantics §1, §7)."""
+"""Forked tokens whose branches are not joined: each ends for itself, the worst end is the task's (law §1, §7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is escalated keeps its task from going forward until somebody of the role resolves it (semantics §8)."""
+"""What is escalated keeps its task from going forward until somebody of the role resolves it (law §8)."""
 
 from __future__ import annotations
 

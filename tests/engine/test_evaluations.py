@@ -1,5 +1,5 @@
-"""Conditions that must be asked: a job of its own, run once per visit and question, whose answer is a fact (semantics
-§3; ALP A25 to A30)."""
+"""Conditions that must be asked: a job of its own, run once per visit and question, whose answer is a fact (law §3;
+ALP A25 to A30)."""
 
 from __future__ import annotations
 

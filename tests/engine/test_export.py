@@ -1,4 +1,4 @@
-"""Events in the exchange format (semantics §9, AEEF E29)."""
+"""Events in the exchange format (law §9, AEEF E29)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fence (semantics §5 step 1): identical ⇒ the first answer again, anything else ⇒ 409 and nothing moves."""
+"""The fence (law §5 step 1): identical ⇒ the first answer again, anything else ⇒ 409 and nothing moves."""
 
 from __future__ import annotations
 

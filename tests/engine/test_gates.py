@@ -1,4 +1,4 @@
-"""Gates: who may say what, about which evidence, and what follows (semantics §5, §6; ALP A14 to A20; E30)."""
+"""Gates: who may say what, about which evidence, and what follows (law §5, §6; ALP A14 to A20; E30)."""
 
 from __future__ import annotations
 

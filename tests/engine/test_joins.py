@@ -1,4 +1,4 @@
-"""Joins: branches wait for each other, merge, and go on as one (semantics §7; AEEF E24, E25; Flux D21)."""
+"""Joins: branches wait for each other, merge, and go on as one (law §7; AEEF E24, E25; Flux D21)."""
 
 from __future__ import annotations
 

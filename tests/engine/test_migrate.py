@@ -1,4 +1,4 @@
-"""Migrating running tasks to another version (semantics §1, LineVersion): at rest at once, at work at the next move."""
+"""Migrating running tasks to another version (law §1, LineVersion): at rest at once, at work at the next move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task moves: its counters, its context, its history (semantics §5 step 9)."""
+"""A task moves: its counters, its context, its history (law §5 step 9)."""
 
 from __future__ import annotations
 

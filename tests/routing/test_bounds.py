@@ -1,4 +1,4 @@
-"""Semantics §3: every evaluation is bounded in time and size."""
+"""Law §3: every evaluation is bounded in time and size."""
 
 from __future__ import annotations
 

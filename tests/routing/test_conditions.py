@@ -1,4 +1,4 @@
-"""Semantics §3, form by form and sentence by sentence."""
+"""Law §3, form by form and sentence by sentence."""
 
 from __future__ import annotations
 

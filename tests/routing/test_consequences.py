@@ -1,4 +1,4 @@
-"""What follows from a decision: what is counted, kept and shown (semantics §5 step 9), value by value."""
+"""What follows from a decision: what is counted, kept and shown (law §5 step 9), value by value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools of gates: asked for once, judged from data, and as strong as checks (dialects.md §1 A, gate tools)."""
+"""Tools of gates: asked for once, judged from data, and as strong as checks (dialect A, gate tools)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joins read twice: `due` of the product, and an interpreter that knows only the sentences of semantics §7."""
+"""Joins read twice: `due` of the product, and an interpreter that knows only the sentences of law §7."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The join decision, pure: who has delivered, who still can, and what becomes of it (semantics §7)."""
+"""The join decision, pure: who has delivered, who still can, and what becomes of it (law §7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Semantics §2: what is absent follows, and what is refused."""
+"""Law §2: what is absent follows, and what is refused."""
 
 from __future__ import annotations
 

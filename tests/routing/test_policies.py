@@ -1,4 +1,4 @@
-"""The policy table of semantics §4, decided: each preset in each situation, and each knob by itself."""
+"""The policy table of law §4, decided: each preset in each situation, and each knob by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a forward move needs: each thing that is missing is named (semantics §8, AEEF E14, E15)."""
+"""What a forward move needs: each thing that is missing is named (law §8, AEEF E14, E15)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Semantics §4: what each preset decides, and each knob by itself; one line of the table, one decision."""
+"""Law §4: what each preset decides, and each knob by itself; one line of the table, one decision."""
 
 from __future__ import annotations
 

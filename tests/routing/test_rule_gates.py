@@ -1,4 +1,4 @@
-"""Semantics §5 step 8, forced routes, feedback: what guards a rule, and where its gates lead."""
+"""Law §5 step 8, forced routes, feedback: what guards a rule, and where its gates lead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Semantics §5 step 6 and §4: rules in order, the policies, the presets."""
+"""Law §5 step 6 and §4: rules in order, the policies, the presets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Semantics §5 step 3: the first valid signal decides."""
+"""Law §5 step 3: the first valid signal decides."""
 
 from __future__ import annotations
 

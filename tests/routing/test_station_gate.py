@@ -1,4 +1,4 @@
-"""Semantics §5 steps 4 and 5, and §6: blocked outcomes, the station gate, its checks and words."""
+"""Law §5 steps 4 and 5, and §6: blocked outcomes, the station gate, its checks and words."""
 
 from __future__ import annotations
 

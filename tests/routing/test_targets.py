@@ -1,4 +1,4 @@
-"""Semantics §5 step 7, Counting, and §8a compose: what stands between a match and its target."""
+"""Law §5 step 7, Counting, and §8a compose: what stands between a match and its target."""
 
 from __future__ import annotations
 

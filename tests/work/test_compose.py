@@ -1,4 +1,4 @@
-"""Variables that rules store, from the output of a real process to the prompt of the next (semantics §8a)."""
+"""Variables that rules store, from the output of a real process to the prompt of the next (law §8a)."""
 
 from __future__ import annotations
 

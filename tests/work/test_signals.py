@@ -1,4 +1,4 @@
-"""Signals of running commands, with real processes (semantics §5 step 3, dialects D8 to D14 and D20)."""
+"""Signals of running commands, with real processes (law §5 step 3, dialects D8 to D14 and D20)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a station reports: the result document of semantics §2, and the exit code."""
+"""What a station reports: the result document of law §2, and the exit code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class StationError(Exception):
 @dataclass
 class Report:
     """One outcome. `verdict` is pass, fail or blocked; `blockers` are `{title, description}`; `artifacts` are
-    `{name, path, media_type, size, sha256}` with a path relative to the workspace; `signals` as in semantics §2."""
+    `{name, path, media_type, size, sha256}` with a path relative to the workspace; `signals` as in law §2."""
 
     summary: str
     output: dict[str, Any] = field(default_factory=dict)

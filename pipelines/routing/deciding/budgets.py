@@ -1,4 +1,4 @@
-"""Budgets of rules, stations and the line, held against a way: N are allowed, the N + 1st is refused (semantics §8)."""
+"""Budgets of rules, stations and the line, held against a way: N are allowed, the N + 1st is refused (law §8)."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Route:
 
 
 def forced(kind: str, by: str) -> Route:
-    """The forced success, failure or blocked route (semantics §5, Forced route)."""
+    """The forced success, failure or blocked route (law §5, Forced route)."""
     return Route(FORCED[kind], by, forced=True, no_output=kind == "blocked")
 
 
@@ -63,7 +63,7 @@ class Case:
     clock: Clock | None = None
     trace: list[Entry] = field(default_factory=list)
     steps: Steps = field(default_factory=Steps)
-    # Whether the station has no gate, or the token passed it with its checks (a precondition of semantics §8).
+    # Whether the station has no gate, or the token passed it with its checks (a precondition of law §8).
     gate_passed: bool = False
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Gates inside a decision: people's words and automatic checks (semantics §6), at a station or on a rule."""
+"""Gates inside a decision: people's words and automatic checks (law §6), at a station or on a rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step 6 of semantics §5: rules in order, first true wins."""
+"""Step 6 of law §5: rules in order, first true wins."""
 
 from __future__ import annotations
 

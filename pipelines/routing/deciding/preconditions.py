@@ -1,4 +1,4 @@
-"""Preconditions of a forward move (semantics §8, AEEF E14): each one that is missing is named."""
+"""Preconditions of a forward move (law §8, AEEF E14): each one that is missing is named."""
 
 from __future__ import annotations
 

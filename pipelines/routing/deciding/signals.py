@@ -1,4 +1,4 @@
-"""Step 3 of semantics §5: the first valid signal decides."""
+"""Step 3 of law §5: the first valid signal decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step 5 of semantics §5: the gate of the station, before any rule is tested."""
+"""Step 5 of law §5: the gate of the station, before any rule is tested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step 7 of semantics §5: revisit policy, cap, budgets, preconditions; and step 9, what entering means.
+"""Step 7 of law §5: revisit policy, cap, budgets, preconditions; and step 9, what entering means.
 
 One check after the other, each for every target of a fork. A breach does not move and tries no further rule.
 """
@@ -78,7 +78,7 @@ def _cap(case: Case, way: Way) -> Decision | None:
 
 
 def _forbidden(case: Case, way: Way) -> Decision | None:
-    """Pairs of stations that must never run in parallel (semantics §7). Waiting at a join is not running there."""
+    """Pairs of stations that must never run in parallel (law §7). Waiting at a join is not running there."""
     entered = [target for target in stations(case, way) if not case.line.waits_at(target, case.station.key)]
     for place, station in enumerate(entered):
         for other in (*entered[place + 1 :], *case.facts.beside):

@@ -160,7 +160,7 @@ def demands_rework(gate: Gate) -> bool:
     return by_check or "rework" in gate.tool_asks_for or can_be_told_to_rework(gate)
 
 
-# Where no rule matched (semantics §4)
+# Where no rule matched (law §4)
 
 
 LOOP = Effect(frozenset([("stuck",)]), error="ForcedRouteLoop")

@@ -106,7 +106,7 @@ def _review_of_jumps(pair: Pair) -> Iterator[Structural]:
 
 
 def _order(pair: Pair) -> Iterator[Structural]:
-    """Which moves are forward ones (semantics §8): an open escalation blocks them."""
+    """Which moves are forward ones (law §8): an open escalation blocks them."""
     new = shared(pair)
     old = [each.key for each in pair.old.stations if each.key in pair.new.stations_by_key]
     for each in _changed("order", "", old, new):

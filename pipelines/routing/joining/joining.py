@@ -1,4 +1,4 @@
-"""Joins (semantics §7): which branches have delivered, which no longer can, and what becomes of it. Pure.
+"""Joins (law §7): which branches have delivered, which no longer can, and what becomes of it. Pure.
 
 Which fork a token belongs to at a join: the innermost one whose branches can fill the join, without going back through
 the fork itself; where none can, the outermost.
@@ -79,7 +79,7 @@ class Merge:
         }
 
     def outcome(self) -> dict[str, Any]:
-        """What is routed from the join station where it is not a pass (semantics §7)."""
+        """What is routed from the join station where it is not a pass (law §7)."""
         said: dict[str, Any] = {
             "verdict": self.verdict,
             "output": {"branches": self.to_dict()["branches"], "never": list(self.never)},
@@ -220,7 +220,7 @@ def _own_forks(line: Line, station: str) -> dict[str, str]:
 
 
 def aggregate(aggregation: str, standings: Sequence[str]) -> str:
-    """The verdict: pass, fail or blocked (semantics §7)."""
+    """The verdict: pass, fail or blocked (law §7)."""
     passed = sum(standing == PASSED for standing in standings)
     if aggregation == "none":
         return PASS

@@ -1,4 +1,4 @@
-"""Where a token can get to: every way that a version knows, whatever its conditions say (semantics §7).
+"""Where a token can get to: every way that a version knows, whatever its conditions say (law §7).
 
 Sound and conservative: by rules, by what an exhausted budget names, by the policy, by words at gates and by `@origin`.
 Left out are jumps of a signal (`already_complete`) and moves by hand, which may lead anywhere.

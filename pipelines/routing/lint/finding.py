@@ -1,4 +1,4 @@
-"""A finding of lint, as a value: every window shows the same ones (house.md §6)."""
+"""A finding of lint, as a value: every window shows the same ones (house §6)."""
 
 from __future__ import annotations
 

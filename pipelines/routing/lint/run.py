@@ -1,4 +1,4 @@
-"""The door to lint: all checks, in one visible order (semantics §10, house.md §1)."""
+"""The door to lint: all checks, in one visible order (law §10, house §1)."""
 
 from __future__ import annotations
 

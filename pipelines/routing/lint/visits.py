@@ -1,4 +1,4 @@
-"""Cycles that no budget crosses, and how often a station can be entered at most (semantics §10).
+"""Cycles that no budget crosses, and how often a station can be entered at most (law §10).
 
 Bounds of entries by rules and policy; a person's words, jumps and moves by hand come on top.
 """

@@ -1,4 +1,4 @@
-"""Named budgets of a document (semantics §8): each kind with the lists that it reads."""
+"""Named budgets of a document (law §8): each kind with the lists that it reads."""
 
 from __future__ import annotations
 

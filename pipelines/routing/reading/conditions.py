@@ -1,4 +1,4 @@
-"""Conditions from a document: one reader for each form, in the order of the table of semantics §3."""
+"""Conditions from a document: one reader for each form, in the order of the table of law §3."""
 
 from __future__ import annotations
 

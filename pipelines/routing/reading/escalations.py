@@ -1,4 +1,4 @@
-"""Escalation rules of a document (semantics §8)."""
+"""Escalation rules of a document (law §8)."""
 
 from __future__ import annotations
 

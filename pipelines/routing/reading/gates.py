@@ -1,4 +1,4 @@
-"""Gates of a document: checks, mode, approval (semantics §6)."""
+"""Gates of a document: checks, mode, approval (law §6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a forward move needs, as a station declares it, and the schema of handoffs (semantics §8)."""
+"""What a forward move needs, as a station declares it, and the schema of handoffs (law §8)."""
 
 from __future__ import annotations
 

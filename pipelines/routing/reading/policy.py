@@ -1,4 +1,4 @@
-"""Policy knobs of a document: the preset fills what is not named (semantics §4)."""
+"""Policy knobs of a document: the preset fills what is not named (law §4)."""
 
 from __future__ import annotations
 

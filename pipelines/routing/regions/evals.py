@@ -1,4 +1,4 @@
-"""Sets of evals: texts that may also have to say, or not to say, certain numbers (semantics §3, Order)."""
+"""Sets of evals: texts that may also have to say, or not to say, certain numbers (law §3, Order)."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from pipelines.routing.values import MISSING
 
 BLOCKED = ("blocked", "blocked")
 EXHAUSTED = ("blocked", "fail")
-"""Of a blocked outcome whose `rework` signals are exhausted: the signal comes before step 4 (semantics §5)."""
+"""Of a blocked outcome whose `rework` signals are exhausted: the signal comes before step 4 (law §5)."""
 
 _ORDER = (
     ("success", "pass"),

@@ -1,6 +1,6 @@
-"""The first-match analysis of one station (semantics §10): exact, from the conditions that `decide` evaluates.
+"""The first-match analysis of one station (law §10): exact, from the conditions that `decide` evaluates.
 
-Which situations reach the rules (semantics §5, steps 3 to 6): result success, failure or cancelled with verdict
+Which situations reach the rules (law §5, steps 3 to 6): result success, failure or cancelled with verdict
 pass or fail and any eval; blocked, blocked, "blocked" of the fallback; blocked with verdict fail and any eval,
 after exhausted `rework` signals. The forced success and failure routes lie within the first. Under
 `failure_rules: no` failed ones do not reach them. Output that is not JSON needs no case of its own: a rule that

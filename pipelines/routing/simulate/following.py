@@ -145,7 +145,7 @@ def _entered(walk: Walk, position: Position, about: About, decision: Move, targe
 
 
 def _finished(walk: Walk, index: int, about: About, decision: Finish) -> Walk:
-    """An end inside a branch ends that branch only; abort ends them all (semantics §7)."""
+    """An end inside a branch ends that branch only; abort ends them all (law §7)."""
     everything = consequences.aborts(about, decision)
     ended = tuple(
         replace(
@@ -219,7 +219,7 @@ def differs(line: Line, position: Position, situation: Mapping[str, Any]) -> boo
 
 
 def run_again(walk: Walk, index: int, feedback: str, at: str = "") -> Taken:
-    """Counts as a visit, but binds no budget (semantics §5 Counting). `at`: another station than its own."""
+    """Counts as a visit, but binds no budget (law §5 Counting). `at`: another station than its own."""
     old = walk.positions[index]
     station = at or old.station
     new = Position(

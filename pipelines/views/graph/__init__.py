@@ -1,4 +1,4 @@
-"""A line drawn on the server as SVG, with the shapes of the canvas (screens §1)."""
+"""A line drawn on the server as SVG, with the shapes of the canvas."""
 
 from __future__ import annotations
 

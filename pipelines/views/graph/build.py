@@ -70,7 +70,7 @@ def _rule(drawing: Drawing, line: Line, station: Station, number: int, rule: Rul
 
 
 def _policy(drawing: Drawing, line: Line, station: Station) -> None:
-    """A station without rules goes where the policy leads (semantics §4)."""
+    """A station without rules goes where the policy leads (law §4)."""
     if line.policy.no_rules == "refuse":
         return
     after = line.next_station(station.key) if line.policy.no_rules == "advance" else None

@@ -45,7 +45,7 @@ TAKING: Mapping[str, Mapping[str, Any]] = {
     "failed": {"any": [{"result": ["failure", "cancelled"]}, {"verdict": "fail"}]},
     "blocked": {"any": [{"result": "blocked"}, {"verdict": "blocked"}]},
 }
-"""Conditions that are true of all outcomes that passed, failed or are blocked (semantics §2)."""
+"""Conditions that are true of all outcomes that passed, failed or are blocked (law §2)."""
 
 
 class Remedies:

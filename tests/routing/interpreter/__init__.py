@@ -1,8 +1,8 @@
 """A second reading of the routing law, for tests only.
 
 `decide(document, situation)` takes a line document and a situation as plain JSON values and answers the
-decision of `line-document.md` as a plain dictionary, without its trace. It is written from the sentences of
-`semantics.md` and `line-document.md` alone and imports nothing of the product: where both agree on thousands
+decision of `docs/law/line-document.md` as a plain dictionary, without its trace. It is written from the sentences of
+`docs/law` alone and imports nothing of the product: where both agree on thousands
 of random lines, a mistake must have been made twice, independently. Plain and slow on purpose; each piece of
 code stands beside the sentence that it repeats.
 

@@ -1,4 +1,4 @@
-"""§6, and the words of persons in §5; of gates with a tool, dialects.md §1 A and docs/gates.md."""
+"""§6, and the words of persons in §5; of gates with a tool, dialect A and docs/gates.md."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,6 +1,6 @@
 """Whole ways along a line: from the start, outcome after outcome, with the facts that each decision leaves behind.
 
-Every station is drawn in full. What a decision does to the facts (semantics §5 step 9, Counting) is written here
+Every station is drawn in full. What a decision does to the facts (law §5 step 9, Counting) is written here
 once: what is compared is that both readings decide alike at each step of a long way, with counts that really grew.
 """
 

@@ -59,7 +59,7 @@ def test_many_rules_at_one_station_are_analysed() -> None:
 
 
 def test_what_is_not_said_follows_from_the_kind_of_work() -> None:
-    """Of a hook that fails the eval is `failed`, elsewhere `error` (semantics §2)."""
+    """Of a hook that fails the eval is `failed`, elsewhere `error` (law §2)."""
     hook = {"work": {"kind": "hook", "argv": ["./x.sh"]}}
     for word in ("error", "failed"):
         when = {"all": [{"result": "failure"}, eval_("equals", word)]}
