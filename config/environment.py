@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+
+from pipelines.outgoing import nat64
 
 
 def text(name: str, default: str = "") -> str:
@@ -37,6 +40,19 @@ def words(name: str, default: list[str]) -> list[str]:
     """Comma-separated, blanks around a word do not count."""
     value = text(name)
     return [word.strip() for word in value.split(",") if word.strip()] if value else default
+
+
+def nat64_prefixes(name: str) -> list[ipaddress.IPv6Network]:
+    """Prefixes of IPv6, separated by commas, each of a length that RFC 6052 knows."""
+    prefixes = []
+    for word in words(name, []):
+        try:
+            prefixes.append(nat64.prefix(word))
+        except ValueError as error:
+            raise ImproperlyConfigured(
+                f"{name} has “{word}”: {error}. Use prefixes such as 64:ff9b::/96."
+            ) from error
+    return prefixes
 
 
 def beginning(prefix: str) -> dict[str, str]:

@@ -224,6 +224,8 @@ STORAGES = {
 WORKSPACES_DIR = Path(env.text("GATELINE_WORKSPACES", str(DATA_DIR / "workspaces")))
 REPOSITORY_ROOTS = env.folders("GATELINE_REPOSITORY_ROOTS", [BASE_DIR])
 PRIVATE_HOSTS = env.words("GATELINE_PRIVATE_HOSTS", [])
+# Through which this network reaches IPv4, where it is one of IPv6 alone.
+NAT64_PREFIXES = env.nat64_prefixes("GATELINE_NAT64_PREFIXES")
 AGENT_COMMAND = env.text("AGENT_COMMAND")
 _own_tools = [BASE_DIR / "pipelines" / "demo" / "bin", Path(sys.executable).parent]
 STATION_PATH = [

@@ -10,13 +10,10 @@ from dataclasses import dataclass, field
 
 import httpx
 
-IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
-Resolve = Callable[[str, int], Awaitable[list[str]]]
+from pipelines.outgoing import nat64
+from pipelines.outgoing.special_purpose import Address, public
 
-# IPv6 that leads to the IPv4 address in its last 32 bits, whatever the rest says.
-TRANSLATED = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96"))
-# Neither is the internet's, and a metadata service lives in the first; `is_global` does not know.
-INWARD = (ipaddress.ip_network("192.0.0.0/24"), ipaddress.ip_network("fec0::/10"))
+Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 
 class RefusedAddress(httpx.ConnectError):
@@ -25,17 +22,18 @@ class RefusedAddress(httpx.ConnectError):
 
 async def resolve(host: str, port: int) -> list[str]:
     """The addresses of a host, as this machine's resolver has them at this moment. :raises OSError: it has none"""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 @dataclass(frozen=True)
 class Guard:
     """`private_hosts`: names, addresses and networks (`10.1.0.0/16`) that may be private. `resolve`: tests hand in one
-    that changes its mind."""
+    that changes its mind. `nat64`: prefixes through which this network reaches IPv4 (RFC 6052)."""
 
     private_hosts: tuple[str, ...] = ()
     resolve: Resolve = field(default=resolve, repr=False, compare=False)
+    nat64: tuple[ipaddress.IPv6Network, ...] = ()
 
     async def addresses(self, host: str, port: int) -> list[str]:
         """Where to connect to: what the host resolves to now, once all of it is allowed. Whoever connects takes these
@@ -44,51 +42,43 @@ class Guard:
         :raises RefusedAddress: one of them is private. :raises httpx.ConnectError: nobody knows the name
         """
         try:
-            found = await self.resolve(host, port)
+            addresses = await self.resolve(host, port)
         except (OSError, UnicodeError) as error:
             raise httpx.ConnectError(f"The host {host} could not be found: {error}") from error
-        for address in found:
+        for address in addresses:
             if not self.allows(host, address):
-                raise RefusedAddress(
-                    f"The host {host} has the private address {address}. "
-                    "An operator can list it in GATELINE_PRIVATE_HOSTS."
-                )
-        return found
+                raise RefusedAddress(f"The host {host} has the private address {address}. {remedy(address)}")
+        return addresses
 
     def allows(self, host: str, address: str) -> bool:
         try:
-            parsed = ipaddress.ip_address(address.partition("%")[0])
+            reached = self.reached(ipaddress.ip_address(address.partition("%")[0]))
         except ValueError:
             return False
-        within = embedded(parsed)
-        if all(map(_public, within)):
+        if public(reached):
             return True
-        return any(host.lower() == entry.lower() or _lists(entry, within[-1]) for entry in self.private_hosts)
+        return any(host.lower() == entry.lower() or _lists(entry, reached) for entry in self.private_hosts)
+
+    def reached(self, address: Address) -> Address:
+        """What a connection to the address ends at: the IPv4 address that is mapped, or behind a listed NAT64."""
+        if not isinstance(address, ipaddress.IPv6Address):
+            return address
+        return address.ipv4_mapped or nat64.inner(address, self.nat64) or address
 
     def also(self, *hosts: str) -> Guard:
         """The same, and these hosts: what an operator set as an address needs no listing."""
-        return Guard((*self.private_hosts, *hosts), self.resolve)
+        return Guard((*self.private_hosts, *hosts), self.resolve, self.nat64)
 
 
-def embedded(address: IPAddress) -> list[IPAddress]:
-    """The address and, last, the IPv4 address that it stands for: mapped, 6to4, Teredo, NAT64."""
-    if not isinstance(address, ipaddress.IPv6Address):
-        return [address]
-    if address.ipv4_mapped:
-        return [address.ipv4_mapped]
-    inner = address.sixtofour or (address.teredo and address.teredo[1])
-    if inner:
-        return [address, inner]
-    if any(address in network for network in TRANSLATED) and int(address) > 1:
-        return [ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)]
-    return [address]
+def remedy(address: str) -> str:
+    """Where an operator lists it."""
+    parsed = ipaddress.ip_address(address.partition("%")[0])
+    if any(parsed in prefix for prefix in nat64.SET_ASIDE):
+        return "If this network reaches IPv4 so, an operator can list the prefix in GATELINE_NAT64_PREFIXES."
+    return "An operator can list it in GATELINE_PRIVATE_HOSTS."
 
 
-def _public(address: IPAddress) -> bool:
-    return address.is_global and not address.is_multicast and not any(address in each for each in INWARD)
-
-
-def _lists(entry: str, address: IPAddress) -> bool:
+def _lists(entry: str, address: Address) -> bool:
     try:
         return address in ipaddress.ip_network(entry, strict=False)
     except ValueError:

@@ -1,6 +1,8 @@
-"""The way out: a transport of httpx that connects to the address it checked."""
+"""The way out: transports of httpx that connect to the address they checked."""
 
 from __future__ import annotations
+
+import asyncio
 
 import httpx
 
@@ -24,18 +26,43 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        host = request.url.raw_host.decode("ascii")
-        port = request.url.port or (443 if request.url.scheme == "https" else 80)
-        addresses = await self._guard.addresses(host.strip("[]"), port)
-        for address in addresses[:-1]:
+        name, port = _server(request)
+        *others, last = await self._guard.addresses(name, port)
+        for address in others:
             try:
-                return await self._inner.handle_async_request(_to(request, address, host))
+                return await self._inner.handle_async_request(_to(request, address, name))
             except (httpx.ConnectError, httpx.ConnectTimeout):
                 continue  # Nothing was sent yet.
-        return await self._inner.handle_async_request(_to(request, addresses[-1], host))
+        return await self._inner.handle_async_request(_to(request, last, name))
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+class GuardedBlockingTransport(httpx.BaseTransport):
+    """The same for programs without an event loop."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._inner = httpx.HTTPTransport(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        name, port = _server(request)
+        *others, last = asyncio.run(self._guard.addresses(name, port))
+        for address in others:
+            try:
+                return self._inner.handle_request(_to(request, address, name))
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                continue  # Nothing was sent yet.
+        return self._inner.handle_request(_to(request, last, name))
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def _server(request: httpx.Request) -> tuple[str, int]:
+    host = request.url.raw_host.decode("ascii")
+    return host.strip("[]"), request.url.port or (443 if request.url.scheme == "https" else 80)
 
 
 def _to(request: httpx.Request, address: str, name: str) -> httpx.Request:
@@ -52,8 +79,19 @@ def client(guard: Guard, seconds: float) -> httpx.AsyncClient:
     """A client for one piece of work: no proxy, no cookie jar of the machine, no redirect unasked. `seconds`: for which
     a server may be silent."""
     return httpx.AsyncClient(
-        transport=GuardedTransport(guard),
-        timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
+        transport=GuardedTransport(guard), timeout=_timeout(seconds), trust_env=False, follow_redirects=False
+    )
+
+
+def blocking_client(guard: Guard, seconds: float) -> httpx.Client:
+    """The same for programs without an event loop."""
+    return httpx.Client(
+        transport=GuardedBlockingTransport(guard),
+        timeout=_timeout(seconds),
         trust_env=False,
         follow_redirects=False,
     )
+
+
+def _timeout(seconds: float) -> httpx.Timeout:
+    return httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))

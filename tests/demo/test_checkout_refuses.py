@@ -9,15 +9,18 @@ from pathlib import Path
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import pytest
+from dulwich.errors import GitProtocolError
 from dulwich.server import DictBackend
 from dulwich.web import make_wsgi_chain
 
-from pipelines.demo.stations import git_dulwich, git_system, network
+from pipelines.demo.stations import git_dulwich, git_http, git_system, way_out
 from pipelines.demo.stations.report import StationError
 from pipelines.demo.stations.source import Address, revision, source
+from pipelines.outgoing.guard import Guard
 from tests.demo.conftest import Workspace
 from tests.demo.repositories import GOOD, Repository
 from tests.demo.test_checkout import needs_git
+from tests.outgoing.servers import say, serving
 
 Make = Callable[..., Repository]
 
@@ -223,7 +226,6 @@ def test_dulwich_fetches_over_the_network(
     served: tuple[Repository, Address], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str
 ) -> None:
     monkeypatch.setenv("GATELINE_PRIVATE_HOSTS", "127.0.0.1")
-    monkeypatch.setattr(socket, "getaddrinfo", socket.getaddrinfo)  # guarded below: put back afterwards
     made, address = served
     head = made.git.head().decode()
     fetcher = git_dulwich.Dulwich(address, tmp_path, 60)
@@ -231,40 +233,49 @@ def test_dulwich_fetches_over_the_network(
     assert found.commit == head
 
 
-def test_a_name_that_turns_private_after_the_check_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(socket, "getaddrinfo", socket.getaddrinfo)
-    network.guard([])
-    with pytest.raises(OSError, match="private address"):
-        socket.create_connection(("localhost", 1), timeout=1)
+def test_a_name_that_turns_private_after_the_check_is_not_followed(
+    served: tuple[Repository, Address], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Public for the check, private for the connection: each connection of the client checks again."""
+    _, address = served
+    answers = iter([["93.184.216.34"], ["127.0.0.1"]])
+
+    async def changing(host: str, port: int) -> list[str]:
+        return next(answers)
+
+    turning = Guard(resolve=changing)
+    monkeypatch.setattr(way_out, "guard", lambda: turning)
+    monkeypatch.setattr(git_http, "guard", lambda: turning)
+    assert way_out.checked(address) == "93.184.216.34"
+    with pytest.raises(StationError, match="private address") as refused:
+        git_dulwich.Dulwich(address, tmp_path, 60).remote(address, "HEAD")
+    assert refused.value.failure_type == "refused"
+
+
+def test_dulwich_follows_no_redirect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GATELINE_PRIVATE_HOSTS", "127.0.0.1")
+    with serving(lambda to, asked: say(to, 200, b"inside")) as inside:
+        away = lambda to, asked: say(to, 302, location=f"{inside.url}/info/refs")  # noqa: E731
+        with serving(away) as outside:
+            address = Address(f"{outside.url}/it", "http", "127.0.0.1", outside.port)
+            with pytest.raises(GitProtocolError, match="302"):
+                git_dulwich.Dulwich(address, tmp_path, 60).remote(address, "HEAD")
+        assert inside.asked == []
 
 
 @pytest.mark.parametrize(
-    ("address", "listed", "allowed"),
+    "address",
     [
-        ("93.184.216.34", [], True),
-        ("10.1.2.3", [], False),
-        ("10.1.2.3", ["10.1.0.0/16"], True),
-        ("10.2.2.3", ["10.1.0.0/16"], False),
-        ("10.2.2.3", ["Git.Internal"], True),
-        ("::1", [], False),
-        ("fd00::1", [], False),
-        ("fe80::1", [], False),
-        ("::ffff:127.0.0.1", [], False),
-        ("0.0.0.0", [], False),
-        ("224.0.0.1", [], False),
-        ("169.254.169.254", [], False),
-        ("100.64.0.1", [], False),
-        ("2606:2800:220:1::1", [], True),
+        "https://192.88.99.1/it",
+        "https://[64:ff9b::808:808]/it",
+        "ssh://git@[64:ff9b:1::808:808]/it",
+        "https://[2002::1]/it",
     ],
 )
-def test_which_addresses_are_private(address: str, listed: list[str], allowed: bool) -> None:
-    assert network.allowed("git.internal", address, listed) is allowed
+def test_what_is_nobodys_on_the_internet_is_refused(workspace: Workspace, address: str) -> None:
+    assert workspace.checkout(address).document["failure_type"] == "refused"
 
 
-def test_a_host_with_one_private_address_among_public_ones_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    answers = [(2, 1, 6, "", (place, 443)) for place in ("93.184.216.34", "192.168.0.1")]
-    monkeypatch.setattr(network, "resolve", lambda *_a, **_k: answers)
-    with pytest.raises(StationError, match=r"192\.168\.0\.1"):
-        network.reachable("example.com", 443, [])
+def test_a_listed_nat64_prefix_does_not_lead_inside(workspace: Workspace) -> None:
+    done = workspace.checkout("https://[64:ff9b::7f00:1]/it", GATELINE_NAT64_PREFIXES="64:ff9b::/96")
+    assert done.document["failure_type"] == "refused"

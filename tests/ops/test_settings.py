@@ -38,6 +38,8 @@ def settings_of(tmp_path: Path, expression: str, **variables: str) -> subprocess
         ({"BASE_URL": "gateline.example.com"}, "BASE_URL is “gateline.example.com”"),
         ({"BASE_URL": "https://a.example/?x=1"}, "BASE_URL"),
         ({"EMAIL_URL": "pigeon://coop"}, "EMAIL_URL must begin with"),
+        ({"GATELINE_NAT64_PREFIXES": "64:ff9b::/97"}, "one of 32, 40, 48, 56, 64, 96"),
+        ({"GATELINE_NAT64_PREFIXES": "10.0.0.0/8"}, "GATELINE_NAT64_PREFIXES has “10.0.0.0/8”"),
         ({"LOG_LEVEL": "LOUD"}, "LOG_LEVEL is “LOUD”"),
         ({"DATABASE_URL": "sqlite:///x.db"}, "DATABASE_URL must begin with postgres://"),
     ],

@@ -5,8 +5,11 @@ from __future__ import annotations
 import httpx
 import pytest
 
+from pipelines.outgoing import nat64
 from pipelines.outgoing.fetching import Call, fetch
 from pipelines.outgoing.guard import Guard, RefusedAddress
+from pipelines.outgoing.special_purpose import SPECIAL_PURPOSE, Network
+from pipelines.outgoing.transport import blocking_client
 from tests.outgoing.servers import say, serving
 
 PRIVATE = [
@@ -37,6 +40,21 @@ PRIVATE = [
     "2002:7f00:1::1",
     "2002:a9fe:a9fe::",
     "2001:0:4136:e378:8000:63bf:80ff:fffe",
+    # What may be anybody's behind it, or nobody's: relays, translators, tunnels.
+    "192.88.99.1",
+    "192.88.99.2",
+    "64:ff9b::808:808",
+    "64:ff9b:1::808:808",
+    "64:ff9b:1:a9fe:a9:fe00::",
+    "2002:808:808::1",
+    "192.31.196.1",
+    "2001:20::1",
+    "3fff::1",
+    "5f00::1",
+    "100::1",
+    "100:0:0:1::1",
+    "4000::1",
+    "e000::1",
     "not an address",
 ]
 WRITTEN = [
@@ -66,6 +84,53 @@ def test_it_refuses_private_addresses_however_they_are_wrapped(address: str) -> 
 @pytest.mark.parametrize("address", ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "::ffff:8.8.8.8"])
 def test_it_allows_public_ones(address: str) -> None:
     assert Guard().allows("host.example", address)
+
+
+@pytest.mark.parametrize("network", SPECIAL_PURPOSE, ids=str)
+def test_the_registries_are_refused_whole(network: Network) -> None:
+    assert not Guard().allows("host.example", str(network[0]))
+    assert not Guard().allows("host.example", str(network[-1]))
+
+
+@pytest.mark.parametrize(
+    ("prefix", "address"),
+    [
+        ("64:ff9b::/96", "64:ff9b::{a}{b}:{c}{d}"),
+        ("64:ff9b:1::/48", "64:ff9b:1:{a}{b}:{c}:{d}00::"),
+        ("2606:4700::/32", "2606:4700:{a}{b}:{c}{d}::"),
+        ("2606:4700:100::/40", "2606:4700:1{a}:{b}{c}:{d}::"),
+        ("2606:4700:0:100::/56", "2606:4700:0:1{a}:{b}:{c}{d}::"),
+        ("2606:4700:0:1::/64", "2606:4700:0:1:{a}:{b}{c}:{d}00::"),
+    ],
+)
+def test_a_listed_nat64_prefix_leads_to_public_addresses_alone(prefix: str, address: str) -> None:
+    def written(ipv4: str) -> str:
+        return address.format(
+            **dict(zip("abcd", (f"{int(part):02x}" for part in ipv4.split(".")), strict=True))
+        )
+
+    guard = Guard(nat64=(nat64.prefix(prefix),))
+    assert guard.allows("host.example", written("8.8.4.4"))
+    for private in ("127.0.0.1", "169.254.169.254", "10.1.2.3", "192.88.99.1"):
+        assert not guard.allows("host.example", written(private))
+    listed = Guard(("10.0.0.0/8",), nat64=(nat64.prefix(prefix),))
+    assert listed.allows("host.example", written("10.1.2.3"))
+    assert not listed.allows("host.example", written("172.16.1.1"))
+
+
+async def test_an_unlisted_nat64_address_names_its_own_setting() -> None:
+    with pytest.raises(RefusedAddress, match="GATELINE_NAT64_PREFIXES"):
+        await fetch(Call("GET", "http://[64:ff9b::808:808]/", {}), Guard(), 5)
+
+
+def test_a_program_without_a_loop_goes_through_the_same_guard() -> None:
+    with serving(lambda to, asked: say(to, 200, b"here")) as server:
+        with blocking_client(Guard(("127.0.0.1", "::1")), 5) as http:
+            answer = http.get(f"http://localhost:{server.port}/")
+        with blocking_client(Guard(), 5) as http, pytest.raises(RefusedAddress):
+            http.get(f"http://localhost:{server.port}/")
+    (asked,) = server.asked
+    assert (answer.content, asked.headers["host"]) == (b"here", f"localhost:{server.port}")
 
 
 def test_listed_are_names_addresses_and_networks() -> None:

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
-import urllib3
-from dulwich.client import HttpGitClient, HTTPUnauthorized
+from dulwich.client import HTTPUnauthorized
 from dulwich.errors import GitProtocolError, NotGitRepository
 from dulwich.object_store import peel_sha
 from dulwich.objects import ObjectID
 from dulwich.refs import HEADREF, SYMREF, Ref
 from dulwich.repo import Repo
 
-from .network import guard, reachable
+from .git_http import GuardedGitClient
 from .references import Wanted, not_there, wanted
-from .report import StationError, listed
+from .report import StationError
 from .source import Address, Folder
 from .text import clip, one_line
+from .way_out import checked
 
 
 class Dulwich:
@@ -38,7 +38,7 @@ class Dulwich:
                 return local(repository, revision)
         if self.origin.scheme != "https":
             # Where it leads comes first: a forbidden address is refused, whatever is installed.
-            reachable(self.origin.host, self.origin.port, listed("GATELINE_PRIVATE_HOSTS", ", "))
+            checked(self.origin)
             raise StationError(
                 "Reading a repository over ssh needs git on this worker: install git.", "missing_tool"
             )
@@ -49,14 +49,11 @@ class Dulwich:
             raise StationError(f"{self.origin} could not be read: {why}", "unreachable") from error
 
     def remote(self, origin: Address, revision: str) -> Wanted:
-        private = listed("GATELINE_PRIVATE_HOSTS", ", ")
-        reachable(origin.host, origin.port, private)
-        guard(private)
-        # A redirect could lead to a place that was not checked.
-        pool = urllib3.PoolManager(retries=urllib3.Retry(total=2, redirect=0, raise_on_redirect=False))
-        client = HttpGitClient(origin.url, pool_manager=pool, timeout=self.limit, quiet=True)
         self.store.mkdir()
-        with closing(Repo.init_bare(self.store)) as repository:
+        with (
+            closing(GuardedGitClient(origin.url, self.limit)) as client,
+            closing(Repo.init_bare(self.store)) as repository,
+        ):
             found = client.get_refs(b"")
             refs = {text(name): text(value) for name, value in found.refs.items() if value}
             want = wanted(peeled(refs), text(found.symrefs.get(HEADREF, b"")), revision)

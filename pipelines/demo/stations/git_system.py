@@ -7,12 +7,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from .network import reachable
 from .process import capture, environment
 from .references import Wanted, not_there, wanted
-from .report import StationError, listed
+from .report import StationError
 from .source import Address, Folder
 from .text import clip, one_line
+from .way_out import checked
 
 EVERYTHING = ("+refs/heads/*:refs/it/heads/*", "+refs/tags/*:refs/it/tags/*")
 SSH = "ssh -oBatchMode=yes -oPermitLocalCommand=no -oClearAllForwardings=yes -oForwardAgent=no"
@@ -107,7 +107,7 @@ def _pins(origin: Folder | Address, env: dict[str, str]) -> tuple[str, ...]:
     """Settings that make git connect to the address that was checked, whatever the name says a second later."""
     if isinstance(origin, Folder):
         return ()
-    place = reachable(origin.host, origin.port, listed("GATELINE_PRIVATE_HOSTS", ", "))
+    place = checked(origin)
     if origin.scheme == "ssh":
         env["GIT_SSH_COMMAND"] = f"{SSH} -oHostName={place} -oHostKeyAlias={origin.host}"
         return ()

@@ -82,6 +82,7 @@ def config(options: dict[str, Any], in_force: InForce) -> WorkerConfig:
         variables={
             "GATELINE_REPOSITORY_ROOTS": os.pathsep.join(map(str, settings.REPOSITORY_ROOTS)),
             "GATELINE_PRIVATE_HOSTS": ",".join(settings.PRIVATE_HOSTS),
+            "GATELINE_NAT64_PREFIXES": ",".join(map(str, settings.NAT64_PREFIXES)),
             "GATELINE_AGENT_COMMAND": settings.AGENT_COMMAND,
         },
         labels=frozenset(options["label"] or settings.WORKER_LABELS),
@@ -118,7 +119,7 @@ def outgoing() -> Outgoing:
         float(settings.MODEL_TIMEOUT),
         settings.MODEL_RETRIES,
     )
-    return Outgoing(Guard(tuple(settings.PRIVATE_HOSTS)), endpoint)
+    return Outgoing(Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES)), endpoint)
 
 
 def station_places() -> Places:
