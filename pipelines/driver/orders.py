@@ -17,6 +17,7 @@ from pipelines.driver.said import said
 from pipelines.engine.turn import about
 from pipelines.handlers.base import Attempt, Limits, Spec
 from pipelines.handlers.document import FLUX, NATIVE
+from pipelines.handlers.output import example
 from pipelines.models import Decision, Handoff, Job, Purpose, Token
 from pipelines.routing.line import Line, Station
 from pipelines.routing.templates import TemplateError, UndefinedVariable, render
@@ -204,9 +205,9 @@ def last_said(orders: Orders) -> str:
 def expected_outputs(keys: tuple[str, ...]) -> str:
     """The section that names the keys which are taken from the answer, with an example (C23)."""
     listed = "\n".join(f"- {key}" for key in keys)
-    example = json.dumps(dict.fromkeys(keys, "…"), indent=2, ensure_ascii=False)
+    shown = json.dumps(example(keys), indent=2, ensure_ascii=False)
     how = f"End your answer with one block like this. {EXAMPLES}"
-    return f"## Expected outputs\n\n{listed}\n\n{how}\n\n```json\n{example}\n```"
+    return f"## Expected outputs\n\n{listed}\n\n{how}\n\n```json\n{shown}\n```"
 
 
 def environment(orders: Orders, attempt: Attempt, config: WorkerConfig) -> dict[str, str]:

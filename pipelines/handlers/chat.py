@@ -78,7 +78,7 @@ def outcome_of(spec: Spec, told: Conversation, reply: Reply, history: str) -> Ou
         outcome |= {"result": "failure", "failure_type": "content_filter"}
     if reply.text.strip():
         outcome["summary"] = reply.text.strip()[:SUMMARY_CHARACTERS]
-    found, value = said(reply.text, spec.output_keys)
+    found, value = said(reply.text, spec.output_keys, spec.prompt or "")
     if not history and not reply.calls:
         return {**outcome, "output": value} if found else outcome
     whole = dict(value) if isinstance(value, dict) else {"text": reply.text}
@@ -89,9 +89,9 @@ def outcome_of(spec: Spec, told: Conversation, reply: Reply, history: str) -> Ou
     return {**outcome, "output": whole}
 
 
-def said(text: str, wanted: tuple[str, ...]) -> tuple[bool, Any]:
+def said(text: str, wanted: tuple[str, ...], prompt: str = "") -> tuple[bool, Any]:
     """(there is one, the output): the JSON in the text, else, where no keys are wanted, the text (law §2)."""
-    found, value = output.from_text(text, wanted)
+    found, value = output.from_text(text, wanted, prompt)
     if found:
         return True, value
     return not wanted, text if not wanted else None

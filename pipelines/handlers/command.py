@@ -8,6 +8,7 @@ import shutil
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pipelines.handlers import document, output
 from pipelines.handlers.base import Outcome, Sink, Spec
@@ -207,7 +208,7 @@ class Watch:
         if found.error:
             outcome["output_error"] = found.error
         elif "output" not in outcome and self.spec.result_document != "required":
-            there, value = output.from_text(self.text.decode(errors="replace"), self.spec.output_keys)
+            there, value = self._from_text()
             if there:
                 outcome["output"] = value
         if code is not None:
@@ -220,6 +221,10 @@ class Watch:
             why = f" {found.error}" if found.error else ""
             outcome.setdefault("summary", NO_DOCUMENT + why)
         return outcome
+
+    def _from_text(self) -> tuple[bool, Any]:
+        text = self.text.decode(errors="replace")
+        return output.from_text(text, self.spec.output_keys, self.spec.prompt or "")
 
     def _carry(self, outcome: Outcome) -> None:
         """What the signal that decides says besides its verdict; the result document's own words come first."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pipelines.driver.orders import expected_outputs
 from pipelines.handlers import chat
 from pipelines.handlers.base import Attempt, Limits, Outcome, Spec
 from pipelines.handlers.toolbox import offered
@@ -96,6 +97,15 @@ async def test_json_in_the_answer_is_the_output(sink: Collected, attempt: Attemp
         assert (await chatted(its, sink, attempt))["output"] == {"a": 1}
         assert (await chatted(its, sink, attempt, output_keys=("score",)))["output"] == {"score": 7}
         assert "output" not in await chatted(its, sink, attempt, output_keys=("score",))
+
+
+async def test_an_echoed_example_is_no_output(sink: Collected, attempt: Attempt) -> None:
+    prompt = f"Look.\n\n{expected_outputs(('score',))}"
+    answer = f"{prompt}\n"
+    with model(says(answer), says(f'{answer}```json\n{{"score": 2}}\n```')) as its:
+        echoed = await chatted(its, sink, attempt, prompt=prompt, output_keys=("score",))
+        answered = await chatted(its, sink, attempt, prompt=prompt, output_keys=("score",))
+    assert ("output" in echoed, answered["output"]) == (False, {"score": 2})
 
 
 async def test_calls_of_tools_are_told_with_their_arguments(sink: Collected, attempt: Attempt) -> None:

@@ -333,6 +333,54 @@ def test_C23_the_prompt_names_the_keys_that_are_taken_from_the_answer(world: Wor
     assert outcome_of(task, "a")["output"] == {"high": 1}
 
 
+ECHO = "import sys; prompt = sys.stdin.read(); print(prompt)"
+ANSWER = '```json\n{"high": 1}\n```'
+
+
+@pytest.mark.parametrize(
+    ("program", "output"),
+    [
+        (ECHO, None),
+        (f"{ECHO}; print({ANSWER!r})", {"high": 1}),
+        # Only the section, with other white space: as a model that repeats its task would.
+        ('print(\'```json\\n{"high": "…","low":"…"}\\n```\')', None),
+        ('print(\'{"high": "…", "low": "…"}\')', None),
+        # One of the two was answered.
+        ('print(\'```json\\n{"high": 3, "low": "…"}\\n```\')', {"high": 3, "low": "…"}),
+        (
+            f"{ECHO.replace('print(prompt)', 'sys.stdout.write(prompt.replace(chr(10), chr(13) + chr(10)))')}",
+            None,
+        ),
+    ],
+)
+def test_C23_an_echoed_example_of_expected_outputs_is_no_output(
+    world: World, bench: Bench, program: str, output: Any
+) -> None:
+    given = command("a", program, work={"prompt": "Look."}, output_keys=["high", "low"])
+    task = world.start(world.line(stations=[given, "b"]))
+    drive(bench, task)
+    assert outcome_of(task, "a").get("output") == output
+
+
+def test_C24_an_echoed_context_is_no_output(world: World, bench: Bench) -> None:
+    reads = command("b", ECHO, work={"prompt": "Go on."}, output_keys=["x"])
+    bare = command("c", ECHO, work={"prompt": "Go on."})
+    first = command("a", document(output={"x": 1}))
+    task = world.start(
+        world.line(stations=[first, reads, bare], preset="vibe-factory", policy={"no_rules": "advance"})
+    )
+    drive(bench, task)
+    assert "output" not in outcome_of(task, "b")
+    assert "output" not in outcome_of(task, "c")
+
+
+def test_a_short_prompt_is_no_echo_in_an_answer_that_holds_it(world: World, bench: Bench) -> None:
+    given = command("a", "print('{\"n\": 1}')", work={"prompt": "n"})
+    task = world.start(world.line(stations=[given, "b"]))
+    drive(bench, task)
+    assert outcome_of(task, "a")["output"] == {"n": 1}
+
+
 def test_C24_a_station_of_vibe_factory_finds_the_context_in_its_prompt(world: World, bench: Bench) -> None:
     reads = command("b", "import sys; print(sys.stdin.read())", work={"prompt": "Go on."})
     first = command("a", document(output={"x": 1}), {"id": "on", "when": {"always": True}, "to": "b"})
