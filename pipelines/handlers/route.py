@@ -3,6 +3,7 @@ passes through: the station leaves no output of its own."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 
@@ -47,20 +48,39 @@ async def picked(spec: Spec, sink: Sink, heard: Heard) -> Outcome:
 def outcome_of(reply: Reply, labels: Sequence[str], *, strict: bool) -> Outcome:
     """Without a label the answer itself is the eval, so that the default of the rules takes it; `strict`: a failure."""
     answer = reply.text.strip()[:ANSWER_CHARACTERS]
-    label = chosen(answer, labels)
+    label = equal(answer, labels) if strict else chosen(reply.text, labels)
     outcome: Outcome = {"result": "success", "usage": reply.usage}
     if label is not None:
         return {**outcome, "eval": label, "summary": f"Chosen: {label}"}
-    why = f"The answer names none of the labels: {answer or 'nothing was said'}"
     if strict:
+        why = f"The answer is none of the labels: {answer or 'nothing was said'}"
         return {**outcome, "result": "failure", "failure_type": "no_label", "summary": why}
+    why = f"The answer does not name exactly one of the labels: {answer or 'nothing was said'}"
     return {**outcome, "eval": answer, "summary": why}
 
 
 def chosen(answer: str, labels: Sequence[str]) -> str | None:
-    """The label that the answer is, without regard to case; else the first that stands in it; else none."""
-    said = answer.strip().casefold()
-    exact = next((label for label in labels if label.strip().casefold() == said), None)
+    """The label that the answer is, else the only one that it names as a whole; None where it names none or several."""
+    exact = equal(answer, labels)
     if exact is not None:
         return exact
-    return next((label for label in labels if label.strip() and label.strip().casefold() in said), None)
+    names = named(answer, labels)
+    alike = [label for label in labels if label.strip().casefold() in names]
+    return alike[0] if len(alike) == 1 else None
+
+
+def equal(answer: str, labels: Sequence[str]) -> str | None:
+    """The label that the answer is and nothing else; case only counts between labels that differ in nothing else."""
+    said = answer.strip()
+    alike = [label for label in labels if label.strip() and label.strip().casefold() == said.casefold()]
+    return next((label for label in alike if label.strip() == said), alike[0] if len(alike) == 1 else None)
+
+
+def named(answer: str, labels: Sequence[str]) -> set[str]:
+    """The labels, case folded, that stand in the answer as whole words: "valid" is not in "invalid", and where "bug
+    report" stands, the label "bug" does not."""
+    folded = sorted({label.strip().casefold() for label in labels if label.strip()}, key=len, reverse=True)
+    if not folded:
+        return set()
+    words = "|".join(map(re.escape, folded))
+    return set(re.findall(rf"(?<![\w-])(?:{words})(?![\w-])", answer.casefold()))

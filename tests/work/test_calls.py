@@ -159,7 +159,7 @@ async def test_error_raises_what_it_is_told(sink: Collected, attempt: Attempt) -
 
 # route
 
-LABELS = ("Bug", "feature", "question")
+LABELS = ("Bug", "feature", "question", "bug report")
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,16 @@ LABELS = ("Bug", "feature", "question")
         ("feature", "feature"),
         ("  BUG\n", "Bug"),
         ("I think it is a feature request.", "feature"),
-        ("A question about a bug", "Bug"),
+        ("**Bug**.", "Bug"),
+        # The longer label, not the one inside it.
+        ("This is a bug report.", "bug report"),
+        # Named twice is named.
+        ("Feature. I am sure: feature", "feature"),
+        # Several, or none, as whole words.
+        ("A question about a bug", None),
+        ("debugging", None),
+        ("features", None),
+        ("a non-bug", None),
         ("neither", None),
         ("", None),
     ],
@@ -179,12 +188,44 @@ async def test_B12_a_label_is_the_answer_then_a_part_of_it_else_the_default(
     with model(says(said)) as its:
         made = Spec("route", attempt, prompt="Which?", labels=LABELS, outgoing=its.outgoing())
         outcome = await route.run(made, sink)
-        strict = await route.run(replace(made, work={"strict": True}), sink)
     assert outcome["eval"] == (label if label is not None else said.strip())
     assert (outcome["result"], "output" in outcome) == ("success", False)
-    assert strict["result"] == ("success" if label is not None else "failure")
-    assert strict.get("failure_type") == (None if label is not None else "no_label")
     assert all(f"- {each}" in its.asked[0]["messages"][-1]["content"] for each in LABELS)
+
+
+@pytest.mark.parametrize(
+    ("said", "label"),
+    [
+        ("feature", "feature"),
+        (" Bug \n", "Bug"),
+        ("BUG REPORT", "bug report"),
+        ("It is a bug report.", None),
+        ("feature.", None),
+        ("question or feature", None),
+        ("", None),
+    ],
+)
+async def test_B12_a_strict_answer_is_a_label_and_nothing_else(
+    said: str, label: str | None, sink: Collected, attempt: Attempt
+) -> None:
+    with model(says(said)) as its:
+        made = Spec("route", attempt, prompt="Which?", labels=LABELS, outgoing=its.outgoing())
+        strict = await route.run(replace(made, work={"strict": True}), sink)
+    wanted = ("success", label, None) if label is not None else ("failure", None, "no_label")
+    assert (strict["result"], strict.get("eval"), strict.get("failure_type")) == wanted
+
+
+def test_valid_is_not_picked_inside_invalid() -> None:
+    assert route.chosen("It is invalid.", ("valid", "other")) is None
+    assert route.chosen("It is invalid.", ("valid", "invalid")) == "invalid"
+    assert route.chosen("in-valid", ("valid",)) is None
+    assert route.chosen("c++", ("c", "c++")) == "c++"
+    assert route.chosen("I would say C++, clearly", ("c", "c++")) == "c++"
+
+
+def test_labels_that_differ_only_in_case_are_told_apart() -> None:
+    assert route.chosen("Go", ("go", "Go")) == "Go"
+    assert route.chosen("GO", ("go", "Go")) is None
 
 
 async def test_nobody_chooses_where_the_model_does_not_answer(sink: Collected, attempt: Attempt) -> None:
