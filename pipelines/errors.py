@@ -34,6 +34,18 @@ class Conflict(Refused):
         self.by, self.at = by, at
 
 
+class NotThisVisit(Conflict):
+    """The vote does not name the gate visit that is open now.
+
+    `visit` and `evidence`: id and evidence digest of that visit; empty where none is open."""
+
+    def __init__(
+        self, detail: str, *, visit: str, evidence: str, by: str = "", at: datetime | None = None
+    ) -> None:
+        super().__init__(detail, by=by, at=at)
+        self.visit, self.evidence = visit, evidence
+
+
 class Invalid(Refused):
     """What was sent is malformed. `problems` says where, and what to do."""
 

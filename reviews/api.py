@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import uuid
+from functools import partial
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from pipelines import access, engine
 from pipelines.api.auth import person_of
 from pipelines.api.problems import ProblemOut
+from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.schemas import GateIn, GateOut, task_out
-from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
-from pipelines.models import ApiToken, GateVisit, Task
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, NotThisVisit
+from pipelines.models import ApiToken, GateVisit, Task, User
 from pipelines.versions import parsed
 
 router = Router(tags=["gates"])
@@ -23,10 +25,22 @@ ACTIONS = ("approve", "reject", "send_back", "rework", "abort")
 
 @router.post(GATE, response={200: GateOut, **ERRORS}, summary="Decide a gate")
 def decide(
-    request: HttpRequest, owner: str, project: str, line: str, task: str, gate: str, payload: GateIn
-) -> GateOut:
-    """One vote. 400: unknown action, or a reason is missing · 401: no valid token · 403: a machine, or a person whom
-    this gate does not ask · 404: unknown ids · 409: not waiting there, decided already, or the evidence is another."""
+    request: HttpRequest,
+    owner: str,
+    project: str,
+    line: str,
+    task: str,
+    gate: str,
+    payload: GateIn,
+    idempotency_key: str | None = IDEMPOTENCY_KEY,
+) -> HttpResponse:
+    """One vote, on the gate visit that `visit` or `evidence` names; without both only on the first visit of this gate
+    by the task. With an `Idempotency-Key` a request that is sent again is answered as the first time and votes no
+    second time.
+
+    400: unknown action, or a reason is missing · 401: no valid token · 403: a machine, or a person whom this gate does
+    not ask · 404: unknown ids · 409: not waiting there, decided already, or another visit is open than the one that
+    the vote names: the problem has the open one as `visit` and `evidence`."""
     token: ApiToken = request.auth  # type: ignore[attr-defined]
     found = access.get_task(token, owner, project, line, task)
     if not access.can(token, "decide", found.project):
@@ -38,7 +52,11 @@ def decide(
         raise Invalid.at("action", f"“{payload.action}” is no action.", f"Use one of {', '.join(ACTIONS)}.")
     if payload.action in ("reject", "send_back") and not payload.reason.strip():
         raise Invalid.at("reason", "A reason is needed.", "Say why; it is stored and shown.")
-    visit = _open_visit(found, gate, payload)
+    return answer_once(request, idempotency_key, payload, partial(_vote, found, gate, payload, user))
+
+
+def _vote(task: Task, gate: str, payload: GateIn, user: User) -> GateOut:
+    visit = named_visit(task, gate, payload)
     result = engine.vote(
         visit.pk,
         user=user,
@@ -49,29 +67,50 @@ def decide(
         evidence_digest=payload.evidence or visit.evidence_digest,
         via="api",
     )
-    found.refresh_from_db()
+    task.refresh_from_db()
     return GateOut(
         gate=gate,
         visit=str(visit.pk),
         action=payload.action,
         state=result.state,
         decidedAt=result.at.isoformat(),
-        task=task_out(found),
+        task=task_out(task),
     )
 
 
-def _open_visit(task: Task, gate: str, payload: GateIn) -> GateVisit:
-    """What is voted on: the visit that the body names, else the one that is open. Two branches may wait at one gate."""
-    visits = list(task.gate_visits.filter(gate=gate, state=GateVisit.State.OPEN).order_by("opened_at"))
-    if payload.visit is not None:
-        wanted = _uuid(payload.visit)
-        visits = [visit for visit in visits if visit.pk == wanted]
-    if not visits:
+def named_visit(task: Task, gate: str, payload: GateIn) -> GateVisit:
+    """The open gate visit that a vote names. A vote never counts for a visit that its sender may not have seen.
+
+    Raises Invalid (path `visit`), Conflict."""
+    wanted = _uuid(payload.visit) if payload.visit is not None else None
+    visits = list(task.gate_visits.filter(gate=gate).defer("evidence").order_by("opened_at"))
+    open_visits = [visit for visit in visits if visit.state == GateVisit.State.OPEN]
+    if not open_visits:
         raise _why_closed(task, gate)
-    if len(visits) > 1:
-        ids = ", ".join(str(visit.pk) for visit in visits)
-        raise Conflict(f"Several branches wait at this gate; name one as “visit”: {ids}.")
-    return visits[0]
+    if wanted is not None:
+        named = [visit for visit in visits if visit.pk == wanted]
+    elif payload.evidence is not None:
+        # Two visits can show the same: a gate that a migration asks again. Then the digest names neither.
+        named = [visit for visit in visits if visit.evidence_digest == payload.evidence]
+    else:
+        named = visits
+    if len(named) == 1 and named[0] in open_visits:
+        return named[0]
+    raise _another_visit(open_visits, payload)
+
+
+def _another_visit(open_visits: list[GateVisit], payload: GateIn) -> Conflict:
+    if len(open_visits) > 1:
+        ids = ", ".join(str(visit.pk) for visit in open_visits)
+        return Conflict(f"Several branches wait at this gate. Name one as “visit”: {ids}.")
+    [visit] = open_visits
+    if payload.visit is None and payload.evidence is None:
+        detail = "This task was at this gate before. Look at what it shows now, then send “visit” with your decision."
+    else:
+        detail = (
+            "What you saw is not what is under review now. Look at what it shows now, then send its “visit”."
+        )
+    return NotThisVisit(detail, visit=str(visit.pk), evidence=visit.evidence_digest)
 
 
 def _why_closed(task: Task, gate: str) -> Conflict:

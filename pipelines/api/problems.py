@@ -12,7 +12,7 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from pydantic import BaseModel
 
-from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, Refused
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, NotThisVisit, Refused
 from pipelines.publishing import DraftConflict, PublishRefused
 from pipelines.routing.lint.finding import Finding
 from pipelines.routing.problems import DocumentError, Problem
@@ -47,7 +47,8 @@ class Place(BaseModel):
 
 
 class ProblemOut(BaseModel):
-    """The body of every error. `by` and `at` say who was first where somebody was (409)."""
+    """The body of every error. `by` and `at` say who was first where somebody was, `visit` and `evidence` which gate
+    visit is open instead (409)."""
 
     title: str
     status: int
@@ -55,6 +56,8 @@ class ProblemOut(BaseModel):
     errors: list[Place] = []
     by: str | None = None
     at: str | None = None
+    visit: str | None = None
+    evidence: str | None = None
 
 
 TITLES = {
@@ -95,13 +98,9 @@ def install(api: NinjaAPI) -> None:
 
     def refused(request: HttpRequest, problem: Exception) -> HttpResponse:
         status = next(code for kind, code in STATUS if isinstance(problem, kind))
-        at = getattr(problem, "at", None)
-        first = (
-            {"by": problem.by, "at": at.isoformat() if at else None} if isinstance(problem, Conflict) else {}
-        )
         places = [p.to_dict() for p in _places(problem)]
         detail = str(problem) or (type(problem).__doc__ or "").partition("\n")[0]
-        return answer(api, request, status, detail, places, **first)
+        return answer(api, request, status, detail, places, **_first(problem))
 
     @api.exception_handler(RequestDataTooBig)
     def too_big(request: HttpRequest, problem: RequestDataTooBig) -> HttpResponse:
@@ -130,6 +129,16 @@ def install(api: NinjaAPI) -> None:
     @api.exception_handler(DataError)
     def unstorable(request: HttpRequest, problem: DataError) -> HttpResponse:
         return answer(api, request, 400, _("A value is too large, or has characters that cannot be stored."))
+
+
+def _first(problem: Exception) -> dict[str, str | None]:
+    """What a conflict says besides its sentence."""
+    if not isinstance(problem, Conflict):
+        return {}
+    first = {"by": problem.by, "at": problem.at.isoformat() if problem.at else None}
+    if isinstance(problem, NotThisVisit):
+        first |= {"visit": problem.visit, "evidence": problem.evidence}
+    return first
 
 
 def _places(problem: Exception) -> list[Problem | Finding]:

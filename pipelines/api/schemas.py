@@ -31,7 +31,8 @@ class TaskIn(Strict):
 
 
 class TaskOut(BaseModel):
-    """`columnId`: the station of its first living token. Times in Unix milliseconds, as ALP has them."""
+    """`columnId`: the station of its first living token. `visit` and `evidence`: of the gate visit that is open at
+    `pendingGateId`; a vote names one of them. Times in Unix milliseconds, as ALP has them."""
 
     id: str
     owner: str
@@ -43,6 +44,8 @@ class TaskOut(BaseModel):
     priority: str
     labels: list[str]
     pendingGateId: str | None
+    visit: str | None
+    evidence: str | None
     follows: str | None
     status: str
     error: str | None
@@ -68,7 +71,8 @@ class RetryIn(Strict):
 
 
 class GateIn(Strict):
-    """A decision at a gate. `visit` and `evidence` bind it to what was shown; without them it is about what is open."""
+    """A decision at a gate. `visit` or `evidence` names what was looked at. Without both it counts only at the first
+    visit of this gate by the task."""
 
     action: str
     reason: str = ""
@@ -158,6 +162,8 @@ def task_out(task: Task) -> TaskOut:
         priority=task.priority,
         labels=task.labels,
         pendingGateId=gate.gate if gate else None,
+        visit=str(gate.pk) if gate else None,
+        evidence=gate.evidence_digest if gate else None,
         follows=task.followed_name or None,
         status=task.status,
         error=task.error or None,

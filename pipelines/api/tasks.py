@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from django.db.models import QuerySet
-from django.http import HttpRequest
-from ninja import Router, Status
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
 
 from pipelines import access, engine
 from pipelines.api.auth import actor_of
 from pipelines.api.problems import ProblemOut
+from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.schemas import CancelIn, DecisionOut, RetryIn, TaskIn, TaskOut, task_out
 from pipelines.errors import Conflict, InputError, Invalid, NotFound
+from pipelines.models import ApiToken, Line, Task
 from pipelines.models import Status as TaskStatus
-from pipelines.models import Task
 from pipelines.routing.line import Problem
 
 router = Router(tags=["tasks"])
@@ -23,16 +26,29 @@ ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 
 
 @router.post(LINE, response={201: TaskOut, **ERRORS}, summary="Start a task")
-def start(request: HttpRequest, owner: str, project: str, line: str, payload: TaskIn) -> Status[TaskOut]:
+def start(
+    request: HttpRequest,
+    owner: str,
+    project: str,
+    line: str,
+    payload: TaskIn,
+    idempotency_key: str | None = IDEMPOTENCY_KEY,
+) -> HttpResponse:
     """Starts a task on the live version of the line. Inputs are checked against its start form. `follows` names a task
-    of the project that has ended and of which this one is new work."""
+    of the project that has ended and of which this one is new work. With an `Idempotency-Key` a request that is sent
+    again starts no second task."""
     who = request.auth  # type: ignore[attr-defined]
     found = access.get_line(who, owner, project, line)
     access.require(who, "submit", found.project)
-    if found.live is None:
+    return answer_once(request, idempotency_key, payload, partial(_start, who, found, payload), status=201)
+
+
+def _start(who: ApiToken, line: Line, payload: TaskIn) -> TaskOut:
+    if line.live is None:
         raise Conflict("This line has no published version yet; publish it first.")
+    owner, project = line.project.owner.key, line.project.key
     task = engine.submit(
-        found.live,
+        line.live,
         actor=actor_of(who),
         title=payload.title,
         description=payload.description,
@@ -43,7 +59,7 @@ def start(request: HttpRequest, owner: str, project: str, line: str, payload: Ta
         depends_on=payload.depends_on,
         follows=_followed(who, owner, project, payload.follows),
     )
-    return Status(201, task_out(task))
+    return task_out(task)
 
 
 @router.get(LINE, response={200: list[TaskOut], **ERRORS}, summary="List tasks, newest first")

@@ -27,6 +27,7 @@ from pipelines.models.people import (
     TaskCounter,
     User,
 )
+from pipelines.models.repeats import RecordedAnswer
 from pipelines.models.scenarios import Scenario
 from pipelines.models.tasks import ENDED, Priority, Status, Task, Token
 from pipelines.models.timers import Due
@@ -74,6 +75,7 @@ __all__ = [
     "Priority",
     "Project",
     "Purpose",
+    "RecordedAnswer",
     "Role",
     "Scenario",
     "SignInLink",

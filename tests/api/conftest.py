@@ -22,8 +22,10 @@ class Api:
     def get(self, path: str) -> Any:
         return self.client.get(self.base + path, headers=self.headers)
 
-    def post(self, path: str, body: Any) -> Any:
-        return self.client.post(self.base + path, body, "application/json", headers=self.headers)
+    def post(self, path: str, body: Any, key: str = "") -> Any:
+        """`key`: sent as Idempotency-Key."""
+        headers = self.headers | ({"Idempotency-Key": key} if key else {})
+        return self.client.post(self.base + path, body, "application/json", headers=headers)
 
     def put(self, path: str, text: str) -> Any:
         return self.client.put(self.base + path, text, "application/yaml", headers=self.headers)

@@ -1,0 +1,97 @@
+"""Idempotency keys: a request that comes twice is carried out once and answered alike both times.
+
+The key is inserted in the transaction that does the work. A second request with the same key waits for that
+transaction and then finds its answer; a refused request leaves no row, so it can be corrected and sent again."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Callable
+from functools import partial
+
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from ninja import Header
+from pydantic import BaseModel
+
+from pipelines.api.auth import actor_of
+from pipelines.engine.transaction import run
+from pipelines.errors import Conflict
+from pipelines.models import RecordedAnswer
+
+IDEMPOTENCY_KEY = Header(
+    None,
+    alias="Idempotency-Key",
+    min_length=1,
+    max_length=255,
+    pattern=r"\S",
+    description="A value of your own. The same request sent again with it is answered as the first time.",
+)
+HOURS = 24
+LARGEST = 1_000
+"""Answers kept for each person or machine; the oldest go first."""
+AT_ONCE = 100
+
+INSERT = """INSERT INTO pipelines_recordedanswer (actor, key, request_digest, status, body, at)
+            VALUES (%s, %s, %s, 0, '', clock_timestamp()) ON CONFLICT (actor, key) DO NOTHING RETURNING id"""
+# Concurrent requests clean up too: each takes other rows, so none waits for another.
+EXPIRED = """DELETE FROM pipelines_recordedanswer WHERE id IN (
+               SELECT id FROM pipelines_recordedanswer WHERE at < clock_timestamp() - make_interval(hours => %s)
+               ORDER BY at LIMIT %s FOR UPDATE SKIP LOCKED)"""
+SURPLUS = """DELETE FROM pipelines_recordedanswer WHERE id IN (
+               SELECT id FROM pipelines_recordedanswer WHERE actor = %s ORDER BY id DESC OFFSET %s
+               FOR UPDATE SKIP LOCKED)"""
+
+
+def answer_once(
+    request: HttpRequest,
+    key: str | None,
+    payload: BaseModel,
+    work: Callable[[], BaseModel],
+    status: int = 200,
+) -> HttpResponse:
+    """The answer of `work`, or, for a key that this actor used before, the answer it got then.
+
+    Callers check access first: a repeat needs the same rights as the request. Raises Conflict when the key was used
+    for another request, and whatever `work` raises."""
+    if key is None:
+        return _response(_json(work()), status)
+    actor, digest = str(actor_of(request.auth)), _digest(request, payload)  # type: ignore[attr-defined]
+    return run(partial(_once, actor, key, digest, work, status))
+
+
+def _once(actor: str, key: str, digest: str, work: Callable[[], BaseModel], status: int) -> HttpResponse:
+    with connection.cursor() as cursor:
+        cursor.execute(EXPIRED, [HOURS, AT_ONCE])
+        cursor.execute(INSERT, [actor, key, digest])
+        inserted = cursor.fetchone()
+        if inserted:
+            cursor.execute(SURPLUS, [actor, LARGEST])
+    if not inserted:
+        return _repeat(RecordedAnswer.objects.get(actor=actor, key=key), digest)
+    body = _json(work())
+    RecordedAnswer.objects.filter(pk=inserted[0]).update(status=status, body=zlib.compress(body))
+    return _response(body, status)
+
+
+def _repeat(first: RecordedAnswer, digest: str) -> HttpResponse:
+    if first.request_digest != digest:
+        raise Conflict("This idempotency key belongs to another request. Use a new key for a new request.")
+    response = _response(zlib.decompress(first.body), first.status)
+    response["Idempotent-Replayed"] = "true"
+    return response
+
+
+def _digest(request: HttpRequest, payload: BaseModel) -> str:
+    """Of what is asked: the address and the body as it was understood, so that white space does not count."""
+    said = f"{request.method} {request.get_full_path()}\n{payload.model_dump_json()}"
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _json(answer: BaseModel) -> bytes:
+    return answer.model_dump_json().encode()
+
+
+def _response(body: bytes, status: int) -> HttpResponse:
+    return HttpResponse(body, status=status, content_type="application/json; charset=utf-8")
