@@ -51,5 +51,5 @@ def _welcome(say: Callable[[str], None]) -> None:
     call_command("load_demo", verbosity=0)
     for project in Project.objects.all():
         Membership.objects.update_or_create(
-            project=project, user=user, defaults={"role": Role.ADMIN, "execute": True}
+            project=project, user=user, defaults={"roles": [Role.ADMIN], "execute": True}
         )

@@ -1,6 +1,6 @@
 """Who may see and act: one table, used by every window (house §1). Superuser status gives nothing in a project.
 
-A role includes the ones before it. What a gate asks for is the engine's to settle (`engine/entitlement.py`): here
+Roles are a set (`models.people.expand`). What a gate asks for is the engine's to settle (`engine/entitlement.py`): here
 `decide` only says who may try."""
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from django.db.models import QuerySet
 
 from pipelines.errors import Forbidden, NotFound
 from pipelines.models import ApiToken, Line, Membership, Project, Role, Task, User
+from pipelines.models.people import expand, granting
 
 Who: TypeAlias = User | ApiToken | AnonymousUser
 
-V, O, D, R, A = Role.VIEWER, Role.OPERATOR, Role.DESIGNER, Role.REVIEWER, Role.ADMIN  # noqa: E741
-# The table: which role an action needs at least, and which scope a bearer token needs besides.
+V, O, D, A = Role.VIEWER, Role.OPERATOR, Role.DESIGNER, Role.ADMIN  # noqa: E741
+# The table: which role an action needs, and which scope a bearer token needs besides.
 TABLE: dict[str, tuple[Role, str]] = {
-    #  action    at least  scope
+    #  action    role  scope
     "view": (V, "read"),
     "submit": (O, "submit"),
     "operate": (O, "report"),  # retry, cancel, answer, complete, hold
@@ -41,29 +42,31 @@ NEVER_BY_MACHINE = ("decide", "execute", "comment", "admin")
 
 def can(who: Who, action: str, project: Project) -> bool:
     """Whether `who` may do `action` (a key of TABLE) in this project."""
-    least, scope = TABLE[action]
+    needed, scope = TABLE[action]
     if isinstance(who, ApiToken):
-        return _token_may(who, action, least, scope, project)
+        return _token_may(who, action, needed, scope, project)
     if action == "execute":
-        return _member(who, project, least, execute=True)
-    return _member(who, project, least)
+        return _member(who, project, needed, execute=True)
+    return _member(who, project, needed)
 
 
 def require(who: Who, action: str, project: Project) -> None:
     """Raises NotFound where `who` has no part in the project, Forbidden where only the role or scope is missing."""
     if can(who, action, project):
         return
-    raise Forbidden if role_in(who, project) else NotFound
+    raise Forbidden if roles_in(who, project) else NotFound
 
 
-def role_in(who: Who, project: Project) -> Role | None:
-    """The role of a person (or of the bearer of a token) in a project."""
+def roles_in(who: Who, project: Project) -> frozenset[str]:
+    """Every role of a person (or of the bearer of a token) in a project, those included too; none for a stranger."""
     if isinstance(who, ApiToken):
         if who.kind == ApiToken.Kind.MACHINE:
-            return Role(who.role) if who.project_id == project.pk else None
-        return role_in(who.user, project) if who.user and who.project_id in (None, project.pk) else None
+            return expand([who.role]) if who.project_id == project.pk else frozenset()
+        return (
+            roles_in(who.user, project) if who.user and who.project_id in (None, project.pk) else frozenset()
+        )
     membership = _membership(who, project)
-    return Role(membership.role) if membership else None
+    return expand(membership.roles) if membership else frozenset()
 
 
 def visible_projects(who: Who) -> QuerySet[Project]:
@@ -77,11 +80,10 @@ def visible_projects(who: Who) -> QuerySet[Project]:
 
 def projects_where(user: User, action: str) -> QuerySet[Project]:
     """The projects in which a person may do `action`: one query for all of them. Not for `execute`."""
-    least, _scope = TABLE[action]
-    reaching = [role for role in Role.values if _reaches(role, least)]
+    needed, _scope = TABLE[action]
     if not user.is_active:
         return Project.objects.none()
-    return Project.objects.filter(memberships__user=user, memberships__role__in=reaching)
+    return Project.objects.filter(memberships__user=user, memberships__roles__overlap=granting(needed))
 
 
 def get_project(who: Who, owner_key: str, project_key: str) -> Project:
@@ -137,9 +139,9 @@ def number_of(project: Project, name: str) -> int | None:
     return int(digits) if plain and str(int(digits)) == digits else None
 
 
-def _member(who: User | AnonymousUser, project: Project, least: Role, *, execute: bool = False) -> bool:
+def _member(who: User | AnonymousUser, project: Project, needed: Role, *, execute: bool = False) -> bool:
     membership = _membership(who, project)
-    if membership is None or not _reaches(membership.role, least):
+    if membership is None or needed not in expand(membership.roles):
         return False
     return membership.execute or not execute
 
@@ -150,19 +152,14 @@ def _membership(who: User | AnonymousUser, project: Project) -> Membership | Non
     return Membership.objects.filter(project=project, user=who).first()
 
 
-def _reaches(role: str, least: Role) -> bool:
-    order = Role.values
-    return order.index(role) >= order.index(least)
-
-
-def _token_may(token: ApiToken, action: str, least: Role, scope: str, project: Project) -> bool:
+def _token_may(token: ApiToken, action: str, needed: Role, scope: str, project: Project) -> bool:
     """A token acts within its scopes: a person's as that person, a machine's with its own role."""
     if token.revoked_at is not None or not scope or scope not in token.scopes:
         return False
     if token.project_id not in (None, project.pk):
         return False
     if token.kind == ApiToken.Kind.MACHINE:
-        return action not in NEVER_BY_MACHINE and _reaches(token.role, least)
+        return action not in NEVER_BY_MACHINE and needed in expand([token.role])
     return token.user is not None and can(token.user, action, project)
 
 

@@ -102,8 +102,8 @@ class ProjectAdmin(admin.ModelAdmin):
 
 @admin.register(Membership)
 class MembershipAdmin(admin.ModelAdmin):
-    list_display = ("project", "user", "role", "execute")
-    list_filter = ("role", "execute")
+    list_display = ("project", "user", "roles_display", "execute")
+    list_filter = ("execute",)
     list_select_related = ("project__owner", "user")
     autocomplete_fields = ("project", "user")
 

@@ -12,6 +12,7 @@ from pipelines.engine.entitlement import people_of
 from pipelines.errors import Invalid
 from pipelines.formats import native
 from pipelines.models import Group, Project, Role
+from pipelines.models.people import expand
 from pipelines.routing import line as routing
 from pipelines.routing.line import DocumentError, Problem
 from pipelines.routing.lint.examination import Examination, examine, unreadable
@@ -46,10 +47,9 @@ def examined_text(text: str | bytes, project: Project) -> Examination:
 def people(project: Project) -> People:
     """Who there is to decide in a project at this moment."""
     members = sorted(people_of(project.pk).values(), key=lambda person: person.username)
-    least = Role.values.index(Role.OPERATOR)
     return People(
         voters=tuple(person.voter for person in members),
-        operators=frozenset(p.username for p in members if Role.values.index(p.role) >= least),
+        operators=frozenset(p.username for p in members if Role.OPERATOR in expand(p.roles)),
         groups=tuple(Group.objects.filter(project=project).order_by("key").values_list("key", "name")),
     )
 

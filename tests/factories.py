@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -52,9 +52,13 @@ def make_project(key: str = "app", owner: str = "acme") -> Project:
     return Project.objects.create(owner=found, key=key, name=key.title())
 
 
-def make_member(project: Project, role: str, name: str = "", *, execute: bool = False) -> User:
-    user = make_user(name or role)
-    Membership.objects.create(project=project, user=user, role=role, execute=execute)
+def make_member(
+    project: Project, role: str | Sequence[str], name: str = "", *, execute: bool = False
+) -> User:
+    """With one role, or several."""
+    roles = [role] if isinstance(role, str) else list(role)
+    user = make_user(name or roles[0])
+    Membership.objects.create(project=project, user=user, roles=roles, execute=execute)
     return user
 
 

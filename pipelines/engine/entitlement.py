@@ -8,6 +8,7 @@ from typing import Any
 
 from pipelines.engine.errors import Forbidden, NotFound
 from pipelines.models import GateVisit, Group, Membership, Role, Task, User, Vote
+from pipelines.models.people import expand
 from pipelines.routing.approval import Tally, Voter, fills, tally
 from pipelines.routing.approval import Vote as Word
 from pipelines.routing.line import Approval, Requirement
@@ -19,26 +20,28 @@ class Person:
 
     user_id: int
     username: str
-    role: str
+    roles: tuple[str, ...]
     groups: tuple[str, ...]
 
     @property
     def voter(self) -> Voter:
         """As the tally of votes knows people."""
-        return Voter(self.username, frozenset(roles_of(self.role)), frozenset(self.groups))
+        return Voter(self.username, expand(self.roles), frozenset(self.groups))
 
     def to_dict(self) -> dict[str, Any]:
-        return {"username": self.username, "role": self.role, "groups": list(self.groups)}
+        return {"username": self.username, "roles": list(self.roles), "groups": list(self.groups)}
 
     @classmethod
     def from_dict(cls, user_id: int, said: dict[str, Any]) -> Person:
-        return cls(user_id, said["username"], said["role"], tuple(said["groups"]))
+        """As a vote keeps it. Votes cast before roles were a set name one role, of which a reviewer's included
+        designer."""
+        roles = said["roles"] if "roles" in said else formerly(said["role"])
+        return cls(user_id, said["username"], tuple(roles), tuple(said["groups"]))
 
 
-def roles_of(role: str) -> tuple[str, ...]:
-    """A role includes the ones before it."""
-    order = Role.values
-    return tuple(order[: order.index(role) + 1]) if role in order else ()
+def formerly(role: str) -> tuple[str, ...]:
+    """The set that gives what this role gave when roles were a ladder."""
+    return (Role.DESIGNER, Role.REVIEWER) if role == Role.REVIEWER else (role,)
 
 
 def people_of(project_id: int) -> dict[int, Person]:
@@ -48,19 +51,20 @@ def people_of(project_id: int) -> dict[int, Person]:
         groups.setdefault(user_id, []).append(key)
     members = Membership.objects.filter(project=project_id, user__is_active=True)
     return {
-        user_id: Person(user_id, username, role, tuple(sorted(groups.get(user_id, ()))))
-        for user_id, username, role in members.values_list("user_id", "user__username", "role")
+        user_id: Person(user_id, username, tuple(roles), tuple(sorted(groups.get(user_id, ()))))
+        for user_id, username, roles in members.values_list("user_id", "user__username", "roles")
     }
 
 
 def person_of(project_id: int, user: User) -> Person | None:
     """One of `people_of`."""
     members = Membership.objects.filter(project=project_id, user=user, user__is_active=True)
-    found = members.values_list("user__username", "role").first()
+    found = members.values_list("user__username", "roles").first()
     if found is None:
         return None
+    username, roles = found
     groups = Group.objects.filter(project=project_id, members=user).order_by("key")
-    return Person(user.pk, *found, tuple(groups.values_list("key", flat=True)))
+    return Person(user.pk, username, tuple(roles), tuple(groups.values_list("key", flat=True)))
 
 
 def everywhere(user: User) -> dict[int, Person]:
@@ -70,8 +74,8 @@ def everywhere(user: User) -> dict[int, Person]:
         groups.setdefault(project_id, []).append(key)
     members = Membership.objects.filter(user=user, user__is_active=True)
     return {
-        project_id: Person(user.pk, username, role, tuple(sorted(groups.get(project_id, ()))))
-        for project_id, username, role in members.values_list("project_id", "user__username", "role")
+        project_id: Person(user.pk, username, tuple(roles), tuple(sorted(groups.get(project_id, ()))))
+        for project_id, username, roles in members.values_list("project_id", "user__username", "roles")
     }
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pipelines.engine.entitlement import Person, people_of, roles_of
+from pipelines.engine.entitlement import Person, people_of
 from pipelines.models import Group, Role, User
+from pipelines.models.people import expand
 from pipelines.routing.escalations import groups_of, role_key
 
 
@@ -29,12 +30,12 @@ class Roles:
         if found:
             return found
         wanted = key if key in Role.values else str(Role.ADMIN)
-        return {pk: person for pk, person in self.people.items() if wanted in roles_of(person.role)}
+        return {pk: person for pk, person in self.people.items() if wanted in expand(person.roles)}
 
     def may_answer(self, role: str, user: User) -> bool:
         """Whether this person may resolve what is for this role. An administrator of the project always may."""
         person = self.people.get(user.pk)
-        return person is not None and (person.role == Role.ADMIN or user.pk in self.holders(role))
+        return person is not None and (Role.ADMIN in person.roles or user.pk in self.holders(role))
 
 
 def may_answer(project_id: int, role: str, user: User) -> bool:

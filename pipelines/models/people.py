@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.fields import ArrayField
@@ -17,13 +19,42 @@ slug = RegexValidator(
 
 
 class Role(models.TextChoices):
-    """Roles of a project; each includes the ones before it."""
+    """Roles of a project. A member holds a set of them; `expand` says what it comes to."""
 
     VIEWER = "viewer", _("Viewer")
     OPERATOR = "operator", _("Operator")
     DESIGNER = "designer", _("Designer")
     REVIEWER = "reviewer", _("Reviewer")
     ADMIN = "admin", _("Admin")
+
+
+# What a role includes besides itself. Designer and reviewer include each other in neither direction (house §5).
+INCLUDED: dict[str, frozenset[str]] = {
+    Role.VIEWER: frozenset(),
+    Role.OPERATOR: frozenset({Role.VIEWER}),
+    Role.DESIGNER: frozenset({Role.VIEWER, Role.OPERATOR}),
+    Role.REVIEWER: frozenset({Role.VIEWER, Role.OPERATOR}),
+    Role.ADMIN: frozenset({Role.VIEWER, Role.OPERATOR, Role.DESIGNER, Role.REVIEWER}),
+}
+
+
+def expand(roles: Iterable[str]) -> frozenset[str]:
+    """Every role that this set gives: its members and what they include. An unknown one gives nothing."""
+    known = [role for role in roles if role in INCLUDED]
+    return frozenset(str(role) for role in known).union(*(INCLUDED[role] for role in known))
+
+
+def simplify(roles: Iterable[str]) -> list[str]:
+    """The smallest set that gives the same, in the order of `Role`."""
+    given = set(roles)
+    return [
+        role for role in Role.values if role in given and not any(role in INCLUDED[other] for other in given)
+    ]
+
+
+def granting(role: str) -> list[str]:
+    """The roles each of which gives this one."""
+    return [each for each in Role.values if role in expand([each])]
 
 
 class User(AbstractUser):
@@ -92,7 +123,7 @@ class Group(models.Model):
 class Membership(models.Model):
     project = models.ForeignKey(Project, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
-    role = models.CharField(max_length=10, choices=Role.choices)
+    roles = ArrayField(models.CharField(max_length=10, choices=Role.choices))
     execute = models.BooleanField(
         default=False,
         help_text=_("May publish stations that run code on a worker (house §5)."),
@@ -101,11 +132,22 @@ class Membership(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["project", "user"], name="one_membership_per_project"),
-            models.CheckConstraint(condition=Q(role__in=Role.values), name="membership_role_known"),
+            models.CheckConstraint(
+                condition=Q(roles__contained_by=Role.values) & Q(roles__len__gt=0),
+                name="membership_roles_known",
+            ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.user} · {self.role} · {self.project}"
+        return f"{self.user} · {', '.join(self.roles)} · {self.project}"
+
+    @property
+    def form_id(self) -> str:
+        return f"member-{self.pk}"
+
+    @property
+    def roles_display(self) -> str:
+        return ", ".join(str(Role(role).label) for role in self.roles)
 
 
 class ApiToken(models.Model):

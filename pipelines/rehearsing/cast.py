@@ -9,6 +9,7 @@ from datetime import datetime
 from pipelines.errors import Refused
 from pipelines.leases import Claim
 from pipelines.models import Agent, Group, Membership, Project, Role, User, Worker
+from pipelines.models.people import simplify
 from pipelines.routing.answers import MACHINES
 from pipelines.routing.escalations import role_key
 from pipelines.routing.model import Line, Requirement
@@ -23,7 +24,7 @@ class Cast:
         self._people: dict[str, User] = {}
         self._workers: dict[str, Worker] = {}
         for name, person in people.items():
-            self._people[name] = self._make(name, person.role, person.groups)
+            self._people[name] = self._make(name, person.roles, person.groups)
 
     def hire(self, line: Line, states: Mapping[str, str]) -> None:
         """The agents that the stations name, as the script says they are; those of the project are left as they are
@@ -56,7 +57,7 @@ class Cast:
         """The person of this name; "" is somebody of that role who has no other part."""
         wanted = name or f"some-{role}"
         if wanted not in self._people:
-            self._people[wanted] = self._make(wanted, role)
+            self._people[wanted] = self._make(wanted, (role,))
         return self._people[wanted]
 
     def voters(self, first: str, who: Iterable[Requirement]) -> Iterator[User]:
@@ -72,18 +73,18 @@ class Cast:
         """Somebody who stands for a role that a line names in words, such as “Development Manager”."""
         key = role_key(role) or "nobody"
         if key not in self._people:
-            self._people[key] = self._make(key, key if key in Role.values else Role.OPERATOR, (key,))
+            self._people[key] = self._make(key, (key if key in Role.values else Role.OPERATOR,), (key,))
         return self._people[key]
 
     def _filling(self, requirement: Requirement, number: int) -> User:
         name = f"some-{requirement.name}-{number}"
         match requirement.kind:
             case "role":
-                return self._people.setdefault(name, self._make(name, requirement.name))
+                return self._people.setdefault(name, self._make(name, (requirement.name,)))
             case "group":
-                return self._people.setdefault(name, self._make(name, Role.VIEWER, (requirement.name,)))
+                return self._people.setdefault(name, self._make(name, (Role.VIEWER,), (requirement.name,)))
             case _:
-                return self._make(requirement.name, Role.REVIEWER)
+                return self._make(requirement.name, (Role.REVIEWER,))
 
     def claim(self, name: str, labels: Iterable[str]) -> Claim:
         """Of the worker that plays this agent; it has every label that is asked for, and answers every question."""
@@ -95,13 +96,17 @@ class Cast:
         worker = self._workers[name]
         return Claim(worker.pk, labels=frozenset(labels), answers=frozenset(MACHINES))
 
-    def _make(self, name: str, role: str, groups: Iterable[str] = ()) -> User:
-        if role not in Role.values:
-            raise Refused(f"{name}: there is no role {role}; use one of {', '.join(Role.values)}")
+    def _make(self, name: str, roles: Iterable[str], groups: Iterable[str] = ()) -> User:
+        given = list(roles)
+        unknown = next((role for role in given if role not in Role.values), None)
+        if unknown is not None:
+            raise Refused(f"{name}: there is no role {unknown}; use one of {', '.join(Role.values)}")
         user, _new = User.objects.get_or_create(username=name[:150], defaults={"is_active": True})
         if not user.is_active:
             raise Refused(f"{name}: this person may not sign in; let somebody else play")
-        Membership.objects.update_or_create(project=self._project, user=user, defaults={"role": role})
+        Membership.objects.update_or_create(
+            project=self._project, user=user, defaults={"roles": simplify(given)}
+        )
         for key in groups:
             group, _new = Group.objects.get_or_create(project=self._project, key=key, defaults={"name": key})
             group.members.add(user)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from pipelines.engine.deadlocks import WORDS as DEADLOCK_WORDS
 from pipelines.models import Agent, ApiToken, Group, Membership, Project, Role, User
 from pipelines.models.agents import agent_id
-from pipelines.models.people import slug
+from pipelines.models.people import simplify, slug
 from pipelines.routing import jsontext
 from pipelines.routing.escalations import WORDS_TO_RESOLVE
 
@@ -49,7 +49,10 @@ class NewToken(forms.Form):
 class NewMachineToken(NewToken):
     """A token of a machine: a role in one project, and never a decision at a gate."""
 
-    role = forms.ChoiceField(label=_("Role"), choices=[c for c in Role.choices if c[0] != Role.ADMIN])
+    # Reviewer is not offered: a machine never decides, and the role gives nothing else.
+    role = forms.ChoiceField(
+        label=_("Role"), choices=[c for c in Role.choices if c[0] not in (Role.REVIEWER, Role.ADMIN)]
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -58,10 +61,20 @@ class NewMachineToken(NewToken):
         scopes.choices = [c for c in ApiToken.Scope.choices if c[0] != ApiToken.Scope.DECIDE]
 
 
-class AddMember(forms.Form):
-    username = forms.CharField(label=_("Person"), max_length=150)
-    role = forms.ChoiceField(label=_("Role"), choices=Role.choices, initial=Role.VIEWER)
+class Roles(forms.Form):
+    """The roles of a member, a set, and the permission that no role includes."""
+
+    roles = forms.MultipleChoiceField(
+        label=_("Roles"), choices=Role.choices, error_messages={"required": _("Choose at least one role.")}
+    )
     execute = forms.BooleanField(label=_("May publish stations that run programs"), required=False)
+
+    def clean_roles(self) -> list[str]:
+        return simplify(self.cleaned_data["roles"])
+
+
+class AddMember(Roles):
+    username = forms.CharField(label=_("Person"), max_length=150)
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -76,11 +89,6 @@ class AddMember(forms.Form):
         if Membership.objects.filter(project=self.project, user=self.user).exists():
             raise ValidationError(_("This person is a member already. Change the role in the list."))
         return name
-
-
-class ChangeMember(forms.Form):
-    role = forms.ChoiceField(choices=Role.choices)
-    execute = forms.BooleanField(required=False)
 
 
 class NewGroup(forms.Form):

@@ -16,9 +16,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from pipelines import access
 from pipelines.models import Group, Membership, Project, Role
+from pipelines.models.people import granting
 from pipelines.queries import workers
 from pipelines.views import errors
-from pipelines.views.forms import AddMember, ChangeMember, GroupPeople, NewGroup
+from pipelines.views.forms import AddMember, GroupPeople, NewGroup, Roles
 from pipelines.views.page import SignedIn, in_project, show, tab_trail
 
 # What a row of the table of roles says of an action of `access.TABLE`.
@@ -73,11 +74,11 @@ def members_page(request: SignedIn, project: Project, form: AddMember, status: i
 
 def role_table() -> list[dict[str, Any]]:
     """Rows of actions with a yes or no for each role, from the very table that decides."""
-    order = list(Role.values)
     rows = []
     for action, words in ACTIONS.items():
-        least = DECIDES if action == "decide" else access.TABLE[action][0]
-        rows.append({"words": words, "may": [order.index(role) >= order.index(least) for role in order]})
+        needed = DECIDES if action == "decide" else access.TABLE[action][0]
+        allowed = granting(needed)
+        rows.append({"words": words, "may": [role in allowed for role in Role.values]})
     return rows
 
 
@@ -91,7 +92,7 @@ def add_member(request: SignedIn, project: Project) -> HttpResponse:
     Membership.objects.get_or_create(
         project=project,
         user=form.user,
-        defaults={"role": form.cleaned_data["role"], "execute": form.cleaned_data["execute"]},
+        defaults={"roles": form.cleaned_data["roles"], "execute": form.cleaned_data["execute"]},
     )
     messages.success(request, _("%(who)s is a member now.") % {"who": form.user})
     return redirect(_address(project, "project-settings"))
@@ -100,19 +101,20 @@ def add_member(request: SignedIn, project: Project) -> HttpResponse:
 @in_project("admin")
 @require_POST
 def change_member(request: SignedIn, project: Project, member: int) -> HttpResponse:
-    """Change a role, or remove somebody (`remove` in the form). A project always keeps an admin."""
-    form = ChangeMember(request.POST)
+    """Change the roles, or remove somebody (`remove` in the form). A project always keeps an admin."""
+    form = Roles(request.POST)
     removing = "remove" in request.POST
     if not removing and not form.is_valid():
-        return errors.bad_request(request)
+        messages.error(request, next(iter(form.errors.values()))[0])
+        return redirect(_address(project, "project-settings"))
     with transaction.atomic():
         # All admins are locked, so that two who demote each other do not leave none.
-        admins = Membership.objects.select_for_update().filter(project=project, role=Role.ADMIN)
+        admins = Membership.objects.select_for_update().filter(project=project, roles__contains=[Role.ADMIN])
         admin_ids = {each.pk for each in admins}
         found = Membership.objects.filter(project=project, pk=member).select_related("user").first()
         if found is None:
             raise Http404
-        stays = not removing and form.cleaned_data["role"] == Role.ADMIN
+        stays = not removing and Role.ADMIN in form.cleaned_data["roles"]
         if admin_ids == {found.pk} and not stays:
             messages.error(
                 request, _("A project keeps at least one admin. Make somebody else an admin first.")
@@ -123,14 +125,14 @@ def change_member(request: SignedIn, project: Project, member: int) -> HttpRespo
     return redirect(_address(project, "project-settings"))
 
 
-def _apply(member: Membership, form: ChangeMember, removing: bool) -> None:
+def _apply(member: Membership, form: Roles, removing: bool) -> None:
     if removing:
         member.delete()
         for group in Group.objects.filter(project=member.project_id, members=member.user_id):
             group.members.remove(member.user_id)
         return
-    member.role, member.execute = form.cleaned_data["role"], form.cleaned_data["execute"]
-    member.save(update_fields=["role", "execute"])
+    member.roles, member.execute = form.cleaned_data["roles"], form.cleaned_data["execute"]
+    member.save(update_fields=["roles", "execute"])
 
 
 @in_project("admin")

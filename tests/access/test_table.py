@@ -34,7 +34,7 @@ stranger         -     -       -        -       -       -        -        -     
 viewer           y     -       -        -       -       y        -        -        y       -
 operator         y     y       y        y       -       y        -        -        y       -
 designer         y     y       y        y       y       y        y        -        y       -
-reviewer         y     y       y        y       y       y        y        -        y       -
+reviewer         y     y       y        y       -       y        -        -        y       -
 admin            y     y       y        y       y       y        y        y        y       y
 machine          y     y       y        y       -       -        -        -        -       -
 """
@@ -67,6 +67,29 @@ def test_each_cell_of_the_table(world: World, name: str) -> None:
 def test_the_table_and_this_test_name_the_same_actions() -> None:
     assert set(access.TABLE) == set(ACTIONS)
     assert set(rows()) >= {role.value for role in Role}
+
+
+@pytest.mark.parametrize(
+    ("roles", "allowed"),
+    [
+        (("designer",), {"design", "publish"}),
+        (("reviewer",), set()),
+        (("designer", "reviewer"), {"design", "publish"}),
+        (("viewer", "designer"), {"design", "publish"}),
+        (("admin",), {"design", "publish", "admin"}),
+    ],
+)
+def test_a_set_of_roles_gives_what_its_members_give(
+    world: World, roles: tuple[str, ...], allowed: set[str]
+) -> None:
+    member = make_member(world.project, roles)
+    token, _ = world.token_of(member)
+    asked = ("design", "publish", "execute", "admin")
+    assert {action for action in asked if access.can(member, action, world.project)} == allowed
+    assert {action for action in asked if access.can(token, action, world.project)} == allowed - {"admin"}
+    for action in asked[:2]:
+        assert (world.project in access.projects_where(member, action)) == (action in allowed)
+    assert access.projects_where(member, "operate").count() == 1
 
 
 def test_superuser_status_gives_nothing_in_a_project(world: World) -> None:

@@ -33,7 +33,7 @@ def demo(transactional_db: None) -> World:
     call_command("load_demo", verbosity=0)
     project = Project.objects.select_related("owner").get()
     Membership.objects.get_or_create(
-        project=project, user=admin, defaults={"role": Role.ADMIN, "execute": True}
+        project=project, user=admin, defaults={"roles": [Role.ADMIN], "execute": True}
     )
     return World(project, make_worker(), {Role.ADMIN: admin})
 

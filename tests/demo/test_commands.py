@@ -58,7 +58,7 @@ def test_it_publishes_both_lines(demo: User) -> None:
 
 def test_the_administrator_is_a_member_who_may_do_everything(demo: User) -> None:
     found = Membership.objects.get(project__key="app", project__owner__key="demo")
-    assert (found.user, found.role, found.execute) == (demo, Role.ADMIN, True)
+    assert (found.user, found.roles, found.execute) == (demo, [Role.ADMIN], True)
 
 
 def test_loading_again_changes_nothing(demo: User) -> None:
@@ -92,10 +92,10 @@ def test_what_a_person_changed_is_left_as_it_is(
 
 
 def test_a_role_that_somebody_changed_is_left_as_it_is(demo: User) -> None:
-    Membership.objects.update(role=Role.ADMIN, execute=True)
-    Membership.objects.create(project=Project.objects.get(), user=make_user("second"), role=Role.VIEWER)
+    Membership.objects.update(roles=[Role.ADMIN], execute=True)
+    Membership.objects.create(project=Project.objects.get(), user=make_user("second"), roles=[Role.VIEWER])
     call("load_demo")
-    assert Membership.objects.filter(role=Role.VIEWER).count() == 1
+    assert Membership.objects.filter(roles=[Role.VIEWER]).count() == 1
 
 
 def test_without_an_administrator_it_says_how_to_make_one() -> None:
@@ -175,7 +175,7 @@ def test_a_viewer_is_told_which_role_it_takes(demo: User) -> None:
 
 def test_a_line_in_two_projects_has_to_be_named_with_its_project(demo: User) -> None:
     other = make_project("app", "zeta")
-    Membership.objects.create(project=other, user=demo, role=Role.ADMIN, execute=True)
+    Membership.objects.create(project=other, user=demo, roles=[Role.ADMIN], execute=True)
     publishing.create_line(other, "agent-line", "Mine", {"gateline": 1}, demo)
     said = refusal("submit", "agent-line", title="T")
     assert "demo/app, zeta/app" in said

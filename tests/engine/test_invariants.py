@@ -115,7 +115,7 @@ def i5_approved_without_votes(world: World) -> None:
 
 def i5_by_somebody_not_asked(world: World) -> None:
     reviewed(world, "approve")
-    sql("UPDATE pipelines_vote SET entitled_as = jsonb_set(entitled_as, '{role}', '\"viewer\"')")
+    sql("UPDATE pipelines_vote SET entitled_as = jsonb_set(entitled_as, '{roles}', '[\"viewer\"]')")
 
 
 def i5_by_the_requester(world: World) -> None:

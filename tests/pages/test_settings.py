@@ -108,10 +108,10 @@ def test_a_project_keeps_its_last_admin(world: World, signed_in: As) -> None:
     client = signed_in(world.admin)
     membership = Membership.objects.get(user=world.admin)
     address = at(world, "member-change", membership.pk)
-    for given in ({"role": "viewer"}, {"remove": "yes"}):
+    for given in ({"roles": ["viewer"]}, {"remove": "yes"}):
         client.post(address, given)
         membership.refresh_from_db()
-        assert membership.role == Role.ADMIN
+        assert membership.roles == [Role.ADMIN]
 
 
 def test_a_member_who_is_removed_leaves_the_groups_and_sees_nothing_any_more(
@@ -126,17 +126,17 @@ def test_a_member_who_is_removed_leaves_the_groups_and_sees_nothing_any_more(
 
 
 def test_somebody_unknown_cannot_become_a_member(world: World, signed_in: As) -> None:
-    answer = signed_in(world.admin).post(at(world, "member-add"), {"username": "nobody", "role": "viewer"})
+    answer = signed_in(world.admin).post(at(world, "member-add"), {"username": "nobody", "roles": ["viewer"]})
     assert answer.status_code == 422
     assert "Nobody here has this user name" in text(answer)
 
 
 def test_a_member_of_another_project_cannot_be_changed_from_here(world: World, signed_in: As) -> None:
     foreign = Membership.objects.get(user=world.stranger)
-    answer = signed_in(world.admin).post(at(world, "member-change", foreign.pk), {"role": "viewer"})
+    answer = signed_in(world.admin).post(at(world, "member-change", foreign.pk), {"roles": ["viewer"]})
     assert answer.status_code == 404
     foreign.refresh_from_db()
-    assert foreign.role == Role.ADMIN
+    assert foreign.roles == [Role.ADMIN]
 
 
 def test_only_members_can_be_put_into_a_group(world: World, signed_in: As) -> None:

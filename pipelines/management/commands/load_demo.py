@@ -119,6 +119,6 @@ def _project(user: User) -> Project:
     owner, _made = Owner.objects.get_or_create(key="demo", defaults={"name": "Demo"})
     project, _made = Project.objects.get_or_create(owner=owner, key="app", defaults={"name": "Demo"})
     Membership.objects.get_or_create(
-        project=project, user=user, defaults={"role": Role.ADMIN, "execute": True}
+        project=project, user=user, defaults={"roles": [Role.ADMIN], "execute": True}
     )
     return project

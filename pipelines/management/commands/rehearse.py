@@ -114,7 +114,7 @@ def _published(text: bytes) -> LineVersion:
     now = timezone.now()
     project = Project.objects.create(owner=owner, key=f"r{now:%Y%m%d%H%M%S%f}", name="Rehearsal")
     user, _new = User.objects.get_or_create(username="rehearsal-publisher")
-    Membership.objects.create(project=project, user=user, role=Role.ADMIN, execute=True)
+    Membership.objects.create(project=project, user=user, roles=[Role.ADMIN], execute=True)
     document = native.loads(text)
     key, title = str(document.get("key") or "line"), str(document.get("name") or "Line")
     line = publishing.create_line(project, key, title, native.as_text(text), user)

@@ -21,9 +21,9 @@ AGENTS = ("available", "busy", "suspended", "no_contract", "unknown")
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Made up for the rehearsal. `role`: in the project."""
+    """Made up for the rehearsal. `roles`: in the project."""
 
-    role: str = "operator"
+    roles: tuple[str, ...] = ("operator",)
     groups: tuple[str, ...] = ()
 
 
@@ -86,16 +86,20 @@ def read_script(data: Any, at: str = "") -> Script:
 
 
 def _person(data: Any, at: str) -> Person:
-    """`reviewer`, or `{role: reviewer, groups: [security]}`."""
+    """`reviewer`, `{role: reviewer, groups: [security]}` or `{roles: [designer, reviewer]}`."""
     if type(data) is str:
-        return Person(data)
+        return Person((data,))
     found = shapes.mapping(data, at)
-    shapes.only(found, at, ("role", "groups"))
-    groups = shapes.sequence(found.get("groups"), join(at, "groups"))
-    role = shapes.text(found.get("role"), join(at, "role")) or Person().role
-    return Person(
-        role, tuple(shapes.text(each, join(join(at, "groups"), i)) or "" for i, each in enumerate(groups))
-    )
+    shapes.only(found, at, ("role", "roles", "groups"))
+    role = shapes.text(found.get("role"), join(at, "role"))
+    roles = ((role,) if role else ()) + _texts(found, at, "roles")
+    return Person(roles or Person().roles, _texts(found, at, "groups"))
+
+
+def _texts(found: Mapping[str, Any], at: str, key: str) -> tuple[str, ...]:
+    place = join(at, key)
+    members = shapes.sequence(found.get(key), place)
+    return tuple(shapes.text(each, join(place, i)) or "" for i, each in enumerate(members))
 
 
 def _played(data: Any, at: str) -> Played:

@@ -9,8 +9,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from pipelines.engine.entitlement import Person, people_of, roles_of
+from pipelines.engine.entitlement import Person, people_of
 from pipelines.models import Group, Role
+from pipelines.models.people import expand
 from pipelines.routing.reading.gates import REQUIREMENTS
 from pipelines.views.editor_forms import places
 from pipelines.views.editor_forms.fields import Choice, Field, Number, Options
@@ -93,7 +94,7 @@ def _title(member: Any, index: int) -> str:
 
 def _roles(people: Sequence[Person]) -> Options:
     return [
-        (value, f"{words} – {_count(sum(value in roles_of(person.role) for person in people))}")
+        (value, f"{words} – {_count(sum(value in expand(person.roles) for person in people))}")
         for value, words in Role.choices
     ]
 
@@ -107,7 +108,10 @@ def _groups(setting: Setting, people: Sequence[Person]) -> Options:
 
 def _users(people: Sequence[Person]) -> Options:
     words = dict(Role.choices)
-    return [(person.username, f"{person.username} – {words[person.role]}") for person in people]
+    return [
+        (person.username, f"{person.username} – {', '.join(str(words[role]) for role in person.roles)}")
+        for person in people
+    ]
 
 
 def _count(number: int) -> str:

@@ -14,7 +14,7 @@ from pipelines.routing.approval import Voter
 from tests.engine.stateful.sight import Row, Subject
 from tests.factories import World, make_member, make_project
 
-ALL_ROLES = frozenset({"viewer", "operator", "designer", "reviewer"})
+ALL_ROLES = frozenset({"viewer", "operator", "reviewer"})
 
 
 class Cast:

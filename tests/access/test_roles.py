@@ -1,0 +1,168 @@
+"""Roles are a set, not a ladder (house §5): at gates, in lint, on the page of members, and in a database of before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.core.management import call_command
+from django.db import IntegrityError, connections, transaction
+from django.test import Client
+from django.urls import reverse
+from pytest_django.plugin import DjangoDbBlocker
+
+from pipelines import linting
+from pipelines.engine.entitlement import Person
+from pipelines.engine.errors import Forbidden
+from pipelines.models import Membership, Role, User
+from pipelines.models.people import expand, granting, simplify
+from tests.factories import World, document, make_member, station
+
+BEFORE = ("pipelines", "0020_handoffs")
+
+
+def test_designer_and_reviewer_include_operator_and_not_each_other() -> None:
+    assert expand(["designer"]) == {"viewer", "operator", "designer"}
+    assert expand(["reviewer"]) == {"viewer", "operator", "reviewer"}
+    assert expand(["admin"]) == set(Role.values)
+    assert expand(["nonsense"]) == frozenset()
+    assert granting("designer") == ["designer", "admin"]
+
+
+def test_a_set_is_kept_as_small_as_it_can_be() -> None:
+    assert simplify(["reviewer", "viewer", "operator", "designer"]) == ["designer", "reviewer"]
+    assert simplify(["viewer", "admin", "reviewer"]) == ["admin"]
+
+
+def _signed_in(user: User) -> Client:
+    """With a password, so that no page asks for one first."""
+    user.set_password("correct horse battery")
+    user.save()
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def _asks(world: World, role: str) -> None:
+    stations = [station("build", {"id": "on", "to": "ship", "gates": ["look"]}), "ship"]
+    gate = {"key": "look", "name": "Look", "approval": {"who": [{"role": role, "count": 1}]}}
+    world.line(document(stations=stations, gates=[gate]))
+
+
+@pytest.mark.django_db
+def test_a_gate_that_asks_for_designers_refuses_a_reviewer(world: World) -> None:
+    _asks(world, "designer")
+    task = world.start(world.project.lines.get().live)  # type: ignore[arg-type]
+    world.report(task)
+    with pytest.raises(Forbidden):
+        world.vote(task, by=world.reviewer)
+    world.vote(task, by=make_member(world.project, ("designer", "reviewer")))
+    assert world.at(task) == ["ship"]
+
+
+@pytest.mark.django_db
+def test_lint_knows_that_a_designer_is_no_reviewer(world: World) -> None:
+    assert world.designer
+    (voter,) = linting.people(world.project).voters
+    assert voter.roles == {"viewer", "operator", "designer"}
+    assert linting.people(world.project).operators == {world.designer.username}
+
+
+def test_a_vote_of_before_counts_as_it_did() -> None:
+    vote = {"username": "ann", "role": "reviewer", "groups": []}
+    assert Person.from_dict(1, vote).voter.roles == {"viewer", "operator", "designer", "reviewer"}
+    assert Person.from_dict(1, {**vote, "role": "designer"}).voter.roles == {"viewer", "operator", "designer"}
+
+
+@pytest.mark.django_db
+def test_a_member_without_a_role_cannot_be_stored(world: World) -> None:
+    assert world.viewer
+    for roles in ([], ["boss"]):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Membership.objects.update(roles=roles)
+
+
+@pytest.mark.django_db
+def test_an_admin_gives_several_roles_on_the_page_of_members(world: World) -> None:
+    client, project = _signed_in(world.admin), world.project
+    member = Membership.objects.get(user=world.viewer)
+    address = reverse("member-change", args=[project.owner.key, project.key, member.pk])
+    client.post(address, {"roles": ["reviewer", "designer", "viewer"]})
+    member.refresh_from_db()
+    assert member.roles == ["designer", "reviewer"]
+    refused = client.post(address, {}, follow=True)
+    assert "Choose at least one role." in refused.content.decode()
+    member.refresh_from_db()
+    assert member.roles == ["designer", "reviewer"]
+
+
+@pytest.mark.django_db
+def test_a_reviewer_is_offered_no_publishing(world: World) -> None:
+    _asks(world, "reviewer")
+    client, line = _signed_in(world.reviewer), world.project.lines.get()
+    where = [world.project.owner.key, world.project.key, line.key]
+    assert client.get(reverse("line-publish", args=where)).status_code == 403
+    page = client.get(reverse("line", args=where)).content.decode()
+    assert reverse("line-publish", args=where) not in page
+    assert reverse("line-edit", args=where) not in page
+
+
+@pytest.fixture
+def scratch(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
+    """The alias of an empty database of its own."""
+    with django_db_blocker.unblock():
+        default = connections["default"]
+        name = f"{default.settings_dict['NAME']}_before"
+        with default.cursor() as cursor:
+            cursor.execute(f'DROP DATABASE IF EXISTS "{name}"')
+            cursor.execute(f'CREATE DATABASE "{name}"')
+        connections.databases["scratch"] = {**connections.databases["default"], "NAME": name}
+        try:
+            yield "scratch"
+        finally:
+            connections["scratch"].close()
+            if hasattr(connections["scratch"], "close_pool"):
+                connections["scratch"].close_pool()
+            del connections["scratch"]
+            del connections.databases["scratch"]
+            with default.cursor() as cursor:
+                cursor.execute(f'DROP DATABASE "{name}"')
+
+
+def test_who_was_reviewer_before_is_designer_and_reviewer(scratch: str) -> None:
+    call_command("migrate", *BEFORE, database=scratch, verbosity=0)
+    with connections[scratch].cursor() as cursor:
+        cursor.execute("INSERT INTO pipelines_owner (key, name) VALUES ('acme', 'Acme') RETURNING id")
+        owner = cursor.fetchone()[0]
+        cursor.execute(
+            "INSERT INTO pipelines_project (owner_id, key, name) VALUES (%s, 'app', 'App') RETURNING id",
+            [owner],
+        )
+        project = cursor.fetchone()[0]
+        for role in Role.values:
+            user = User(username=role, password="!")
+            user.save(using=scratch)
+            cursor.execute(
+                "INSERT INTO pipelines_membership (project_id, user_id, role, execute)"
+                " VALUES (%s, %s, %s, false)",
+                [project, user.pk, role],
+            )
+            cursor.execute(
+                "INSERT INTO pipelines_apitoken (kind, name, project_id, role, scopes, prefix, digest, created_at,"
+                " expires_at) VALUES ('machine', %s, %s, %s, '{read}', 'gl_', %s, now(), now())",
+                [role, project, role, role],
+            )
+    call_command("migrate", database=scratch, verbosity=0)
+    with connections[scratch].cursor() as cursor:
+        cursor.execute(
+            "SELECT username, roles FROM pipelines_membership m JOIN pipelines_user u ON u.id = user_id"
+        )
+        assert dict(cursor.fetchall()) == {
+            "viewer": ["viewer"],
+            "operator": ["operator"],
+            "designer": ["designer"],
+            "reviewer": ["designer", "reviewer"],
+            "admin": ["admin"],
+        }
+        cursor.execute("SELECT role FROM pipelines_apitoken WHERE name = 'reviewer'")
+        assert cursor.fetchone() == ("designer",)
