@@ -18,7 +18,7 @@ from pipelines.models import Membership, Role, User
 from pipelines.models.people import expand, granting, simplify
 from tests.factories import World, document, make_member, station
 
-BEFORE = ("pipelines", "0020_handoffs")
+BEFORE = ("pipelines", "0021_recorded_answers")
 
 
 def test_designer_and_reviewer_include_operator_and_not_each_other() -> None:

@@ -23,7 +23,7 @@ UPDATE pipelines_membership SET role = CASE
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pipelines", "0020_handoffs"),
+        ("pipelines", "0021_recorded_answers"),
     ]
 
     operations = [
