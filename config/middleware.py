@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
-from django.http import HttpRequest, HttpResponse
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.utils.translation import gettext
 from psycopg_pool import PoolTimeout
+
+View = Callable[[HttpRequest], HttpResponseBase]
 
 
 class DatabaseBusyMiddleware:
     """An exhausted connection pool answers 503 with the time after which to ask again."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+    def __init__(self, get_response: View) -> None:
         self.get_response = get_response
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
@@ -25,3 +29,42 @@ class DatabaseBusyMiddleware:
         return HttpResponse(
             words, status=503, content_type="text/plain; charset=utf-8", headers={"Retry-After": "3"}
         )
+
+
+async def _no_pieces() -> AsyncIterator[bytes]:
+    return
+    yield b""
+
+
+class BodylessHeadMiddleware:
+    """The answer to HEAD has the headers of GET and no body, also where the body comes in pieces.
+
+    The server drops only the first piece; the rest would go into the connection, where a client reads it as the answer
+    to its next request."""
+
+    def __init__(self, get_response: View) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if request.method != "HEAD":
+            return response
+        if isinstance(response, StreamingHttpResponse):
+            response.streaming_content = _no_pieces() if isinstance(request, ASGIRequest) else iter(())
+        elif isinstance(response, HttpResponse):
+            response.headers.setdefault("Content-Length", str(len(response.content)))
+            response.content = b""
+        return response
+
+
+class PrivateAnswersMiddleware:
+    """Pages and API answers are for one reader: no cache keeps them, the browser's included. Files of the front end
+    are served before and keep what they say."""
+
+    def __init__(self, get_response: View) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        response.headers["Cache-Control"] = "private, no-store"
+        return response

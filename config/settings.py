@@ -96,10 +96,12 @@ INSTALLED_APPS = [
     "config",
 ]
 MIDDLEWARE = [
+    "config.middleware.BodylessHeadMiddleware",
     "config.middleware.DatabaseBusyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.middleware.PrivateAnswersMiddleware",
     "pipelines.views.middleware.PlainText",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",

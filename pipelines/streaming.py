@@ -20,7 +20,6 @@ def ndjson(rows: Iterator[dict[str, Any]], name: str = "") -> StreamingHttpRespo
     response = StreamingHttpResponse(_pieces(rows), content_type=MEDIA)
     response["X-Content-Type-Options"] = "nosniff"
     response["X-Accel-Buffering"] = "no"
-    response["Cache-Control"] = "no-store"
     if name:
         response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

@@ -34,7 +34,6 @@ def streamed(
     response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
     # A proxy that collects an answer before it passes it on would hide the progress.
     response["X-Accel-Buffering"] = "no"
-    response["Cache-Control"] = "no-store"
     return response
 
 

@@ -12,7 +12,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.cache import add_never_cache_headers
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
@@ -55,7 +54,6 @@ def link(request: HttpRequest, secret: str) -> HttpResponse:
 
 def _plain(request: HttpRequest, template: str, status: int = 200) -> HttpResponse:
     response = render(request, template, status=status)
-    add_never_cache_headers(response)
     # Not “no-referrer”: the browser would then send “Origin: null” with the form, which no CSRF check accepts.
     response["Referrer-Policy"] = "same-origin"
     return response

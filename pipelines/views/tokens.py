@@ -91,7 +91,7 @@ def _revoke(request: SignedIn, token: ApiToken | None) -> None:
 def _shown_once(
     request: SignedIn, token: ApiToken, secret: str, project: Project | None = None
 ) -> HttpResponse:
-    response = show(
+    return show(
         request,
         "pages/token_made.html",
         project=project,
@@ -100,5 +100,3 @@ def _shown_once(
         token=token,
         secret=secret,
     )
-    response["Cache-Control"] = "no-store"
-    return response

@@ -42,6 +42,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "/comments/{comment}": {"resolved": False},
 }
 PASSWORD = "correct horse battery"
+# No answer is kept by a cache, whoever it was for.
+PRIVATE = "private, no-store"
 
 
 class Place:
@@ -185,6 +187,7 @@ def _ask_page(place: Place, role: str, method: str, name: str) -> str:
         client.force_login(user)
     response = client.generic(method, place.address(name), headers=headers)
     found = answer_of(response)
+    assert response.headers["Cache-Control"] == PRIVATE
     if PAGES[f"{method} {name}"][role] == "a":
         return "a" if response.status_code < 500 else "500"
     if name == "admin:index":
@@ -207,6 +210,7 @@ def _ask_api(place: Place, role: str, method: str, path: str) -> str:
     address = path.format(**place.arguments("api"))
     body = next((body for end, body in BODIES.items() if path.endswith(end)), {})
     response = Client().generic(method, address, json.dumps(body), "application/json", headers=headers)
+    assert response.headers["Cache-Control"] == PRIVATE
     return (
         "a" if API[f"{method} {path}"][role] == "a" and response.status_code == 200 else answer_of(response)
     )
