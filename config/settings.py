@@ -100,6 +100,7 @@ MIDDLEWARE = [
     "config.middleware.DatabaseBusyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
+    "config.compression.CompressionMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.PrivateAnswersMiddleware",
     "pipelines.views.middleware.PlainText",
