@@ -64,7 +64,7 @@ class CancelIn(Strict):
 
 
 class RetryIn(Strict):
-    """`station`: which one, where several positions of the task wait."""
+    """`station`: which one, where several positions of the task wait; of a task that has ended, where to start."""
 
     reason: str = ""
     station: str = ""

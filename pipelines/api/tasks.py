@@ -14,7 +14,7 @@ from pipelines.api.problems import ProblemOut
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.schemas import CancelIn, DecisionOut, RetryIn, TaskIn, TaskOut, task_out
 from pipelines.errors import Conflict, InputError, Invalid, NotFound
-from pipelines.models import ApiToken, Line, Task
+from pipelines.models import ENDED, ApiToken, Line, Task
 from pipelines.models import Status as TaskStatus
 from pipelines.routing.line import Problem
 
@@ -123,11 +123,31 @@ def cancel(
 
 
 @router.post(TASK + "/retry", response={200: TaskOut, **ERRORS}, summary="Run a station again")
-def retry(request: HttpRequest, owner: str, project: str, line: str, task: str, payload: RetryIn) -> TaskOut:
+def retry(
+    request: HttpRequest,
+    owner: str,
+    project: str,
+    line: str,
+    task: str,
+    payload: RetryIn,
+    idempotency_key: str | None = IDEMPOTENCY_KEY,
+) -> HttpResponse:
     """Runs the station of a task again that is stuck, blocked or held: a new job and a new visit, what was before is
-    kept. 409 where nothing waits so; no gate is ever passed."""
+    kept. 409 where nothing waits so; no gate is ever passed.
+
+    A task that has ended stays as it ended. A new task then starts at `station` (by default the one that was visited
+    last), with the inputs, context and files of the old one but no approval, and the answer is the new task: its `id`
+    is another, its `follows` the old one. With an `Idempotency-Key` a repeated request starts no second one."""
     who = request.auth  # type: ignore[attr-defined]
     found = _task(request, owner, project, line, task, "operate")
+    return answer_once(request, idempotency_key, payload, partial(_retry, who, found, payload))
+
+
+def _retry(who: ApiToken, found: Task, payload: RetryIn) -> TaskOut:
+    if found.status in ENDED:
+        return task_out(
+            engine.retry_ended(found.pk, station=payload.station, actor=actor_of(who), reason=payload.reason)
+        )
     waiting = [token for token in found.tokens.filter(forked=False) if token.status in RETRIED]
     if payload.station:
         waiting = [token for token in waiting if token.station == payload.station]

@@ -22,7 +22,7 @@ from pipelines.handlers.base import Attempt
 from pipelines.handlers.document import read_document
 from pipelines.handlers.files import Refused, opened
 from pipelines.handlers.text import escaped
-from pipelines.models import Artifact, Job, Purpose, Snapshot
+from pipelines.models import Artifact, Job, Purpose, Snapshot, Task
 from pipelines.workspaces import Entry, Picture
 
 MOST_ARTIFACTS = 200
@@ -138,8 +138,10 @@ class Earlier:
 
 
 def handed_over(task_id: int) -> list[Earlier]:
-    """What the last visit of each station handed over, oldest first."""
-    done = Artifact.objects.filter(task_id=task_id, job__state=Job.State.DONE, job__purpose=Purpose.STATION)
+    """What the last visit of each station handed over, oldest first; of a retry also those of the tasks before it."""
+    done = Artifact.objects.filter(
+        task_id__in=_retried(task_id), job__state=Job.State.DONE, job__purpose=Purpose.STATION
+    )
     rows = done.order_by("job_id", "name")
     last: dict[str, tuple[int, list[Earlier]]] = {}
     for job, station, name, stored in rows.values_list("job_id", "job__station", "name", "blob__name"):
@@ -147,6 +149,16 @@ def handed_over(task_id: int) -> list[Earlier]:
             last[station] = (job, [])
         last[station][1].append(Earlier(station, name, stored))
     return [each for _, found in last.values() for each in found]
+
+
+def _retried(task_id: int) -> list[int]:
+    """The task, the one that it retries, and so on."""
+    found: list[int] = []
+    before: int | None = task_id
+    while before is not None:
+        found.append(before)
+        before = Task.objects.filter(pk=before).values_list("retry_of__task_id", flat=True).first()
+    return found
 
 
 def give(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pipelines.models import Job, Snapshot, Token
+from pipelines.models import Job, Snapshot, Task, Token
 from pipelines.workspaces import digest_of
 
 Entry = dict[str, Any]
@@ -30,7 +30,17 @@ class Left:
 def workspace_of(job_id: int) -> tuple[str, Manifest] | None:
     """The digest and the manifest; None where nothing was left yet."""
     job = Job.objects.only("task_id", "token_id", "created_at").get(pk=job_id)
-    rows = Snapshot.objects.filter(task=job.task_id, job__state=Job.State.DONE).order_by(
+    return _family(job.task_id).stood(job.token_id, job.created_at)
+
+
+def _family(task_id: int) -> Family:
+    """What was left in a task, above what it began with: a retry begins with the files that the branch of the visit
+    which it repeats had at the end of its task."""
+    task = Task.objects.only("retry_of", "follows").select_related("retry_of", "follows").get(pk=task_id)
+    base = None
+    if task.retry_of and task.follows and task.follows.ended_at:
+        base = _family(task.retry_of.task_id).stood(task.retry_of.token_id, task.follows.ended_at)
+    rows = Snapshot.objects.filter(task=task_id, job__state=Job.State.DONE).order_by(
         "job__ended_at", "job_id"
     )
     left = [
@@ -40,27 +50,29 @@ def workspace_of(job_id: int) -> tuple[str, Manifest] | None:
         )
         if ended
     ]
-    if not left:
-        return None
-    tokens = {token.pk: token for token in Token.objects.filter(task=job.task_id).defer("wait")}
-    return Family(tokens, left).stood(job.token_id, job.created_at)
+    tokens = {token.pk: token for token in Token.objects.filter(task=task_id).defer("wait")} if left else {}
+    return Family(tokens, left, base)
 
 
 class Family:
-    """The tokens of one task, and what they left, the oldest first."""
+    """The tokens of one task, and what they left, the oldest first. `base`: what the task began with."""
 
-    def __init__(self, tokens: dict[int, Token], left: list[Left]) -> None:
-        self.tokens, self.left = tokens, left
+    def __init__(
+        self, tokens: dict[int, Token], left: list[Left], base: tuple[str, Manifest] | None = None
+    ) -> None:
+        self.tokens, self.left, self.base = tokens, left, base
         self._read: dict[int, tuple[str, Manifest]] = {}
 
     def stood(self, token: int, at: datetime) -> tuple[str, Manifest] | None:
+        if not self.left:
+            return self.base
         part = self._part(token, at)
         mine = [each for each in self.left if each.token in part and each.ended <= at]
         if not mine:
-            return None
+            return self.base
         if not any(self.tokens[each.token].joined_id for each in mine):
             return self._whole(mine[-1])
-        merged: Manifest = ()
+        merged: Manifest = self.base[1] if self.base else ()
         for each in mine:
             before = self.stood(each.token, each.began)
             merged = changed(merged, before[1] if before else (), self._whole(each)[1])

@@ -8,6 +8,7 @@ from pipelines.engine.deadlocks import resolve_deadlock
 from pipelines.engine.dependencies import depend
 from pipelines.engine.due import fire
 from pipelines.engine.handing import hand_over, supply
+from pipelines.engine.linked import retry_ended
 from pipelines.engine.migrate import MigrateResult, Migrating, migrate
 from pipelines.engine.putback import PuttingBack, put_back
 from pipelines.engine.reconsider import reconsider
@@ -49,6 +50,7 @@ __all__ = [
     "resolve_deadlock",
     "restore",
     "retry",
+    "retry_ended",
     "start",
     "submit",
     "supply",

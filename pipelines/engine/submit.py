@@ -25,6 +25,8 @@ NEXT = """INSERT INTO pipelines_taskcounter (project_id, last) VALUES (%s, 1)
           ON CONFLICT (project_id) DO UPDATE SET last = pipelines_taskcounter.last + 1
           RETURNING last, clock_timestamp()"""
 
+# What a task that retries another begins with; of any other it is empty.
+INHERITED = ("context", "variables", "unreadable")
 TITLE, DESCRIPTION, LABEL, LABELS = 300, 100_000, 100, 50
 # What the database keeps, no clock may be able to read: another zone makes the year 10000 of the last of 9999.
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
@@ -139,7 +141,17 @@ def _storable(text: str) -> bool:
 
 
 def _submit(blank: Task, start: str, actor: Actor, others: Sequence[Task]) -> Task:
-    task = _numbered(blank)
+    task = numbered(blank)
+    batch = begin(task, start, actor, *others, trigger="submit", follows=blank.followed_name)
+    if others:
+        dependencies.begin(batch, batch.tasks[task.pk], [batch.tasks[other.pk] for other in others], actor)
+    batch.flush()
+    return batch.tasks[task.pk]
+
+
+def begin(task: Task, start: str, actor: Actor, *others: Task, trigger: str, **more: Any) -> Batch:
+    """Put a numbered task at its first station: its token, its job, its first event, which says what the task begins
+    with. The `others` are locked with it."""
     token = Token.objects.create(
         task=task, station=start, version=0, entered_at=task.created_at, changed_at=task.created_at
     )
@@ -148,26 +160,25 @@ def _submit(blank: Task, start: str, actor: Actor, others: Sequence[Task]) -> Ta
     job = open_job(batch, task, token)
     batch.changed(token)
     batch.settle_status(task)
+    inherited = {name: found for name in INHERITED if (found := getattr(task, name))}
     batch.event(
         task,
         "task.submitted",
         actor,
         token=token,
         target=start,
-        trigger="submit",
+        trigger=trigger,
         tokens=[token_state(token)],
         job=job_ref(job),
         pinned=task.pinned_id,
         count={"visits": {start: 1}},
-        follows=blank.followed_name,
+        **inherited,
+        **more,
     )
-    if others:
-        dependencies.begin(batch, task, [batch.tasks[other.pk] for other in others], actor)
-    batch.flush()
-    return task
+    return batch
 
 
-def _numbered(blank: Task) -> Task:
+def numbered(blank: Task) -> Task:
     """The number counter is locked before any task (house §2)."""
     with connection.cursor() as cursor:
         cursor.execute(NEXT, [blank.project_id])

@@ -54,6 +54,10 @@ def no_key_leads_across_projects(task_ids: Ids) -> Iterable[Violation]:
             "follows a task of another project",
             tasks.filter(follows__isnull=False).exclude(follows__project=F("project")),
         ),
+        (
+            "retries a visit of another task than it follows",
+            tasks.filter(retry_of__isnull=False).exclude(retry_of__task=F("follows")),
+        ),
         ("version of another line", tasks.exclude(pinned__line=F("line"))),
         ("job with the token of another task", jobs.exclude(token__task=F("task"))),
         ("job under the version of another line", jobs.exclude(pinned__line=F("task__line"))),

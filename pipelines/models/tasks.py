@@ -58,6 +58,8 @@ class Task(models.Model):
     due_at = models.DateTimeField(null=True, blank=True)
     # Terminal is final: new work from an item that has ended is a new one, linked to it (law §8, AEEF E13).
     follows = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="followed_by")
+    # Of a retry: the visit of the followed task that it repeats, whose files it begins with (law §12).
+    retry_of = models.ForeignKey("Job", models.PROTECT, null=True, blank=True, related_name="retries")
     inputs = models.JSONField(default=dict)
     context = models.JSONField(default=dict)
     variables = models.JSONField(default=dict)

@@ -105,6 +105,8 @@ def _move(line: Line, event: Event) -> Item:
         case "task.submitted":
             item.shape, item.source = "station", _("Start")
             item.target, item.label = station_name(line, _first(line, event)), _("Start form")
+            if event.trigger == "retry":
+                item.label = _with(_("Retries %s") % event.data.get("follows", ""), event.data.get("reason"))
         case "token.forked":
             names = [station_name(line, token["station"]) for token in event.data.get("tokens", [])[1:]]
             item.target = ", ".join(names) or event.target

@@ -29,6 +29,7 @@ from pipelines.views.acting import act, conflict, refused, to_task, token_of, ty
 from pipelines.views.forms import (
     METADATA,
     Answer,
+    EndedRetry,
     Fact,
     GivenHandoff,
     Reason,
@@ -101,6 +102,25 @@ def retry(request: SignedIn, project: Project, wi: str, token: int) -> HttpRespo
     task = tasks.get(request, project, wi)
     blank = _("Say why you retry it: the reason stays with the task.")
     return _because(request, task, token, engine.retry, blank, _("Runs again"))
+
+
+@in_project("operate")
+@require_POST
+def retry_ended(request: SignedIn, project: Project, wi: str) -> HttpResponse:
+    """Retry a task that has ended as a new one, which is shown then."""
+    task, form = tasks.get(request, project, wi), EndedRetry(request.POST)
+    kept = typed(request, "reason", _("Reason"))
+    if not form.is_valid():
+        return refused(request, task, first_fault(form), kept)
+    actor = engine.Actor.person(request.user)
+    try:
+        new = engine.retry_ended(task.pk, actor=actor, **form.cleaned_data)
+    except Conflict as late:
+        return conflict(request, task, late.detail, kept)
+    except Invalid as fault:
+        return refused(request, task, str(fault), kept)
+    messages.success(request, _("This task retries %(name)s.") % {"name": task.name})
+    return to_task(new)
 
 
 @in_project("operate")

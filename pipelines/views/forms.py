@@ -192,6 +192,17 @@ class Reason(forms.Form):
     reason = forms.CharField(label=_("Reason"), max_length=10_000)
 
 
+class EndedRetry(forms.Form):
+    """At which station a task that has ended is retried, and why."""
+
+    station = forms.CharField(label=_("Station"), max_length=64)
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=10_000,
+        error_messages={"required": _("Say why you retry it: the reason stays with the task.")},
+    )
+
+
 class SeenReason(Seen, Reason):
     """A reason about a position, bound to what the page showed of it."""
 

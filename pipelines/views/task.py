@@ -14,6 +14,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from pipelines import access, logs
+from pipelines.engine import linked
 from pipelines.engine.handing import metadata
 from pipelines.models import ENDED, GateVisit, Job, Project, Purpose, Status, Task, Token
 from pipelines.queries.actors import actor_of
@@ -89,8 +90,15 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "deadlocks": deadlocks_of(task, request.user),
         "triggers": triggers(line),
         "supplies": [(each.pk, fields) for each in view.tokens if (fields := supplied(line, each))],
+        "retry_from": stations_to_retry(task, view),
         "followed_by": list(task.followed_by.select_related("project").order_by("number")[:FOLLOWERS]),
     }
+
+
+def stations_to_retry(task: Task, view: TaskView) -> list[tuple[str, str]]:
+    """Key and name of the stations at which an ended task can be retried."""
+    keys = linked.stations_to_retry(task) if task.status in ENDED else []
+    return [(key, station_name(view.line, key)) for key in keys]
 
 
 def supplied(line: Line, token: Token) -> list[Field]:

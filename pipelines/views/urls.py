@@ -142,6 +142,7 @@ urlpatterns = [
     path(f"{TASK}tokens/<int:token>/hold/", actions.hold, name="task-hold"),
     path(f"{TASK}tokens/<int:token>/release/", actions.release, name="task-release"),
     path(f"{TASK}tokens/<int:token>/retry/", actions.retry, name="task-retry"),
+    path(f"{TASK}retry/", actions.retry_ended, name="task-retry-ended"),
     path(f"{TASK}test/", scenarios.from_task, name="task-test"),
     path(f"{TASK}cancel/", actions.cancel, name="task-cancel"),
     path(f"{TASK}escalate/", escalations.escalate, name="task-escalate"),

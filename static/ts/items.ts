@@ -29,8 +29,9 @@ export function startItems(): void {
 
 const FILLED = ":is(textarea, input:not([type=hidden], [type=radio]), input[type=radio]:checked)";
 
-/** Whether a form of this list is open and holds something, or the focus is in one that can be folded. */
+/** Whether a dialog of this list is open, a form of it holds something, or the focus is in one that can be folded. */
 function busy(list: HTMLElement): boolean {
+  if (list.querySelector("dialog[open]")) return true;
   const fields = list.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>(
     `details[open] ${FILLED}, form:not(details *) ${FILLED}`,
   );

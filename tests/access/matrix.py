@@ -129,6 +129,7 @@ POST task-supply             >          0         -       y         y         y 
 POST task-hold               >          0         -       y         y         y         y      >
 POST task-release            >          0         -       y         y         y         y      >
 POST task-retry              >          0         -       y         y         y         y      >
+POST task-retry-ended        >          0         -       y         y         y         y      >
 POST task-test               >          0         -       -         y         -         y      >
 POST task-cancel             >          0         -       y         y         y         y      >
 POST task-escalate           >          0         -       y         y         y         y      >

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from pipelines import engine
 from tests.api.conftest import Apis
 from tests.factories import World, document
 from tests.reviews.conftest import gated
@@ -142,3 +143,23 @@ def test_the_description_of_the_api_is_open(api: Apis) -> None:
     described = api.with_secret(None).client.get("/api/openapi.json").json()
     assert described["openapi"].startswith("3.1")
     assert api.with_secret(None).client.get("/api/line-document.schema.json").json()["type"] == "object"
+
+
+# Retrying what has ended
+
+
+@pytest.mark.moves
+def test_a_task_that_has_ended_is_retried_as_a_new_one(api: Apis, world: World) -> None:
+    client, task = api.as_(world.operator), world.start(world.line())
+    world.report(task)
+    engine.cancel(task.pk, actor=engine.ENGINE, reason="Wrong.")
+    answer = client.post(f"{START}/{task.name}/retry", {"reason": "Now it is right."})
+    new = answer.json()
+    assert answer.status_code == 200
+    assert (new["id"], new["follows"], new["columnId"]) == (f"WI-{world.project.key}-2", task.name, "ship")
+    assert client.get(f"{START}/{task.name}").json()["status"] == "cancelled"
+    twice = client.post(f"{START}/{task.name}/retry", {"station": "ship"})
+    assert twice.status_code == 409
+    assert new["id"] in twice.json()["detail"]
+    unknown = client.post(f"{START}/{task.name}/retry", {"station": "nowhere"})
+    assert unknown.status_code == 400

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pipelines import engine
 from pipelines.driver.lineage import changed
 from pipelines.models import Job, Task, Token
 from tests.factories import World
@@ -38,6 +39,33 @@ def test_branches_do_not_see_each_others_files_and_the_join_sees_all(world: Worl
     assert text_of(done(task, "right")) == "['f', 'old'] 1\n"
     assert text_of(done(task, "more")) == "['f', 'l'] 1\n"
     assert text_of(done(task, "meet")) == "['f', 'l', 'r'] 2\n"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.moves
+@pytest.mark.usefixtures("artifacts_here")
+def test_a_retry_begins_with_the_files_of_the_ended_task(world: World, bench: Bench) -> None:
+    """Those that it left at its end, and what its stations handed over; a retry of a retry, too."""
+    build = "open('f', 'w').write('1'); import os, json; " + HAND_OVER
+    ship = "open('f', 'a').write('2'); print(open('f').read()); import os; print(os.listdir(GIVEN)); exit(1)"
+    given = "__import__('os').environ['GATELINE_ARTIFACTS']"
+    line = world.line(
+        stations=[
+            command("build", build, {"id": "on", "to": "ship"}, result_document="optional"),
+            command("ship", ship.replace("GIVEN", given), {"id": "no", "to": "failed"}),
+        ]
+    )
+    task = world.start(line)
+    drive_at(bench, task, "build")
+    for content in ("12", "122", "1222"):
+        drive_at(bench, task, "ship")
+        assert text_of(done(task, "ship")) == f"{content}\n['build']\n"
+        task.refresh_from_db()
+        assert task.status == "failed"
+        task = engine.retry_ended(task.pk, station="ship", actor=engine.ENGINE)
+
+
+HAND_OVER = "open(os.environ['GATELINE_RESULT'], 'w').write(json.dumps({'artifacts': ['f']}))"
 
 
 def drive_at(bench: Bench, task: Task, station: str) -> None:

@@ -162,6 +162,10 @@ TOGETHER: dict[str, Row] = {
         refused("Invalid", "it goes on: only what has ended is followed"),
         {state: moves("done", state) for state in OVER},
     ),
+    "retry_ended": row(
+        refused("Conflict", "it goes on: its station is retried in the task itself"),
+        {state: moves("done, Conflict", state) for state in OVER},
+    ),
     "agent_returns": row(impossible("it waits for no agent"), {"held_missing": moves("fired", *DECIDED)}),
     "suspend": row(refused("done", "what it has begun goes on")),
     "start_suspended": row(

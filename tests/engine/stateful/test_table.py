@@ -71,6 +71,7 @@ DOES: dict[str, tuple[str, ...]] = {
     "resolve_deadlock": tuple(key for key in COMMANDS if key.startswith("deadlock")),
     "restore": ("suspend", "agent_returns"),
     "retry": ("retry", "retry_stale"),
+    "retry_ended": ("retry_ended",),
     "start": ("start", "start_unfit", "start_suspended"),
     "submit": ("follow_up",),
     "supply": ("supply", "supply_nothing", "supply_stale"),

@@ -104,6 +104,17 @@ def follow_up(scene: Scene, subject: Subject) -> Act:
     return act
 
 
+def retry_ended(scene: Scene, subject: Subject) -> Act:
+    def act() -> str:
+        station = subject.sight.rows["jobs"][0]["station"]
+        actor = engine.Actor.person(scene.cast.requester)
+        made = engine.retry_ended(subject.task["id"], station=station, actor=actor, reason="Once more.")
+        scene.companions.append(made.pk)
+        return "done"
+
+    return act
+
+
 # What is missing
 
 
@@ -231,6 +242,7 @@ WAITS = (
         alone=False,
     ),
     Command("follow_up", "new work follows its task", follow_up, alone=False),
+    Command("retry_ended", "its task is retried as a new one", retry_ended, alone=False),
     Command("agent_returns", "the agent for which it waits is there again", agent_returns, alone=False),
     Command("suspend", "an agent is suspended, and restored", suspend, alone=False),
     Command(
