@@ -82,6 +82,10 @@ class Agents:
             self._load([name])
             self._freed.add(name)
 
+    def may_begin_again(self, project: int, keys: Iterable[str]) -> None:
+        """They were party to a deadlock, and got no work as long as it was open."""
+        self._freed.update((project, key) for key in keys)
+
     def trust(self, task: Task, key: str, station: str) -> int | None:
         """How far the agent is trusted at this station; None where there is no such agent."""
         if not key:

@@ -15,6 +15,7 @@ from pipelines.engine.state import job_ref, token_state
 from pipelines.engine.transaction import run
 from pipelines.engine.unleased import UNLEASED
 from pipelines.engine.values import ENGINE, Actor, Report
+from pipelines.engine.watch import unwatch, watch
 from pipelines.leases import MAX_ATTEMPTS, Claim
 from pipelines.models import Job, Purpose, Status
 
@@ -45,6 +46,7 @@ def _start(job_id: int, claim: Claim) -> Job | None:
     job.state, job.started_at = Job.State.RUNNING, batch.now
     if not asks:
         token.status = Status.RUNNING
+        watch(batch, task, token, job)
     job.task, job.token = task, token
     batch.job_changed(job)
     _tell(batch, job, "job.started", Actor("worker", str(claim.worker)))
@@ -78,6 +80,7 @@ def _take_back(job_id: int, attempt: int, lease: UUID, *, expired: bool) -> str:
     job.attempt += expired
     if job.purpose == Purpose.STATION:
         token.status = Status.QUEUED
+        unwatch(batch, batch.tasks[job.task_id], token)
     batch.job_changed(job)
     batch.ticket(token)
     _tell(batch, job, "job.lost" if expired else "job.returned", ENGINE)

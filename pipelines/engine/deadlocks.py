@@ -14,15 +14,15 @@ from pipelines.engine.batch import Batch
 from pipelines.engine.ending import finish_job
 from pipelines.engine.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.engine.holding import each_of, joined, paused_by
-from pipelines.engine.pause import WORKING, hold, is_paused_by, let_go, pause
+from pipelines.engine.pause import hold, is_paused_by, let_go, pause
 from pipelines.engine.state import job_ref
 from pipelines.engine.transaction import run
 from pipelines.engine.turn import Turn, settle, situation
 from pipelines.engine.values import ENGINE, Actor
 from pipelines.engine.waiting_for import DEPENDENCY, close
-from pipelines.engine.watch import expected, watch
+from pipelines.engine.watch import is_late
 from pipelines.models import Deadlock, Dependency, Due, Job, Status, Task, Token, User
-from pipelines.routing.deadlocks import CIRCULAR, SUGGESTIONS, TIMEOUT, timed_out
+from pipelines.routing.deadlocks import CIRCULAR, SUGGESTIONS, TIMEOUT
 from pipelines.routing.escalations import ARCHITECT
 
 WORDS = ("output", "context", "escalate", "cancel")
@@ -32,15 +32,13 @@ LAST = 10
 
 
 def work_is_late(batch: Batch, due: Due) -> None:
-    """The function of the due times of kind `deadlock`: a station's state is unchanged for more than twice what is
-    expected. Who waits for people by then waits for their due times, not for this one."""
+    """The function of the due times of kind `deadlock`: a job runs for more than twice what is expected. Who waits for
+    people by then waits for their due times, not for this one."""
     task, token = batch.tasks[due.task_id], batch.tokens[int(due.key)]
-    job, unchanged = batch.open_job(token), (batch.now - token.entered_at).total_seconds()
-    if job is None or token.status not in WORKING:
+    job = batch.open_job(token)
+    if job is None or token.status != Status.RUNNING:
         return
-    if not timed_out(unchanged, expected(job)):
-        # Exactly as long is not late yet, but nobody would look again.
-        watch(batch, task, token, job)
+    if not is_late(batch, task, token, job):
         batch.flush()
         return
     found = _found(task, TIMEOUT, [task])
@@ -237,8 +235,27 @@ def _context(batch: Batch, found: Deadlock, task: Task, held: Held, answer: Answ
         batch.set_due(DEPENDENCY, task, batch.now, key=str(found.pk))
         _answered(batch, task, answer)
     for each, token in held:
+        if each.pk == task.pk and _had_begun(token, found):
+            _begin_anew(batch, task, token, answer)
+            continue
         said = answer.reason if each.pk == task.pk else ""
         let_go(batch, each, token, answer.actor, is_paused_by(found.pk), feedback=said)
+
+
+def _had_begun(token: Token, found: Deadlock) -> bool:
+    """Whether its job ran when the deadlock was found."""
+    return any(
+        wait.get("was") == Status.RUNNING for wait in each_of(token.wait) if is_paused_by(found.pk)(wait)
+    )
+
+
+def _begin_anew(batch: Batch, task: Task, token: Token, answer: Answer) -> None:
+    """What ran is over, and a new visit is told the reason. Whatever else holds the task's work holds that, too."""
+    job = batch.open_job(token)
+    assert job is not None
+    finish_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(answer.actor))
+    why = f"deadlock:{answer.word}"
+    byhand.run_again(batch, task, token, answer.actor, why, feedback=answer.reason, reason=answer.reason)
 
 
 def _answered(batch: Batch, task: Task, answer: Answer) -> None:

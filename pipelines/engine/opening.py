@@ -51,13 +51,11 @@ def open_job(
     if held:
         token.status, token.wait = Status.HELD, held
     elif job.kind in UNLEASED:
-        token.status = Status.RUNNING
         begin(batch, task, job)
-    elif _handed_on(batch, task, job, claim, after):
-        token.status = Status.RUNNING
-    else:
+    elif not _handed_on(batch, task, job, claim, after):
         batch.ticket(token)
-    if not held:
+    if job.state == Job.State.RUNNING:
+        token.status = Status.RUNNING
         watch(batch, task, token, job)
     batch.add_job(job)
     batch.tell(ports.JobOpened(task.pk, job.pk, job.station, job.kind))

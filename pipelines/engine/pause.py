@@ -11,7 +11,7 @@ from pipelines.engine.holding import Wait, each_of, joined
 from pipelines.engine.state import job_ref, token_state
 from pipelines.engine.unleased import UNLEASED, begin, unbegin
 from pipelines.engine.values import Actor
-from pipelines.engine.watch import watch
+from pipelines.engine.watch import unwatch, watch
 from pipelines.models import Job, Status, Task, Token
 
 WORKING = (Status.QUEUED, Status.RUNNING)
@@ -19,11 +19,11 @@ WORKING = (Status.QUEUED, Status.RUNNING)
 
 def pause(batch: Batch, task: Task, token: Token, actor: Actor | str, by: str, **wait: Any) -> bool:
     """Hold a position that has work to do; a running job is taken back, and no attempt is counted. `by`: the id of
-    what holds it, and lets it go again. Answers whether there was anything to hold."""
+    what holds it, and lets it go again; `was` tells whether its job had begun. Answers whether there was anything."""
     job = batch.open_job(token)
     if token.status not in WORKING or job is None:
         return False
-    hold(batch, task, token, job, actor, {"paused_by": by, **wait})
+    hold(batch, task, token, job, actor, {"paused_by": by, "was": str(token.status), **wait})
     return True
 
 
@@ -46,6 +46,7 @@ def hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor | str, w
             unbegin(batch, task, job)
         elif job.lease_key:
             batch.drop_lease(job)
+        unwatch(batch, task, token)
         job.state, job.lease_key, job.worker_id, job.started_at = Job.State.QUEUED, None, None, None
         batch.job_changed(job)
     token.status, token.wait = Status.HELD, wait
@@ -77,12 +78,12 @@ def let_go(
         return
     if job.kind in UNLEASED:
         begin(batch, task, job)
+        watch(batch, task, token, job)
         token.status = Status.RUNNING
         batch.job_changed(job)
     else:
         token.status = Status.QUEUED
         batch.ticket(token)
-    watch(batch, task, token, job)
     _tell(batch, task, token, job, "token.released", actor, trigger)
 
 

@@ -53,6 +53,7 @@ def _over(batch: Batch, task: Task, actor: Actor | str, found: Deadlock, how: st
 def close(batch: Batch, found: Deadlock, how: str) -> None:
     found.state, found.how, found.resolved_at = Deadlock.State.RESOLVED, how, batch.now
     found.save(update_fields=["state", "how", "answer", "resolved_by", "resolved_at"])
+    batch.agents.may_begin_again(found.task.project_id, found.agents)
 
 
 def _tell(batch: Batch, task_ids: Iterable[int], kind: str, key: str) -> None:

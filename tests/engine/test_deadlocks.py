@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from pipelines import engine, timers
 from pipelines.engine.errors import Conflict, Forbidden, InputError, Invalid
-from pipelines.models import Deadlock, Due, Escalation, Lease, Task, Token
+from pipelines.models import Deadlock, Due, Escalation, Job, Lease, Task, Token
 from pipelines.routing.deadlocks import SUGGESTIONS
 from reviews.models import Notice
 from tests.factories import World, station
@@ -25,8 +25,9 @@ def line(world: World, **more: Any) -> Any:
 
 
 def stay(task: Task, seconds: float) -> None:
-    """Let the task have been where it is for so long."""
+    """Let the task's job have run for so long."""
     since = timezone.now() - timedelta(seconds=seconds)
+    Job.objects.filter(task=task, state="running").update(started_at=since)
     Token.objects.filter(task=task).update(entered_at=since)
     Due.objects.filter(task=task, kind="deadlock").update(set_at=since, due_at=since + timedelta(seconds=120))
 
@@ -56,14 +57,17 @@ def test_E22_work_that_takes_more_than_twice_what_is_expected_is_a_deadlock(worl
 
 def test_E22_what_takes_longer_than_expected_but_not_twice_is_none(world: World) -> None:
     task = world.start(line(world))
+    world.started(task)
     stay(task, 90)
     Due.objects.filter(task=task, kind="deadlock").update(due_at=timezone.now())
     assert timers.run_due() == {"fired": 1}
     assert not Deadlock.objects.exists()
+    assert Due.objects.filter(task=task, kind="deadlock").exists()
 
 
 def test_E22_a_move_begins_the_time_anew(world: World) -> None:
     task = world.start(line(world))
+    world.started(task)
     assert Due.objects.filter(task=task, kind="deadlock").count() == 1
     world.report(task)
     assert not Due.objects.filter(task=task, kind="deadlock").exists()
@@ -107,7 +111,7 @@ def test_E23_context_lets_it_run_again_with_it(world: World) -> None:
     task, found = late(world)
     resolve(world, found, "context", reason="Use the small model.")
     job = world.started(task)
-    assert (job.attempt, job.feedback) == (1, "Use the small model.")
+    assert (job.visit, job.attempt, job.feedback) == (2, 1, "Use the small model.")
     assert Due.objects.filter(task=task, kind="deadlock").exists()
 
 
@@ -214,6 +218,7 @@ def test_E23_who_goes_straight_on_gives_its_agents_no_new_work_either(world: Wor
     version = world.line(stations=["plan", build], policy={"deadlocks": "yes"})
     task = world.start(version)
     world.report(task)
+    world.started(task)
     stay(task, 121)
     timers.run_due()
     assert Deadlock.objects.get().agents == ["builder"]
@@ -238,10 +243,9 @@ def test_what_was_held_by_hand_is_watched_again(world: World) -> None:
     task = world.start(line(world))
     token = world.token(task)
     engine.hold(token.pk, user=world.operator, token_version=token.version)
-    stay(task, 121)
-    timers.run_due()
     token = world.token(task)
     engine.release(token.pk, user=world.operator, token_version=token.version)
+    world.started(task)
     assert Due.objects.filter(task=task, kind="deadlock").exists()
 
 

@@ -15,11 +15,11 @@ from django.db import connection
 
 INSTALL = """
     CREATE SCHEMA IF NOT EXISTS skewed;
-    CREATE TABLE IF NOT EXISTS skewed.clock (ahead interval NOT NULL);
+    CREATE TABLE IF NOT EXISTS skewed.clock (ahead interval NOT NULL, stopped timestamptz);
     TRUNCATE skewed.clock;
-    INSERT INTO skewed.clock VALUES (interval '0');
+    INSERT INTO skewed.clock VALUES (interval '0', NULL);
     CREATE OR REPLACE FUNCTION skewed.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
-        AS 'SELECT pg_catalog.clock_timestamp() + ahead FROM skewed.clock';
+        AS 'SELECT coalesce(stopped, pg_catalog.clock_timestamp()) + ahead FROM skewed.clock';
 """
 # A server that has only just started sweeps nothing (`leases.expired`): the clock is never set back behind its start.
 BASE = timedelta(days=30)
@@ -54,3 +54,10 @@ def set_ahead(ahead: timedelta) -> None:
         cursor.execute(
             "UPDATE skewed.clock SET ahead = make_interval(secs => %s)", [(BASE + ahead).total_seconds()]
         )
+
+
+def stop() -> None:
+    """From now on the database's clock goes only by `set_ahead`, however long anything takes."""
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE skewed.clock SET stopped = pg_catalog.clock_timestamp()")
+    set_ahead(timedelta(0))

@@ -28,7 +28,7 @@ from tests.engine.stateful.entries import (
 
 HOLDS = ("held", "held_contradiction", "paused")
 NO_STATION = refused("Invalid", "no station is to run again: it only holds what there is to do")
-NO_TIME = impossible("no time is expected of it")
+NO_TIME = impossible("no time is expected of it, or it has not begun")
 
 
 def told(answer: str, special: Mapping[tuple[str, ...], Entry]) -> Row:
@@ -113,8 +113,9 @@ TOGETHER: dict[str, Row] = {
     "late": told(
         "fired",
         {
-            (*LEASED, "queued", "by_hand"): moves("fired", "deadlock_late"),
+            (*LEASED, "by_hand"): moves("fired", "deadlock_late"),
             (
+                "queued",
                 "by_the_clock",
                 "joining",
                 "forked",
