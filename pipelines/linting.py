@@ -17,6 +17,7 @@ from pipelines.routing import line as routing
 from pipelines.routing.line import DocumentError, Problem
 from pipelines.routing.lint.examination import Examination, examine, unreadable
 from pipelines.routing.lint.people import People
+from pipelines.routing.values import MAX_VALUES, is_larger
 
 REMEMBERED = 8
 """Documents per process; their stations are remembered one by one besides (`routing/lint/study.py`)."""
@@ -78,6 +79,8 @@ def _remembered(asked: _Question) -> Examination:
 @lru_cache(maxsize=REMEMBERED)
 def _line(text: _Text) -> routing.Line | tuple[Problem, ...]:
     """A line whose faulty rules are kept; or all problems, those of rules among them."""
+    if is_larger(text.document, MAX_VALUES):  # a draft from before there was this bound
+        return (Problem("", f"the document holds more than {MAX_VALUES} values"),)
     try:
         return routing.read_line(text.document, keep_faulty_rules=True)
     except DocumentError as fault:

@@ -33,6 +33,7 @@ from pipelines.routing import line as routing
 from pipelines.routing.line import Problem
 from pipelines.routing.lint.examination import Examination
 from pipelines.routing.lint.finding import Finding
+from pipelines.routing.values import MAX_VALUES, is_larger
 
 __all__ = [
     "DraftConflict",
@@ -273,6 +274,8 @@ def _read(document: str | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     text = document if isinstance(document, str) else ""
     draft = native.loads(document) if isinstance(document, str) else dict(document)
     payload.accept(draft)
+    if not text and is_larger(draft, MAX_VALUES):
+        raise Invalid.at("", f"the document holds more than {MAX_VALUES} values")
     return draft, text
 
 

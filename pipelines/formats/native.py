@@ -22,7 +22,7 @@ from pipelines.formats.yamltext import Parsed, TextError, parse, resolves_to_tex
 from pipelines.routing import jsontext
 from pipelines.routing.line import DocumentError, Line, Problem, read_line
 from pipelines.routing.problems import Malformed
-from pipelines.routing.values import check
+from pipelines.routing.values import check_document
 
 MAX_TEXT = 4 * 1024 * 1024
 """Characters of a document."""
@@ -39,6 +39,8 @@ def loads(text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
     """
     try:
         document = _value(as_text(text), exact)
+    except Malformed as error:
+        raise DocumentError([_locate(text, Problem(error.path, error.message))]) from None
     except (TextError, jsontext.JsonTextError) as error:
         raise DocumentError([Problem("", error.message, "", error.line, error.column)]) from None
     other = foreign(document)
@@ -48,7 +50,7 @@ def loads(text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
     if type(document) is not dict:
         raise DocumentError([Problem("", "a line document is one object", "", 1, 1)])
     try:
-        check(document, "")
+        check_document(document)
     except Malformed as error:
         raise DocumentError([_locate(text, Problem(error.path, error.message))]) from None
     return document
@@ -118,6 +120,8 @@ def _value(text: str, exact: bool) -> Any:
         if error.line is None:  # JSON in form, but something in it is refused: NaN
             raise
         return parsed.value
+    # Before anything goes down into it: what is nested too deeply would exhaust the interpreter's own stack.
+    check_document(value)
     return parse(text, exact=exact).value if not exact and _has_decimal(value) else value
 
 
@@ -128,6 +132,8 @@ def _has_decimal(value: Any) -> bool:
 
 
 def _locate(text: str | bytes, problem: Problem) -> Problem:
+    if not problem.path:
+        return replace(problem, line=1, column=1)
     try:
         return _placed(problem, parse(as_text(text), exact=True))
     except TextError as error:

@@ -1,7 +1,8 @@
 """YAML 1.2 text to plain values, with the place of every value: built from ruamel's events.
 
 The core schema is resolved here, not by the library, so that what reads as a number is what JSON calls one
-(plus `+1`, `.5`, `1.`, 0o and 0x), exactly. Anchors and aliases work within MAX_NODES; tags are refused.
+(plus `+1`, `.5`, `1.`, 0o and 0x), exactly. Anchors and aliases work within MAX_VALUES, what they repeat
+counted every time; tags are refused.
 """
 
 from __future__ import annotations
@@ -27,10 +28,7 @@ from ruamel.yaml.events import (
 
 from pipelines.routing import jsontext
 from pipelines.routing.problems import join
-from pipelines.routing.values import MAX_DEPTH, fault_in_text
-
-MAX_NODES = 200_000
-"""Values in a document, those that aliases repeat counted every time."""
+from pipelines.routing.values import MAX_DEPTH, MAX_VALUES, fault_in_text
 
 _NULL = re.compile(r"(?:null|Null|NULL|~|)\Z")
 _BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
@@ -136,8 +134,8 @@ class _Builder:
         self.parsed.places.setdefault(path, (event.start_mark.line + 1, event.start_mark.column + 1))
         node = self._built(event, path, depth)
         self.nodes += node.size if isinstance(event, AliasEvent) else 1
-        if self.nodes > MAX_NODES:
-            raise self._error(event, f"the document holds more than {MAX_NODES} values")
+        if self.nodes > MAX_VALUES:
+            raise self._error(event, f"the document holds more than {MAX_VALUES} values")
         if depth + node.height > MAX_DEPTH:
             raise self._error(event, f"nested deeper than {MAX_DEPTH}")
         if event.anchor and not isinstance(event, AliasEvent):

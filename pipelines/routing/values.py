@@ -19,6 +19,9 @@ from pipelines.routing.problems import Malformed, join
 MAX_DEPTH = 100
 """Deepest nesting of lists and objects in one value (law §2)."""
 
+MAX_VALUES = 50_000
+"""Values in one document, those inside others counted too: four times a line of 300 stations and 900 rules."""
+
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -112,6 +115,28 @@ def size(value: Any) -> int:
     if type(value) is dict:
         return 1 + sum(map(size, value.values()))
     return 1
+
+
+def is_larger(value: Any, most: int) -> bool:
+    """Whether a value has more than `most` nodes. Looks at no more than that, level by level, however deep it is."""
+    level, seen = [value], 1
+    while level and seen <= most:
+        below: list[Any] = []
+        for each in level:
+            if type(each) is dict:
+                below += each.values()
+            elif type(each) is list:
+                below += each
+        seen += len(below)
+        level = below
+    return seen > most
+
+
+def check_document(value: Any) -> None:
+    """Refuse what no store can hold and what is too large to be a document. Raises Malformed with the place."""
+    if is_larger(value, MAX_VALUES):
+        raise Malformed("", f"the document holds more than {MAX_VALUES} values")
+    check(value, "")
 
 
 def check(value: Any, path: str) -> None:

@@ -30,7 +30,7 @@ def read_document(document: Any, *, keep_faulty_rules: bool) -> Line:
     problems = Problems()
     line = _line(Reader(plain, "", problems), keep_faulty_rules)
     if problems:
-        raise DocumentError(problems.found)
+        raise DocumentError(problems.all())
     return line
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from typing import Any, TypeVar
 
 from pipelines.routing.durations import DurationError, seconds
@@ -14,17 +15,37 @@ from pipelines.routing.values import named
 T = TypeVar("T")
 
 
+MOST_PROBLEMS = 500
+"""That one document is told. Nobody reads more, and each costs a search for the word that was meant."""
+
+
 class Problems:
-    """The faults found so far."""
+    """The faults found so far: the first `MOST_PROBLEMS` of them, and how many there are."""
 
     def __init__(self) -> None:
         self.found: list[Problem] = []
+        self._count = 0
 
     def note(self, path: str, message: str, hint: str = "") -> None:
-        self.found.append(Problem(path, message, hint))
+        self.note_lazily(path, message, lambda: hint)
+
+    def note_lazily(self, path: str, message: str, hint: Callable[[], str]) -> None:
+        """`hint` is asked only where the fault is told."""
+        if self._count < MOST_PROBLEMS:
+            self.found.append(Problem(path, message, hint()))
+        self._count += 1
+
+    def extend(self, others: Problems) -> None:
+        self.found += others.found[: max(0, MOST_PROBLEMS - self._count)]
+        self._count += len(others)
+
+    def all(self) -> list[Problem]:
+        """Those that are told, and how many are not."""
+        more = self._count - len(self.found)
+        return [*self.found, Problem("", f"there are {more} more problems")] if more else self.found
 
     def __len__(self) -> int:
-        return len(self.found)
+        return self._count
 
 
 class Reader:
@@ -140,7 +161,7 @@ class Reader:
         for key in self.given:
             if key not in self.known:
                 name = key if type(key) is str else repr(key)
-                self.problems.note(self.at(name), "unknown key", expected(name, self.known))
+                self.problems.note_lazily(self.at(name), "unknown key", partial(expected, name, self.known))
 
 
 def quote(value: str) -> str:

@@ -31,7 +31,7 @@ class RuleReader:
         to = self._to(reader, own)
         gates = self._gates(reader, own)
         if not self.keep:
-            reader.problems.found.extend(own.found)
+            reader.problems.extend(own)
         on_exhausted, exhausted_to = read_exhausted(reader, self.names)
         rule = Rule(
             id=rule_id,

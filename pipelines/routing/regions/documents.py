@@ -17,7 +17,7 @@ from pipelines.routing.regions.cells import Cell
 from pipelines.routing.regions.effort import spend
 from pipelines.routing.regions.frozen import Frozen, freeze, thaw
 from pipelines.routing.regions.outcomes import Impossible, Unknown
-from pipelines.routing.values import MISSING, check
+from pipelines.routing.values import MAX_DEPTH, MISSING, check
 
 Step = str | int
 Place = tuple[Step, ...]
@@ -60,6 +60,10 @@ def document(of: dict[Place, Cell]) -> Any:
     """A value, or MISSING: no document. Raises Impossible or Unknown."""
     tree = Tree()
     for place, cell in of.items():
+        if len(place) > MAX_DEPTH and cell.holds(MISSING):
+            continue  # nothing can be there
+        if len(place) > MAX_DEPTH:
+            raise Unknown(f"the output would be nested deeper than {MAX_DEPTH}")
         node = tree.at(place)
         node.cell = node.cell.meet(cell)
     value = build(tree)

@@ -13,7 +13,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from pipelines.routing.bounds import counted
 from pipelines.routing.regions.outcomes import Unknown
+
+STEP = 4
+"""Of one step of a decision that is tried, in units."""
 
 
 class Exhausted(Unknown):
@@ -44,7 +48,8 @@ def at_most(units: int) -> Iterator[Meter]:
     meter = Meter(units)
     token = _METER.set(meter)
     try:
-        yield meter
+        with counted(lambda steps: meter.spend(STEP * steps)):
+            yield meter
     finally:
         _METER.reset(token)
 

@@ -14,10 +14,13 @@ from jsonpath_rfc9535.tokens import TokenType
 
 from pipelines.routing import jsonpath
 from pipelines.routing.algebra import OutputTest
+from pipelines.routing.regions.documents import MAX_LENGTH
 from pipelines.routing.regions.effort import spend
-from pipelines.routing.values import MISSING, exact, is_number
+from pipelines.routing.values import MAX_DEPTH, MISSING, exact, is_number
 
 MAX_TRIES = 60
+MAX_SHAPES = 12
+"""Of one path: each of its filters would multiply them."""
 PATH, PART = 400, 8
 """What taking a path apart costs, and laying what one needs over a document."""
 
@@ -55,17 +58,25 @@ def _leaves(test: OutputTest) -> list[Any]:
 
 def around(path: str, leaf: Any) -> Iterator[Any]:
     """The leaf wrapped in what the path walks through, from its end; lists of one member for wildcards."""
-    shapes = [leaf]
+    if leads_too_deep(path):
+        return
+    shapes, hints = [leaf], ({}, *_hints(path))
     for segment in reversed(jsonpath.parse(path).segments):
         selector = segment.selectors[0]
         if isinstance(selector, NameSelector):
             shapes = [{selector.name: shape} for shape in shapes]
         elif isinstance(selector, FilterSelector):
-            shapes = [[_with(shape, hint)] for shape in shapes for hint in ({}, *_hints(path))]
+            shapes = [[_with(shape, hint)] for shape in shapes for hint in hints]
         else:
-            many = 2 if isinstance(selector, IndexSelector) and selector.index > 0 else 1
-            shapes = [[shape] * many for shape in shapes]
-    yield from shapes[:12]
+            before = min(selector.index, MAX_LENGTH) if isinstance(selector, IndexSelector) else 0
+            shapes = [[*[None] * before, shape] for shape in shapes]
+        shapes = shapes[:MAX_SHAPES]
+    yield from shapes
+
+
+def leads_too_deep(path: str) -> bool:
+    """Whether no outcome nests as deep as the path has steps."""
+    return len(jsonpath.parse(path).segments) > MAX_DEPTH
 
 
 def _with(shape: Any, hint: dict[str, Any]) -> Any:

@@ -13,7 +13,9 @@ from pipelines.routing.answers import ANSWERS, Evaluation
 from pipelines.routing.decide import decide
 from pipelines.routing.deciding.case import Case, Route
 from pipelines.routing.decisions import Decision
+from pipelines.routing.errors import EvaluationFailed
 from pipelines.routing.model import SIGNAL_RETRIES, Line, Rule, Station
+from pipelines.routing.problems import Malformed
 from pipelines.routing.regions import cells, choices, evals, numbers
 from pipelines.routing.regions.documents import document
 from pipelines.routing.regions.effort import spend
@@ -192,7 +194,10 @@ def first_walk(
     for given in found:
         spend(testing + _reading(given))
         for of in (line, *_without_station_gate(line, given["station"])):
-            walk = walked(of, given)
+            try:
+                walk = walked(of, given)
+            except Malformed:
+                break  # nested deeper than an outcome may be
             if _is_as_claimed(walk, line.station(given["station"]).rules, wanted, after):
                 return walk
     raise Unknown(
@@ -220,14 +225,20 @@ def _reading(given: dict[str, Any]) -> int:
 
 def _are_true(line: Line, given: dict[str, Any], rules: tuple[Rule, ...]) -> bool:
     spend(_reading(given))
-    case = Case(line, read_situation(given))
+    try:
+        case = Case(line, read_situation(given))
+    except Malformed:
+        return False  # nested deeper than an outcome may be
     seen = case.recorded
     if given["outcome"].get("signals"):
         seen = seen.with_verdict("fail")
     elif seen.standing == "blocked":
         seen = FORCED["blocked"]
     view = case.view(Route(seen))
-    return all(holds(rule.when, view) for rule in rules)
+    try:
+        return all(holds(rule.when, view) for rule in rules)
+    except EvaluationFailed:
+        return False
 
 
 def position(rules: tuple[Rule, ...], wanted: Rule) -> int:
