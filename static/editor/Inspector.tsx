@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useState } from "react";
 import { flushSync } from "react-dom";
 
 import * as commands from "./commands";
@@ -159,33 +159,29 @@ function wordsOf(chosen: Chosen, line: LineDocument): { icon: string; kind: { wo
 }
 
 function Name({ editor, station, mayEdit }: { editor: Editor; station: Station; mayEdit: boolean }) {
-  const [typed, setTyped] = useState(nameOf(station));
   const name = nameOf(station);
-  const known = useRef(name);
-  // What is half typed stays, also while somebody else renames the station.
-  useEffect(() => {
-    setTyped((now) => (now === known.current ? name : now));
-    known.current = name;
-  }, [name]);
+  // Only what is half typed is held here: it stays while somebody else renames the station; all else is the line's.
+  const [typed, setTyped] = useState<string>();
   const keep = (): void => {
-    const wanted = typed.trim();
+    const wanted = typed?.trim();
+    const before = editor.line;
     if (wanted && wanted !== name) editor.run(commands.renameStation(station.key, wanted));
-    else setTyped(nameOf(station));
+    if (!wanted || wanted === name || editor.line !== before) setTyped(undefined);
   };
   return (
     <input
       id="ed-name"
       className="input ed-name-input"
       aria-label={say("name")}
-      value={typed}
+      value={typed ?? name}
       maxLength={200}
       readOnly={!mayEdit}
-      onChange={(event) => setTyped(event.target.value)}
+      onChange={(event) => setTyped(event.target.value === name ? undefined : event.target.value)}
       onBlur={keep}
       onKeyDown={(event) => {
         if (event.key === "Enter") backToCanvas(editor);
         // At once: the focus goes back to the canvas next, and leaving the field keeps what is in it.
-        if (event.key === "Escape") flushSync(() => setTyped(nameOf(station)));
+        if (event.key === "Escape") flushSync(() => setTyped(undefined));
       }}
     />
   );

@@ -72,6 +72,25 @@ def test_undo_and_redo_give_back_the_very_same_document(canvas: Page, line: Line
     assert draft(line)["stations"] == []
 
 
+def test_leaving_the_name_untouched_after_undo_and_redo_renames_nothing(canvas: Page, line: Line) -> None:
+    name = canvas.locator("#ed-name")
+    canvas.locator('.react-flow__node[data-id="build"]').click()
+    for number in range(25):
+        name.fill(f"Build {number}")
+        canvas.keyboard.press("Enter")
+        expect(canvas.locator('.react-flow__node[data-id="build"]')).to_contain_text(f"Build {number}")
+    for keys, shown in (("Control+z", "Build"), ("Control+Shift+z", "Build 24"), ("Control+z", "Build")):
+        canvas.locator('.react-flow__node[data-id="build"]').focus()
+        for _ in range(25):
+            canvas.keyboard.press(keys)
+        expect(name).to_have_value(shown)
+        name.click()
+        canvas.keyboard.press("Tab")
+        expect(canvas.locator('.react-flow__node[data-id="build"] .ed-name')).to_have_text(shown)
+    saved(canvas)
+    assert draft(line) == DOCUMENT
+
+
 def test_a_dead_rule_says_so_and_is_alive_after_it_was_moved_up(canvas: Page, line: Line) -> None:
     canvas.locator('.react-flow__node[data-id="build"]').click()
     row = canvas.locator(".ed-rule").nth(1)
