@@ -33,7 +33,8 @@ class DraftClash(Conflict):
 
 class TextBehind(Exception):
     """Somebody else's edit was put together with this one, and nothing is stored yet: the text that was sent does not
-    say `document`, the two together. Who sent it writes it into the text, and saves that over the stored `line`."""
+    say `document`, the two together, or lacks what somebody else typed. Who sent it puts the two texts together, so
+    that they say `document`, and saves that over the stored `line`."""
 
     def __init__(self, line: Line, document: dict[str, Any]) -> None:
         super().__init__("the text does not say the merged document")
@@ -68,9 +69,17 @@ def save(
             if merged.clashes:
                 raise DraftClash(conflict, stored, merged.clashes) from conflict
             number, wanted = stored.draft_number, merged.document
-            if text and not says(native.loads(text), wanted):
+            if _is_behind(text, wanted, stored):
                 raise TextBehind(stored, wanted) from conflict
     return _stored(line, text or wanted, user, number, renamed)
+
+
+def _is_behind(text: str, wanted: Mapping[str, Any], stored: Line) -> bool:
+    """Whether storing `text` would lose something: it does not say `wanted`, or somebody typed another text, whose
+    comments no document shows."""
+    if stored.draft_text and stored.draft_text != text:
+        return True
+    return bool(text) and not says(native.loads(text), wanted)
 
 
 def _stored(

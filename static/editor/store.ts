@@ -216,7 +216,7 @@ export class Editor {
   #merged(line: LineDocument, draft: Draft): void {
     const history = taken(this.#state.history, line);
     // Asked once the line is there.
-    queueMicrotask(() => void this.text.othersChanged());
+    queueMicrotask(() => this.text.othersChanged());
     const parts = changedParts(this.#state.history.line, history.line);
     if (history.line === this.#state.history.line || parts.length === 0) return this.#set({ history });
     const who = draft.others.filter((name) => name !== this.given.myName).join(", ") || say("somebody");

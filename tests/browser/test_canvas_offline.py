@@ -10,11 +10,13 @@ import pytest
 from django.contrib.sessions.models import Session
 from playwright.sync_api import BrowserContext, Dialog, Page, expect
 
+from pipelines.formats import native
 from pipelines.models import Comment, Line, User
 from tests.browser.canvas import add_station, node, rename_chosen, saved
 from tests.browser.conftest import Open
 from tests.factories import World
 from tests.fixtures.site import Site, start_web, stop
+from tests.pages.conftest import at
 
 
 class Mortal:
@@ -99,6 +101,35 @@ def test_a_page_that_was_closed_before_the_server_came_back_goes_on_where_it_was
     expect(again.get_by_label("Comment on Ship")).to_have_value("Half a comm")
     again.get_by_role("tab", name="Configure").click()
     expect(again.get_by_label("Instructions")).to_have_value("Half a sen")
+
+
+def test_a_template_changed_offline_is_saved_when_it_is_opened_again(
+    world: World, new_context: Callable[..., BrowserContext], sign_in: Callable[..., None]
+) -> None:
+    context = new_context()
+    sign_in(context, world.admin)
+    page = context.new_page()
+    page.goto(at(world, "lines-new"))
+    page.get_by_role("button", name="Use this template").first.click()
+    expect(page.locator(".ed-station").first).to_be_visible()
+    line = Line.objects.get(key=page.url.rstrip("/").split("/")[-2])
+    [first, *_] = line.draft["stations"]
+    comments = [each for each in line.draft_text.splitlines() if each.lstrip().startswith("#")]
+    assert comments, "a template comes with a text that was typed"
+    context.set_offline(True)
+    node(page, first["key"]).click()
+    rename_chosen(page, "Renamed while away")
+    expect(page.get_by_role("alert").first).to_contain_text("The server cannot be reached")
+    again = context.new_page()
+    page.close(run_before_unload=True)
+    context.set_offline(False)
+    again.goto(at(world, "line-draw", line.key))
+    expect(node(again, first["key"])).to_contain_text("Renamed while away")
+    saved(again)
+    line.refresh_from_db()
+    assert line.draft["stations"][0]["name"] == "Renamed while away"
+    assert native.loads(line.draft_text) == line.draft
+    assert [each for each in line.draft_text.splitlines() if each.lstrip().startswith("#")] == comments
 
 
 def test_a_second_tab_leaves_what_the_first_has_not_saved_to_the_first(

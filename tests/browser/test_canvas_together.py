@@ -183,3 +183,84 @@ def test_a_comment_appears_at_the_others_screen_and_is_answered_and_resolved(
     one.keyboard.press("Escape")
     expect(one.get_by_role("region", name="Of parts that are gone")).to_be_visible()
     assert "twice" not in json.dumps(draft(drawn))
+
+
+COMMENTED = """\
+gateline: 1
+key: drawn
+name: Drawn
+stations:
+  - key: build  # the first
+    name: Build
+    work: {kind: noop}
+    rules: [{id: all, to: ship}]
+  - key: ship
+    name: Ship
+    work: {kind: noop}
+"""
+
+
+def somebody_writes(line: Line, world: World, old: str, new: str) -> None:
+    line.refresh_from_db()
+    assert old in line.draft_text
+    save_draft(line, line.draft_text.replace(old, new), world.designer, line.draft_number)
+
+
+def test_a_text_repaired_after_the_other_saved_keeps_what_they_saved(
+    world: World, drawn: Line, open_canvas: Open
+) -> None:
+    save_draft(drawn, COMMENTED, world.admin, drawn.draft_number)
+    page = open_canvas(world.admin)
+    page.get_by_role("button", name="Both", exact=True).click()
+    line = page.locator(".cm-line", has_text="name: Build")
+    line.click()
+    page.keyboard.press("End")
+    page.keyboard.insert_text("\n    labels: [x")
+    expect(page.get_by_role("alert")).to_contain_text("cannot be read")
+    somebody_writes(drawn, world, "name: Ship", "name: Send  # by rail")
+    expect(node(page, "ship")).to_contain_text("Send")
+    page.locator(".cm-line", has_text="labels: [x").click()
+    page.keyboard.press("End")
+    page.keyboard.insert_text("]")
+    expect(page.locator(".cm-content")).to_contain_text("# by rail")
+    saved(page)
+    assert names(drawn) == ["Build", "Send"]
+    assert drawn.draft["stations"][0]["labels"] == ["x"]
+    assert "# the first" in drawn.draft_text
+    assert "name: Send  # by rail" in drawn.draft_text
+
+
+def test_comments_that_both_wrote_at_once_are_in_every_text_after_it(
+    world: World, drawn: Line, open_canvas: Open
+) -> None:
+    save_draft(drawn, COMMENTED, world.admin, drawn.draft_number)
+    page = open_canvas(world.admin)
+    page.context.set_offline(True)
+    node(page, "build").click()
+    rename_chosen(page, "Make")
+    somebody_writes(drawn, world, "key: ship", "key: ship  # by rail")
+    somebody_writes(drawn, world, "name: Ship", "name: Send")
+    page.context.set_offline(False)
+    saved(page)
+    assert names(drawn) == ["Make", "Send"]
+    assert "# the first" in drawn.draft_text
+    assert "# by rail" in drawn.draft_text
+    node(page, "build").click()
+    rename_chosen(page, "Compile")
+    saved(page)
+    assert names(drawn) == ["Compile", "Send"]
+    assert "# the first" in drawn.draft_text
+    assert "# by rail" in drawn.draft_text
+
+
+def test_a_comment_that_the_other_added_meanwhile_stays(world: World, drawn: Line, open_canvas: Open) -> None:
+    save_draft(drawn, COMMENTED, world.admin, drawn.draft_number)
+    page = open_canvas(world.admin)
+    page.context.set_offline(True)
+    node(page, "build").click()
+    rename_chosen(page, "Make")
+    somebody_writes(drawn, world, "key: ship", "key: ship  # by rail")
+    page.context.set_offline(False)
+    saved(page)
+    assert names(drawn) == ["Make", "Ship"]
+    assert "# by rail" in drawn.draft_text

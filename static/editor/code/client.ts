@@ -1,30 +1,64 @@
-/** Asks the worker that reads and rewrites texts. It is started when it is first asked. */
+/** Asks the worker that reads and rewrites texts. */
 import type { Json, LineDocument } from "../document";
 import { idOf, isObject, same } from "./values";
 import type { Answered, Asked } from "./worker";
 
+interface Question {
+  asked: Asked;
+  resolve(answered: Answered): void;
+}
+
+const AGAIN = 2000;
+
 let worker: Worker | undefined;
 let last = 0;
-const waiting = new Map<number, (answered: Answered) => void>();
+const waiting = new Map<number, Question>();
+let lost = loss();
 
 function ask(asked: Asked): Promise<Answered> {
-  worker ??= started();
+  const running = start();
   last += 1;
   const id = last;
-  const running = worker;
   return new Promise((resolve) => {
-    waiting.set(id, resolve);
+    waiting.set(id, { asked, resolve });
     running.postMessage({ id, asked });
   });
 }
 
+/** Loads the worker, so that it is there when the network no longer is. */
+export function start(): Worker {
+  worker ??= started();
+  return worker;
+}
+
+/** Rejects when the worker cannot be loaded. What was asked waits, and is asked again once it can be. */
+export const unavailable = (): Promise<never> => lost.promise;
+
 function started(): Worker {
   const made = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
   made.onmessage = ({ data }: MessageEvent<{ id: number; answered: Answered }>) => {
-    waiting.get(data.id)?.(data.answered);
+    waiting.get(data.id)?.resolve(data.answered);
     waiting.delete(data.id);
   };
+  made.onerror = (event) => {
+    // A fault inside the worker comes with a message; without one it could not be loaded.
+    if (event instanceof ErrorEvent || worker !== made) return;
+    worker = undefined;
+    lost.reject(new Error("the worker cannot be loaded"));
+    lost = loss();
+    window.setTimeout(() => waiting.size > 0 && start(), AGAIN);
+  };
+  for (const [id, { asked }] of waiting) made.postMessage({ id, asked });
   return made;
+}
+
+function loss(): { promise: Promise<never>; reject(fault: Error): void } {
+  let reject: (fault: Error) => void = () => undefined;
+  const promise = new Promise<never>((_, refuse) => {
+    reject = refuse;
+  });
+  promise.catch(() => undefined);
+  return { promise, reject };
 }
 
 export const read = (text: string): Promise<Answered> => ask({ do: "read", text });

@@ -1,6 +1,7 @@
 /** The text of the line in this page. It and the document on the canvas say the same: a change of one is written into
  * the other. A text that cannot be read yet is kept as it is, here and in the browser, until it can. */
 import { canBeDrawn, type LineDocument } from "../document";
+import { merge } from "../merge";
 import { say } from "../words";
 import * as client from "./client";
 import { type KeptText, TextKeeper } from "./kept";
@@ -42,6 +43,8 @@ export class LineText {
   /** Something was typed that is not read yet. */
   #unread = false;
   #theirs: string | undefined;
+  /** What was kept in the browser, or stored by others, is put together with the text here: nothing is sent before. */
+  #joining: Promise<void> = Promise.resolve();
   /** Of lines that came with a text of their own, and of those that they took the place of: undo brings it back. */
   readonly #texts = new WeakMap<LineDocument, string>();
   readonly #kept: TextKeeper;
@@ -55,7 +58,9 @@ export class LineText {
     this.#kept = new TextKeeper(place);
     this.#before = this.#kept.found();
     this.#shown = { text: given.text || undefined, fault: undefined, places: {} };
-    if (given.text) this.#good = given;
+    if (!given.text) return;
+    this.#good = given;
+    client.start();
   }
 
   get shown(): Shown {
@@ -63,12 +68,17 @@ export class LineText {
   }
 
   /** What was typed here and never reached the server. */
-  async restore(): Promise<void> {
+  restore(): Promise<void> {
+    this.#joining = this.#restored();
+    return this.#joining;
+  }
+
+  async #restored(): Promise<void> {
     const kept = this.#before;
     if (!kept) return;
     const text = await this.#brought(kept);
     if (kept.leads) this.typed(text);
-    else this.#took(await client.write(text, this.port.line()));
+    else await this.#write(text, this.port.line());
   }
 
   /** The kept text, with what was stored meanwhile. */
@@ -78,7 +88,7 @@ export class LineText {
 
   /** Shows the text; it is written from the document if nobody typed one. */
   async open(): Promise<void> {
-    if (this.#shown.text === undefined) this.#took(await client.write("", this.port.line()));
+    if (this.#shown.text === undefined) await this.#write("", this.port.line());
     else if (this.#shown.fault === undefined) await this.#follow();
   }
 
@@ -97,6 +107,11 @@ export class LineText {
     return this.#unread;
   }
 
+  /** The text says what the canvas does not show: it is not read yet, or cannot be. */
+  get #isAhead(): boolean {
+    return this.#unread || this.#shown.fault !== undefined;
+  }
+
   /** Reads what was typed without waiting for more. */
   async settled(): Promise<void> {
     window.clearTimeout(this.#timer);
@@ -106,17 +121,19 @@ export class LineText {
   /** The canvas shows another document: whoever looks at the text sees it there at once. */
   lineChanged(looking: boolean): void {
     if (this.#shown.text === undefined || this.#good?.line === this.port.line()) return;
-    this.#keep(false);
+    this.#keep(this.#isAhead);
     if (looking) void this.#follow();
   }
 
   /** The text that says this line, to be saved with it; nothing where there is none yet. */
   async textOf(line: LineDocument): Promise<string | undefined> {
+    await this.#joining;
     if (this.#unread) await this.settled();
+    await this.#joining;
     if (this.#shown.text === undefined || !this.#good) return undefined;
     if (this.#good.line === line) return this.#good.text;
     const said = await client.write(this.#texts.get(line) ?? this.#good.text, line);
-    if (said.ok && line === this.port.line()) this.#took(said);
+    if (line === this.port.line()) this.#took(said, line);
     return said.ok ? said.text : undefined;
   }
 
@@ -151,23 +168,32 @@ export class LineText {
   }
 
   /** The line has what somebody else saved: the text says both, with the comments of both. */
-  async othersChanged(): Promise<void> {
-    const [theirs, mine, base, line] = [this.#theirs, this.#good?.text ?? "", this.given.text, this.port.line()];
-    this.#theirs = undefined;
-    if (theirs !== undefined) this.given.text = theirs;
-    if (this.#shown.fault || this.#unread || (this.#shown.text === undefined && !theirs)) return;
+  othersChanged(): void {
+    this.#joining = this.#joining.then(() => this.#joined());
+  }
+
+  async #joined(): Promise<void> {
+    const [theirs, good, base, line] = [this.#theirs, this.#good, this.given.text, this.port.line()];
+    const mine = good?.text ?? "";
+    // A text that cannot be read has no document to be put together with; once it can be, it is.
+    if (this.#isAhead || (this.#shown.text === undefined && !theirs)) return;
     const both = theirs && mine ? await client.merge(base, mine, theirs) : theirs || mine;
     const said = await client.write(both, line);
-    if (line === this.port.line()) this.#took(said);
+    if (this.#isAhead || this.#theirs !== theirs) return;
+    if (this.#good !== good) return this.#joined();
+    if (theirs !== undefined) this.given.text = theirs;
+    this.#theirs = undefined;
+    this.#took(said, line);
+    if (said.text === this.given.text) this.#kept.forget();
   }
 
   /** Gives up what cannot be read, for what the canvas shows. */
   async giveUp(): Promise<void> {
     const good = this.#good?.text ?? "";
     this.#unread = false;
-    this.#set({ text: good, fault: undefined });
-    this.#took(await client.write(good, this.port.line()));
     this.#kept.forget();
+    this.#set({ text: good, fault: undefined });
+    await (this.#theirs === undefined ? this.#write(good, this.port.line()) : this.#follow());
   }
 
   async #read(): Promise<void> {
@@ -180,28 +206,43 @@ export class LineText {
     if (!canBeDrawn(said.value)) return this.#set({ fault: { message: say("textNotDrawn"), at: said.places.stations?.[0] ?? 0 } });
     const before = this.port.line();
     const line = client.shared(before, said.value as LineDocument);
+    const from = this.#good?.line ?? before;
     this.#good = { text, line };
     this.#set({ fault: undefined, places: said.places });
-    if (line !== before) return this.port.became(line);
-    this.port.worded();
-    this.#good = { text, line: this.port.line() };
+    if (line === before) {
+      this.port.worded();
+      this.#good = { text, line: this.port.line() };
+    } else {
+      // What changed on the canvas while the text could not be read, by others say, is in no text yet.
+      this.port.became(from === before ? line : merge(from, line, before, () => "mine").document);
+    }
+    if (this.#theirs !== undefined || this.port.line() !== this.#good.line) void this.#follow();
   }
 
   /** Writes what the canvas shows into the text. */
   async #follow(): Promise<void> {
     const line = this.port.line();
     const good = this.#good;
-    if (this.#shown.fault || this.#unread || !good) return;
+    if (this.#isAhead || !good) return;
+    // Their text first: where the line's own change is written before it, their comment there would go.
+    if (this.#theirs !== undefined) return this.othersChanged();
     this.#asked += 1;
     const asked = this.#asked;
     const said = good.line === line ? await client.read(good.text) : await client.write(this.#texts.get(line) ?? good.text, line);
-    if (asked === this.#asked && line === this.port.line()) this.#took(said);
+    if (asked === this.#asked && line === this.port.line()) this.#took(said, line);
   }
 
-  #took(said: Answered): void {
-    if (!said.ok) return;
-    this.#good = { text: said.text, line: this.port.line() };
-    this.#set({ text: said.text, fault: undefined, places: said.places });
+  async #write(text: string, line: LineDocument): Promise<void> {
+    this.#took(await client.write(text, line), line);
+  }
+
+  /** `said` is the text of `line`. What came while it was written has the last word: what was typed, and another line,
+   * which is written in its turn. */
+  #took(said: Answered, line: LineDocument): void {
+    if (!said.ok || this.#isAhead) return;
+    this.#good = { text: said.text, line };
+    this.#set({ text: said.text, places: said.places });
+    if (line !== this.port.line()) void this.#follow();
   }
 
   #keep(leads: boolean): void {
