@@ -43,6 +43,7 @@ class Option:
     label: str
     then: str
     needs_reason: bool
+    reason_help: str = ""
     routes: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -85,8 +86,20 @@ def _option(line: Line, visit: GateVisit, word: str) -> Option:
         label=_label(line, answer, str(VERBS[Word(word)]), then),
         then=then[:1].upper() + then[1:] + ".",
         needs_reason=word in NEEDS_REASON,
+        reason_help=_reason_help(line, answer, bool(routes)),
         routes=routes,
     )
+
+
+def _reason_help(line: Line, answer: dict[str, Any], chosen: bool) -> str:
+    """Where the reason of a word goes that stops the task here."""
+    if chosen:
+        return _("Kept in the history. A station that you choose also gets it as feedback.")
+    if answer["decision"] == "move":
+        return _("Goes to %(stations)s as feedback, and is kept in the history.") % {
+            "stations": names(line, answer["to"])
+        }
+    return _("Kept with the task and in its history.")
 
 
 def _then(line: Line, visit: GateVisit, word: str, answer: dict[str, Any]) -> str:

@@ -71,6 +71,18 @@ class Dossier:
         return self.visit.state == GateVisit.State.OPEN
 
     @property
+    def deciding(self) -> bool:
+        """Whether the reader is offered the words of this gate."""
+        return self.live and self.standing.may
+
+    @property
+    def seen(self) -> str:
+        """Changes with what the bar shows. While the gate is open the state of the task is no part of it: a branch
+        beside it may move at any time."""
+        shown = f"{self.visit.state}-{len(self.votes)}"
+        return shown if self.live else f"{shown}-{self.visit.task.status}"
+
+    @property
     def needed(self) -> int:
         """Approvals that the gate asks for."""
         return sum(requirement.count for requirement in self.gate.approval.who)

@@ -61,10 +61,11 @@ def _only_project(request: SignedIn) -> Project | None:
 def gate_visit(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     found = _visible(request, visit)
     if request.GET.get("fragment") == "bar":
-        if _unchanged(request, found):
-            return HttpResponse(status=204)
-        context = {"dossier": dossier(found, request.user), "visit": found}
-        return render(request, "reviews/_words.html", context)
+        shown = dossier(found, request.user)
+        if request.GET.get("seen") == shown.seen:
+            return HttpResponse(status=204)  # nothing is swapped under a reader's hands
+        context = {"dossier": shown, "visit": found}
+        return render(request, "reviews/_news.html", context)
     return _dossier(request, found, DecisionForm())
 
 
@@ -129,11 +130,6 @@ def _dossier(
         status=status,
         **context,
     )
-
-
-def _unchanged(request: SignedIn, visit: GateVisit) -> bool:
-    """Whether the buttons on the page are still those of this visit: then nothing is swapped under a reader's hands."""
-    return request.GET.get("seen") == f"{visit.state}-{visit.votes.count()}"
 
 
 def _line(visit: GateVisit) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from django.views.decorators.http import require_safe
 from pipelines import access, logs
 from pipelines.engine import linked
 from pipelines.engine.handing import metadata
+from pipelines.engine.unleased import UNLEASED
 from pipelines.models import ENDED, GateVisit, Job, Project, Purpose, Status, Task, Token
 from pipelines.queries.actors import actor_of
 from pipelines.queries.task import TaskView
@@ -43,12 +45,12 @@ def task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
     found = get(request, project, wi)
     view = TaskView(found, timezone.now())
     if fragment(request, "live"):
-        return show(request, "pages/task.html#live", project=project, **_live(request, view))
+        return show(request, "pages/task.html#live", project=project, again=True, **_live(request, view))
     tab = request.GET.get("tab", "log")
     context = _tab(request, view, tab if tab in TABS else "log")
     if fragment(request, "tab"):
         if request.GET.get("shown") and request.GET["shown"] == context.get("shown"):
-            return HttpResponse(status=204)  # the log that is shown goes on by itself
+            return _log_goes_on(request, project, context)
         return show(request, "pages/task.html#panel", project=project, **context)
     keys = (project.owner.key, project.key)
     return show(
@@ -65,6 +67,13 @@ def task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
         live_task=found.name,
         **(context | _live(request, view)),
     )
+
+
+def _log_goes_on(request: SignedIn, project: Project, context: dict[str, Any]) -> HttpResponse:
+    """The lines that are shown go on by themselves: only what stands above them is brought anew."""
+    response = show(request, "pages/parts/log_meta.html", project=project, again=True, **context)
+    response["HX-Reswap"] = "none"
+    return response
 
 
 def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
@@ -179,10 +188,10 @@ def _title(view: TaskView, job: Job) -> str:
 
 
 def log_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
-    """The log of `?job=` and `?attempt=`, else of the last job: its end, and where to go on from."""
+    """The log of `?job=` and `?attempt=`, else of the job that matters now: its end, and where to go on from."""
     jobs = [(job, _title(view, job)) for job in reversed(view.jobs)]
     wanted = request.GET.get("job", "")
-    job = next((each for each, _ in jobs if str(each.pk) == wanted), jobs[0][0] if jobs else None)
+    job = next((each for each, _ in jobs if str(each.pk) == wanted), main_job(view.jobs))
     context: dict[str, Any] = {"jobs": jobs, "job": job, "pinned": bool(wanted)}
     if job is None:
         return context
@@ -199,6 +208,17 @@ def log_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "actor_kind": kind,
         "shown": f"{job.pk}.{attempt}",
     }
+
+
+def main_job(jobs: Sequence[Job]) -> Job | None:
+    """Whose log is read first: the last that runs, else the last that ran. A person's work and a wait write no log,
+    and what has not started has none yet; they come last."""
+
+    def rank(job: Job) -> tuple[bool, bool, int]:
+        started = job.started_at is not None and job.kind not in UNLEASED
+        return started, started and job.state == Job.State.RUNNING, job.pk
+
+    return max(jobs, key=rank, default=None)
 
 
 @in_project("view")

@@ -19,12 +19,27 @@ export function startDecision(): void {
         const reason = document.getElementById(button.dataset.reason ?? "");
         if (reason) reason.hidden = !(chosen && chosen.dataset.reason === button.dataset.reason);
       }
+      for (const help of bar.querySelectorAll<HTMLElement>("[data-when]")) help.hidden = help.dataset.when !== chosen?.value;
       if (!chosen) return;
       announce(say("armed", chosen.querySelector(".button-word")?.textContent?.trim() ?? ""));
       const reason = document.getElementById(chosen.dataset.reason ?? "");
       (reason?.querySelector<HTMLElement>("textarea, input, select") ?? chosen).focus();
     };
 
+    // Somebody was faster: what only serves to decide goes, and what was typed stays as text.
+    bar.addEventListener("htmx:afterSwap", () => {
+      if (bar.querySelector("[data-arm]")) return;
+      const reason = bar.querySelector<HTMLElement>(".decision-reason");
+      const typed = bar.querySelector<HTMLElement>("[data-decision-typed]");
+      const text = reason?.querySelector("textarea")?.value ?? "";
+      if (typed && text.trim() !== "") {
+        const place = typed.querySelector("[data-decision-text]");
+        if (place) place.textContent = text;
+        typed.hidden = false;
+      }
+      reason?.remove();
+      bar.querySelector("[data-decision-keys]")?.remove();
+    });
     // Without the reason that it needs, a click arms instead of submitting.
     bar.addEventListener("click", (event) => {
       const button = (event.target as Element).closest<HTMLButtonElement>("[data-arm]");

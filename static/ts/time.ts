@@ -39,10 +39,13 @@ function setServerTime(header: string | null): void {
 
 function tick(say: Say): void {
   const now = Date.now() + skew;
-  for (const element of document.querySelectorAll<HTMLTimeElement>("time[data-relative], time[data-elapsed]")) {
-    const ahead = (Date.parse(element.dateTime) - now) / 1000;
+  // A drawing has no time element: `data-at` is its instant, and `data-words` the words around the time.
+  for (const element of document.querySelectorAll<HTMLElement | SVGElement>("[data-relative], [data-elapsed]")) {
+    const { at, words, elapsed } = element.dataset;
+    const ahead = (Date.parse(at ?? element.getAttribute("datetime") ?? "") - now) / 1000;
     if (Number.isNaN(ahead)) continue;
-    const text = element.dataset.elapsed === undefined ? relative(ahead, say) : duration(ahead);
+    const time = elapsed === undefined ? relative(ahead, say) : duration(ahead);
+    const text = words ? words.replace("{time}", time) : time;
     if (element.textContent !== text) element.textContent = text;
   }
 }

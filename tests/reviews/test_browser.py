@@ -68,13 +68,80 @@ def test_the_keyboard_alone_sends_back_with_a_reason(dossier: Page, world: World
 def test_when_somebody_is_faster_the_buttons_go_and_the_text_stays(
     dossier: Page, world: World, waiting: Task
 ) -> None:
+    """What only serves to decide goes, the state is that of now, and what was typed can still be copied."""
+    state, keys = dossier.locator("#dossier-state"), dossier.get_by_text("Keys only arm a button.")
+    expect(state).to_contain_text("Awaiting review")
+    expect(keys).to_be_visible()
     dossier.keyboard.press("d")
     dossier.keyboard.type("A long thought.")
     other = world.reviewers(1)[0]
     world.vote(waiting, "approve", by=other)
     expect(dossier.get_by_text(str(other))).to_be_visible()
     expect(dossier.get_by_role("button", name="Reject")).to_have_count(0)
-    expect(dossier.get_by_label("Reason")).to_have_value("A long thought.")
+    expect(dossier.get_by_label("Reason")).to_have_count(0)
+    expect(keys).to_have_count(0)
+    expect(state).to_contain_text("Queued")
+    expect(dossier.get_by_text("A long thought.")).to_be_visible()
+
+
+def test_who_sends_a_word_too_late_finds_no_field_to_decide_with(
+    dossier: Page, world: World, waiting: Task
+) -> None:
+    dossier.keyboard.press("d")
+    dossier.keyboard.type("A long thought.")
+    dossier.route("**/gates/**fragment=bar**", lambda route: route.abort())
+    other = world.reviewers(1)[0]
+    dossier.evaluate("document.querySelector('#decision-words').removeAttribute('hx-get')")
+    world.vote(waiting, "approve", by=other)
+    dossier.keyboard.press("Control+Enter")
+    expect(dossier.get_by_text("Somebody was faster.")).to_be_visible()
+    expect(dossier.get_by_text("A long thought.")).to_be_visible()
+    expect(dossier.get_by_label("Reason")).to_have_count(0)
+    expect(dossier.get_by_text("Keys only arm a button.")).to_have_count(0)
+    assert world.at(waiting) == ["ship"]
+
+
+CONTRAST = """(element) => {
+  const numbers = (color) => color.match(/[\\d.]+/g).slice(0, 3).map(Number);
+  const part = (value) => (value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  const light = (color) => {
+    const [r, g, b] = numbers(color).map(part);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const style = getComputedStyle(element);
+  const [high, low] = [light(style.color), light(style.backgroundColor)].sort((a, b) => b - a);
+  return (high + 0.05) / (low + 0.05);
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_armed_buttons_can_be_read_and_keep_their_size(
+    new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World, waiting: Task, scheme: str
+) -> None:
+    context = new_context(color_scheme=scheme, reduced_motion="reduce")
+    sign_in(context, world.reviewer)
+    page = context.new_page()
+    page.goto(reverse("gate-visit", args=[world.visit(waiting).pk]))
+    buttons = [page.get_by_role("button", name=name) for name in ("Approve", "Send back", "Reject")]
+    before = [button.bounding_box() for button in buttons]
+    for key, button in zip("ard", buttons, strict=True):
+        page.keyboard.press("Escape")
+        page.evaluate("document.activeElement.blur()")
+        page.keyboard.press(key)
+        expect(button).to_have_attribute("aria-pressed", "true")
+        page.mouse.move(0, 0)
+        assert button.evaluate(CONTRAST) >= 4.5, key
+        assert [each.bounding_box() for each in buttons] == before, key
+
+
+def test_the_reason_says_where_it_goes(dossier: Page) -> None:
+    dossier.get_by_role("button", name="Reject").click()
+    expect(dossier.get_by_text("Kept with the task and in its history.")).to_be_visible()
+    expect(dossier.get_by_text("as feedback")).to_have_count(1)
+    expect(dossier.get_by_text("as feedback")).to_be_hidden()
+    dossier.get_by_role("button", name="Send back").click()
+    expect(dossier.get_by_text("Goes to build as feedback, and is kept in the history.")).to_be_visible()
+    expect(dossier.get_by_text("Kept with the task and in its history.")).to_be_hidden()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

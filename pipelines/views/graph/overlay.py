@@ -94,8 +94,14 @@ def _gates(drawing: Drawing, visits: Sequence[GateVisit], now: datetime) -> None
 
 
 def _here(node: Node, tone: str, since: datetime, now: datetime) -> None:
+    _ticking(node, tone, _("here for %(time)s"), since, now)
+
+
+def _ticking(node: Node, tone: str, words: str, since: datetime, now: datetime) -> None:
+    """A note with a time that goes on in the browser; `words` has its place."""
     node.state = node.over_tone = tone
-    node.over = _("here for %(time)s") % {"time": duration((now - since).total_seconds())}
+    node.over = words % {"time": duration((now - since).total_seconds())}
+    node.over_since, node.over_words = since, words % {"time": "{time}"}
 
 
 def _tokens(drawing: Drawing, tokens: Sequence[Token], now: datetime) -> None:
@@ -108,8 +114,7 @@ def _tokens(drawing: Drawing, tokens: Sequence[Token], now: datetime) -> None:
         if ended:
             node.state = tone
         elif waits_at_join(token):
-            node.state = node.over_tone = tone
-            node.over = _("waits %(time)s") % {"time": duration((now - token.entered_at).total_seconds())}
+            _ticking(node, tone, _("waits %(time)s"), token.entered_at, now)
         else:
             _here(node, tone, token.entered_at, now)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
 STATION_WIDTH, NARROW_WIDTH, STATION_HEIGHT = 152, 120, 60
@@ -57,6 +58,8 @@ class Node:
     state: str = ""  # see the graph components
     over: str = ""  # words over it: how long a task was there
     over_tone: str = ""
+    over_since: datetime | None = None  # where that time goes on: from when, with {time} in `over_words`
+    over_words: str = ""
 
     @property
     def right(self) -> float:

@@ -1,0 +1,108 @@
+"""The page of a task in a real browser: what goes on by itself, which log is read first, and a retry of what ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from pipelines import engine
+from pipelines.models import Task, User
+from tests.factories import World, document, station
+from tests.fixtures.browser import PHONE
+from tests.pages.conftest import at
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+SignIn = Callable[[Page | BrowserContext, User], None]
+
+LINE = document(
+    [
+        station("build", {"id": "on", "to": "look"}, kind="command", work={"argv": ["true"]}, name="Build"),
+        {"key": "look", "name": "Look", "work": {"kind": "manual"}, "rules": []},
+    ],
+    inputs=[{"key": "goal"}],
+)
+
+
+def at_the_manual_station(world: World) -> Task:
+    task = world.start(world.line(LINE), inputs={"goal": "better"}, title="Build it")
+    world.report(task, {"result": "success", "output": {"commit": "abc"}})
+    return task
+
+
+def test_times_of_a_drawing_and_a_board_go_on(page: Page, sign_in: SignIn, world: World) -> None:
+    task = at_the_manual_station(world)
+    sign_in(page, world.operator)
+    page.clock.install()
+    for address, text in (
+        (at(world, "task", task.name), re.compile("here for")),
+        (at(world, "line-live", "line"), re.compile("oldest")),
+    ):
+        page.goto(address)
+        place = page.get_by_text(text).last
+        before = place.text_content()
+        page.clock.run_for(120_000)
+        assert re.search(r"\b2\sm\b", place.text_content() or ""), (before, place.text_content())
+
+
+def test_the_log_tab_opens_the_run_that_writes_one(page: Page, sign_in: SignIn, world: World) -> None:
+    task = at_the_manual_station(world)
+    sign_in(page, world.operator)
+    page.goto(at(world, "task", task.name))
+    expect(page.get_by_label("Station and run").locator("option:checked")).to_have_text("Build")
+
+
+def test_what_stands_over_a_log_and_on_the_tabs_goes_on(page: Page, sign_in: SignIn, world: World) -> None:
+    task = world.start(world.line(LINE), inputs={"goal": "better"}, title="Build it")
+    world.started(task)
+    sign_in(page, world.operator)
+    page.goto(at(world, "task", task.name))
+    expect(page.locator("[data-live-state]")).to_have_attribute("data-state", "live")
+    expect(page.locator("#log-panel").get_by_role("link", name="Download")).to_be_visible()
+    expect(page.locator("#log-meta time[data-elapsed]")).to_be_visible()
+    expect(page.locator("#tab-count-outputs")).to_have_text("0")
+    world.report(task, {"result": "failure", "exit_code": 7})
+    expect(page.locator("#tab-count-outputs")).to_have_text("1")
+    expect(page.locator("#log-meta")).to_contain_text("7")
+    expect(page.locator("#log-meta")).to_contain_text("failure")
+
+
+@pytest.mark.parametrize("viewport", [None, PHONE])
+def test_an_ended_task_is_retried_from_a_station_that_it_visited(
+    new_context: Callable[..., BrowserContext],
+    sign_in: SignIn,
+    world: World,
+    viewport: dict[str, int] | None,
+) -> None:
+    """On a page that was open while it ended, too."""
+    task = at_the_manual_station(world)
+    context = new_context(**({"viewport": viewport} if viewport else {}))
+    sign_in(context, world.operator)
+    page = context.new_page()
+    page.goto(at(world, "task", task.name))
+    expect(page.locator("[data-live-state]")).to_have_attribute("data-state", "live")
+    engine.cancel(task.pk, actor=engine.Actor.person(world.operator), reason="Wrong.")
+    page.get_by_role("button", name="Retry", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Start at")).to_have_value("look")
+    dialog.get_by_label("Start at").select_option("Build")
+    dialog.get_by_label("Reason").fill("Once more.")
+    dialog.get_by_role("button", name="Retry").click()
+    expect(page.get_by_text(f"This task retries {task.name}.")).to_be_visible()
+    new = Task.objects.get(follows=task)
+    expect(page.get_by_role("heading", level=1)).to_contain_text(new.name)
+    expect(page.locator(".history")).to_contain_text(f"Retries {task.name}")
+    assert (world.at(new), new.inputs, new.context) == (["build"], {"goal": "better"}, {"commit": "abc"})
+    page.goto(at(world, "task", task.name))
+    expect(page.get_by_role("link", name=new.name)).to_be_visible()
+
+
+def test_who_only_looks_is_offered_no_retry(page: Page, sign_in: SignIn, world: World) -> None:
+    task = at_the_manual_station(world)
+    engine.cancel(task.pk, actor=engine.Actor.person(world.operator), reason="Wrong.")
+    sign_in(page, world.viewer)
+    page.goto(at(world, "task", task.name))
+    expect(page.get_by_role("heading", level=1)).to_contain_text(task.name)
+    expect(page.get_by_role("button", name="Retry")).to_have_count(0)
