@@ -13,7 +13,7 @@ from pipelines import leases, ports, versions
 from pipelines.engine.batch import Batch
 from pipelines.engine.opening import open_question
 from pipelines.engine.state import job_ref, token_state
-from pipelines.engine.turn import Turn, beside, counts
+from pipelines.engine.turn import Turn, moment
 from pipelines.engine.values import Actor
 from pipelines.engine.waiting import stay
 from pipelines.leases import Claim
@@ -91,8 +91,8 @@ def decide_with(
     job: Job | None = None,
     claim: Claim | None = None,
 ) -> tuple[Turn, dict[str, Any]]:
-    """The same situation plus the answer, and the counts of this moment, by the version that asked. `job`: that
-    answered, if one did."""
+    """The situation in which it was asked plus the answer, by the version that asked; step 7 reads the facts of this
+    moment, what other branches have spent and escalated meanwhile among them. `job`: that answered, if one did."""
     task, asked = batch.tasks[token.task_id], Decision.objects.get(pk=token.wait["decision"])
     batch.event(
         task,
@@ -106,9 +106,7 @@ def decide_with(
     )
     about = Job.objects.get(pk=asked.job_id)
     turn = Turn(batch, task, token, about, by, cause, cause, claim=claim, under=asked.pinned_id, holder=job)
-    facts = consequences.answered(asked.situation["facts"], answer)
-    # What other branches have spent and escalated meanwhile binds it all the same (law §8).
-    facts |= counts(task) | beside(batch, task, token, turn.judged_by)
+    facts = consequences.answered(asked.situation["facts"], moment(turn), answer)
     return turn, {**asked.situation, "facts": facts}
 
 

@@ -25,7 +25,7 @@ from pipelines.models import (
     Word,
 )
 from pipelines.routing import consequences, impact
-from pipelines.routing.consequences import About
+from pipelines.routing.consequences import About, asked_anew
 from pipelines.routing.impact import Effect, Position
 from pipelines.routing.line import Line
 from pipelines.routing.outcome import Finish, Move, Wait, read_outcome
@@ -244,9 +244,9 @@ def _work(job: Job | None) -> str:
 
 
 def _now(decision: Decision, counts: Counts, task: Task) -> dict[str, Any]:
-    """The recorded situation with the counts of this moment, as a vote decides it again (law §5 step 8)."""
+    """The recorded situation with the counts of this moment: another version asks anew."""
     now = {**counts, "open_escalations": task.escalations}
-    return {**decision.situation, "facts": {**decision.situation["facts"], **now}}
+    return {**decision.situation, "facts": asked_anew(decision.situation["facts"], now)}
 
 
 def _against(token: Token, decision: Decision | None) -> bool:

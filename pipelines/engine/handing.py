@@ -17,6 +17,7 @@ from pipelines.engine.transaction import run
 from pipelines.engine.turn import Turn, fresh, of_now, settle
 from pipelines.engine.values import Actor
 from pipelines.models import Handoff, Status, Task, Token, User
+from pipelines.routing import consequences
 from pipelines.routing.handoffs import faults
 from pipelines.routing.line import Input, Line, Problem
 from pipelines.routing.model import HANDOFF, METADATA
@@ -83,7 +84,7 @@ def _supply(token_id: int, user: User, token_version: int, given: dict[str, Any]
     batch.event(
         task, "metadata.added", turn.actor, token=token, source=token.station, trigger=turn.cause, **said
     )
-    now = {**situation, "facts": {**situation["facts"], **of_now(turn)}}
+    now = {**situation, "facts": consequences.once_more(situation["facts"], of_now(turn))}
     effects.apply(turn, settle(turn, fresh(turn, now)))
     batch.flush()
     return task

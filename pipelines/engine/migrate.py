@@ -26,7 +26,7 @@ from pipelines.engine.unleased import UNLEASED, begin, kind_of, unbegin
 from pipelines.engine.values import Actor
 from pipelines.models import ENDED, Job, LineVersion, MigrationEntry, Purpose, Status, Task, Token
 from pipelines.routing import impact
-from pipelines.routing.consequences import told
+from pipelines.routing.consequences import asked_anew, told
 from pipelines.routing.impact import Effect
 
 LARGEST_BATCH = 50
@@ -330,13 +330,14 @@ class Step:
         a person."""
         if self.token.status == Status.AWAITING_REVIEW and self.decision:
             words = self.this.ground.approved.get(self.token.pk, {})
-            facts = told(self.decision.situation["facts"], {}, words)
+            before = self.decision.situation["facts"]
+            facts = told(before, before.get("now", {}), words)
             self._settle(self.decision.pinned_id, {**self.decision.situation, "facts": facts})
 
     def _decide_again(self) -> None:
         assert self.decision is not None
         situation = self.decision.situation
-        now = {**situation, "facts": {**situation["facts"], **counts(self.task)}}
+        now = {**situation, "facts": asked_anew(situation["facts"], counts(self.task))}
         self._map({})
         self._stand()
         self._settle(self.to.pk, impact.situation_under(now, versions.parsed(self.to), self.read))

@@ -11,6 +11,7 @@ from pipelines.engine.transaction import run
 from pipelines.engine.turn import Turn, fresh, of_now, settle
 from pipelines.engine.values import ENGINE, Actor
 from pipelines.models import Decision, Due, Job, Status, Task, Token
+from pipelines.routing import consequences
 from pipelines.routing.redecide.recorded import again, said
 
 
@@ -45,7 +46,7 @@ def once_more(
     job = Job.objects.get(pk=before.job_id)
     cause = f"{why}:{token.pk}.{token.version}"
     turn = Turn(batch, task, token, job, actor, cause, cause, under=before.pinned_id)
-    situation = {**before.situation, "facts": {**before.situation["facts"], **of_now(turn)}}
+    situation = {**before.situation, "facts": consequences.once_more(before.situation["facts"], of_now(turn))}
     return turn, fresh(turn, situation), before
 
 

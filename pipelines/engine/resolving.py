@@ -17,6 +17,7 @@ from pipelines.engine.turn import Turn, of_now, settle
 from pipelines.engine.values import Actor
 from pipelines.engine.waiting_for import CIRCLE
 from pipelines.models import ENDED, Decision, Escalation, Job, Status, Task, Token, User
+from pipelines.routing.consequences import once_more
 from pipelines.routing.escalations import LONGEST, ROUTED, WORDS_TO_RESOLVE
 from pipelines.routing.redecide.recorded import again, said
 from pipelines.routing.sending import ways
@@ -176,7 +177,7 @@ def _decide_again(batch: Batch, task: Task, token: Token, found: Escalation, ans
     job = Job.objects.get(pk=before.job_id)
     cause = f"escalation:{found.pk}"
     turn = Turn(batch, task, token, job, answer.actor, cause, cause, under=before.pinned_id)
-    situation = {**before.situation, "facts": {**before.situation["facts"], **of_now(turn)}}
+    situation = {**before.situation, "facts": once_more(before.situation["facts"], of_now(turn))}
     if said(again(turn.judged_by, situation)).get("decision") == "escalate":
         raise Conflict("The same would be escalated again: run the station again, send it on, or cancel.")
     effects.apply(turn, settle(turn, situation))

@@ -102,6 +102,12 @@ def situation(turn: Turn) -> dict[str, Any]:
 def of_now(turn: Turn) -> dict[str, Any]:
     """What may be otherwise when the same outcome is decided again: everything about the task but what the token
     itself brought along."""
+    words = {"words": last_words(turn.task)} if turn.judged_by.reads_words else {}
+    return {**moment(turn), **words}
+
+
+def moment(turn: Turn) -> dict[str, Any]:
+    """The same without the words at gates: what step 7 reads after a word or an answer (law §12)."""
     task = turn.task
     return {
         **counts(task),
@@ -110,7 +116,6 @@ def of_now(turn: Turn) -> dict[str, Any]:
         "inputs": dict(task.inputs),
         "task": about(task),
         **({"unreadable": dict(task.unreadable)} if task.unreadable else {}),
-        **({"words": last_words(task)} if turn.judged_by.reads_words else {}),
         **beside(turn.batch, task, turn.token, turn.judged_by),
     }
 

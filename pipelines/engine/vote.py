@@ -16,7 +16,7 @@ from pipelines.engine.errors import Conflict, Invalid, NotFound
 from pipelines.engine.gates import gate_of, policy_of
 from pipelines.engine.state import merge_counts
 from pipelines.engine.transaction import run
-from pipelines.engine.turn import Turn, beside, counts, settle
+from pipelines.engine.turn import Turn, moment, settle
 from pipelines.engine.values import ENGINE, Actor, VoteResult
 from pipelines.models import Decision, GateVisit, Task, Token, User, Vote, Word
 from pipelines.routing.consequences import told
@@ -165,7 +165,6 @@ def decide_visit(batch: Batch, task: Task, token: Token, visit: GateVisit, said:
     _swap(batch, visit, said)
     batch.drop_due(GATE_DUE, task, str(visit.pk))
     escalations.close_those_of(batch, task, visit, said.actor)
-    so_far = counts(task)
     count = merge_counts(task, {"rounds": {visit.gate: 1} if said.word == Word.SEND_BACK else {}})
     _tell(batch, task, visit, said, "gate.decided", count=count)
     pk, email = (said.user.pk, said.user.email) if said.user else (None, "")
@@ -175,7 +174,7 @@ def decide_visit(batch: Batch, task: Task, token: Token, visit: GateVisit, said:
         return False
     for other in others:
         close_visit(batch, task, other, said.actor, "decided_elsewhere")
-    _go_on(batch, task, token, visit, said, so_far)
+    _go_on(batch, task, token, visit, said)
     return True
 
 
@@ -198,14 +197,10 @@ def _swap(batch: Batch, visit: GateVisit, said: Said) -> None:
         setattr(visit, name, value)
 
 
-def _go_on(
-    batch: Batch, task: Task, token: Token, visit: GateVisit, said: Said, so_far: dict[str, Any]
-) -> None:
-    """Decide again on the same Situation, told the words and the counts of this moment (law §5 step 8)."""
+def _go_on(batch: Batch, task: Task, token: Token, visit: GateVisit, said: Said) -> None:
+    """Decide again on the situation that was shown, told the words; step 7 reads the facts of this moment (law §5
+    step 8, §12)."""
     asked = Decision.objects.get(pk=visit.asked_by_id)
-    before = asked.situation["facts"]
-    now = beside(batch, task, token, versions.by_id(asked.pinned_id))
-    facts = told(before, {**so_far, **now}, _words(visit))
     against = said.word != Word.APPROVE
     turn = Turn(
         batch,
@@ -220,6 +215,7 @@ def _go_on(
         asked_rule=asked.answer.get("rule"),
         under=asked.pinned_id,
     )
+    facts = told(asked.situation["facts"], moment(turn), _words(visit))
     effects.apply(turn, settle(turn, {**asked.situation, "facts": facts}))
 
 

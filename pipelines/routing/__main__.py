@@ -30,10 +30,9 @@ from pipelines.routing.joining.told import told
 from pipelines.routing.line import DocumentError, Line, Problem
 from pipelines.routing.lint.report import report
 from pipelines.routing.model import AGENT
-from pipelines.routing.outcome import Malformed, check_situation, read_situation
+from pipelines.routing.outcome import Malformed, read_situation
 from pipelines.routing.publishable import publishing_problems
 from pipelines.routing.simulate.report import report as report_scenarios
-from pipelines.routing.situation import assumed
 
 MAX_LINE = 64 * 1024 * 1024
 """Bytes of one situation; a longer line is malformed."""
@@ -89,16 +88,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _decide(options: argparse.Namespace) -> int:
-    text = _bytes(Path(options.line))
-    line = native.read(text, keep_faulty_rules=True, exact=True)
-    decided = _decided if _says_preconditions(text) else _decided_as_told
-    return _answer_all(line, sys.stdin.buffer, sys.stdout, decided)
-
-
-def _says_preconditions(text: bytes) -> bool:
-    """Whether the document itself does, as every published one, or only its preset."""
-    policy = native.loads(text, exact=True).get("policy")
-    return type(policy) is dict and "preconditions" in policy
+    return _answer_all(_read(Path(options.line)), sys.stdin.buffer, sys.stdout, _decided)
 
 
 def _join(options: argparse.Namespace) -> int:
@@ -209,20 +199,12 @@ def _answer(line: Line, text: bytes, decided: Decided) -> tuple[dict[str, Any], 
 
 
 def _decided(line: Line, value: Any) -> dict[str, Any]:
-    return decide(line, read_situation(value)).to_dict()
-
-
-def _decided_as_told(line: Line, value: Any) -> dict[str, Any]:
-    """Facts say nothing of preconditions by default (line-document.md): what only an engine could look up counts as met
-    where nothing but the preset asks for it."""
+    """What the situation shows is looked up, as the engine does; agents, which only an engine knows, count as available
+    unless the facts say how they are (law §12, Limits and moves)."""
     situation = read_situation(value)
-    check_situation(line, situation)
     facts = situation.facts
-    if line.station(situation.station).requires is None:
-        met = assumed(line, situation.station, situation.outcome.to_dict())
-        if facts.agents:
-            met.pop(AGENT, None)
-        facts = replace(facts, preconditions={**met, **facts.preconditions})
+    if not facts.agents:
+        facts = replace(facts, preconditions={AGENT: True, **facts.preconditions})
     return decide(line, replace(situation, facts=facts)).to_dict()
 
 

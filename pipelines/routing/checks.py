@@ -64,6 +64,15 @@ class Group:
             else:
                 yield member
 
+    @property
+    def counted(self) -> tuple[Check | Group, ...]:
+        """Without warnings, which are shown and belong to no group, and without the groups of nothing else."""
+        return tuple(each for each in self.members if _counts(each))
+
+
+def _counts(member: Check | Group) -> bool:
+    return bool(member.counted) if isinstance(member, Group) else member.severity != "warn"
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -118,10 +127,17 @@ def _run(check: Check, read: Read) -> Result:
         return Result(check, False, MISSING, "unknown field")
     if value is MISSING:
         return Result(check, False, MISSING, "no value")
-    if check.field == "eval" and is_number(check.value):
-        number = number_in(value)
-        value = value if number is None else number
-    return Result(check, OPERATORS[check.operator](value, check.prepared), value)
+    operator = OPERATORS[check.operator]
+    if check.field == "eval" and check.operator == "in":
+        return Result(check, any(equal(_eval_beside(value, each), each) for each in check.prepared), value)
+    value = _eval_beside(value, check.value) if check.field == "eval" else value
+    return Result(check, operator(value, check.prepared), value)
+
+
+def _eval_beside(text: str, operand: Any) -> Any:
+    """An eval as it compares: by its number with a number, if it says one, else as text."""
+    number = number_in(text) if is_number(operand) else None
+    return text if number is None else number
 
 
 def _worst(member: Group | Check, results: dict[int, Result]) -> int:
@@ -130,16 +146,11 @@ def _worst(member: Group | Check, results: dict[int, Result]) -> int:
         return 0 if results[id(member)].passed else RANK.get(member.action, 0)
     if member.kind == "any" and _passes(member, results):
         return 0
-    return max((_worst(each, results) for each in _counted(member)), default=0)
+    return max((_worst(each, results) for each in member.counted), default=0)
 
 
 def _passes(member: Group | Check, results: dict[int, Result]) -> bool:
     if isinstance(member, Check):
         return results[id(member)].passed
     decide = all if member.kind == "all" else any
-    return decide(_passes(each, results) for each in _counted(member))
-
-
-def _counted(group: Group) -> list[Group | Check]:
-    """Checks of severity `warn` are shown and belong to no group."""
-    return [m for m in group.members if isinstance(m, Group) or m.severity != "warn"]
+    return decide(_passes(each, results) for each in member.counted)

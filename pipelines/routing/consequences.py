@@ -15,6 +15,7 @@ from pipelines.routing import answers, gatetools
 from pipelines.routing.decisions import Ask, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.model import BLOCKED, ORIGIN, Line
 from pipelines.routing.reported import Outcome, derive
+from pipelines.routing.situation import OF_NOW
 from pipelines.routing.spending import failure
 
 Staying = Wait | Ask | Escalate | Stuck
@@ -188,11 +189,10 @@ def _unreadable(about: About, said: Mapping[str, Any]) -> dict[str, str]:
 
 
 def told(
-    facts: Mapping[str, Any], counts: Mapping[str, Any], words: Mapping[str, Mapping[str, str]]
+    facts: Mapping[str, Any], now: Mapping[str, Any], words: Mapping[str, Mapping[str, str]]
 ) -> dict[str, Any]:
-    """The facts of a situation that waited at gates, told the words, with the counts of this moment (law §5
-    step 8). `counts` are those before a `send_back` counts its round."""
-    return {**facts, **counts, "gates": {**facts.get("gates", {}), **words}}
+    """The facts of a situation that waited at gates, told the words. `now`: those of this moment, for step 7."""
+    return {**as_asked(facts, now), "gates": {**facts.get("gates", {}), **words}}
 
 
 def answer_of(line: Line, question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,9 +204,31 @@ def answer_of(line: Line, question: Mapping[str, Any], outcome: Mapping[str, Any
     return answers.answer_of(question, outcome)
 
 
-def answered(facts: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts plus the answer to an evaluation (law §3)."""
-    return {**facts, "answers": [*facts.get("answers", []), answer]}
+def answered(facts: Mapping[str, Any], now: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts plus the answer to an evaluation (law §3). `now`: those of this moment, for step 7."""
+    return {**as_asked(facts, now), "answers": [*facts.get("answers", []), answer]}
+
+
+def as_asked(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts as they stood when a gate or an evaluation asked; beside them what is otherwise by now, which only
+    step 7 reads (law §12, Gates and words)."""
+    other = {name: now[name] for name in OF_NOW if name in now and now[name] != facts.get(name)}
+    frozen = {name: value for name, value in facts.items() if name != "now"}
+    return {**frozen, **({"now": other} if other else {})}
+
+
+def once_more(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts by which a token is held, by those of this moment: for everything where nobody was asked on the way,
+    else for step 7 alone."""
+    if facts.get("gates") or facts.get("answers"):
+        return as_asked(facts, now)
+    return asked_anew(facts, now)
+
+
+def asked_anew(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of a new question about the same outcome: those of this moment, for rules and checks, too."""
+    frozen = {name: value for name, value in facts.items() if name != "now"}
+    return {**frozen, **facts.get("now", {}), **now}
 
 
 SAID = ("result", "verdict", "eval", "exit_code", "summary", "comment")

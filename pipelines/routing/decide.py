@@ -34,10 +34,10 @@ def decide(line: Line, situation: Situation, *, clock: Clock | None = None) -> D
     was_forced, standing = False, case.recorded.standing
     while isinstance(step, Route):
         standing = step.seen.standing
-        if step.forced and was_forced:
+        if step.forced and was_forced and not step.anew:
             step = _loop(case, step)
         else:
-            was_forced = step.forced
+            was_forced = step.forced and not step.anew
             step = _take(case, step)
     if isinstance(step, Move):
         # What a gate leads to was refused there: by a check, or by a person who said anything but approve.
@@ -90,7 +90,7 @@ def _lead(case: Case, route: Route, match: Match) -> Decision | Route:
     text = match.text if rule.feedback else None
     feedback = text if route.reason is None else route.reason
     try:
-        variables = composed(rule.compose, case.document, case.facts.variables, case.steps)
+        variables = composed(rule.compose, case.composable, case.of_now.facts.variables, case.steps)
     except ComposeFailed as failure:
         case.note("target", rule, "error", f"compose: {failure}")
         return on_failure(case, rule, "compose_failed", feedback)
@@ -114,17 +114,19 @@ def _targets(case: Case, rule: Rule) -> tuple[str, ...] | None:
 
 def _through_gates(case: Case, way: Way, guards: list[Gate]) -> Decision | Route | None:
     """Step 8: the checks of all gates, then the people of all, asked together. None: through."""
+    guards = gates.unspoken(case, "rule_gates", guards, way.rule)
     asked = tools.unrun(case, "rule_gates", guards, way.rule)
     if asked is not None:
         return asked
     by_tools = [tools.action_of(case, "rule_gates", gate, way.rule) for gate in guards]
-    by_checks = [gates.run_checks(case, "rule_gates", gate, way.rule) for gate in guards]
+    read = case.reader([gate.key for gate in guards])
+    by_checks = [gates.run_checks(case, "rule_gates", gate, way.rule, read) for gate in guards]
     actions = [checks.worst([check, tool]) for check, (tool, _) in zip(by_checks, by_tools, strict=True)]
     worst = checks.worst(actions)
     if worst == "abort":
         return gates.failed(way.rule)
     if worst == "rework":
-        return demanded(way.rule, "\n".join(text for _, text in by_tools if text) or None)
+        return demanded(case, way.rule, "\n".join(text for _, text in by_tools if text) or None)
     undecided = [
         gate.key for gate, action in zip(guards, actions, strict=True) if gates.asks(case, gate, action)
     ]

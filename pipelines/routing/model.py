@@ -19,6 +19,8 @@ from pipelines.routing.problems import Problem
 
 LAW = 1
 """The number of the law that this product knows (`gateline: 1`)."""
+REVISION = 2
+"""Of that law: which reading of its sentences `decide` follows (law §12). Decisions are kept with theirs."""
 
 BUILT_IN_ENDS = {"completed": "completed", "failed": "failed", "cancelled": "cancelled"}
 ORIGIN = "@origin"
@@ -197,8 +199,9 @@ class Gate:
 
     @property
     def enforces_checks(self) -> bool:
-        """Under `manual` checks are only shown; under `skip` there are none."""
-        return self.checks is not None and self.mode in ("auto", "checks_then_manual")
+        """Under `manual` checks are only shown; under `skip` there are none. Nothing but warnings is no check."""
+        enforced = self.mode in ("auto", "checks_then_manual")
+        return enforced and self.checks is not None and bool(self.checks.counted)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipelines.routing import shapes
@@ -15,6 +15,12 @@ from pipelines.routing.values import check
 
 JUMP = "@jump"
 """The key of the review of a jump (`already_complete`) among the facts `gates` and `rounds`."""
+
+OF_NOW = (
+    *("visits", "edges", "rules", "failures", "visited", "open_escalations", "beside"),
+    *("context", "variables", "inputs", "task", "unreadable"),
+)
+"""The facts that may be otherwise by the moment of a word or an answer, and that step 7 then reads as they are."""
 
 AGENT_STATES = ("available", "suspended", "no_contract")
 
@@ -58,6 +64,9 @@ class Facts:
     `visits` holds what was given: ask `visits_of`. `visited` is None where nothing was given. `beside`: stations in
     which other tokens of the task stand. `failures` {"station:failure type": n} counts the moves out of a station by
     outcomes of that type; `agents` those of the line's agents that are registered.
+
+    `now`: since a gate asked or an evaluation was answered, those of `OF_NOW` that are otherwise by this moment. Only
+    step 7 reads them; rules and checks stand as they were (law §12, Gates and words).
     """
 
     visits: Mapping[str, int] = field(default_factory=dict)
@@ -80,12 +89,19 @@ class Facts:
     preconditions: Mapping[str, bool] = field(default_factory=dict)
     failures: Mapping[str, int] = field(default_factory=dict)
     agents: Mapping[str, AgentFact] = field(default_factory=dict)
+    now: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def of_now(self) -> Facts:
+        """The facts as step 7 reads them."""
+        return replace(self, **self.now, now={}) if self.now else self
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON that `read_situation` reads back; defaults are left out."""
         given: dict[str, Any] = {name: getattr(self, name) for name in _FACTS}
         given["visited"] = None if self.visited is None else list(self.visited)
         given["beside"] = list(self.beside)
+        given["now"] = {name: list(v) if type(v) is tuple else v for name, v in self.now.items()}
         given["answers"] = [answer.to_dict() for answer in self.answers]
         given["gates"] = {key: word.to_dict() for key, word in self.gates.items()}
         given["agents"] = {key: agent.to_dict() for key, agent in self.agents.items()}
@@ -98,6 +114,11 @@ class Situation:
     station: str
     outcome: Outcome
     facts: Facts = Facts()
+
+    @property
+    def of_now(self) -> Situation:
+        """As step 7 reads it."""
+        return replace(self, facts=self.facts.of_now) if self.facts.now else self
 
     def visits_of(self, station: str) -> int:
         """Entries so far, the present one included: 1 for the present station unless told, else 0."""
@@ -169,15 +190,23 @@ def assumed(
 
 def read_facts(data: Any, at: str) -> Facts:
     """Raises Malformed."""
+    return Facts(**_read(data, at, tuple(_FACTS)))
+
+
+def _read(data: Any, at: str, known: tuple[str, ...]) -> dict[str, Any]:
     facts = shapes.mapping(data, at)
-    shapes.only(facts, at, tuple(_FACTS))
+    shapes.only(facts, at, known)
     found = {}
     for key, value in facts.items():
         path = join(at, key)
         check(value, path)
         if value is not None:
             found[key] = _FACTS[key](value, path)
-    return Facts(**found)
+    return found
+
+
+def _now(value: Any, path: str) -> dict[str, Any]:
+    return _read(value, path, OF_NOW)
 
 
 def _texts(value: Any, path: str) -> tuple[str, ...]:
@@ -271,5 +300,6 @@ _FACTS: dict[str, Any] = {
     "preconditions": shapes.flags,
     "failures": shapes.counts,
     "agents": _agents,
+    "now": _now,
 }
 """How each fact is read; the keys are all that there are."""

@@ -11,9 +11,11 @@ from pipelines.routing.consequences import (
     aborts,
     added_up,
     answered,
+    asked_anew,
     counted,
     entered,
     gathered,
+    once_more,
     origin_after,
     reworks_in_a_row,
     shown_at,
@@ -209,23 +211,39 @@ def test_objects_of_stations_that_passed_are_gathered_and_variables_of_moves() -
     assert gathered(about({"result": "failure", "output": {"x": 1}}), move("b"))["context"] == {}
 
 
-def test_words_and_counts_of_this_moment_replace_those_that_waited() -> None:
+def test_a_word_stands_beside_the_facts_of_the_question_and_of_this_moment() -> None:
     facts = {
         "gates": {"g": {"decision": "approve"}, "h": {"decision": "approve"}},
         "rules": {"r": 1},
         "origin": "a",
     }
-    assert told(facts, {"rules": {"r": 2}}, {"h": {"decision": "reject"}}) == {
-        "gates": {"g": {"decision": "approve"}, "h": {"decision": "reject"}},
-        "rules": {"r": 2},
-        "origin": "a",
-    }
+    now = {"rules": {"r": 2}, "visits": {"a": 1}, "rounds": {"g": 3}}
+    words = {"gates": {"g": {"decision": "approve"}, "h": {"decision": "reject"}}}
+    found = told(facts, now, {"h": {"decision": "reject"}})
+    assert found == {**facts, **words, "now": {"rules": {"r": 2}, "visits": {"a": 1}}}
+    assert told(found, {"rules": {"r": 1}, "visits": {"a": 2}}, {})["now"] == {"visits": {"a": 2}}
     assert told({}, {}, {}) == {"gates": {}}
 
 
 def test_an_answer_comes_after_those_before_it() -> None:
-    assert answered({"answers": [1], "x": 2}, {"a": 3}) == {"answers": [1, {"a": 3}], "x": 2}
-    assert answered({}, {"a": 3}) == {"answers": [{"a": 3}]}
+    assert answered({"answers": [1], "x": 2}, {}, {"a": 3}) == {"answers": [1, {"a": 3}], "x": 2}
+    assert answered({}, {"edges": {"a->b": 1}}, {"a": 3}) == {
+        "answers": [{"a": 3}],
+        "now": {"edges": {"a->b": 1}},
+    }
+
+
+def test_what_is_held_is_decided_by_the_facts_of_this_moment_unless_somebody_was_asked() -> None:
+    now = {"edges": {"a->b": 2}, "words": {"g": "approve"}}
+    assert once_more({"edges": {}}, now) == now
+    for asked in ({"gates": {"g": {"decision": "approve"}}}, {"answers": [1]}):
+        assert once_more({"edges": {}, **asked}, now) == {"edges": {}, **asked, "now": {"edges": {"a->b": 2}}}
+    assert asked_anew(
+        {"edges": {}, "now": {"edges": {"a->b": 2}, "rules": {"r": 1}}}, {"rules": {"r": 2}}
+    ) == {
+        "edges": {"a->b": 2},
+        "rules": {"r": 2},
+    }
 
 
 def test_a_gate_shows_the_rule_the_targets_and_what_was_said() -> None:

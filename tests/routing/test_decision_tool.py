@@ -14,8 +14,11 @@ from unittest.mock import patch
 
 import pytest
 
+from pipelines.formats import native
 from pipelines.routing import jsontext
 from pipelines.routing.__main__ import main
+from pipelines.routing.line import PRESETS
+from tests.routing.test_preconditions import HANDOFF
 
 ROOT = Path(__file__).parents[2]
 
@@ -180,32 +183,42 @@ stations:
 """
 PASSED: dict[str, Any] = {"station": "a", "outcome": {"result": "success"}}
 TOLD: list[tuple[dict[str, Any], list[str] | None]] = [
-    ({}, None),
-    ({"open_escalations": 1}, ["no_open_escalation"]),
+    ({}, ["handoff"]),
+    ({"open_escalations": 1}, ["handoff", "no_open_escalation"]),
+    ({"preconditions": {"handoff": True}}, None),
     ({"preconditions": {"tests": True, "handoff": False, "lint": False}}, ["handoff", "lint"]),
-    ({"agents": {"ann": {"state": "suspended"}}}, ["agent:ann"]),
+    ({"preconditions": {"agent": False, "handoff": True}}, ["agent"]),
+    ({"agents": {"ann": {"state": "suspended"}}}, ["handoff", "agent:ann"]),
+    ({"agents": {"ann": {"free": 1}}, "preconditions": {"handoff": True}}, None),
+]
+WRITTEN = [
+    NEEDY,
+    NEEDY + "policy: {preconditions: yes, standard_budgets: yes}\n",
+    NEEDY.replace("preset: aeef", "preset: alp") + "policy: {preconditions: yes}\n",
+    NEEDY.replace("key: a,", "key: a, requires: [station_gate, handoff, agent],"),
 ]
 
 
-@pytest.mark.parametrize(("facts", "missing"), TOLD)
-def test_what_only_a_preset_asks_for_is_met_unless_the_facts_say_otherwise(
-    tmp_path: Path, facts: dict[str, Any], missing: list[str] | None
-) -> None:
-    path = tmp_path / "line.yaml"
-    path.write_text(NEEDY)
-    [answer] = answers(run(path, situations({**PASSED, "facts": facts})))
-    assert (answer["decision"], answer.get("missing")) == ("wait" if missing else "move", missing)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [f"{NEEDY}policy: {{preconditions: yes}}\n", NEEDY.replace("key: a,", "key: a, requires: [handoff],")],
-)
-def test_what_the_document_itself_asks_for_is_looked_up(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("text", WRITTEN)
+def test_a_preset_and_its_knobs_written_out_decide_alike(tmp_path: Path, text: str) -> None:
+    """What the situation shows is looked up; agents count as available unless the facts say otherwise."""
     path = tmp_path / "line.yaml"
     path.write_text(text)
-    [answer] = answers(run(path, situations(PASSED)))
-    assert answer["missing"][0] == "handoff"
+    given = [{**PASSED, "facts": facts} for facts, _ in TOLD]
+    handed = {"station": "a", "outcome": {"result": "success", "handoff": HANDOFF}}
+    found = [answer.get("missing") for answer in answers(run(path, situations(*given, handed)))]
+    assert found == [*(missing for _, missing in TOLD), None]
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_a_complete_document_decides_as_its_preset_does(tmp_path: Path, preset: str) -> None:
+    short, whole = tmp_path / "short.yaml", tmp_path / "whole.json"
+    short.write_text(NEEDY.replace("aeef", preset))
+    whole.write_text(json.dumps(native.read(short.read_bytes()).to_document()))
+    given = situations(
+        *({**PASSED, "facts": facts} for facts, _ in TOLD), {**PASSED, "outcome": {"exit_code": 1}}
+    )
+    assert answers(run(short, given)) == answers(run(whole, given))
 
 
 def test_a_document_that_is_refused_says_where_and_why(tmp_path: Path) -> None:

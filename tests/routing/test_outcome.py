@@ -277,7 +277,7 @@ MALFORMED = [
         {"facts": {"visit": {}}},
         "facts.visit: unknown key; known are visits, edges, rules, signal_reworks, visited, "
         "origin, context, variables, inputs, task, unreadable, answers, gates, words, rounds, "
-        "open_escalations, beside, preconditions, failures, agents",
+        "open_escalations, beside, preconditions, failures, agents, now",
     ),
     ({"facts": {"visits": {"a": -1}}}, "facts.visits.a: has to be 0 or more"),
     ({"facts": {"visits": {"a": True}}}, "facts.visits.a: has to be a whole number"),
@@ -369,6 +369,12 @@ MALFORMED = [
         "facts.gates.g.reason: has to be a text",
     ),
     ({"facts": {"open_escalations": "1"}}, "facts.open_escalations: has to be a whole number"),
+    (
+        {"facts": {"now": {"rounds": {}}}},
+        "facts.now.rounds: unknown key; known are visits, edges, rules, failures, visited, open_escalations, "
+        "beside, context, variables, inputs, task, unreadable",
+    ),
+    ({"facts": {"now": {"edges": 1}}}, "facts.now.edges: has to be an object"),
     ({"station": "a", "outcome": {"exit_code": 0, "blockers": 5}}, "outcome.blockers: has to be a list"),
     ({"station": "a", "outcome": {"exit_code": 0, "artifacts": 5}}, "outcome.artifacts: has to be a list"),
     ({"station": "a", "outcome": {"exit_code": 0, "signals": 5}}, "outcome.signals: has to be a list"),

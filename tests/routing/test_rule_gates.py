@@ -202,7 +202,6 @@ def test_a_forced_route_that_no_rule_takes_does_as_the_policy_says() -> None:
 
 SECOND_DEMANDS = [
     ({"to": "c", "gates": ["reworks"]}, {}, "stuck ForcedRouteLoop r2"),
-    ({"to": "c", "gates": ["g2"]}, {"g2": {"decision": "rework"}}, "stuck ForcedRouteLoop r2"),
 ]
 
 

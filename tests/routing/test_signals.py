@@ -201,6 +201,6 @@ def test_no_signal_passes_a_human_gate_of_a_rule() -> None:
     assert proceeded(of) == "wait awaiting_review at review then b r1"
 
 
-def test_a_rework_at_the_gate_of_a_rule_after_proceed_is_a_second_forced_route() -> None:
-    of = ruled({"gates": ["review"]}, gates=[REVIEW])
-    assert proceeded(of, gates={"review": {"decision": "rework"}}) == "stuck ForcedRouteLoop r1"
+def test_a_rework_at_the_gate_of_a_rule_after_proceed_begins_anew() -> None:
+    of = ruled({"gates": ["review"]}, {"when": {"result": "failure"}, "to": "c"}, gates=[REVIEW])
+    assert proceeded(of, gates={"review": {"decision": "rework"}}) == "move c by gate r2"

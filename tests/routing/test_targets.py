@@ -334,7 +334,13 @@ def test_in_scope_merged_compose_reads_the_context_overlaid_by_the_output() -> N
     of = ruled({"compose": [{"var": "v", "path": "k"}]}, policy={"condition_scope": "merged"})
     assert decided(of, OK, context={"k": 1})["variables"] == {"v": 1}
     assert decided(of, {**OK, "output": {"k": 2}}, context={"k": 1})["variables"] == {"v": 2}
-    assert decided(of, {**OK, "output_error": True}, context={"k": 1})["variables"] == {"v": 1}
+
+
+@pytest.mark.parametrize("scope", ["current", "merged"])
+@pytest.mark.parametrize("entry", [{"var": "v", "path": "k"}, {"var": "v", "strategy": "override"}])
+def test_output_that_is_not_json_gives_compose_nothing(scope: str, entry: dict[str, Any]) -> None:
+    of = ruled({"compose": [entry]}, policy={"condition_scope": scope, "on_failure": "stuck"})
+    assert goes(of, {**OK, "output_error": True}, context={"k": 1}) == "stuck compose_failed r1"
 
 
 AFTER_COMPOSE = [

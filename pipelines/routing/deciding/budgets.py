@@ -36,12 +36,12 @@ def _of_rule(case: Case, way: Way) -> list[Breach]:
     if rule is None or not way.takes:
         return []
     how = "target" if rule.exhausted_to else rule.on_exhausted or case.line.policy.on_exhausted
-    taken = case.facts.rules.get(rule.id, 0)
+    taken = case.of_now.facts.rules.get(rule.id, 0)
     whys = []
     if rule.max_retries is not None and taken >= rule.max_retries:
         whys.append(f"rule {rule.id} was taken {taken} of {rule.max_retries} times")
     for station in stations(case, way):
-        visits = case.situation.visits_of(station)
+        visits = case.of_now.visits_of(station)
         if rule.max_visits is not None and visits >= rule.max_visits:
             whys.append(f"{station} was entered {visits} of {rule.max_visits} times")
     limit = case.line.policy.self_loop_limit
@@ -58,7 +58,7 @@ def _is_free_loop(case: Case, way: Way, rule: Rule) -> bool:
 
 def _of_stations(case: Case, way: Way) -> Iterator[Breach]:
     for station in stations(case, way):
-        most, visits = case.line.station(station).limits.max_visits, case.situation.visits_of(station)
+        most, visits = case.line.station(station).limits.max_visits, case.of_now.visits_of(station)
         if most is not None and visits >= most:
             yield Breach(case.line.policy.on_exhausted, f"{station} was entered {visits} of {most} times")
 
@@ -84,8 +84,8 @@ def _breach(case: Case, way: Way, budget: Budget) -> str:
     spending = [step for step in steps if spends(case.line, budget, step)]
     if not spending:
         return ""
-    visits = {station: case.situation.visits_of(station) for station in budget.stations}
-    before = spent(case.line, budget, spending[0], case.facts, visits)
+    visits = {station: case.of_now.visits_of(station) for station in budget.stations}
+    before = spent(case.line, budget, spending[0], case.of_now.facts, visits)
     more = 1 if budget.kind in ("rules", "failure_type") else len(spending)
     if before + more <= budget.most:
         return ""

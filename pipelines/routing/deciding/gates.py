@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.routing import checks
+from pipelines.routing.checks import Read
 from pipelines.routing.deciding.case import Case, Route, demanded
 from pipelines.routing.deciding.targets import Way, enter
 from pipelines.routing.decisions import Decision, Finish
@@ -30,9 +31,10 @@ def word_against(case: Case, step: str, gates: Sequence[Gate], rule: Rule | None
 
 
 def _word(case: Case, step: str, gate: Gate, rule: Rule | None) -> Word | None:
-    """A word other than approve that counts here: none at a skipped gate, no send back beyond its rounds."""
+    """A word other than approve that counts here: none at a skipped gate nor where it was followed already, no send
+    back beyond its rounds."""
     word = case.facts.gates.get(gate.key)
-    if word is None or word.decision in (None, "approve") or gate.mode == "skip":
+    if word is None or word.decision in (None, "approve") or gate.mode == "skip" or gate.key in case.spoken:
         return None
     if word.decision == "send_back" and case.facts.rounds.get(gate.key, 0) >= gate.approval.max_rounds:
         case.note(step, rule, False, f"{gate.key}: no round is left to send back, the word is refused")
@@ -44,7 +46,7 @@ def _follow(case: Case, gate: Gate, word: Word, rule: Rule | None) -> Decision |
     if word.decision == "reject":
         return _reject(case, gate, word, rule)
     if word.decision == "rework":
-        return demanded(rule, word.reason)
+        return demanded(case, rule, word.reason, word_at=gate.key)
     if word.decision == "send_back":
         return _to(case, case.station.key, word, rule)
     return failed(rule)
@@ -74,12 +76,20 @@ def is_approved(case: Case, gate: Gate) -> bool:
     return word is not None and word.decision == "approve"
 
 
-def run_checks(case: Case, step: str, gate: Gate, rule: Rule | None) -> str:
+def unspoken(case: Case, step: str, gates: Sequence[Gate], rule: Rule | None) -> list[Gate]:
+    """Without those at which a person demanded this route: they are passed (law §12)."""
+    for gate in gates:
+        if gate.key in case.spoken:
+            case.note(step, rule, True, f"{gate.key}: passed, the word was said there")
+    return [gate for gate in gates if gate.key not in case.spoken]
+
+
+def run_checks(case: Case, step: str, gate: Gate, rule: Rule | None, read: Read) -> str:
     """The worst action that the checks of a gate ask for; under `manual` they are shown and ask for nothing."""
     if gate.checks is None or gate.mode == "skip":
         case.note(step, rule, True, f"{gate.key}: {'skipped' if gate.mode == 'skip' else 'no checks'}")
         return "proceed"
-    verdict = checks.evaluate(gate.checks, case.read_field)
+    verdict = checks.evaluate(gate.checks, read)
     action = verdict.action if gate.enforces_checks else "proceed"
     note = "" if gate.enforces_checks else ", shown only"
     case.note(step, rule, action == "proceed", f"{gate.key}: {verdict.action}{note}", verdict.results)

@@ -23,7 +23,7 @@ def first_match(case: Case, route: Route) -> Match | Decision | None:
     """The match, or None, or a decision where a rule is faulty, cannot be evaluated, or has to ask."""
     view = case.view(route)
     for rule in case.station.rules:
-        if rule is route.leave_out:
+        if rule.id in case.left_out:
             continue
         found = _test(case, rule, view)
         if found is not None:

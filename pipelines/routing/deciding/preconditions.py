@@ -25,7 +25,7 @@ def missing(case: Case, way: Way) -> Wait | None:
     if not forward:
         return None
     found = [*_required(case, forward), *_told(case)]
-    if case.facts.open_escalations:
+    if case.of_now.facts.open_escalations:
         found.append((NO_ESCALATION, ""))
     if not found:
         return None
@@ -44,13 +44,13 @@ def _is_forward(case: Case, target: str) -> bool:
 
 def _told(case: Case) -> Iterator[Missing]:
     """Those of the facts that nobody looks up here."""
-    yield from ((name, "") for name, met in case.facts.preconditions.items() if not met)
+    yield from ((name, "") for name, met in case.of_now.facts.preconditions.items() if not met)
 
 
 def _required(case: Case, forward: list[str]) -> Iterator[Missing]:
     """A fact that says so settles it, one way or the other; else it is looked up."""
     for name in case.line.requires(case.station.key):
-        if case.facts.preconditions.get(name) is None:
+        if case.of_now.facts.preconditions.get(name) is None:
             yield from _looked_up(case, name, forward)
 
 
@@ -82,7 +82,7 @@ def _agents(case: Case, into: list[str]) -> Iterator[Missing]:
     entered = [target for target in into if not case.line.waits_at(target, source)]
     wanted = Counter(agent for target in entered if (agent := case.line.station(target).agent))
     for key, n in wanted.items():
-        fact = case.facts.agents.get(key)
+        fact = case.of_now.facts.agents.get(key)
         if fact is None:
             yield f"agent:{key}", "is not registered"
         elif fact.state != "available":
@@ -97,7 +97,7 @@ STATES = {"suspended": "is suspended", "no_contract": "has no valid contract"}
 def _given(case: Case, name: str) -> bool:
     """In the output or its `ai_metadata`, the handoff, the trailers of all new commits (`git.ai_metadata`), the data of
     the task, or as a label `name` or `name: value`."""
-    outcome, facts = case.situation.outcome, case.facts
+    outcome, facts = case.situation.outcome, case.of_now.facts
     places = (outcome.output, outcome.handoff, outcome.git, facts.context, facts.variables, facts.inputs)
     if any(_holds(place, name) for place in places):
         return True

@@ -32,13 +32,15 @@ def after_station_gate(case: Case, then: Route, *, people_only: bool = False) ->
         if asked is not None:
             return asked
         by_tool, text = tools.action_of(case, STEP, gate, None)
-        action = checks.worst([gates.run_checks(case, STEP, gate, None), by_tool])
+        by_checks = gates.run_checks(case, STEP, gate, None, case.reader([gate.key]))
+        action = checks.worst([by_checks, by_tool])
     if action == "abort":
         return gates.failed(None)
     if action == "rework":
-        return demanded(None, text)
+        return demanded(case, None, text)
     if gates.asks(case, gate, action):
         case.note(STEP, None, False, f"waits for {gate.key}")
         return Wait("awaiting_review", (gate.key,))
+    case.passed.add(gate.key)
     case.gate_passed = not people_only or not (gate.enforces_checks or gate.runs_its_tool)
     return then

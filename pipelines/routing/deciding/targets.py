@@ -1,6 +1,7 @@
 """Step 7 of law §5: revisit policy, cap, budgets, preconditions; and step 9, what entering means.
 
-One check after the other, each for every target of a fork. A breach does not move and tries no further rule.
+One check after the other, each for every target of a fork, by the facts of the moment. A breach does not move and
+tries no further rule.
 """
 
 from __future__ import annotations
@@ -62,15 +63,15 @@ def _revisits(case: Case, way: Way, station: str) -> bool:
     if allowed is True:
         return False
     if allowed is False or policy.forbids_revisits:
-        return case.situation.has_visited(station)
+        return case.of_now.has_visited(station)
     limit = policy.revisit_limit
-    return limit is not None and case.situation.visits_of(station) > limit
+    return limit is not None and case.of_now.visits_of(station) > limit
 
 
 def _cap(case: Case, way: Way) -> Decision | None:
     cap = case.line.policy.visit_cap
     for station in stations(case, way):
-        visits = case.situation.visits_of(station)
+        visits = case.of_now.visits_of(station)
         if visits >= cap:
             message = f"This task has entered {station} {visits} times; the cap is {cap}."
             return _stuck(case, way, "VisitLimitExceeded", message)
@@ -81,7 +82,7 @@ def _forbidden(case: Case, way: Way) -> Decision | None:
     """Pairs of stations that must never run in parallel (law §7). Waiting at a join is not running there."""
     entered = [target for target in stations(case, way) if not case.line.waits_at(target, case.station.key)]
     for place, station in enumerate(entered):
-        for other in (*entered[place + 1 :], *case.facts.beside):
+        for other in (*entered[place + 1 :], *case.of_now.facts.beside):
             if {station, other} in map(set, case.line.forbidden_parallel):
                 message = f"{station} and {other} must never run in parallel."
                 return _stuck(case, way, FORBIDDEN, message)

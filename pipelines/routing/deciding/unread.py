@@ -26,4 +26,5 @@ def _reads_context(case: Case, way: Way, family: str, key: str) -> bool:
     """`{{.x}}` tries variables and inputs first."""
     if family:
         return family == "context"
-    return not any(key in values for values in (case.facts.variables, way.variables, case.facts.inputs))
+    facts = case.of_now.facts
+    return not any(key in values for values in (facts.variables, way.variables, facts.inputs))

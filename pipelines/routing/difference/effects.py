@@ -7,7 +7,6 @@ knob is one change and not one for every rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -130,11 +129,7 @@ def _may_stop(gate: Gate) -> bool:
 
 
 def _group(group: Group) -> Key:
-    return (group.kind, *(_member(each) for each in _counted(group)))
-
-
-def _counted(group: Group) -> Iterator[Check | Group]:
-    return (each for each in group.members if isinstance(each, Group) or each.severity != "warn")
+    return (group.kind, *map(_member, group.counted))
 
 
 def _member(member: Check | Group) -> Key:
@@ -161,9 +156,6 @@ def demands_rework(gate: Gate) -> bool:
 
 
 # Where no rule matched (law §4)
-
-
-LOOP = Effect(frozenset([("stuck",)]), error="ForcedRouteLoop")
 
 
 def only_told(line: Line, rule: Rule) -> str:

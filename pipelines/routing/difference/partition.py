@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.routing.algebra import OutputTest
 from pipelines.routing.canonical import canonical
@@ -56,8 +56,8 @@ def readable(rules: Iterable[Rule]) -> tuple[Rule, ...]:
 def cells(line: Line, station: Station, left_out: Rule | None = None, told: str = "") -> list[Cell]:
     """All of them, the rules in order.
 
-    `left_out`: the rule whose gate demanded rework. `told`: the only gate that can have: a rule that asks the same
-    gate alone is told to rework, too, and a second forced route ends the decision.
+    `left_out`: the rule whose gate demanded rework. `told`: the only gate that can have, by a person's word: on the
+    route that a word demands that gate is passed.
     """
     rules = [rule for rule in station.rules if rule is not left_out]
     read = readable(rules)
@@ -68,8 +68,8 @@ def cells(line: Line, station: Station, left_out: Rule | None = None, told: str 
         own = (text_of(rule), True)
         if (own[0], False) not in before:
             effect = effects.of_rule(line, station, rule)
-            if told and [gate[0] for gate in effect.gates] == [told]:
-                effect = effects.LOOP
+            if told:
+                effect = replace(effect, gates=tuple(gate for gate in effect.gates if gate[0] != told))
             found.append(Cell(effect, {**before, own: formula_of(rule.when)}, rule))
         before = {**before, (own[0], False): negation(formula_of(rule.when))}
     if len(read) < len(rules):

@@ -72,19 +72,15 @@ def _below(member: Group | Check, rank: int, granted: frozenset[int]) -> Formula
     """The member asks for less than this rank (checks.py, `_worst`)."""
     if isinstance(member, Check):
         return _holds(member, granted) if _counts(member, rank) else TRUE
-    each = Both(tuple(_below(one, rank, granted) for one in _members(member)))
+    each = Both(tuple(_below(one, rank, granted) for one in member.counted))
     return Either((_passes(member, granted), each)) if member.kind == "any" else each
 
 
 def _passes(member: Group | Check, granted: frozenset[int]) -> Formula:
     if isinstance(member, Check):
         return _holds(member, granted)
-    each = tuple(_passes(one, granted) for one in _members(member))
+    each = tuple(_passes(one, granted) for one in member.counted)
     return Both(each) if member.kind == "all" else Either(each)
-
-
-def _members(group: Group) -> list[Group | Check]:
-    return [m for m in group.members if isinstance(m, Group) or m.severity != "warn"]
 
 
 def _holds(check: Check, granted: frozenset[int]) -> Formula:
@@ -130,9 +126,12 @@ def _eval(op: str, check: Check) -> Formula:
         if op == "equals":
             return _number(numbers.just(exact(value)))
         return FALSE if op == "contains" else _number(numbers.compared(op, exact(value)))
-    if op in ("equals", "in"):
-        wanted = value if op == "in" else [value]
-        return _text(texts.listed(frozenset(each for each in wanted if type(each) is str)))
+    if op == "equals":
+        return _text(texts.listed(frozenset([value] if type(value) is str else [])))
+    if op == "in":
+        said = [_text(texts.listed(frozenset(each for each in value if type(each) is str)))]
+        listed = [exact(each) for each in value if is_number(each)]
+        return Either((*said, *([_number(numbers.listed(listed))] if listed else [])))
     if type(value) is not str or op not in ("contains", "matches"):
         return FALSE
     return _text(texts.tested(op, value))

@@ -133,7 +133,7 @@ def _knows(line: Line, edge: str) -> bool:
 def _rules(old: Line, new: Line, situation: Situation, walked: Walk) -> Iterator[Counter]:
     """Rules that the recorded version did not have, where the counter of one of its rules at this station is left
     over; only the budgets of the rule that was taken are read."""
-    counted = situation.facts.rules
+    counted = situation.of_now.facts.rules
     named = dict.fromkeys(rule for step in walked.steps if (rule := getattr(step, "rule", None)))
     strange = [rule for rule in named if rule not in counted and rule not in old.rules_by_id]
     here = old.stations_by_key.get(situation.station) if strange else None
@@ -155,7 +155,8 @@ def _counted(situation: Situation, kind: str, name: str, count: int) -> Situatio
     facts = situation.facts
     if kind == "edges":
         return replace(situation, facts=replace(facts, edges={**facts.edges, name: count}))
-    return replace(situation, facts=replace(facts, rules={**facts.rules, name: count}))
+    now = {**facts.now, "rules": {**facts.of_now.rules, name: count}}
+    return replace(situation, facts=replace(facts, now=now))
 
 
 T = TypeVar("T")

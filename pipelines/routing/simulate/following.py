@@ -198,7 +198,10 @@ def once_more(line: Line, walk: Walk, index: int) -> dict[str, Any]:
     """The situation by which a position is held, by the facts of now."""
     asked = walk.positions[index].asked
     assert asked is not None
-    return {**asked.situation, "facts": {**asked.situation["facts"], **walk.now(line, index)}}
+    return {
+        **asked.situation,
+        "facts": consequences.once_more(asked.situation["facts"], walk.now(line, index)),
+    }
 
 
 def reconsidered(line: Line, taken: Taken) -> Taken:

@@ -162,15 +162,12 @@ class Walk:
         """The stations in which other tokens stand."""
         return [each.station for i, each in enumerate(self.positions) if i != index and each.here]
 
-    def facts(self, line: Line, index: int) -> dict[str, Any]:
-        """What may be otherwise when the same is decided again."""
-        counts = {**self.counts(), "open_escalations": len(self.escalations)}
-        return {**counts, **({"beside": self.beside(index)} if line.forbidden_parallel else {})}
-
     def now(self, line: Line, index: int) -> dict[str, Any]:
         """Every fact of this moment but what the token itself brought along."""
         return {
-            **self.facts(line, index),
+            **self.counts(),
+            "open_escalations": len(self.escalations),
+            **({"beside": self.beside(index)} if line.forbidden_parallel else {}),
             "context": dict(self.context),
             "variables": dict(self.variables),
             **({"unreadable": dict(self.unreadable)} if self.unreadable else {}),

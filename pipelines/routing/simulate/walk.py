@@ -80,7 +80,7 @@ def _gates(line: Line, walk: Walk, index: int, step: Step) -> Taken:
     assert asked is not None and isinstance(asked.decision, Wait)
     for key, word in step.gates.items():
         _check_word(line, walk, asked, key, word)
-    so_far, words = walk.facts(line, index), {**asked.words, **step.gates}
+    words = {**asked.words, **step.gates}
     walk = _recorded(line, walk, position, step.gates)
     against = sorted(
         (word["decision"] for word in step.gates.values() if word["decision"] != APPROVE), key=RANK.index
@@ -88,7 +88,7 @@ def _gates(line: Line, walk: Walk, index: int, step: Step) -> Taken:
     if not against and any(key not in words for key in asked.decision.gates):
         waiting = replace(position, asked=replace(asked, words=words))
         return Taken(walk.put(index, waiting), position.station)
-    facts = consequences.told(asked.situation["facts"], so_far, words)
+    facts = consequences.told(asked.situation["facts"], walk.now(line, index), words)
     again = {**asked.situation, "facts": facts}
     return decided(line, walk, index, again, against[0] if against else "", asked.decision.rule)
 
@@ -115,17 +115,14 @@ def _recorded(line: Line, walk: Walk, position: Position, words: Mapping[str, Ma
 
 
 def _answers(line: Line, walk: Walk, index: int, step: Step) -> Taken:
-    """A person's or a machine's answer to the evaluation that is asked: decided again on the same situation."""
+    """A person's or a machine's answer to the evaluation that is asked: decided again on the situation in which it was,
+    but step 7 reads what other branches have spent and escalated meanwhile."""
     position = walk.positions[index]
     if position.asked is None or not position.wait.get("evaluation"):
         raise StepRefused(f"{_standing(position)}: no evaluation is asked")
     facts = position.asked.situation["facts"]
     for each in step.answers:
-        facts = consequences.answered(facts, each)
-    if line.forbidden_parallel:
-        facts = {**facts, "beside": walk.beside(index)}
-    # What was escalated meanwhile keeps it from going forward all the same.
-    facts = {**facts, "open_escalations": len(walk.escalations)}
+        facts = consequences.answered(facts, walk.now(line, index), each)
     return decided(line, walk, index, {**position.asked.situation, "facts": facts})
 
 

@@ -25,9 +25,8 @@ class Route:
     result: str
     verdict: str
     eval: str
-    demanded: bool = False  # a forced route was demanded already
+    demanded: bool = False  # a forced route was demanded already, since a person spoke last
     forced_by: str | None = None  # signal | gate | fallback, on a forced route
-    left_out: str | None = None  # the rule whose gate demanded it
     reason: str | None = None  # a person's, to be handed on as feedback
     no_output: bool = False  # "the fallback, whose rules treat unparseable output as no output"
 
@@ -84,21 +83,27 @@ class Case:
         self.here: str = situation["station"]
         self.station = self.stations[self.here]
         self.facts = read.present(situation.get("facts"))
+        # "once a gate asked, rules and checks are not tried again: they stand as they were then. … only step 7 reads
+        # the counts of the moment"
+        self.moment = self.facts | read.present(self.facts.get("now"))
         self.outcome = read.derived(situation["outcome"], self.station["work"]["kind"])
-        self.visits = read.visits(self.here, self.facts)
+        self.visits = read.visits(self.here, self.moment)
         # "stations with a job so far, the present one included (default: those with visits)"
         with_visits = [key for key, n in self.visits.items() if n > 0]
-        self.visited: list[str] = [self.here, *self.facts.get("visited", with_visits)]
+        self.visited: list[str] = [self.here, *self.moment.get("visited", with_visits)]
         self.words: dict[str, Mapping[str, Json]] = read.present(self.facts.get("gates"))
-        self.taken: Mapping[str, int] = self.facts.get("rules") or {}
+        self.taken: Mapping[str, int] = self.moment.get("rules") or {}
         self.rules: list[Rule] = list(self.station.get("rules") or [])
-        fields = read.check_fields(self.outcome, self.facts, self.visits[self.here], self.words)
-        self.check_fields = fields
+        self.left_out: set[str] = set()  # rules whose gate demanded a forced route
+        self.spoken: set[str] = set()  # gates at which a person demanded one
+        self.passed: set[str] = set()  # gates that were passed on the way
 
     def is_place(self, key: Json) -> bool:
         """A station or an end of this line."""
         return isinstance(key, str) and (key in self.stations or key in self.ends)
 
-    def forced(self, kind: str, by: str, route: Route, rule: Rule | None, reason: str | None) -> None:
+    def forced(
+        self, kind: str, by: str, route: Route, rule: Rule | None, reason: str | None, spoken: str = ""
+    ) -> None:
         """A forced route: see `law.py`, where the rules are."""
         raise NotImplementedError

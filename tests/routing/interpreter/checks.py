@@ -43,13 +43,24 @@ def failed(item: Mapping[str, Any], fields: Mapping[str, Json]) -> list[str] | N
         return None if passes(item, fields) else [item.get("action") or "hold"]
     every = "all" in item
     # "Checks of severity `warn` are shown and belong to no group"
-    members = [part for part in item["all" if every else "any"] if part.get("severity") != "warn"]
+    members = counted(item)
     results = [failed(part, fields) for part in members]
     failures = [result for result in results if result is not None]
-    # "a failed `any` group counts as its worst member, a passed one as nothing"; any of none is false.
-    if not failures if every else len(failures) < len(results):
+    # "a failed `any` group counts as its worst member, a passed one as nothing".
+    if not results or (not failures if every else len(failures) < len(results)):
         return None
     return [action for failure in failures for action in failure]
+
+
+def counted(group: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
+    """ "Checks of severity `warn` are shown and belong to no group"; "a group without any member but warnings is no
+    member of the group around it; a gate whose checks are all warnings has no checks"."""
+    members = (group or {}).get("all") or (group or {}).get("any") or []
+    return [
+        part
+        for part in members
+        if (counted(part) if "all" in part or "any" in part else part.get("severity") != "warn")
+    ]
 
 
 def passes(check: Mapping[str, Any], fields: Mapping[str, Json]) -> bool:
@@ -60,13 +71,21 @@ def passes(check: Mapping[str, Any], fields: Mapping[str, Json]) -> bool:
     value, wanted, operator = found[0], check.get("value"), check["operator"]
     if operator == "exists":  # "(ignores the value)"
         return True
-    # "`eval` compares by its number when the check's value is a number, else as text"; an eval that is no
-    # number is there nonetheless, and differs from every number.
-    if check["field"] == "eval" and number(wanted) is not None:
-        value = value if number_in(value) is None else number_in(value)
     if operator == "in" and not isinstance(wanted, list):
         return False
+    # "`eval` compares by its number with a number, in a list too (`in [7]`); with anything else as text"; an eval
+    # that is no number is there nonetheless, and differs from every number.
+    if check["field"] == "eval" and operator == "in":
+        return any(holds_for("equals", beside(value, each), each) for each in wanted)
+    if check["field"] == "eval":
+        value = beside(value, wanted)
     return holds_for(OPS[operator], value, wanted)
+
+
+def beside(text: str, wanted: Json) -> Json:
+    """An eval as it compares with this value."""
+    found = None if number(wanted) is None else number_in(text)
+    return text if found is None else found
 
 
 def look_up(name: str, fields: Mapping[str, Json]) -> list[Json]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from . import facts as read
 from .case import Route, Rule, rule_id, settle, wait
 from .checks import action_of, worst
 from .target import Target
@@ -32,12 +33,16 @@ class Gates(Target):
         """ "a gate which always asks a person": no one passes it without a person."""
         return self.has_human_step(key)
 
-    def action(self, key: str) -> str:
+    def action(self, key: str, asked: Sequence[str]) -> str:
         """What its checks ask for. "`manual` = always a person (checks are only shown)", "`skip` = pass"."""
         checks = self.gates[key].get("checks")
         if not checks or self.mode(key) not in ("auto", "checks_then_manual"):
             return "proceed"
-        return action_of(checks, self.check_fields)
+        # "once a gate asked, … checks are not tried again: they stand as they were then": before anything was said
+        # at the gates that are asked with it.
+        words = {k: word for k, word in self.words.items() if k not in asked or k in self.passed}
+        visits = read.visits(self.here, self.facts)[self.here]
+        return action_of(checks, read.check_fields(self.outcome, self.facts, visits, words))
 
     def tool(self, key: str) -> tuple[str, str | None]:
         """What its tool asks for, and what it wrote. "Under `manual` a result is only shown, under `skip` nothing
@@ -60,10 +65,12 @@ class Gates(Target):
 
     def settle_checks(self, gates: Sequence[str], to: Sequence[str], rule: Rule | None, route: Route) -> None:
         """ "first the checks of all (worst action), then the people of all, asked together" """
+        # "on the route that the word demands that gate is passed"
+        gates = [gate for gate in gates if gate not in self.spoken]
         # "has a program run before it lets anybody through"
         said = {gate: self.tool(gate) for gate in gates}
         # "the worst action of their tools and checks wins"
-        actions = {gate: worst([self.action(gate), said[gate][0]]) for gate in gates}
+        actions = {gate: worst([self.action(gate, gates), said[gate][0]]) for gate in gates}
         found = worst(list(actions.values()))
         if found == "abort":  # "abort ⇒ failed"
             raise self.finish("failed", rule, "gate")
@@ -91,6 +98,8 @@ class Gates(Target):
                     continue
                 if gate in self.gates and self.mode(gate) == "skip":  # "`skip` = pass": nobody speaks there
                     continue
+                if gate in self.spoken:  # "that gate is passed"
+                    continue
                 if word == "send_back" and self.is_refused(gate):
                     continue
                 self.apply_word(word, gate, given, rule, route)
@@ -110,7 +119,7 @@ class Gates(Target):
         if word == "abort":  # "abort ⇒ failed"
             raise self.finish("failed", rule, "gate")
         if word == "rework":  # "rework ⇒ the forced failure route"
-            self.forced("failure", "gate", route, rule, reason)
+            self.forced("failure", "gate", route, rule, reason, spoken=gate)
         if word == "send_back":  # "the producing station runs again, the reason as feedback"
             raise self.enter(self.here, "gate", rule, reason)
         # "reject ⇒ `on_reject`, with the reason stored and visible, no failure rules"

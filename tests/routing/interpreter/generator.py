@@ -9,6 +9,7 @@ from random import Random
 from .draw_conditions import ANSWER_WORDS
 from .draw_data import SCALARS
 from .draw_lines import Lines
+from .draw_now import with_now
 from .values import Json
 
 
@@ -129,4 +130,5 @@ def line_with(seed: int, count: int) -> tuple[dict[str, Json], list[dict[str, Js
         situations.append({"station": maker.here, "outcome": maker.outcome, "facts": maker.make_facts()})
         maker.outcome = maker.make_outcome()
     with_lost_keys(seed, document, situations)
+    with_now(seed, document, situations)
     return document, situations

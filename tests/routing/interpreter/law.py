@@ -6,6 +6,7 @@ from typing import Any
 
 from . import facts as read
 from .case import Decision, Route, Rule, Settled, rule_id, settle, stuck, wait
+from .checks import counted
 from .conditions import Asked, Unanswered, Unparseable, View, is_faulty, is_true
 from .gates import Gates
 from .paths import nodes
@@ -60,8 +61,9 @@ class Law(Gates):
                 self.ask_people([gate], [], None)
             if gate is not None:  # its checks were not asked
                 mode = self.mode(gate)
-                shown = mode == "manual" or not self.gates[gate].get("checks")
+                shown = mode == "manual" or not counted(self.gates[gate].get("checks"))
                 self.gate_passed = mode == "skip" or (self.has_human_step(gate) and shown)
+                self.passed |= {gate} if self.has_human_step(gate) else set()
             self.forced("success", "signal", route, None, None)
 
     def hold(self, signal: Mapping[str, Json], route: Route) -> None:
@@ -99,6 +101,7 @@ class Law(Gates):
         if gate is not None:
             self.settle_word([gate], None, route)
             self.settle_checks([gate], [], None, route)
+            self.passed.add(gate)
         self.gate_passed = True
         self.step_6_rules(route)
 
@@ -108,7 +111,7 @@ class Law(Gates):
             # "at step 6 of §5 a failed outcome, forced ones too, goes straight to `on_failure`"
             self.on_failure("on_failure", None, None, route, None)
         for rule in self.rules:
-            if rule["id"] == route.left_out:
+            if rule["id"] in self.left_out:
                 continue
             # "A faulty rule that is reached ⇒ stuck with `InvalidTransitionSyntax`"
             if self.is_faulty(rule):
@@ -151,7 +154,7 @@ class Law(Gates):
             failure_type=self.outcome.get("failure_type"),
             edges=self.facts.get("edges") or {},
             answers=self.facts.get("answers") or [],
-            lost=self.lost_before() if self.knobs["condition_scope"] == "merged" else frozenset(),
+            lost=self.lost_before(self.facts) if self.knobs["condition_scope"] == "merged" else frozenset(),
         )
 
     def matches(self, rule: Rule, view: View) -> bool:
@@ -217,19 +220,26 @@ class Law(Gates):
             self.forced("blocked", "fallback", route, rule, None)
         raise self.enter(policy.removeprefix("station:"), "policy", rule, feedback or route.reason)
 
-    def forced(self, kind: str, by: str, route: Route, rule: Rule | None, reason: str | None) -> None:
+    def forced(
+        self, kind: str, by: str, route: Route, rule: Rule | None, reason: str | None, spoken: str = ""
+    ) -> None:
         """ "Forced route (success, failure, blocked): the rules are tested again with result, verdict and eval
-        replaced, all else equal"."""
-        if route.demanded:
+        replaced, all else equal". `spoken`: the gate at which a person's word demands it."""
+        if route.demanded and not spoken:
             # "At most one forced route in a decision; a second demand ⇒ stuck with `ForcedRouteLoop`."
             raise stuck("ForcedRouteLoop", rule_id(rule))
+        if spoken:
+            self.spoken.add(spoken)
+        if by == "gate" and rule is not None:
+            # "A route that a rule's gate demanded leaves that rule out."
+            self.left_out.add(rule["id"])
         self.step_6_rules(
             Route(
                 *FORCED[kind],
-                demanded=True,
+                # "a person's word begins anew: the forced route that led to the gate does not count"; "A Rework never
+                # ends in `ForcedRouteLoop`": its own neither.
+                demanded=not spoken,
                 forced_by=by,
-                # "A route that a rule's gate demanded leaves that rule out."
-                left_out=rule_id(rule) if by == "gate" else None,
                 reason=reason,
                 no_output=kind == "blocked",
             )
@@ -250,10 +260,12 @@ class Law(Gates):
     def compose(self, rule: Rule, route: Route, feedback: str | None) -> dict[str, Json]:
         """§8a: "reads the same document as the conditions: one node gives its value, several a list, none
         fails". "failure ⇒ `compose_failed`, then `on_failure`"."""
-        before = self.facts.get("variables") or {}
+        before = self.moment.get("variables") or {}
         variables: dict[str, Json] = {}
         for entry in rule.get("compose") or []:
-            document, var = self.document(route), entry["var"]
+            # "output that was not JSON gives compose nothing, in scope `merged` too"
+            document = [] if "output_error" in self.outcome else self.document(route)
+            var = entry["var"]
             # Without a path a strategy "merges the CURRENT output".
             found = nodes(document, entry["path"]) if "path" in entry else document
             if not found:

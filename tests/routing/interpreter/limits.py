@@ -127,7 +127,7 @@ class Limits(Case):
 
     def spent(self, budget: Mapping[str, Any]) -> int:
         """From what the facts count."""
-        kind, facts = budget["kind"], self.facts
+        kind, facts = budget["kind"], self.moment
         if kind == "rules":
             return sum(self.taken.get(rule, 0) for rule in budget["rules"])
         if kind == "station":
@@ -156,14 +156,14 @@ class Limits(Case):
         forward = [target for target in targets if target in later or self.ends.get(target) == "completed"]
         if not forward:
             return
-        named = self.facts.get("preconditions") or {}
+        named = self.moment.get("preconditions") or {}
         missing: list[str] = []
         for name in self.required():
             if named.get(name) is None:
                 missing += self.absent(name, [target for target in forward if target in later])
         # "preconditions, in the order given, then `no_open_escalation`"
         missing += [name for name, present in named.items() if present is False]
-        if self.facts.get("open_escalations", 0) > 0:
+        if self.moment.get("open_escalations", 0) > 0:
             missing.append("no_open_escalation")
         if missing:
             raise wait("held", to=list(targets), rule=rule_id(rule), missing=list(dict.fromkeys(missing)))
@@ -194,7 +194,7 @@ class Limits(Case):
         # "Each `wait_for` station delivers the token that left it for the join": nobody works for it yet.
         entered = [each for each in stations if not self.waits_at(each)]
         wanted = [agent for each in entered if (agent := self.stations[each].get("agent"))]
-        known = self.facts.get("agents") or {}
+        known = self.moment.get("agents") or {}
         found = []
         for agent in dict.fromkeys(wanted):
             fact = known.get(agent)
@@ -216,7 +216,7 @@ class Limits(Case):
             output,
             self.outcome.get("handoff"),
             self.outcome.get("git"),
-            *(self.facts.get(part) for part in ("context", "variables", "inputs")),
+            *(self.moment.get(part) for part in ("context", "variables", "inputs")),
         ]
         for place in places:
             if not isinstance(place, Mapping):
@@ -225,5 +225,5 @@ class Limits(Case):
             inside = inner.get(name) if isinstance(inner, Mapping) else None
             if place.get(name) not in (None, "", [], {}) or inside not in (None, "", [], {}):
                 return True
-        labels = (self.facts.get("task") or {}).get("labels") or []
+        labels = (self.moment.get("task") or {}).get("labels") or []
         return any(isinstance(label, str) and label.split(":")[0].strip() == name for label in labels)

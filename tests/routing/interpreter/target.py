@@ -60,11 +60,11 @@ class Target(Limits):
         if any(visits >= self.knobs["visit_cap"] for _, visits in self.entries(targets)):
             raise stuck("VisitLimitExceeded", rule_id(rule))
 
-    def lost_before(self) -> frozenset[str]:
+    def lost_before(self, facts: Mapping[str, Json]) -> frozenset[str]:
         """Keys of the context whose stations said something that is not JSON, and that are not said now."""
         said = self.outcome.get("output")
         known = said if isinstance(said, Mapping) else {}
-        return frozenset(k for k, by in (self.facts.get("unreadable") or {}).items() if by and k not in known)
+        return frozenset(k for k, by in (facts.get("unreadable") or {}).items() if by and k not in known)
 
     def check_lost(self, targets: Sequence[str], rule: Rule | None, composed: Sequence[str] = ()) -> None:
         """ "stuck with `OutputDataParseError` only when the next station's prompt … asks for one of its wanted
@@ -73,11 +73,11 @@ class Target(Limits):
         failed = "blocked" not in (result, verdict) and (
             result in ("failure", "cancelled") or verdict == "fail"
         )
-        lost = {key for key, by in (self.facts.get("unreadable") or {}).items() if by}
+        lost = {key for key, by in (self.moment.get("unreadable") or {}).items() if by}
         if not failed:
-            lost = set(self.lost_before())
+            lost = set(self.lost_before(self.moment))
             lost |= set(self.station.get("output_keys") or []) if "output_error" in self.outcome else set()
-        hidden = {*(self.facts.get("variables") or {}), *(self.facts.get("inputs") or {}), *composed}
+        hidden = {*(self.moment.get("variables") or {}), *(self.moment.get("inputs") or {}), *composed}
         for target in targets:
             prompt = str(self.stations.get(target, {}).get("work", {}).get("prompt", ""))
             asked = {key for key in lost if f"{{{{context.{key}}}}}" in prompt}
@@ -94,7 +94,7 @@ class Target(Limits):
             if target in self.stations and (target == self.here or self.here not in join.get("wait_for", [])):
                 running.append(target)
         both = [{one, other} for i, one in enumerate(running) for other in running[i + 1 :]]
-        both += [{one, other} for one in running for other in self.facts.get("beside") or []]
+        both += [{one, other} for one in running for other in self.moment.get("beside") or []]
         if any(pair in both for pair in self.forbidden):
             raise stuck("ForbiddenParallel", rule_id(rule))
 

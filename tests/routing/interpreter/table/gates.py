@@ -148,11 +148,11 @@ GATED: list[Case] = [
         move("review", "r1"),
     ),
     (
-        "an any group without members is false, and asks for nothing",
+        "a group of nothing but warnings is no member of the group around it",
         line(
             {"to": "review", "gates": ["c"]},
             gates=[
-                gate("c") | {"checks": {"any": [{"any": [check("abort", severity="warn")]}, check("rework")]}}
+                gate("c") | {"checks": {"any": [{"all": [check("abort", severity="warn")]}, check("rework")]}}
             ],
         ),
         at_work(BAD),
@@ -166,6 +166,33 @@ GATED: list[Case] = [
         ),
         at_work(OK),
         move("review", "r1"),
+    ),
+    (
+        "a gate whose checks are all warnings has none",
+        line(
+            {"to": "review", "gates": ["c"]},
+            gates=[gate("c") | {"checks": {"any": [{"any": [check("abort", severity="warn")]}]}}],
+        ),
+        at_work(BAD),
+        move("review", "r1"),
+    ),
+    (
+        "an eval is in a list by its number, among numbers",
+        line(
+            {"to": "review", "gates": ["c"]},
+            gates=[gate("c", {"field": "eval", "operator": "in", "value": ["x", 7], "action": "abort"})],
+        ),
+        at_work({"eval": " 7.0"}),
+        move("review", "r1"),
+    ),
+    (
+        "and as text among texts",
+        line(
+            {"to": "review", "gates": ["c"]},
+            gates=[gate("c", {"field": "eval", "operator": "in", "value": ["7.0"], "action": "abort"})],
+        ),
+        at_work({"eval": "7"}),
+        finish("failed", "r1", "gate"),
     ),
     (
         "and one that is compares as a number",

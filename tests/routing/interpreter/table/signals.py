@@ -1,6 +1,6 @@
 """§5, steps 3 and 4: signals and the fallback."""
 
-from .words import BAD, OK, SIGNAL, Case, at_work, finish, line, move, output, signal, stuck, wait, word
+from .words import BAD, OK, SIGNAL, Case, at_work, finish, line, move, output, signal, wait, word
 
 FORWARD = {"to": "review", "gates": ["human"]}
 AGAIN = {"when": {"result": "failure"}, "to": "plan"}
@@ -77,10 +77,10 @@ SIGNALS: list[Case] = [
         move("plan", "r1", "gate", feedback="weak"),
     ),
     (
-        "a second forced route",
+        "a person's word begins anew: the forced route that led to the gate does not count",
         line(FORWARD, AGAIN),
         at_work(SIGNAL, **word("rework")),
-        stuck("ForcedRouteLoop", "r1"),
+        move("plan", "r2", "gate"),
     ),
     (
         "blockers take the fallback, past the station gate",

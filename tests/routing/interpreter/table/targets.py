@@ -153,10 +153,10 @@ TARGETS: list[Case] = [
         move("plan", "r1", variables={"one": 1, "all": [1, 2]}),
     ),
     (
-        "compose in the merged scope reads the context alone where the output is not JSON",
+        "output that is not JSON gives compose nothing, in the merged scope too",
         line({"to": "plan", "compose": [{"var": "v", "path": "$.a"}]}, policy={"condition_scope": "merged"}),
         at_work(OK | {"output_error": "no JSON"}, context={"a": 1}),
-        move("plan", "r1", variables={"v": 1}),
+        finish("failed", "r1", "policy", "compose_failed"),
     ),
     (
         "compose fails before the revisit policy",

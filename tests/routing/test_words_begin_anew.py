@@ -1,0 +1,98 @@
+"""A person's word begins anew: a Rework never ends in `ForcedRouteLoop` (law §12, Gates and words)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines.routing.line import Line
+from tests.routing.support import OK, decided, ruled, short
+
+WORDS = ["approve", "send_back", "reject", "rework", "abort"]
+G: dict[str, Any] = {"key": "g", "offers": WORDS}
+H: dict[str, Any] = {"key": "h", "offers": WORDS}
+STRICT: dict[str, Any] = {
+    "key": "strict",
+    "mode": "auto",
+    "checks": {"all": [{"field": "exit_code", "operator": "equals", "value": 9, "action": "rework"}]},
+}
+REWORK = {"g": {"decision": "rework", "reason": "Again."}}
+FAILURE = {"result": "failure"}
+PROCEED = {**OK, "signals": [{"verdict": "proceed"}]}
+
+
+def goes(of: Line, outcome: dict[str, Any], **gates: dict[str, Any]) -> str:
+    return short(decided(of, outcome, gates=gates))
+
+
+def test_on_the_route_that_a_word_demands_its_gate_is_passed() -> None:
+    of = ruled(
+        {"when": {"result": "success"}, "gates": ["g"]},
+        {"when": FAILURE, "to": "c", "gates": ["g"]},
+        gates=[G],
+    )
+    assert goes(of, OK, **REWORK) == "move c by gate r2"
+    assert decided(of, OK, gates=REWORK)["feedback"] == "Again."
+
+
+def test_with_its_checks_and_its_tool() -> None:
+    tool = {"argv": ["./look"]}
+    checks = STRICT["checks"]
+    for more in ({"checks": checks, "mode": "manual"}, {"tool": tool, "mode": "manual"}):
+        of = ruled({"gates": ["g"]}, {"to": "c", "gates": ["g", "skipped"]}, gates=[{**G, **more}, SKIPPED])
+        answers = [{"tool": {"gate": "g"}, "answer": "pass"}]
+        assert short(decided(of, OK, gates=REWORK, answers=answers)) == "move c by gate r2"
+
+
+SKIPPED = {"key": "skipped", "mode": "skip"}
+
+
+def test_the_same_gate_at_the_station_and_before_the_failure_rule() -> None:
+    of = ruled({"when": FAILURE, "to": "c", "gates": ["g"]}, gates=[G], station={"gate": "g"})
+    assert goes(of, OK, **REWORK) == "move c by gate r1"
+
+
+def test_behind_proceed_the_route_that_led_there_does_not_count() -> None:
+    of = ruled({"when": {"result": "success"}, "gates": ["g"]}, {"when": FAILURE, "to": "c"}, gates=[G])
+    assert goes(of, PROCEED, **REWORK) == "move c by gate r2"
+    at_station = ruled({"when": FAILURE, "to": "c", "gates": ["g"]}, gates=[G], station={"gate": "g"})
+    assert goes(at_station, PROCEED, **REWORK) == "move c by gate r1"
+
+
+@pytest.mark.parametrize("outcome", [{"result": "blocked"}, {**OK, "blockers": [{"title": "x"}]}])
+def test_behind_a_fallback(outcome: dict[str, Any]) -> None:
+    of = ruled({"when": {"result": "blocked"}, "gates": ["g"]}, {"when": FAILURE, "to": "c"}, gates=[G])
+    assert goes(of, outcome, **REWORK) == "move c by gate r2"
+
+
+def test_under_flux_a_rework_that_no_rule_takes_blocks_the_task_for_a_person() -> None:
+    """`on_failure: fallback` forces one more route; the rule whose gate said no stays left out."""
+    of = ruled({"gates": ["g"]}, gates=[G], preset="flux")
+    assert goes(of, OK, **REWORK) == "wait blocked"
+
+
+def test_a_second_person_may_say_it_too() -> None:
+    of = ruled({"gates": ["g"]}, {"to": "c", "gates": ["h"]}, {"to": "c"}, gates=[G, H])
+    assert goes(of, OK, **REWORK) == "wait awaiting_review at h then c r2"
+    assert goes(of, OK, **REWORK, h={"decision": "rework"}) == "move c by gate r3"
+
+
+def test_no_rule_whose_gate_said_no_is_taken_by_a_later_rework() -> None:
+    of = ruled({"gates": ["g"]}, {"to": "c", "gates": ["h"]}, gates=[G, H], policy={"on_failure": "stuck"})
+    assert goes(of, OK, **REWORK, h={"decision": "rework"}) == "stuck NoValidTransition"
+
+
+def test_a_check_may_force_one_route_after_the_word() -> None:
+    of = ruled({"gates": ["g"]}, {"to": "c", "gates": ["strict"]}, {"to": "c"}, gates=[G, STRICT])
+    assert goes(of, OK, **REWORK) == "move c by gate r3"
+
+
+def test_a_word_after_a_route_that_a_check_forced() -> None:
+    of = ruled({"gates": ["strict"]}, {"to": "c", "gates": ["g"]}, {"to": "c"}, gates=[G, STRICT])
+    assert goes(of, OK, **REWORK) == "move c by gate r3"
+
+
+def test_machines_alone_still_loop() -> None:
+    of = ruled({"gates": ["strict"]}, {"to": "c", "gates": ["strict"]}, gates=[STRICT])
+    assert goes(of, OK) == "stuck ForcedRouteLoop r2"
