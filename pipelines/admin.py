@@ -233,7 +233,7 @@ class EventAdmin(ReadOnly):
 
 @admin.register(Decision)
 class DecisionAdmin(ReadOnly):
-    list_display = ("task", "station", "cause", "pinned", "micros", "at")
+    list_display = ("task", "station", "cause", "pinned", "revision", "micros", "at")
     list_select_related = ("task__project", "pinned__line")
 
 

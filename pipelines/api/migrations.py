@@ -61,6 +61,7 @@ class ImpactOut(BaseModel):
     from_: list[int]
     mapping: dict[str, str]
     digest: str
+    revision: int
     counts: dict[str, int]
     needs_mapping: dict[str, int]
     may_need_mapping: dict[str, int]

@@ -138,6 +138,7 @@ class DecisionOut(BaseModel):
     situation: dict[str, Any]
     decision: dict[str, Any]
     trace: list[dict[str, Any]]
+    revision: int
     micros: int
 
 

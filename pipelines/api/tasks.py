@@ -105,6 +105,7 @@ def decisions(request: HttpRequest, owner: str, project: str, line: str, task: s
             situation=d.situation,
             decision=d.answer,
             trace=d.trace,
+            revision=d.revision,
             micros=d.micros,
         )
         for d in found.decisions.select_related("pinned").order_by("at")

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from pipelines.backtest.reading import Row
+from pipelines.routing.line import REVISION
 from pipelines.routing.redecide.verdict import WORST_LAST, Redecided, Verdict
 
 MOST_CELLS = 200
@@ -132,7 +133,8 @@ class TaskLine:
 @dataclass
 class Result:
     """`decisions` and `tasks`: how many got each verdict. `cells`: everything but `same`, most frequent first within
-    the worst verdict; beyond MOST_CELLS kinds only `more_cells` decisions are counted. `limited`: there are more."""
+    the worst verdict; beyond MOST_CELLS kinds only `more_cells` decisions are counted. `limited`: there are more.
+    `earlier`: how many were recorded under an earlier revision of the law than the one that all are decided by now."""
 
     against: str
     decisions: Counter[Verdict] = field(default_factory=Counter)
@@ -141,9 +143,11 @@ class Result:
     cells: dict[tuple[Any, ...], Cell] = field(default_factory=dict)
     more_cells: int = 0
     limited: bool = False
+    earlier: int = 0
 
     def add(self, row: Row, found: Redecided, task: str, after: bool) -> None:
         self.decisions[found.verdict] += 1
+        self.earlier += row.revision < REVISION
         self.after += after
         if found.verdict == Verdict.SAME:
             return
@@ -172,6 +176,8 @@ class Result:
         return {
             "type": "result",
             "against": self.against,
+            "revision": REVISION,
+            "of_earlier_revisions": self.earlier,
             "decisions": {"total": self.done, **by_verdict(self.decisions)},
             "tasks": {"total": self.tasks.total(), **by_verdict(self.tasks)},
             "after_divergence": self.after,

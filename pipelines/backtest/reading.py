@@ -16,7 +16,7 @@ PAGE = 200
 """Tasks whose decisions are read by one statement."""
 ROWS = 100
 """Decisions that the cursor of that statement hands over at a time."""
-COLUMNS = ("pk", "task_id", "task__number", "pinned_id", "station", "at", "situation", "answer")
+COLUMNS = ("pk", "task_id", "task__number", "pinned_id", "revision", "station", "at", "situation", "answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class Row:
     task_id: int
     task_number: int
     pinned_id: int
+    revision: int
     station: str
     at: datetime
     situation: dict[str, Any]

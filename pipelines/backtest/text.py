@@ -29,6 +29,7 @@ def _counts(result: dict[str, Any]) -> Iterator[str]:
         yield f"No recorded decisions to try on {name}."
         return
     yield f"Tried on {name}: {decisions['total']:,} decisions of {tasks['total']:,} tasks."
+    yield f"Decided under revision {result['revision']} of the law; {_earlier(result)}."
     if result["limited"]:
         yield "There are older ones, which the limit left out."
     yield f"{'':20} {'decisions':>10} {'tasks':>10}"
@@ -36,6 +37,11 @@ def _counts(result: dict[str, Any]) -> Iterator[str]:
         yield f"{WORDS[verdict]:20} {decisions[verdict]:>10,} {tasks[verdict]:>10,}"
     if result["after_divergence"]:
         yield f"{result['after_divergence']:,} decisions come after their task had gone elsewhere."
+
+
+def _earlier(result: dict[str, Any]) -> str:
+    count = result["of_earlier_revisions"]
+    return f"{count:,} were recorded under an earlier one" if count else "all were recorded under it"
 
 
 def _cells(result: dict[str, Any]) -> Iterator[str]:

@@ -28,6 +28,7 @@ from pipelines.models import ENDED, Job, LineVersion, MigrationEntry, Purpose, S
 from pipelines.routing import impact
 from pipelines.routing.consequences import asked_anew, told
 from pipelines.routing.impact import Effect
+from pipelines.routing.line import REVISION
 
 LARGEST_BATCH = 50
 WHY = "migrate"
@@ -216,6 +217,7 @@ def _do(this: Moving, task: Task, to: LineVersion, member: Migrating, plan: Plan
         trigger=WHY,
         pinned=to.pk,
         was=was.pk,
+        revision=REVISION,
         mapping=dict(member.mapping),
         migration=_migration(this, member.entry_id),
         tokens=[token_state(token) for token in changed],

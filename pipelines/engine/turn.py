@@ -16,7 +16,7 @@ from pipelines.leases import Claim
 from pipelines.models import Decision, GateVisit, Job, Task, Token
 from pipelines.routing.consequences import About
 from pipelines.routing.decide import decide
-from pipelines.routing.line import Line
+from pipelines.routing.line import REVISION, Line
 from pipelines.routing.model import HANDOFF
 from pipelines.routing.outcome import Decision as Answer
 from pipelines.routing.outcome import read_outcome, read_situation
@@ -174,6 +174,7 @@ def settle(turn: Turn, facts: dict[str, Any]) -> Answer:
         token_id=turn.token.pk,
         job_id=turn.job.pk,
         pinned_id=turn.judge,
+        revision=REVISION,
         cause=turn.cause,
         station=turn.token.station,
         situation=facts,

@@ -9,17 +9,19 @@ from pipelines import versions
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Decision, Event
 from pipelines.ports import Violation
+from pipelines.routing.line import REVISION
 from pipelines.routing.redecide.recorded import again, said
 
 Ids = Sequence[int] | None
 
 
 def decisions_come_out_again(task_ids: Ids) -> Iterable[Violation]:
-    """I9: the edge taken is the first match recomputed from the stored outcome, Situation and pinned version."""
+    """I9: the edge taken is the first match recomputed from the stored outcome, Situation and pinned version, of every
+    decision of the current revision of the law (law §12)."""
     for each in whole(task_ids, "decisions", "events", "jobs"):
         outcomes = {job.pk: job.outcome for job in each.jobs}
         for decision in each.decisions:
-            now = _again(decision)
+            now = _again(decision) if decision.revision == REVISION else decision.answer
             if now != decision.answer:
                 yield each.broken("I9", f"decision {decision.pk} was {decision.answer}, now it is {now}")
             if decision.situation["outcome"] != outcomes.get(decision.job_id):

@@ -16,7 +16,7 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.models import ENDED, Line, LineVersion, Task, Token, VersionStation
 from pipelines.queries import impacts
 from pipelines.routing.impact import EFFECTS, Effect
-from pipelines.routing.line import DocumentError, Problem, digest, read_line
+from pipelines.routing.line import REVISION, DocumentError, Problem, digest, read_line
 from pipelines.routing.line import Line as Parsed
 
 CHUNK = 200
@@ -96,6 +96,7 @@ class Impact:
             "from": self.versions,
             "mapping": dict(self.mapping),
             "digest": self.digest,
+            "revision": REVISION,
             "counts": dict(self.counts),
             "needs_mapping": self.needs,
             "may_need_mapping": self.next_gone,

@@ -22,6 +22,9 @@ class Decision(models.Model):
     token_id = models.BigIntegerField()
     job_id = models.BigIntegerField()
     pinned = models.ForeignKey(LineVersion, models.PROTECT, related_name="+", db_index=False)
+    revision = models.PositiveSmallIntegerField(
+        help_text=_("Of the law under which it was decided; invariants recompute those of the current one.")
+    )
     # report:<job>.<attempt>, vote:<id>, answer:<id>, retry:…, facts:… — a cause makes at most one decision
     cause = models.CharField(max_length=120)
     station = models.CharField(max_length=64)

@@ -27,6 +27,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from pipelines.routing.line import REVISION
 from pipelines.templatetags import shapes
 
 register = template.Library()
@@ -127,6 +128,12 @@ def _sheets(manifest: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[str]:
 @register.simple_tag
 def front_end_built() -> bool:
     return bool(_static_json("dist", "manifest.json"))
+
+
+@register.simple_tag
+def law_revision() -> int:
+    """The revision of the law under which everything is decided now."""
+    return REVISION
 
 
 @register.simple_tag

@@ -112,6 +112,7 @@ def words() -> dict[str, str]:
         "stopped": _("Stopped after %s decisions."),
         "nothing": _("No recorded decisions in this selection."),
         "limited": _("There are older decisions, which the limit left out."),
+        "earlier": _("%s decisions were recorded before revision %s of the law, under which all are tried."),
         "after": _("%s decisions come after their task had gone elsewhere: there it might never have come."),
         "more": _("%s more decisions of other kinds."),
         "unknown": _("cannot be known"),

@@ -14,6 +14,7 @@ from pipelines.management.commands.submit import find_line
 from pipelines.migrating import Impact
 from pipelines.models import Line, LineVersion
 from pipelines.queries import impacts
+from pipelines.routing.line import REVISION
 
 
 class Command(BaseCommand):
@@ -101,6 +102,7 @@ def text_of(found: Impact) -> str:
     name = f"v{found.to.number}" if found.to else "the draft"
     sums = ", ".join(f"{n} {impacts.label(effect).lower()}" for effect, n in found.counts.items() if n)
     lines.append(f"{len(found.tasks)} running tasks are not on {name}{': ' + sums if sums else ''}.")
+    lines.append(f"Decided under revision {REVISION} of the law.")
     if found.needs:
         lines.append("Needs a mapping: " + ", ".join(f"--map {key}=…" for key in found.needs))
     if found.next_gone:

@@ -35,6 +35,8 @@ interface Result {
   cells: Cell[];
   more_cells: number;
   limited: boolean;
+  revision: number;
+  of_earlier_revisions: number;
 }
 
 interface Problem {
@@ -114,6 +116,7 @@ function start(form: HTMLFormElement, shown: HTMLElement): void {
     announce(find("[data-state]").textContent ?? "");
     const notes = [
       told.limited ? say("limited") : "",
+      told.of_earlier_revisions ? say("earlier", told.of_earlier_revisions, told.revision) : "",
       told.after_divergence ? say("after", told.after_divergence) : "",
       told.more_cells ? say("more", told.more_cells) : "",
     ];
