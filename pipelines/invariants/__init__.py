@@ -42,6 +42,7 @@ from pipelines.invariants.timers import (
     gates_keep_their_times,
     late_work_is_noticed,
 )
+from pipelines.invariants.words import words_lead_where_shown
 from pipelines.ports import Invariant, Violation, Watchful
 
 CHECKS: tuple[Invariant, ...] = (
@@ -72,6 +73,7 @@ CHECKS: tuple[Invariant, ...] = (
     handoffs_are_as_told,  # I11
     suspensions_are_as_told,  # I11
     something_wakes_it,  # I17
+    words_lead_where_shown,  # I19
     agents_within_capacity,  # I18
     idle_agents_begin_nothing,  # I18
     who_waits_for_an_agent_is_told,  # I17

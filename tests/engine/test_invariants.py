@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -15,6 +16,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.invariants import CHECKS, check
 from pipelines.models import Agent, Due, GateVisit, Job, Lease, Task
+from tests.engine.test_words_stand import asked_then_right_moves, forked
 from tests.factories import World, make_project, station
 
 pytestmark = [pytest.mark.django_db, pytest.mark.broken]
@@ -360,6 +362,27 @@ def i17_held_by_no_escalation(world: World) -> None:
     sql("""UPDATE pipelines_token SET wait = '{"escalation": "gone"}' WHERE id = %s""", token.pk)
 
 
+def i19_a_word_that_is_swallowed(world: World) -> None:
+    """As revision 1 of the law did it: all that was counted since the gate asked counts for its rules, too."""
+    task = asked_then_right_moves(world, forked(world))
+
+    def swallowed(facts: Any, now: Any, words: Any) -> Any:
+        return {**facts, **now, "gates": words}
+
+    with patch("pipelines.engine.vote.told", swallowed):
+        world.vote(task, "reject", reason="No.")
+    assert {violation.invariant for violation in check()} == {"I19"}
+
+
+def i19_a_word_that_leads_elsewhere(world: World) -> None:
+    task = reviewed(world, "approve")
+    elsewhere = """jsonb_set(answer, '{to}', '["build"]')"""
+    sql(
+        f"UPDATE pipelines_decision SET answer = {elsewhere} WHERE task_id = %s AND cause LIKE 'gate:%%'",
+        task.pk,
+    )
+
+
 BREAKS: tuple[tuple[str, Callable[[World], None]], ...] = (
     ("I1", i1_unknown_status),
     ("I1", break_task("status", "'stuck'")),
@@ -405,6 +428,8 @@ BREAKS: tuple[tuple[str, Callable[[World], None]], ...] = (
     ("I17", i17_held_by_no_escalation),
     ("I17", i17_no_ticket),
     ("I17", i17_held_for_no_reason),
+    ("I19", i19_a_word_that_is_swallowed),
+    ("I19", i19_a_word_that_leads_elsewhere),
     ("I18", i18_more_at_once_than_the_agent_takes),
 )
 
@@ -422,7 +447,7 @@ def test_it_sees_nothing_where_nothing_was_broken(world: World, made: Callable[[
 
 
 def test_every_check_is_broken_by_some_test() -> None:
-    named = {f"I{n}" for n in range(1, 19)} - {"I12", "I16"}
+    named = {f"I{n}" for n in range(1, 20)} - {"I12", "I16"}
     assert {invariant for invariant, _ in BREAKS} == named
     assert {str(each.__doc__).split(":")[0] for each in CHECKS} == named
 

@@ -1,0 +1,63 @@
+"""What a person's word led to: I19."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pipelines import versions
+from pipelines.invariants.reading import Whole, whole
+from pipelines.models import Decision
+from pipelines.ports import Violation
+from pipelines.routing.line import REVISION
+from pipelines.routing.redecide.recorded import again
+
+Ids = Sequence[int] | None
+Json = Mapping[str, Any]
+OF_STEP_SEVEN = ("feedback", "variables", "trace")
+"""Of an answer: what step 7 composes from what it finds, and the trace."""
+
+
+def words_lead_where_shown(task_ids: Ids) -> Iterable[Violation]:
+    """I19: the move after a decided visit is the one that the visit's page showed, or what step 7 made of it (law §12,
+    Gates and words): rules and checks come out as they did when the gate asked."""
+    for each in whole(task_ids, "visits", "decisions"):
+        asked = {str(visit.pk): visit.asked_by_id for visit in each.visits}
+        decisions = {decision.pk: decision for decision in each.decisions}
+        for decision in each.decisions:
+            visit = decision.cause.removeprefix("gate:")
+            question = decisions.get(asked[visit]) if visit in asked else None
+            if question and question.revision == decision.revision == REVISION:
+                yield from _swallowed(each, question, decision)
+
+
+def _swallowed(each: Whole, question: Decision, decision: Decision) -> Iterator[Violation]:
+    shown = _shown(question, decision)
+    stands, stood = list(_tried(decision.trace)), list(_tried(shown["trace"]))
+    refused = min(_refused(stands), _refused(stood))
+    if stands[:refused] != stood[:refused]:
+        yield each.broken(
+            "I19", f"decision {decision.pk} tried rules and checks anew after its gate had asked"
+        )
+    elif refused >= len(stands) and refused >= len(stood) and _led(decision.answer) != _led(shown):
+        yield each.broken("I19", f"decision {decision.pk} leads elsewhere than the page of its gate showed")
+
+
+def _shown(question: Decision, decision: Decision) -> dict[str, Any]:
+    """What the page of the question says of these words."""
+    words = decision.situation["facts"]["gates"]
+    facts = {**question.situation["facts"], "gates": words}
+    return again(versions.by_id(question.pinned_id), {**question.situation, "facts": facts}).to_dict()
+
+
+def _tried(trace: Iterable[Json]) -> Iterator[tuple[Any, ...]]:
+    return ((entry["step"], entry["rule"], entry["result"]) for entry in trace)
+
+
+def _refused(tried: Sequence[tuple[Any, ...]]) -> int:
+    """Where step 7 first stood in the way; beyond the end where it did not."""
+    return next((place for place, (step, _, _) in enumerate(tried) if step == "target"), len(tried))
+
+
+def _led(answer: Json) -> dict[str, Any]:
+    return {name: value for name, value in answer.items() if name not in OF_STEP_SEVEN}
