@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies: ClassVar = [("pipelines", "0022_roles_are_a_set")]
+    dependencies: ClassVar = [("pipelines", "0023_retries")]
 
     operations: ClassVar = [
         migrations.AddField(
