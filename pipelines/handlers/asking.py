@@ -149,7 +149,10 @@ async def _until_the_end(spec: Spec, sink: Sink, process: Process, said: Said) -
         async with asyncio.TaskGroup() as streams:
             streams.create_task(_copy("out", process.stdout, sink, said))
             streams.create_task(_copy("err", process.stderr, sink, said))
-        said.code = (await process.wait()).code
+        ended = await process.wait()
+        said.code = ended.code
+        if ended.limit:
+            said.trouble = spec.resources.exceeded(ended.limit)
     finally:
         for task in (clock, prompt):
             task.cancel()

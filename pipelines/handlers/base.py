@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from pipelines.handlers.isolation import Isolation
+from pipelines.handlers.isolation import OPEN, Access, Isolation
+from pipelines.handlers.resources import DEFAULT, Resources
 from pipelines.handlers.toolbox import Tool
 from pipelines.outgoing.endpoint import Outgoing
 
@@ -83,6 +84,8 @@ class Spec:
     document_style: str = "native"
     output_keys: tuple[str, ...] = ()
     isolation: Isolation = NOTHING
+    access: Access = OPEN
+    resources: Resources = DEFAULT
     # What the document says of the work, and what templates may read: task, input, context, variables.
     work: Mapping[str, Any] = field(default_factory=dict, repr=False)
     data: Mapping[str, Any] = field(default_factory=dict, repr=False)

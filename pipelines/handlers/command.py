@@ -13,7 +13,7 @@ from typing import Any
 from pipelines.handlers import document, output
 from pipelines.handlers.base import Outcome, Sink, Spec
 from pipelines.handlers.isolation import CannotIsolate
-from pipelines.handlers.process import CannotStart, Launch, Process
+from pipelines.handlers.process import CannotStart, Ended, Launch, Process
 from pipelines.handlers.signals import MOST, Reader, Signal, carried, is_valid
 from pipelines.handlers.text import escaped
 
@@ -51,18 +51,31 @@ def not_started(spec: Spec, why: str) -> Outcome:
     }
 
 
+def over_limit(spec: Spec, limit: str) -> Outcome:
+    """Whatever the command said of itself before it was killed."""
+    summary = spec.resources.exceeded(limit)
+    said = {"result": "failure", "verdict": "fail", "eval": "error"}
+    return {**said, "failure_type": "resource_limit", "summary": summary}
+
+
 def prepared(spec: Spec) -> Launch:
     """:raises CannotStart: no such program or folder; the isolation cannot be set up"""
     cwd = confined(spec)
     argv = (program(spec, cwd), *spec.argv[1:])
     try:
-        wrapped = spec.isolation.wrap(argv, spec.attempt.root, cwd)
+        wrapped = spec.isolation.wrap(argv, spec.attempt.root, cwd, spec.access)
     except CannotIsolate as error:
         raise CannotStart(str(error)) from error
     if any("\x00" in part for part in (*argv, *spec.env, *spec.env.values())):
         raise CannotStart("an argument or a variable holds a NUL character")
     return Launch(
-        wrapped.argv, spec.env, cwd, wrapped.levels, wrapped.no_new_privileges, stdin=spec.prompt is not None
+        wrapped.argv,
+        spec.env,
+        cwd,
+        wrapped.levels,
+        wrapped.no_new_privileges,
+        stdin=spec.prompt is not None,
+        limits=spec.resources.limits(spec.attempt.root),
     )
 
 
@@ -120,13 +133,15 @@ class Watch:
             await asyncio.gather(clocks, prompt, return_exceptions=True)
         if ended.survivors:
             await self.sink.note(f"[gateline] Could not be killed: {ended.survivors}")
+        if ended.limit:
+            await self.sink.note(f"[gateline] {self.spec.resources.exceeded(ended.limit)}")
         found = await asyncio.to_thread(
             document.read_document,
             self.spec.attempt,
             self.spec.limits.document_bytes,
             self.spec.document_style,
         )
-        return self._outcome(ended.code, found)
+        return self._outcome(ended, found)
 
     async def _copy(self, name: str, stream: asyncio.StreamReader) -> None:
         while data := await stream.read(READ_BYTES):
@@ -200,8 +215,8 @@ class Watch:
         finally:
             self.process.stdin.close()
 
-    def _outcome(self, code: int | None, found: document.Document) -> Outcome:
-        outcome: Outcome = dict(found.fields)
+    def _outcome(self, ended: Ended, found: document.Document) -> Outcome:
+        outcome, code = dict(found.fields), ended.code
         if self.signals:
             outcome["signals"] = [*self.signals, *outcome.get("signals", [])]
             self._carry(outcome)
@@ -215,6 +230,8 @@ class Watch:
             outcome["exit_code"] = code
         if self.cancelled:
             outcome["result"], outcome["reason"] = "cancelled", self.cancelled
+        elif ended.limit:
+            outcome |= over_limit(self.spec, ended.limit)
         elif code is None:
             outcome["result"], outcome["failure_type"] = "failure", "supervisor_lost"
         if self.spec.result_document == "required" and code == 0 and "output" not in outcome:

@@ -2,7 +2,8 @@
 
 `bubblewrap`: a file system of its own (only what is listed), its own processes, its own /tmp. `landlock`: the same
 listing, enforced by the kernel on the machine's own tree. `prefix`: any argv that the administrator set. `none`.
-The network stays: stations fetch repositories."""
+Without the network bubblewrap gives a station a loopback of its own and nothing else; behind Landlock it can make no
+sockets but those of the file system."""
 
 from __future__ import annotations
 
@@ -28,6 +29,7 @@ DEVICES = tuple(
 SECRETS = ".ssh .gnupg .aws .azure .config .docker .kube .netrc .pgpass .git-credentials"
 HOME_SECRETS = tuple(SECRETS.split())
 DISABLE_USERNS = "--disable-userns"
+SHARED_MEMORY = 1 << 30
 
 
 class CannotIsolate(Exception):
@@ -36,10 +38,26 @@ class CannotIsolate(Exception):
 
 @dataclass(frozen=True)
 class Places:
-    """Of one worker: what every station may read, and what none may see although it lies inside."""
+    """Of one worker: what every station may read, what none may see although it lies inside, and what only those
+    stations may read that name a repository. A readable place inside a hidden one is seen."""
 
     readable: tuple[Path, ...]
     hidden: tuple[Path, ...]
+    repositories: tuple[Path, ...] = ()
+
+    def seen(self, access: Access) -> tuple[Path, ...]:
+        return (*self.readable, *(self.repositories if access.repositories else ()))
+
+
+@dataclass(frozen=True)
+class Access:
+    """What one station may reach besides its own folder."""
+
+    network: bool = True
+    repositories: bool = False
+
+
+OPEN = Access(network=True, repositories=True)
 
 
 @dataclass(frozen=True)
@@ -58,15 +76,19 @@ class Isolation:
     name: str
     places: Places = field(default_factory=lambda: Places((), ()))
     prefix: tuple[str, ...] = ()
+    # Whether it can keep a station from the network: found out by trying (`isolation_choice`).
+    cuts_network: bool = False
 
-    def wrap(self, argv: Sequence[str], attempt: Path, cwd: Path) -> Wrapped:
+    def wrap(self, argv: Sequence[str], attempt: Path, cwd: Path, access: Access = OPEN) -> Wrapped:
         """:param attempt: the attempt's folder, the only place it may write to; its `tmp` is its /tmp"""
+        network = access.network or not self.cuts_network
         if self.name == "bubblewrap":
-            return Wrapped((*bubblewrap(self, attempt, cwd), *argv), levels=2)
+            return Wrapped((*bubblewrap(self, attempt, cwd, access, network), *argv), levels=2)
         if self.name == "landlock":
             rules = {
-                "read": [*map(str, without(self.places)), *ETC, "/proc"],
+                "read": [*map(str, without(self.places, access)), *ETC, "/proc"],
                 "write": [str(attempt), *DEVICES],
+                "network": network,
             }
             return Wrapped((sys.executable, "-I", "-S", str(LANDLOCK), json.dumps(rules), "--", *argv))
         if self.name == "prefix":
@@ -78,34 +100,41 @@ def filled(part: str, attempt: Path, cwd: Path) -> str:
     return part.replace("{workspace}", str(attempt)).replace("{cwd}", str(cwd))
 
 
-def bubblewrap(isolation: Isolation, attempt: Path, cwd: Path) -> list[str]:
+def bubblewrap(isolation: Isolation, attempt: Path, cwd: Path, access: Access, network: bool) -> list[str]:
     program = shutil.which("bwrap")
     if program is None:
         raise CannotIsolate("bwrap is not installed")
     argv = [program, "--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
-    argv += [
-        "--unshare-cgroup-try",
-        *isolation.prefix,
-        "--cap-drop",
-        "ALL",
-        "--proc",
-        "/proc",
-        "--dev",
-        "/dev",
-    ]
+    argv += ["--unshare-cgroup-try", *([] if network else ["--unshare-net"])]
+    argv += [*isolation.prefix, "--cap-drop", "ALL", "--proc", "/proc", "--dev", "/dev"]
+    argv += ["--perms", "1777", "--size", str(SHARED_MEMORY), "--tmpfs", "/dev/shm"]
     for folder in SYSTEM:
         argv += system(Path(folder))
     argv += [part for name in ETC for part in ("--ro-bind-try", name, name)]
     # Before the listed places: some of them may lie in /tmp.
     argv += ["--bind", str(attempt / "tmp"), "/tmp"]
-    for place in shallow_first(isolation.places.readable):
-        argv += ["--ro-bind-try", str(place), str(place)]
-    for place in isolation.places.hidden:
-        if place.is_dir():
+    views, covers = mounts(isolation.places, access)
+    argv += [*views, "--bind", str(attempt), str(attempt)]
+    # Last, for mounts are made in them. Else what is written there would fill the memory of the machine.
+    for place in ("/dev", *covers, "/"):
+        argv += ["--remount-ro", place]
+    return [*argv, "--chdir", str(cwd), "--"]
+
+
+def mounts(places: Places, access: Access) -> tuple[list[str], list[str]]:
+    """The listed places with the hidden ones covered, outer ones first: of two, the deeper holds. And the covers."""
+    seen = places.seen(access)
+    argv: list[str] = []
+    covers: list[str] = []
+    for place in shallow_first((*seen, *places.hidden)):
+        if place not in places.hidden:
+            argv += ["--ro-bind-try", str(place), str(place)]
+        elif place.is_dir():
             argv += ["--tmpfs", str(place)]
-        elif place.exists() and within(place, isolation.places.readable):
+            covers.append(str(place))
+        elif place.exists() and within(place, seen):
             argv += ["--ro-bind", "/dev/null", str(place)]
-    return [*argv, "--bind", str(attempt), str(attempt), "--chdir", str(cwd), "--"]
+    return argv, covers
 
 
 def system(place: Path) -> list[str]:
@@ -124,11 +153,11 @@ def within(place: Path, roots: Iterable[Path]) -> bool:
     return any(place.is_relative_to(root) for root in roots)
 
 
-def without(places: Places) -> list[Path]:
+def without(places: Places, access: Access = OPEN) -> list[Path]:
     """The readable places with the hidden ones cut out: Landlock can only allow. A folder on the way to a hidden one is
     replaced by its other children, as they are at this moment."""
     found: list[Path] = []
-    for root in shallow_first((*places.readable, *(Path(place).resolve() for place in SYSTEM))):
+    for root in shallow_first((*places.seen(access), *(Path(place).resolve() for place in SYSTEM))):
         found += cut(
             root, [place for place in places.hidden if place.is_relative_to(root) and place.exists()]
         )
@@ -156,12 +185,28 @@ def way_to(program: Path) -> list[Path]:
     return [*folders, program.parent]
 
 
-def places(readable: Iterable[Path], hidden: Iterable[Path], home: Path) -> Places:
-    """Absolute, by their names and with links resolved. Secrets of `home` are hidden wherever a readable place contains
-    them."""
-    there = [place.absolute() for place in readable if place.exists()]
-    wanted = tuple(dict.fromkeys((*there, *(place.resolve() for place in there))))
-    secret = [place.absolute() for place in (*hidden, *(home / name for name in HOME_SECRETS))]
-    roots = (*wanted, *map(Path, SYSTEM))
-    both = dict.fromkeys((*secret, *(place.resolve() for place in secret)))
-    return Places(wanted, tuple(place for place in both if within(place, roots)))
+def places(
+    readable: Iterable[Path],
+    hidden: Iterable[Path],
+    home: Path,
+    repositories: Iterable[Path] = (),
+    covered: Iterable[Path] = (),
+) -> Places:
+    """Absolute, by their names and with links resolved. Nothing inside a `hidden` place is seen, nor are the secrets of
+    `home`; inside a `covered` one what is listed."""
+    secret = both(hidden, (home / name for name in HOME_SECRETS))
+    wanted = [place for place in both(there(readable)) if not within(place, secret)]
+    sources = [place for place in both(there(repositories)) if not within(place, secret)]
+    roots = (*wanted, *sources, *map(Path, SYSTEM))
+    cover = dict.fromkeys((*secret, *both(covered)))
+    return Places(tuple(wanted), tuple(place for place in cover if within(place, roots)), tuple(sources))
+
+
+def there(places: Iterable[Path]) -> Iterable[Path]:
+    return (place for place in places if place.exists())
+
+
+def both(*groups: Iterable[Path]) -> tuple[Path, ...]:
+    """By their names and with links resolved, each once."""
+    named = [place.absolute() for group in groups for place in group]
+    return tuple(dict.fromkeys((*named, *(place.resolve() for place in named))))

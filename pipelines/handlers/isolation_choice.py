@@ -8,13 +8,14 @@ import json
 import os
 import shlex
 import shutil
+import socket as sockets
 import sys
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipelines.handlers.isolation import DISABLE_USERNS, CannotIsolate, Isolation, Places
+from pipelines.handlers.isolation import DISABLE_USERNS, OPEN, Access, CannotIsolate, Isolation, Places
 from pipelines.handlers.process import CannotStart, Launch, Process
 
 PROBE = Path(__file__).with_name("isolation_probe.py")
@@ -26,7 +27,8 @@ DEMANDED = frozenset({"secret", "neighbour", "environment"})
 
 @dataclass(frozen=True)
 class InForce:
-    """The isolation, and what a station can do in spite of it: of secret, neighbour, environment, signal, socket."""
+    """The isolation, and what a station can do in spite of it: of secret, neighbour, environment, signal, socket,
+    network (the last unless its station goes without)."""
 
     isolation: Isolation
     open: frozenset[str]
@@ -48,7 +50,7 @@ async def choose(
     :raises CannotIsolate: what was asked for by name does not isolate here
     """
     if setting == "none":
-        return InForce(Isolation("none", places), frozenset({*DEMANDED, "signal", "socket"}))
+        return InForce(Isolation("none", places), frozenset({*DEMANDED, "signal", "socket", "network"}))
     reasons = []
     for isolation in candidates(setting, places):
         try:
@@ -57,11 +59,23 @@ async def choose(
             reasons.append(f"{isolation.name}: {error}")
             continue
         if not found & DEMANDED:
-            return InForce(isolation, found)
+            return InForce(await without_network(isolation, workspaces), found)
         reasons.append(f"{isolation.name} leaves open: {', '.join(sorted(found & DEMANDED))}")
     if setting == "auto":
         return await choose("none", places, workspaces, socket)
     raise CannotIsolate("; ".join(reasons))
+
+
+async def without_network(isolation: Isolation, workspaces: Path) -> Isolation:
+    """The same, which knows whether it can keep a station from the network: a test station tries to reach a port."""
+    if isolation.name not in ("bubblewrap", "landlock"):
+        return isolation  # an administrator's own prefix decides by itself what it lets through
+    cutting = replace(isolation, cuts_network=True)
+    try:
+        found = await opened(cutting, workspaces, None, Access(network=False))
+    except CannotIsolate:
+        return isolation
+    return isolation if "network" in found else cutting
 
 
 def candidates(setting: str | Sequence[str], places: Places) -> list[Isolation]:
@@ -78,7 +92,9 @@ def candidates(setting: str | Sequence[str], places: Places) -> list[Isolation]:
     return [Isolation("prefix", places, tuple(prefix))]
 
 
-async def opened(isolation: Isolation, workspaces: Path, socket: Path | None) -> frozenset[str]:
+async def opened(
+    isolation: Isolation, workspaces: Path, socket: Path | None, access: Access = OPEN
+) -> frozenset[str]:
     """What a station can do behind this isolation, found out by doing it.
 
     :raises CannotIsolate: nothing can be started behind it, or a station could not even write its own folder
@@ -89,7 +105,9 @@ async def opened(isolation: Isolation, workspaces: Path, socket: Path | None) ->
         for folder in (attempt / "tmp", neighbour):
             folder.mkdir(parents=True)
         (neighbour / "secret").write_text("secret")
-        answer = await probe(isolation, attempt, neighbour, socket)
+        with sockets.create_server(("127.0.0.1", 0)) as listener:
+            port = int(listener.getsockname()[1])
+            answer = await probe(isolation, attempt, neighbour, socket, port, access)
     finally:
         for folder in (attempt, neighbour):
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
@@ -98,7 +116,9 @@ async def opened(isolation: Isolation, workspaces: Path, socket: Path | None) ->
     return frozenset(key for key, worked in answer.items() if worked)
 
 
-async def probe(isolation: Isolation, attempt: Path, neighbour: Path, socket: Path | None) -> dict[str, bool]:
+async def probe(
+    isolation: Isolation, attempt: Path, neighbour: Path, socket: Path | None, port: int, access: Access
+) -> dict[str, bool]:
     what = {
         "secret": str(neighbour / "secret"),
         "neighbour": str(neighbour),
@@ -107,10 +127,12 @@ async def probe(isolation: Isolation, attempt: Path, neighbour: Path, socket: Pa
         "environ": digest("environ"),
         "cmdline": digest("cmdline"),
         "socket": str(socket) if socket else "",
+        "port": str(port),
     }
     script = attempt / PROBE.name
     await asyncio.to_thread(shutil.copyfile, PROBE, script)
-    wrapped = isolation.wrap([sys.executable, "-I", "-S", str(script), json.dumps(what)], attempt, attempt)
+    argv = [sys.executable, "-I", "-S", str(script), json.dumps(what)]
+    wrapped = isolation.wrap(argv, attempt, attempt, access)
     env = {"PATH": os.defpath, "HOME": str(attempt), "LANG": "C.UTF-8"}
     launch = Launch(wrapped.argv, env, attempt, wrapped.levels, wrapped.no_new_privileges)
     try:

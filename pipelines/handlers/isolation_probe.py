@@ -1,10 +1,11 @@
 """What a station could do here: a script, standard library only, run as a station would be.
 
     isolation_probe.py JSON     {"secret": path, "neighbour": path, "own": path, "socket": path or null,
-                                 "pid": of the worker, "environ", "cmdline": SHA-256 of these files of its /proc}
+                                 "pid": of the worker, "environ", "cmdline": SHA-256 of these files of its /proc,
+                                 "port": on this machine's loopback, where the worker listens}
 
-Answers one JSON object of what worked, true or false: secret, neighbour, own, environment, signal, socket. The digests
-tell the worker from another process that has its number in a name space of its own."""
+Answers one JSON object of what worked, true or false: secret, neighbour, own, environment, signal, socket, network. The
+digests tell the worker from another process that has its number in a name space of its own."""
 
 from __future__ import annotations
 
@@ -39,6 +40,10 @@ def connect(path: str) -> None:
         client.connect(path)
 
 
+def reach(port: str) -> None:
+    socket.create_connection(("127.0.0.1", int(port)), timeout=5).close()
+
+
 def is_worker(what: dict[str, str], file: str) -> bool:
     try:
         content = read(f"/proc/{what['pid']}/{file}")
@@ -56,6 +61,7 @@ def main() -> None:
         "environment": is_worker(what, "environ"),
         "signal": is_worker(what, "cmdline") and works(lambda: os.kill(int(what["pid"]), 0)),
         "socket": bool(what["socket"]) and works(lambda: connect(what["socket"])),
+        "network": works(lambda: reach(what["port"])),
     }
     print(json.dumps(answer))
 

@@ -24,7 +24,8 @@ class CannotStart(Exception):
 
 @dataclass(frozen=True)
 class Launch:
-    """What to start: complete argv (an isolation wrapper included), environment and folder."""
+    """What to start: complete argv (an isolation wrapper included), environment and folder. `limits`: what all of it
+    may use, as of `resources.Resources.limits`; None: as much as there is."""
 
     argv: Sequence[str]
     env: Mapping[str, str]
@@ -32,6 +33,7 @@ class Launch:
     levels: int = 0
     no_new_privileges: bool = False
     stdin: bool = False
+    limits: Mapping[str, object] | None = None
 
     def line(self) -> bytes:
         work = {
@@ -40,17 +42,20 @@ class Launch:
             "cwd": str(self.cwd),
             "levels": self.levels,
             "no_new_privileges": self.no_new_privileges,
+            "limits": None if self.limits is None else dict(self.limits),
         }
         return json.dumps(work).encode() + b"\n"
 
 
 @dataclass(frozen=True)
 class Ended:
-    """`code` as a shell has it: 128 + n after signal n; None if nobody saw it end. `survivors`: pids."""
+    """`code` as a shell has it: 128 + n after signal n; None if nobody saw it end. `survivors`: pids. `limit`: which of
+    its limits it exceeded, "" for none."""
 
     code: int | None
     signal: int | None = None
     survivors: tuple[int, ...] = ()
+    limit: str = ""
 
 
 @dataclass
@@ -122,7 +127,7 @@ class Process:
 
     async def wait(self) -> Ended:
         """Until the last process of the command is gone."""
-        code, number, survivors = None, None, ()
+        code, number, survivors, limit = None, None, (), ""
         while message := await self._message():
             if isinstance(message.get("exit"), int):
                 code = int(str(message["exit"]))
@@ -131,7 +136,8 @@ class Process:
                 code = 128 + number
             if isinstance(found := message.get("survivors"), list):
                 survivors = tuple(found)
-        return Ended(code, number, survivors)
+            limit = str(message.get("limit", limit))
+        return Ended(code, number, survivors, limit)
 
     def _send(self, data: bytes) -> None:
         with contextlib.suppress(BrokenPipeError):  # it has ended already; `wait` says how

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,9 +102,18 @@ async def changes(spec: Spec, before: Mapping[str, str]) -> dict[str, Any]:
 
 
 async def _output(spec: Spec, argv: tuple[str, ...]) -> str:
-    wrapped = spec.isolation.wrap(argv, spec.attempt.root, spec.attempt.workspace)
+    access = replace(spec.access, network=False)
+    wrapped = spec.isolation.wrap(argv, spec.attempt.root, spec.attempt.workspace, access)
     env = {name: spec.env[name] for name in ("PATH", "HOME", "TMPDIR", "LANG") if name in spec.env}
-    launch = Launch(wrapped.argv, env, spec.attempt.workspace, wrapped.levels, wrapped.no_new_privileges)
+    limits = spec.resources.limits(spec.attempt.root)
+    launch = Launch(
+        wrapped.argv,
+        env,
+        spec.attempt.workspace,
+        wrapped.levels,
+        wrapped.no_new_privileges,
+        limits=limits,
+    )
     async with Process(launch) as process:
         async with asyncio.TaskGroup() as streams:
             out = streams.create_task(_read(process.stdout))

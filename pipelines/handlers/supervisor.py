@@ -6,10 +6,11 @@ on Linux the supervisor is the "child subreaper" of all of them. Elsewhere the c
 
     supervisor.py CONTROL STATUS      two file descriptors
 
-CONTROL, read: one JSON object per line, first `{"argv", "env", "cwd", "levels"}`, later `{"stop": seconds}` (SIGTERM,
-after that many seconds SIGKILL) or `{"kill": true}`. End of file kills.
-STATUS, written: `{"started": pid}` or `{"failed": "why", "errno": n}`, then `{"exit": code}` or `{"signal": n}`, and
-`{"survivors": [pid]}` if some could not be killed (another user's); end of file comes after the last process is gone.
+CONTROL, read: one JSON object per line, first `{"argv", "env", "cwd", "levels", "limits"}`, later `{"stop": seconds}`
+(SIGTERM, after that many seconds SIGKILL) or `{"kill": true}`. End of file kills.
+STATUS, written: `{"started": pid}` or `{"failed": "why", "errno": n}`; `{"limit": name}` if it is killed for using more
+than its `limits` (see `meter`); then `{"exit": code}` or `{"signal": n}`, and `{"survivors": [pid]}` if some could not
+be killed (another user's). End of file comes after the last process is gone.
 
 `levels`: how many processes of an isolation wrapper stand above the command (bubblewrap: 2). They are not asked to
 stop: a wrapper would end at once and take the command with it, without the time to end by itself.
@@ -26,7 +27,13 @@ import select
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import Any
+
+# A script without site: where the package lies is told here. Standard library only, there too.
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from pipelines.handlers import meter
 
 LINUX = sys.platform == "linux"
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 36, 38
@@ -81,6 +88,8 @@ class Supervisor:
         self.levels = 0
         self.code: int | None = None  # as of os.waitstatus_to_exitcode
         self.killing_at: float | None = None
+        self.meter: meter.Meter | None = None
+        self.limit = ""
 
     def tell(self, **message: Any) -> None:
         with contextlib.suppress(OSError):  # the worker is gone; the control pipe says so too
@@ -89,6 +98,8 @@ class Supervisor:
     def start(self, work: dict[str, Any]) -> bool:
         """Fork and execute; the failure of either is told and is the end."""
         self.levels = work.get("levels", 0)
+        if work.get("limits"):
+            self.meter = meter.Meter(work["limits"], self.levels)
         failed_read, failed_write = os.pipe()
         self.child = os.fork()
         if self.child == 0:
@@ -122,6 +133,8 @@ class Supervisor:
             os.close(self.control)
             os.close(self.status)
             os.chdir(work["cwd"])
+            if work.get("limits"):
+                meter.restrict(work["limits"])
             os.execvpe(work["argv"][0], work["argv"], work["env"])
         except OSError as error:
             os.write(failed, str(error.errno or 5).encode())
@@ -176,11 +189,26 @@ class Supervisor:
                 return
             time.sleep(0.002)
 
+    def over_limit(self, *, ended: bool = False) -> bool:
+        """Whether a limit is exceeded; the first one is told."""
+        if self.meter is None or self.limit:
+            return bool(self.limit)
+        self.limit = self.meter.exceeded_at_the_end() if ended else self.meter.exceeded()
+        if self.limit:
+            self.tell(limit=self.limit)
+        return bool(self.limit)
+
+    def pause(self) -> float | None:
+        """Seconds until something has to be looked at again."""
+        until_killed = [] if self.killing_at is None else [max(0.0, self.killing_at - time.monotonic())]
+        return min([*until_killed, *([meter.TICK_SECONDS] if self.meter and LINUX else [])], default=None)
+
     def run(self, wake: int, pending: bytes) -> None:
         """Until the command ends or the worker says or shows that it has to. `pending`: control bytes already read."""
         while self.code is None:
-            wait = None if self.killing_at is None else max(0.0, self.killing_at - time.monotonic())
-            wait = 0.0 if b"\n" in pending else wait
+            if self.over_limit():
+                return
+            wait = 0.0 if b"\n" in pending else self.pause()
             ready, _, _ = select.select([self.control, wake], [], [], wait)
             if wake in ready:
                 os.read(wake, 4096)
@@ -234,6 +262,7 @@ def main() -> int:
     supervisor.kill_all()
     code = supervisor.code
     if code is not None:
+        supervisor.over_limit(ended=True)
         supervisor.tell(**({"exit": code} if code >= 0 else {"signal": -code}))
     return 0
 

@@ -34,8 +34,7 @@ def until(check: Any, seconds: float, log: Path) -> Any:
 
 @pytest.fixture
 def isolated_worker(site: Site, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    roots = str(HOSTILE.parents[2])
-    env = environment(GATELINE_ISOLATION="auto", GATELINE_REPOSITORY_ROOTS=roots)
+    env = environment(GATELINE_ISOLATION="auto", GATELINE_STATION_READABLE=str(HOSTILE))
     process = manage("worker", log=tmp_path / "worker.log", env=env)
     yield process
     stop(process)

@@ -24,6 +24,14 @@ from pipelines.outgoing.guard import Guard
 SHORTEST_SECRET = 12
 # State folders that a checkout of this project may hold, besides the one in use.
 STATE_FOLDERS = (".gateline", ".test-state")
+# Of this installation: the demo's programs, the client by which they go out, and what reads a workspace's repositories
+# behind the isolation of its station.
+PROGRAMS = (
+    "pipelines/__init__.py",
+    "pipelines/demo",
+    "pipelines/outgoing",
+    "pipelines/handlers/gitchanges.py",
+)
 
 
 class Command(BaseCommand):
@@ -123,17 +131,17 @@ def outgoing() -> Outgoing:
 
 
 def station_places() -> Places:
-    """What every station may read: programs, this project's code, listed repositories; and what none may."""
+    """What every station may read: programs and listed folders, of this installation no more than they need; and what
+    none may. Repositories are for the stations that name one."""
     base = Path(settings.BASE_DIR)
     programs = [Path(folder) for folder in settings.STATION_PATH]
     readable = [
         Path(sys.prefix),
         Path(sys.base_prefix),
         *way_to(Path(sys.executable)),
-        base / "pipelines",
+        *(base / path for path in PROGRAMS),
         *programs,
         *(folder.parent for folder in programs if is_installation(folder)),
-        *map(Path, settings.REPOSITORY_ROOTS),
         *map(Path, settings.STATION_READABLE),
     ]
     hidden = [
@@ -141,7 +149,10 @@ def station_places() -> Places:
         Path(settings.WORKSPACES_DIR),
         *(base / name for name in STATE_FOLDERS),
     ]
-    return places(readable, hidden, Path.home())
+    roots = [Path(root) for root in settings.REPOSITORY_ROOTS]
+    # Of a root that holds this installation its commits are a repository like any other; its files are not shown.
+    history = [base / ".git"] if any(base.is_relative_to(root) for root in roots) else []
+    return places(readable, hidden, Path.home(), repositories=[*roots, *history], covered=[base])
 
 
 def is_installation(folder: Path) -> bool:

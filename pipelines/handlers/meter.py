@@ -1,0 +1,194 @@
+"""Measures what the processes below a supervisor use: standard library only, read from /proc.
+
+Watching works for every user and counts all processes together. The kernel's own limits (setrlimit) count each process
+alone, or all of a user's on the whole machine, and do not bind root."""
+
+from __future__ import annotations
+
+import os
+import resource
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+TICK_SECONDS = 0.1
+DISK_SECONDS = 0.5
+# A measurement that takes long is repeated less often: it may cost a twentieth of a processor.
+SPARING = 20
+TICKS = os.sysconf("SC_CLK_TCK")
+CPU, MEMORY, PROCESSES, DISK = "cpu", "memory", "processes", "disk"
+# A process has a few threads; so many more per process are a way around the limit.
+THREADS_PER_PROCESS = 16
+
+
+@dataclass
+class Meter:
+    """`limits`: {cpu_seconds, memory_bytes, processes, disk_bytes, folder}; nothing is measured without them.
+    `wrappers`: processes above the command that are not its own (bubblewrap's)."""
+
+    limits: dict[str, Any]
+    wrappers: int = 0
+    _next: float = 0.0
+    _over: bool = False
+    _due: dict[str, float] = field(default_factory=dict)
+
+    def exceeded(self) -> str:
+        """The first limit that is exceeded now, of those whose turn it is; "" if none is."""
+        now = time.monotonic()
+        if now < self._next:
+            return ""
+        self._next = now + TICK_SECONDS / 2
+        pids = tree(os.getpid())
+        checks = ((PROCESSES, self._processes), (CPU, self._cpu), (MEMORY, self._memory), (DISK, self._disk))
+        return next((name for name, check in checks if self._turn(name, check, pids)), "")
+
+    def exceeded_at_the_end(self) -> str:
+        """What the command used that was gone before it could be measured."""
+        if self._cpu([]):
+            return CPU
+        return DISK if self._disk([]) else ""
+
+    def _turn(self, name: str, check: Any, pids: list[int]) -> bool:
+        began = time.monotonic()
+        if began < self._due.get(name, 0):
+            return False
+        found: bool = check(pids)
+        ended = time.monotonic()
+        least = DISK_SECONDS if name == DISK else TICK_SECONDS
+        self._due[name] = ended + max(least / 2, SPARING * (ended - began))
+        return found
+
+    def _processes(self, pids: list[int]) -> bool:
+        most = int(self.limits["processes"])
+        if len(pids) - self.wrappers > most:
+            return True
+        return (
+            sum(figures(pid).get("threads", 0) for pid in pids) > THREADS_PER_PROCESS * most + self.wrappers
+        )
+
+    def _cpu(self, pids: list[int]) -> bool:
+        done = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used = done.ru_utime + done.ru_stime + sum(figures(pid).get("ticks", 0) for pid in pids) / TICKS
+        return used >= float(self.limits["cpu_seconds"])
+
+    def _memory(self, pids: list[int]) -> bool:
+        """Pages that processes share count once; that is slow to find out, so only where it matters. Twice in a row:
+        while processes fork, a shared page may count in full for several of them."""
+        most = int(self.limits["memory_bytes"])
+        roughly = sum(lines(f"/proc/{pid}/status", "RssAnon", "RssShmem") for pid in pids)
+        exact = 0
+        if roughly > most:
+            exact = (
+                sum(lines(f"/proc/{pid}/smaps_rollup", "Pss_Anon", "Pss_Shmem") for pid in pids) or roughly
+            )
+        before, self._over = self._over, exact > most
+        return before and self._over
+
+    def _disk(self, pids: list[int]) -> bool:
+        used = sum(
+            size for _, size in {**dict(stored(self.limits["folder"])), **dict(unlinked(pids))}.items()
+        )
+        return used >= int(self.limits["disk_bytes"])
+
+
+def tree(root: int) -> list[int]:
+    """Every process below `root`."""
+    found: list[int] = []
+    level = [root]
+    while level:
+        level = [child for pid in level for child in children(pid)]
+        found += level
+    return found
+
+
+def children(pid: int) -> list[int]:
+    found: list[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            found += map(int, read(f"/proc/{pid}/task/{thread}/children").split())
+    except OSError:
+        pass  # it has ended
+    return found
+
+
+def read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def figures(pid: int) -> dict[str, int]:
+    """`ticks` of processor time, its ended children included, and `threads`; {} of a process that has ended."""
+    fields = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    if len(fields) < 18:
+        return {}
+    return {"ticks": sum(map(int, fields[11:15])), "threads": int(fields[17])}
+
+
+def lines(path: str, *names: str) -> int:
+    """The sum, in bytes, of the lines `Name:  123 kB` with these names."""
+    total = 0
+    for line in read(path).splitlines():
+        name, _, value = line.partition(b":")
+        if name.decode() in names:
+            total += int(value.split()[0]) * 1024
+    return total
+
+
+def stored(folder: str) -> Iterator[tuple[tuple[int, int], int]]:
+    """((device, inode), bytes) of every file below the folder, no link followed: a hard link counts once."""
+    folders = [folder]
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    elif entry.is_file(follow_symlinks=False):
+                        yield sized(entry.stat(follow_symlinks=False))
+        except OSError:
+            continue  # it was removed meanwhile, or cannot be read
+
+
+def unlinked(pids: list[int]) -> Iterator[tuple[tuple[int, int], int]]:
+    """Files without a name that a process still holds open: they fill the disk, or the memory, all the same."""
+    for pid in pids:
+        try:
+            names = os.listdir(f"/proc/{pid}/fd")
+        except OSError:
+            continue
+        for name in names:
+            try:
+                found = os.stat(f"/proc/{pid}/fd/{name}")
+            except OSError:
+                continue
+            if stat.S_ISREG(found.st_mode) and found.st_nlink == 0:
+                yield sized(found)
+
+
+def sized(found: os.stat_result) -> tuple[tuple[int, int], int]:
+    return (found.st_dev, found.st_ino), max(found.st_size, found.st_blocks * 512)
+
+
+def restrict(limits: dict[str, Any]) -> None:
+    """What the kernel holds each process to: for the process that becomes the command, before it does."""
+    cpu = int(limits["cpu_seconds"]) + 1
+    for kind, most in (
+        (resource.RLIMIT_CPU, cpu),
+        (resource.RLIMIT_FSIZE, int(limits["disk_bytes"])),
+        (resource.RLIMIT_NOFILE, int(limits["open_files"])),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        hard = resource.getrlimit(kind)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (most, most))
+    try:
+        # Where the machine runs out of memory, the kernel ends the station and not the database.
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("800")
+    except OSError:
+        pass  # not on Linux

@@ -1,0 +1,61 @@
+"""How much of the machine a station may use, and the words for what it used up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+MIB = 1024 * 1024
+OPEN_FILES = 4096
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Of one running station, all its processes together. The keys are those of the line document."""
+
+    cpu_seconds: int = 4 * 3600
+    memory_mb: int = 4096
+    processes: int = 512
+    disk_mb: int = 4096
+
+    def overridden(self, own: Mapping[str, int]) -> Resources:
+        """With what the station itself says."""
+        known = asdict(self)
+        return replace(self, **{key: value for key, value in own.items() if key in known})
+
+    def limits(self, attempt: Path) -> dict[str, Any]:
+        """As the supervisor takes them. `attempt`: the folder whose files count."""
+        return {
+            "cpu_seconds": self.cpu_seconds,
+            "memory_bytes": self.memory_mb * MIB,
+            "processes": self.processes,
+            "disk_bytes": self.disk_mb * MIB,
+            "open_files": OPEN_FILES,
+            "folder": str(attempt),
+        }
+
+    def exceeded(self, limit: str) -> str:
+        """A sentence for the limit that the supervisor names."""
+        words = {
+            "cpu": f"more than {self.cpu_seconds} s of processor time (cpu_seconds)",
+            "memory": f"more than {self.memory_mb} MB of memory (memory_mb)",
+            "processes": f"more than {self.processes} processes (processes)",
+            "disk": f"more than {self.disk_mb} MB of disk (disk_mb)",
+        }
+        return f"Stopped: the station used {words[limit]}. Raise the limit in its resources if it needs more."
+
+
+DEFAULT = Resources()
+
+
+def of_words(words: Mapping[str, str]) -> Resources:
+    """From a setting: {"memory_mb": "2048"}. Raises ValueError: an unknown name, or no whole number from 1 on."""
+    known = asdict(DEFAULT)
+    for name, value in words.items():
+        if name not in known:
+            raise ValueError(f"“{name}” is not one of {', '.join(known)}")
+        if not (value.isascii() and value.isdigit() and int(value) > 0):
+            raise ValueError(f"{name} is “{value}”, not a whole number from 1 on")
+    return DEFAULT.overridden({name: int(value) for name, value in words.items()})
