@@ -12,21 +12,14 @@ from typing import Any
 from django.db.models import QuerySet
 
 from pipelines import versions
-from pipelines.models import Decision, Event, GateVisit, Task
+from pipelines.engine import gate_results
+from pipelines.models import Event, GateVisit, Task
 from pipelines.routing.line import Line
 
 # Events that are transitions: a position comes from one state to another.
 TRANSITIONS = ("task.submitted", "token.moved", "token.forked", "token.joined", "token.ended")
 AT_ONCE = 50
 """Tasks that are read together."""
-GATE_STEPS = ("station_gate", "rule_gates")
-SAID = {
-    "approve": "passed",
-    "reject": "rejected",
-    "send_back": "sent_back",
-    "rework": "rework",
-    "abort": "aborted",
-}
 
 
 @dataclass
@@ -101,7 +94,7 @@ def _one(told: _Told, event: Event) -> dict[str, Any]:
         "transition": {
             "from_state": event.source or None,
             "to_state": _target(event) or None,
-            "trigger": _trigger(event, told.line) or event.trigger or event.kind,
+            "trigger": _trigger(event) or event.trigger or event.kind,
         },
         "agent": {"source": source, "target": target},
         "handoff_id": _handoff(event, source, target) if moved else None,
@@ -160,49 +153,17 @@ def _agent(station: Any) -> str:
 # What gates had to do with it
 
 
-def _trigger(event: Event, line: Line) -> str:
-    """`gate_3_passed`, where a gate let it through or turned it back."""
-    if event.kind not in TRANSITIONS or event.decision is None:
-        return ""
-    words = _words(event.decision)
-    against = next((key for key, word in words.items() if word != "approve"), None)
-    if against:
-        return f"{against}_{SAID.get(words[against], words[against])}"
-    for entry in event.decision.trace:
-        key = str(entry.get("why", "")).partition(":")[0]
-        if entry.get("step") in GATE_STEPS and key in line.gates_by_key:
-            passed = entry.get("result") is True or words.get(key) == "approve"
-            return f"{key}_{'passed' if passed else 'failed'}"
-    approved = next(iter(words), None)
-    return f"{approved}_passed" if approved else ""
-
-
-def _words(decision: Decision) -> dict[str, str]:
-    """What people have said at the gates that this decision asks."""
-    said = decision.situation.get("facts", {}).get("gates", {})
-    return {key: str(word.get("decision")) for key, word in said.items() if word.get("decision")}
+def _trigger(event: Event) -> str:
+    return gate_results.trigger(event.decision) if event.kind in TRANSITIONS and event.decision else ""
 
 
 def _gate_results(told: _Told, event: Event) -> dict[str, str]:
-    """Each check that was evaluated, and each gate at which somebody spoke."""
     if event.kind == "gate.decided":
         visit = told.visits.get(str(event.data.get("visit")))
-        return {visit.gate: _passed(visit.word == "approve")} if visit else {}
+        return {visit.gate: gate_results.verdict(visit.word == "approve")} if visit else {}
     if event.kind not in TRANSITIONS or event.decision is None:
         return {}
-    checks = [
-        check
-        for entry in event.decision.trace
-        if entry.get("step") in GATE_STEPS
-        for check in entry.get("saw") or ()
-        if isinstance(check, dict) and "passed" in check
-    ]
-    found = {check.get("label") or check["field"]: _passed(check["passed"]) for check in checks}
-    return found | {key: _passed(word == "approve") for key, word in _words(event.decision).items()}
-
-
-def _passed(passed: bool) -> str:
-    return "pass" if passed else "fail"
+    return gate_results.results(event.decision)
 
 
 def _approval(told: _Told, event: Event) -> dict[str, Any] | None:

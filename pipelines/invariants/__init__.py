@@ -22,7 +22,11 @@ from pipelines.invariants.escalations import (
     nothing_works_while_blocked,
     what_is_held_is_let_go,
 )
-from pipelines.invariants.gates import gates_were_passed_by_votes, waiting_has_open_visits
+from pipelines.invariants.gates import (
+    events_name_what_was_evaluated,
+    gates_were_passed_by_votes,
+    waiting_has_open_visits,
+)
 from pipelines.invariants.handoffs import handoffs_are_as_told, handoffs_are_sound
 from pipelines.invariants.history import counters_count, events_are_gapless, fold_is_row, moves_have_one_cause
 from pipelines.invariants.joins import joins_are_as_decided, nobody_waits_for_nobody
@@ -62,6 +66,7 @@ CHECKS: tuple[Invariant, ...] = (
     visits_within_budgets,  # I10
     named_budgets_hold,  # I10
     counters_count,  # I11
+    events_name_what_was_evaluated,  # I11
     no_key_leads_across_projects,  # I13
     versions_are_unchanged,  # I14
     events_stay,  # I15

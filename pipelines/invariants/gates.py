@@ -1,15 +1,18 @@
-"""Gates and the words said at them: I5, I6."""
+"""Gates, the words said at them, and what events tell of them: I5, I6, I11."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from pipelines import versions
+from pipelines.engine import gate_results
 from pipelines.engine.entitlement import Person, barred, counted, meets_any
+from pipelines.engine.export import TRANSITIONS
 from pipelines.engine.gates import JUMP, gate_of, policy_of
 from pipelines.invariants.reading import Whole, whole
-from pipelines.models import GateVisit, Task, Vote
+from pipelines.models import Decision, GateVisit, Task, Vote
 from pipelines.ports import Violation
 from pipelines.routing.line import Line
 
@@ -89,3 +92,44 @@ def waiting_has_open_visits(task_ids: Ids) -> Iterable[Violation]:
                 yield each.broken(
                     "I6", f"an open gate visit of token {token.pk} is about another version of it"
                 )
+
+
+def events_name_what_was_evaluated(task_ids: Ids) -> Iterable[Violation]:
+    """I11: what the event of a transition says of gates is what was evaluated: each result is that of a check or tool
+    in the trace of its decision, or of a word that was said; a gate that it names has one of these."""
+    for each in whole(task_ids, "events", "visits", "decisions"):
+        decided = {decision.pk: decision for decision in each.decisions}
+        for event in each.events:
+            decision = decided.get(event.decision_id) if event.decision_id else None
+            if decision is None or event.kind not in TRANSITIONS:
+                continue
+            visits = [visit for visit in each.visits if visit.job_id == decision.job_id and visit.word]
+            for why in _not_evaluated(decision, visits):
+                yield each.broken("I11", f"event {event.seq} {why}")
+
+
+def _not_evaluated(decision: Decision, visits: list[GateVisit]) -> Iterable[str]:
+    said = {(visit.gate, visit.word == "approve") for visit in visits}
+    checked = {
+        (check.get("label") or check["field"], check["passed"])
+        for entry in decision.trace
+        for check in entry.get("saw") or ()
+        if "passed" in check
+    }
+    ran = {f"{gate}: tool" for gate, _, told in _notes(decision) if told.startswith("its tool says")}
+    for name, result in gate_results.results(decision).items():
+        if (name, result == "pass") not in said | checked and name not in ran:
+            yield f"says {name}: {result}, which was not evaluated"
+    named = gate_results.trigger(decision)
+    gates = {gate for gate, _ in said} | {name.removesuffix(": tool") for name in ran}
+    gates |= {gate_results.gate_of(entry) for entry in decision.trace if _has_checks(entry)}
+    if named and not any(named.startswith(f"{gate}_") for gate in gates):
+        yield f"has the trigger {named}, and nothing was evaluated there"
+
+
+def _notes(decision: Decision) -> Iterable[tuple[str, str, str]]:
+    return (str(entry.get("why", "")).partition(": ") for entry in decision.trace)
+
+
+def _has_checks(entry: dict[str, Any]) -> bool:
+    return any("passed" in check for check in entry.get("saw") or ())

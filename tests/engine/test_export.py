@@ -16,7 +16,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from pipelines.engine import gate_results
 from pipelines.engine.export import exported, exported_all, handoff_id
+from pipelines.invariants import check
+from pipelines.invariants.gates import events_name_what_was_evaluated
 from pipelines.models import Task
 from tests.factories import World, station
 from tests.reviews.test_pages import as_
@@ -211,3 +214,98 @@ def lines(response: Any) -> list[str]:
 def test_the_id_of_a_handoff() -> None:
     at = datetime(2026, 2, 23, 14, 30, tzinfo=UTC)
     assert handoff_id("developer-agent", "qa-agent", at) == "HO-developer-agent-qa-agent-20260223T143000"
+
+
+def moved(world: World, outcome: dict[str, Any], gate: dict[str, Any], word: str = "") -> dict[str, Any]:
+    """The first move of a task that leaves `test`, whose gate is `quality`. What fails is reworked further down."""
+    rules = [
+        {"id": "back", "when": {"verdict": "fail"}, "to": "fix"},
+        {"id": "again", "when": {"eval": {"op": "equals", "value": "plan"}}, "to": "plan"},
+        {"id": "on", "to": "ship"},
+    ]
+    test = station("test", *rules, gate="quality")
+    document = {"key": "quality", "name": "Quality", "mode": "auto", **gate}
+    task = world.start(world.line(stations=["plan", test, "ship", "fix"], gates=[document]))
+    world.report(task)
+    assert world.report(task, outcome).status == "accepted"
+    if word:
+        world.vote(task, word, reason="So.")
+    assert check([task.pk]) == []
+    return list(exported(task, transitions=True))[2]
+
+
+COVERED = {
+    "all": [{"field": "output.coverage", "operator": "greater_than", "value": 79, "label": "coverage"}]
+}
+LOW = {"result": "success", "output": {"coverage": 7}}
+GOOD = {"result": "success", "output": {"coverage": 90}}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "gate"),
+    [
+        pytest.param({"signals": [{"verdict": "proceed"}], "result": "failure"}, {"checks": COVERED}, id="a signal"),
+        pytest.param({"result": "success"}, {"mode": "skip", "checks": COVERED}, id="skipped"),
+        pytest.param({"result": "success"}, {"mode": "auto"}, id="without checks"),
+        pytest.param(
+            {"result": "success"}, {"mode": "manual", "requires_approval": False}, id="nobody is asked"
+        ),
+    ],
+)  # fmt: skip
+def test_a_gate_at_which_nothing_was_evaluated_says_nothing(
+    world: World, outcome: dict[str, Any], gate: dict[str, Any]
+) -> None:
+    move = moved(world, outcome, gate)
+    assert move["transition"] == {"from_state": "test", "to_state": "ship", "trigger": move["cause"]}
+    assert move["gate_results"] == {}
+
+
+@pytest.mark.parametrize(("outcome", "to"), [({"verdict": "fail"}, "fix"), ({"eval": "plan"}, "plan")])
+@pytest.mark.parametrize("word", ["", "approve"])
+def test_what_is_reworked_was_not_let_through_by_its_gate(
+    world: World, outcome: dict[str, Any], to: str, word: str
+) -> None:
+    """The checks of the gate passed, and people approved: the rule sends it to rework all the same."""
+    mode = "checks_then_manual" if word else "auto"
+    move = moved(world, {"output": GOOD["output"], **outcome}, {"mode": mode, "checks": COVERED}, word)
+    assert move["transition"] == {"from_state": "test", "to_state": to, "trigger": move["cause"]}
+    assert move["gate_results"] == {"coverage": "pass", **({"quality": "pass"} if word else {})}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "action", "trigger", "results"),
+    [
+        (GOOD, "rework", "quality_passed", {"coverage": "pass"}),
+        (LOW, "rework", "quality_failed", {"coverage": "fail"}),
+        (LOW, "notify", "quality_passed", {"coverage": "fail"}),
+    ],
+)
+def test_a_gate_whose_checks_were_evaluated_says_what_they_came_to(
+    world: World, outcome: dict[str, Any], action: str, trigger: str, results: dict[str, str]
+) -> None:
+    checks = {"all": [{**COVERED["all"][0], "action": action}]}
+    move = moved(world, outcome, {"checks": checks})
+    assert (move["transition"]["trigger"], move["gate_results"]) == (trigger, results)
+
+
+def test_of_two_checks_under_one_name_the_one_that_failed_is_told(world: World) -> None:
+    field = {"field": "exit_code", "severity": "warn"}
+    low = {**field, "operator": "less_than", "value": 1}
+    checks = {"all": [low, {**field, "operator": "greater_than", "value": -1}]}
+    assert moved(world, {"exit_code": 5, "result": "success"}, {"checks": checks})["gate_results"] == {
+        "exit_code": "fail"
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("trigger", "quality_passed"), ("results", {"coverage": "pass"})],
+    ids=["trigger", "results"],
+)
+def test_an_event_that_names_what_was_not_evaluated_is_seen(
+    world: World, monkeypatch: pytest.MonkeyPatch, name: str, said: Any
+) -> None:
+    moved(world, {"signals": [{"verdict": "proceed"}], "result": "success"}, {"checks": COVERED})
+    monkeypatch.setattr(gate_results, name, lambda decision: said)
+    tasks = list(Task.objects.values_list("pk", flat=True))
+    assert [each.invariant for each in events_name_what_was_evaluated(tasks)] == ["I11"] * 2

@@ -419,6 +419,7 @@ BREAKS: tuple[tuple[str, Callable[[World], None]], ...] = (
     ("I11", i11_escalation_untold),
     ("I11", i11_miscounted_edges),
     ("I11", break_task("rounds", """'{"review": 1}'""")),
+    ("I11", i5_told_of_a_word_nobody_said),
     ("I13", i13_line_of_another_project),
     ("I13", i13_job_of_another_tasks_token),
     ("I14", i14_document_changed),

@@ -1,0 +1,103 @@
+"""What the gates had to do with a transition, as its event tells it (law §9): what was evaluated, and nothing else.
+
+A gate is named only if its checks or its tool were evaluated, or a person spoke there. Passed by a signal, skipped, or
+without a check it says nothing; shown checks alone let nothing through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pipelines import versions
+from pipelines.models import Decision
+from pipelines.routing.line import Line
+from pipelines.routing.outcome import derive, read_outcome
+
+GATE_STEPS = ("station_gate", "rule_gates")
+SAID = {
+    "approve": "passed",
+    "reject": "rejected",
+    "send_back": "sent_back",
+    "rework": "rework",
+    "abort": "aborted",
+}
+TOOL, SHOWN = "its tool says ", ", shown only"
+
+
+def trigger(decision: Decision) -> str:
+    """`gate_3_passed`, where a gate let it through or turned it back; else nothing."""
+    line, words = versions.by_id(decision.pinned_id), words_of(decision)
+    against = next((key for key, word in words.items() if word != "approve"), None)
+    if against:
+        return f"{against}_{SAID.get(words[against], words[against])}"
+    judged = dict.fromkeys((key for key, word in words.items() if word == "approve"), True)
+    for entry in _evaluated(decision):
+        key, judges = gate_of(entry), not str(entry["why"]).endswith(SHOWN)
+        if judges:
+            judged[key] = judged.get(key, True) and (entry["result"] is True or words.get(key) == "approve")
+    failed = next((key for key, passed in judged.items() if not passed), None)
+    if failed:
+        return f"{failed}_failed"
+    own = _station_gate(line, decision)
+    passed = next((key for key in judged if key != own or _goes_forward(line, decision)), None)
+    return f"{passed}_passed" if passed else ""
+
+
+def results(decision: Decision) -> dict[str, str]:
+    """Each check and tool that was evaluated, and each gate at which somebody spoke. Of two under one name a failed one
+    counts."""
+    found: dict[str, bool] = {}
+    for entry in _evaluated(decision):
+        for name, passed in _results(entry):
+            found[name] = found.get(name, True) and passed
+    said = {key: word == "approve" for key, word in words_of(decision).items()}
+    return {key: verdict(passed) for key, passed in {**found, **said}.items()}
+
+
+def verdict(passed: bool) -> str:
+    return "pass" if passed else "fail"
+
+
+def words_of(decision: Decision) -> dict[str, str]:
+    """What people have said at the gates that this decision asks."""
+    said = decision.situation.get("facts", {}).get("gates", {})
+    return {key: str(word.get("decision")) for key, word in said.items() if word.get("decision")}
+
+
+def gate_of(entry: dict[str, Any]) -> str:
+    return str(entry.get("why", "")).partition(":")[0]
+
+
+def _evaluated(decision: Decision) -> Iterator[dict[str, Any]]:
+    """The entries of its trace in which checks or a tool of a gate were evaluated."""
+    for entry in decision.trace:
+        if entry.get("step") in GATE_STEPS and any(True for _ in _results(entry)):
+            yield entry
+
+
+def _results(entry: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    for check in entry.get("saw") or ():
+        if isinstance(check, dict) and "passed" in check:
+            yield check.get("label") or check["field"], check["passed"]
+    key, _, said = str(entry.get("why", "")).partition(": ")
+    if said.startswith(TOOL):
+        yield f"{key}: tool", not said.removeprefix(TOOL).startswith("fail")
+
+
+def _station_gate(line: Line, decision: Decision) -> str | None:
+    station = line.stations_by_key.get(decision.station)
+    return station.gate if station else None
+
+
+def _goes_forward(line: Line, decision: Decision) -> bool:
+    """Whether what passed and went on did so by way of the station's gate: what failed, or goes back, has another
+    cause, whatever the gate said of it."""
+    station = line.stations_by_key[decision.station]
+    outcome = derive(read_outcome(decision.situation["outcome"]), station.kind)
+    if outcome.standing != "passed":
+        return False
+    answer = decision.answer
+    if answer["decision"] == "finish":
+        return bool(answer["kind"] == "completed")
+    own = line.position(station.key)
+    return all(line.position(to) > own for to in answer.get("to", ()) if to in line.stations_by_key)
