@@ -24,6 +24,7 @@ from pipelines.models import Agent, Artifact, Blob, Deadlock, Membership, Migrat
 from tests.access import matrix
 from tests.factories import World, document, station
 from tests.live.conftest import session_of
+from tests.waiting import LONG
 
 PAGES, API, SOCKETS = (matrix.table(text) for text in (matrix.PAGES, matrix.API, matrix.SOCKETS))
 # Well-formed, so that it is not the form that is refused; what is published and decided is not what is there.
@@ -245,7 +246,7 @@ async def test_each_cell_of_the_sockets(world: World, knock: Callable[..., Webso
             socket.scope["headers"].append((b"authorization", f"Bearer {place.machine_secret}".encode()))
         if row == "/elsewhere/":
             socket.scope["path"] = row
-        accepted, _ = await socket.connect(timeout=5)
+        accepted, _ = await socket.connect(timeout=LONG)
         found[row][role] = "y" if accepted else ">"
         if accepted:
             await socket.disconnect()

@@ -31,7 +31,7 @@ def rename_chosen(page: Page, name: str) -> None:
 
 
 def saved(page: Page) -> None:
-    expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved", timeout=20_000)
+    expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved")
 
 
 def draft(line: Line) -> dict[str, Any]:

@@ -242,7 +242,7 @@ def test_axe_finds_nothing_grave_where_two_drew_the_same(
     publishing.save_draft(line, theirs, world.designer, line.draft_number)
     page.context.set_offline(False)
     clash = page.get_by_role("region", name="Changed by two people")
-    expect(clash.get_by_role("radio", name="Theirs")).to_be_visible(timeout=20_000)
+    expect(clash.get_by_role("radio", name="Theirs")).to_be_visible()
     assert grave(page, ".ed-middle") == []
 
 

@@ -22,6 +22,7 @@ from tests.browser.test_canvas import saved
 from tests.factories import World
 from tests.fixtures.site import Site
 from tests.routing.test_native import PLAIN, REFUSED
+from tests.waiting import until
 
 TEXT = """\
 # Why this line is here
@@ -149,16 +150,22 @@ def test_what_is_chosen_on_one_side_is_marked_on_the_other(page_: Page) -> None:
     expect(page_.locator(".ed-code-chosen").first).to_contain_text("id: all")
 
 
+A_MOMENT = 1000  # ms, between two moves of a hand
+
+
 def rest_on(found: Locator, shown: Locator) -> None:
     """Point at it until what explains it is shown. No hand is quite still: a move over words that are drawn anew in
     the same moment, as they are after a save, tells the editor nothing, and the next one does."""
-    for _ in range(20):
+
+    def pointed() -> bool:
         found.hover(position={"x": 4, "y": 4})
         found.hover(position={"x": 5, "y": 5})
-        with suppress(Error):  # not within this second
-            shown.wait_for(timeout=1000)
-            return
-    expect(shown).to_be_visible()
+        with suppress(Error):
+            shown.wait_for(timeout=A_MOMENT)
+            return True
+        return False
+
+    until(pointed, "the explanation")
 
 
 def test_the_schema_completes_and_explains_and_findings_stand_at_their_place(page_: Page) -> None:

@@ -137,9 +137,9 @@ def test_what_is_typed_while_the_server_is_away_is_applied_when_it_is_back(canva
     expect(trouble).to_contain_text("What you typed is kept here")
     canvas.locator('.react-flow__node[data-id="check"]').click()
     canvas.context.set_offline(False)
-    expect(canvas.locator(".ef-form").get_by_label("Instructions", exact=True)).to_be_visible(timeout=20_000)
+    expect(canvas.locator(".ef-form").get_by_label("Instructions", exact=True)).to_be_visible()
     expect(trouble).to_have_count(0)
-    expect(canvas.locator(".ed-tools").get_by_role("button", name="Undo")).to_be_enabled(timeout=20_000)
+    expect(canvas.locator(".ed-tools").get_by_role("button", name="Undo")).to_be_enabled()
     saved(canvas)
     assert draft(line)["stations"][0]["work"]["cwd"] == "src"
 

@@ -15,6 +15,7 @@ from tests.browser.canvas import middle, node, saved
 from tests.browser.conftest import Enter
 from tests.factories import World, document, station
 from tests.pages.conftest import at
+from tests.waiting import until
 
 DOCUMENT = document(
     key="drawn",
@@ -79,12 +80,12 @@ def test_a_fork_with_a_join_is_drawn_put_right_and_run(canvas: Page, world: Worl
 
 def stored(page: Page, line: Line, right: Callable[[dict[str, Any]], bool]) -> None:
     """Until what was filled in is part of the draft: a form is applied and saved behind whoever fills it."""
-    for _ in range(100):
+
+    def is_there() -> bool:
         line.refresh_from_db()
-        if right(line.draft):
-            return
-        page.wait_for_timeout(100)
-    assert right(line.draft), line.draft
+        return right(line.draft)
+
+    until(is_there, lambda: str(line.draft), page)
 
 
 def _loop(page: Page) -> None:

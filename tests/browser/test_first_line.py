@@ -18,7 +18,6 @@ from tests.pages.conftest import at
 
 BUILD, TEST, REVIEW, PACKAGE, DELIVER = "no-op", "no-op-2", "no-op-3", "no-op-4", "no-op-5"
 STATIONS = ("Intake", "Build", "Test", "Review", "Package", "Deliver")
-SLOWLY = 60_000  # ms: a worker starts, and a server that others use answers
 
 
 @pytest.fixture
@@ -48,7 +47,6 @@ def enter(
 
     def entered(user: User) -> Page:
         page = new_context(base_url=site.url).new_page()
-        page.set_default_timeout(SLOWLY)
         sign_in(page, user)
         return page
 
@@ -64,7 +62,7 @@ def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> No
 
 
 def saved(page: Page) -> None:
-    expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved", timeout=SLOWLY)
+    expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved")
 
 
 def rules(page: Page) -> Locator:
@@ -128,16 +126,12 @@ def runs(world: World, page: Page, other: Page, line: Line, press: Press) -> Non
     task = Task.objects.get()
     for _ in range(2):
         other.goto(at(world, "task", task.name))
-        expect(other.locator(".task-head [data-status]")).to_have_attribute(
-            "data-status", "awaiting_review", timeout=SLOWLY
-        )
+        expect(other.locator(".task-head [data-status]")).to_have_attribute("data-status", "awaiting_review")
         press(other.get_by_role("link", name="Review", exact=True))
         with other.expect_response(lambda answer: answer.request.method == "POST"):
             press(other.get_by_role("button", name=re.compile("Approve")).first)
     page.goto(at(world, "task", task.name))
-    expect(page.locator(".task-head [data-status]")).to_have_attribute(
-        "data-status", "completed", timeout=SLOWLY
-    )
+    expect(page.locator(".task-head [data-status]")).to_have_attribute("data-status", "completed")
 
 
 def test_by_keys_alone(enter: Enter, world: World, reviewer: User, hands: subprocess.Popen[bytes]) -> None:
@@ -210,7 +204,7 @@ def test_by_keys_alone(enter: Enter, world: World, reviewer: User, hands: subpro
     keys.press("Escape")
     keys.press("Shift+P")
     publish = page.locator("#publish-go").get_by_role("button", name="Publish")
-    expect(publish).to_be_enabled(timeout=SLOWLY)
+    expect(publish).to_be_enabled()
     by_keys(publish)
     expect(page).to_have_url(re.compile(re.escape(at(world, "line", line.key)) + "$"))
     runs(world, page, enter(reviewer), line, by_keys)
@@ -276,7 +270,7 @@ def test_by_mouse(enter: Enter, world: World, reviewer: User, hands: subprocess.
 
     page.locator("#editor-bar").get_by_role("button", name="Publish").click()
     publish = page.locator("#publish-go").get_by_role("button", name="Publish")
-    expect(publish).to_be_enabled(timeout=SLOWLY)
+    expect(publish).to_be_enabled()
     publish.click()
     expect(page).to_have_url(re.compile(re.escape(at(world, "line", line.key)) + "$"))
     runs(world, page, enter(reviewer), line, by_mouse)

@@ -14,9 +14,9 @@ from tests.factories import World
 from tests.fixtures.browser import PHONE
 from tests.fixtures.site import Site
 from tests.pages.conftest import at
+from tests.waiting import until
 
 PASSWORD = "correct horse battery"
-SLOWLY = 120_000  # ms: real programs run
 
 
 def test_from_the_sign_in_link_to_the_delivered_archive(
@@ -44,7 +44,7 @@ def test_from_the_sign_in_link_to_the_delivered_archive(
     # Watched without a reload: a mark in the page's script survives only if the page does.
     page.evaluate("window.sameDocument = true")
     pill = page.locator(".task-head [data-status]")
-    expect(pill).to_have_attribute("data-status", "awaiting_review", timeout=SLOWLY)
+    expect(pill).to_have_attribute("data-status", "awaiting_review")
     expect(page.locator(".history")).to_contain_text("Human review")
     assert page.evaluate("window.sameDocument") is True
 
@@ -54,9 +54,7 @@ def test_from_the_sign_in_link_to_the_delivered_archive(
         page.get_by_role("button", name=re.compile("Approve")).first.click()
     task = Task.objects.get()
     page.goto(at(demo, "task", task.name))
-    expect(page.locator(".task-head [data-status]")).to_have_attribute(
-        "data-status", "completed", timeout=SLOWLY
-    )
+    expect(page.locator(".task-head [data-status]")).to_have_attribute("data-status", "completed")
     assert Artifact.objects.filter(task=task).exists()
     page.get_by_role("link", name="Artifacts").click()
     expect(page.get_by_role("link", name="Download").first).to_be_visible()
@@ -77,13 +75,14 @@ def test_a_move_is_shown_although_the_answer_that_was_under_way_does_not_know_it
 
     page.route("**/*fragment=board*", hold)
     page.goto(at(demo, "line-live", "small"))
-    page.evaluate("document.body.addEventListener('gl:task', () => { window.told = true })")
-    while not before:
-        page.wait_for_timeout(20)
+    until(lambda: before, "the request for the board", page)
+    # The page has asked at its start, and asks again when it has heard of the move.
+    page.evaluate(
+        "document.body.addEventListener('gl:task', () =>"
+        " document.body.addEventListener('gl:changed', () => { window.told = true }))"
+    )
     demo.report(task)
     page.wait_for_function("window.told")
-    # So long waits a page for more news before it asks.
-    page.wait_for_timeout(300)
     route, response = before[0]
     route.fulfill(response=response)
     expect(page.locator("[data-column='station:ship']")).to_contain_text("Move me")
@@ -121,7 +120,7 @@ def test_no_move_is_lost_while_the_network_is_gone(
     demo.report(task)
     demo.report(task)
     page.context.set_offline(False)
-    expect(page.locator("[data-column='ended']")).to_contain_text("Move me", timeout=20_000)
+    expect(page.locator("[data-column='ended']")).to_contain_text("Move me")
 
 
 def test_the_theme_is_changed_at_once_and_stays(

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.demo.repositories import Repository
+from tests.waiting import LONG
 
 BIN = Path(__file__).resolve().parents[2] / "pipelines" / "demo" / "bin"
 VENV = Path(sys.executable).parent
@@ -59,7 +60,7 @@ class Workspace:
             input=stdin.encode(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=120,
+            timeout=LONG,
             check=False,
         )
         log = done.stdout.decode("utf-8", "replace")

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,11 @@ from django.core.management import call_command
 from pipelines import engine, logs, publishing
 from pipelines.models import ENDED, Artifact, GateVisit, Job, Line, Status, Task, Token, User
 from pipelines.storage import artifacts
+from tests import waiting
 from tests.demo.repositories import GOOD, Repository
 from tests.factories import make_user
 from tests.fixtures.site import environment, manage, stop
 
-SECONDS = 180
 RESTS = (*ENDED, Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD, Status.STUCK)
 SHELL = "import subprocess\n\n\ndef f(x):\n    subprocess.call(x, shell=True)\n"
 
@@ -62,11 +61,11 @@ def submit(user: User, line: str, **inputs: str) -> Task:
 
 
 def until(task: Task, done: Callable[[Task], bool], log: Path) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not done(task):
-        assert time.monotonic() < deadline, f"{task.status}\n{log.read_text()[-3000:]}"
-        time.sleep(0.1)
+    def there() -> bool:
         task.refresh_from_db()
+        return done(task)
+
+    waiting.until(there, lambda: f"{task.status}\n{log.read_text()[-3000:]}")
 
 
 def at_rest(task: Task, log: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from pipelines.demo.stations.plugins import plain
 from tests.demo.conftest import Workspace
+from tests.waiting import LONG
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -60,7 +61,7 @@ def test_its_tests_need_only_what_a_plain_set_up_installs(declared: dict[str, li
         env={"PATH": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LONG,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]

@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 from django.contrib.staticfiles.handlers import StaticFilesHandler
 from django.test.testcases import LiveServerThread
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect
+from playwright.sync_api import Browser, ConsoleMessage, Page
 
 from pipelines.templatetags import gateline
-
-# A busy machine paints late; nothing here measures speed.
-expect.set_options(timeout=20_000)
+from tests.waiting import LONG_MS
 
 
 @pytest.fixture(scope="session")
@@ -58,6 +56,7 @@ def show(address: str, settings: Any, browser: Browser) -> Iterator[Callable[...
     def make(width: int = 1440, theme: str = "light", **more: Any) -> Shown:
         size = {"width": width, "height": 900}
         context = browser.new_context(viewport=size, color_scheme=theme, reduced_motion="reduce", **more)
+        context.set_default_timeout(LONG_MS)
         contexts.append(context)
         return Shown(context.new_page(), address)
 

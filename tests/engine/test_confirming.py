@@ -14,6 +14,7 @@ from pipelines.confirming import Confirmed, confirm
 from pipelines.errors import Invalid
 from pipelines.models import Line, LineEvent, Membership, Migration, Role, User
 from tests.factories import World, document, make_member, station
+from tests.waiting import LONG
 
 pytestmark = pytest.mark.django_db
 
@@ -218,7 +219,7 @@ def together(*acts: Callable[[], Any]) -> list[Any]:
 
     def run(index: int) -> None:
         try:
-            ready.wait(timeout=30)
+            ready.wait(timeout=LONG)
             found[index] = acts[index]()
         except (publishing.Conflict, Invalid) as refused:
             found[index] = refused  # type: ignore[call-overload]
@@ -229,7 +230,7 @@ def together(*acts: Callable[[], Any]) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join(timeout=LONG)
     return found
 
 

@@ -17,6 +17,7 @@ from pipelines.engine.errors import Conflict
 from pipelines.invariants import check
 from pipelines.models import Decision, GateVisit, IgnoredReport, LineVersion, Task, User
 from tests.factories import World, make_world, station
+from tests.waiting import LONG
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 
@@ -37,7 +38,7 @@ def at_once(acts: Sequence[Act], threads: int | None = None) -> list[Any]:
     lock = threading.Lock()
 
     def work() -> None:
-        start.wait(timeout=60)
+        start.wait(timeout=LONG)
         try:
             while True:
                 with lock:
@@ -52,7 +53,7 @@ def at_once(acts: Sequence[Act], threads: int | None = None) -> list[Any]:
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(timeout=600)
+        worker.join(timeout=LONG)
     return results
 
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 from pipelines import engine, timers
 from pipelines.models import Due, GateVisit, Task
 from tests.factories import World, station
+from tests.waiting import LONG
 
 pytestmark = pytest.mark.django_db
 
@@ -103,7 +104,7 @@ def test_several_workers_at_once_fire_one_time_once(world: World) -> None:
     together = threading.Barrier(2)
 
     def loop() -> None:
-        together.wait(10)
+        together.wait(LONG)
         try:
             found.append(timers.run_due())
         finally:
@@ -113,6 +114,6 @@ def test_several_workers_at_once_fire_one_time_once(world: World) -> None:
     for each in threads:
         each.start()
     for each in threads:
-        each.join(30)
+        each.join(LONG)
     assert sum(each["fired"] for each in found) == 1
     assert world.kinds(task).count("gate.decided") == 1

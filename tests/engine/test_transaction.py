@@ -9,6 +9,7 @@ from django.db import DatabaseError, OperationalError, connection, transaction
 
 from pipelines.engine.transaction import RERUNS, run
 from pipelines.models import Owner
+from tests.waiting import LONG
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -27,7 +28,7 @@ def test_of_two_that_deadlock_both_get_through(transactional_db: None) -> None:
             tries.append(first)
             lock(first)
             if tries.count(first) == 1:
-                both_hold_one.wait(timeout=30)
+                both_hold_one.wait(timeout=LONG)
             lock(second)
             for owner in Owner.objects.all():
                 Owner.objects.filter(pk=owner.pk).update(name=str(int(owner.name) + 1))
@@ -41,7 +42,7 @@ def test_of_two_that_deadlock_both_get_through(transactional_db: None) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join(timeout=LONG)
     assert set(Owner.objects.values_list("name", flat=True)) == {"2"}
     assert len(tries) > 2, "one of them was a victim and began again"
 
@@ -55,7 +56,7 @@ def test_a_lock_that_is_not_to_be_had_is_tried_three_times_more(transactional_db
             with transaction.atomic():
                 lock("a")
                 held.set()
-                enough.wait(timeout=30)
+                enough.wait(timeout=LONG)
         finally:
             connection.close()
 
@@ -65,11 +66,11 @@ def test_a_lock_that_is_not_to_be_had_is_tried_three_times_more(transactional_db
 
     thread = threading.Thread(target=holder)
     thread.start()
-    assert held.wait(timeout=30)
+    assert held.wait(timeout=LONG)
     with pytest.raises(OperationalError):
         run(work)
     enough.set()
-    thread.join(timeout=30)
+    thread.join(timeout=LONG)
     assert len(tries) == 1 + RERUNS
 
 

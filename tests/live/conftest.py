@@ -1,9 +1,7 @@
-"""What the tests of the live view share: waiting with a deadline, sockets of a signed-in person."""
+"""What the tests of the live view share: sockets of a signed-in person."""
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from urllib.parse import urlencode
@@ -19,20 +17,10 @@ from django.db import connections
 
 from pipelines.live.routing import sockets
 from pipelines.models import Project, User
+from tests.waiting import LONG
 
 HOST = "127.0.0.1:8000"
 ORIGIN = f"http://{HOST}"
-
-
-async def until(true: Callable[[], bool | Awaitable[bool]], seconds: float = 5) -> None:
-    """Wait for it; fails when it does not come true in time."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        found = true()
-        if found if isinstance(found, bool) else await found:
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError(f"not within {seconds} s")
 
 
 def session_of(user: User) -> str:
@@ -78,14 +66,14 @@ def enter(knock: Callable[..., WebsocketCommunicator]) -> Callable[..., Awaitabl
 
     async def make(project: Project, user: User, **more: str) -> WebsocketCommunicator:
         socket = knock(project, await sync_to_async(session_of)(user), **more)
-        accepted, _ = await socket.connect(timeout=5)
+        accepted, _ = await socket.connect(timeout=LONG)
         assert accepted
         return socket
 
     return make
 
 
-async def hints(socket: WebsocketCommunicator, seconds: float = 3) -> dict[str, int]:
+async def hints(socket: WebsocketCommunicator) -> dict[str, int]:
     """The versions told by the next message."""
-    message: dict[str, Any] = await socket.receive_json_from(timeout=seconds)
+    message: dict[str, Any] = await socket.receive_json_from(timeout=LONG)
     return {hint["task"]: hint["version"] for hint in message.get("hints", [])}

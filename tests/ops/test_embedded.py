@@ -17,7 +17,8 @@ import pytest
 
 from config.embedded import account, binaries, layout, placing, processes, server
 from config.embedded.errors import LauncherError
-from tests.ops.processes import ServerUser, alive, living_in, on_linux, until
+from tests.ops.processes import ServerUser, alive, living_in, on_linux
+from tests.waiting import LONG, until
 
 pytestmark = on_linux
 
@@ -128,7 +129,7 @@ def test_the_next_start_recovers_after_everything_was_killed(home: Path) -> None
     with connect(home) as database:
         database.execute("CREATE TABLE kept AS SELECT 1 AS number")
     kill_all(living_in(home))
-    user.process.wait(10)
+    user.process.wait(LONG)
     again = ServerUser(home, durable=True)
     with connect(home) as database:
         assert database.execute("SELECT number FROM kept").fetchone() == (1,)

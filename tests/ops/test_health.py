@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 import urllib.error
 import urllib.request
 import uuid
@@ -19,11 +18,12 @@ from django.utils import timezone
 
 from pipelines.models import Worker
 from tests.fixtures.site import Site, database_url, free_port, start_web, stop
+from tests.waiting import LONG, until
 
 
 def fetch(address: str, **headers: str) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=30) as answer:
+        with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=LONG) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -92,16 +92,12 @@ def test_an_exhausted_pool_is_a_503_and_no_hang(prefixed: Site) -> None:
         holder.execute("LOCK TABLE pipelines_worker IN ACCESS EXCLUSIVE MODE")
         waiting = pool.submit(fetch, f"{prefixed.url}/healthz")
         _until_someone_waits(url)
-        begin = time.monotonic()
         status, _ = fetch(f"{prefixed.url}/api/owners/o/projects/p/lines", Authorization="Bearer gl_none")
-        assert status == 503 and time.monotonic() - begin < 15
+        assert status == 503  # answered while the table is still held
         holder.rollback()
-        assert waiting.result(30)[0] == 503  # no worker, but an answer
+        assert waiting.result(LONG)[0] == 503  # no worker, but an answer
 
 
 def _until_someone_waits(url: str) -> None:
-    deadline = time.monotonic() + 20
     with psycopg.connect(url, autocommit=True) as watcher:
-        while not watcher.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone():
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        until(lambda: watcher.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone())

@@ -12,14 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from config.supervisor import STOP_SECONDS
-from tests.ops.processes import ROOT, clean_environment, living_in, nothing_left, on_linux, until
+from tests.ops.processes import ROOT, clean_environment, living_in, nothing_left, on_linux
+from tests.waiting import LONG, until
 
 pytestmark = on_linux
 
 SUPERVISOR = """
 import os, sys
+from config import supervisor
 from config.supervisor import Supervisor
+if len(sys.argv) > 2: supervisor.STOP_SECONDS = float(sys.argv[2])
 child = [sys.executable, sys.argv[1]]
 say = lambda text: print(text, flush=True)
 Supervisor({"one": [*child, "one"], "two": [*child, "two"]}, environment=os.environ, say=say, tick=lambda: True).run()
@@ -39,7 +41,7 @@ while not (folder / f"leave-{name}").exists():
 (folder / f"leave-{name}").unlink()
 """
 
-Start = Callable[[], subprocess.Popen[bytes]]
+Start = Callable[..., subprocess.Popen[bytes]]
 
 
 @pytest.fixture
@@ -48,9 +50,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
     with ExitStack() as stack:
         stack.enter_context(nothing_left(tmp_path))
 
-        def go() -> subprocess.Popen[bytes]:
+        def go(*stop_seconds: str) -> subprocess.Popen[bytes]:
             process = subprocess.Popen(
-                [sys.executable, "-c", SUPERVISOR, str(tmp_path / "child.py")],
+                [sys.executable, "-c", SUPERVISOR, str(tmp_path / "child.py"), *stop_seconds],
                 cwd=ROOT,
                 env=clean_environment(PYTHONPATH=str(ROOT)),
                 stdout=subprocess.PIPE,
@@ -72,7 +74,7 @@ def pids(folder: Path, name: str) -> list[int]:
 def test_one_signal_ends_it_and_its_children(start: Start, tmp_path: Path, number: signal.Signals) -> None:
     process = start()
     process.send_signal(number)
-    assert process.wait(10) == 0
+    assert process.wait(LONG) == 0
     assert not living_in(tmp_path)
 
 
@@ -110,10 +112,10 @@ def test_even_a_child_that_ignores_the_request_ends_with_its_supervisor(start: S
 
 def test_a_second_ctrl_c_does_not_wait(start: Start, tmp_path: Path) -> None:
     (tmp_path / "stubborn").touch()
-    process = start()
+    process = start(str(10 * LONG))
     process.send_signal(signal.SIGINT)
     assert process.stdout is not None
     assert b"Stopping" in process.stdout.readline()  # two signals at once would be one
     process.send_signal(signal.SIGINT)
-    assert process.wait(STOP_SECONDS - 2) == 0
+    assert process.wait(LONG) == 0
     assert not living_in(tmp_path)

@@ -22,10 +22,10 @@ import pytest
 from config.embedded import layout
 from tests.fixtures.site import free_port
 from tests.ops.conftest import open_folder
-from tests.ops.processes import ROOT, clean_environment, on_linux, until
+from tests.ops.processes import ROOT, clean_environment, on_linux
+from tests.waiting import LONG, until
 
 LINK = re.compile(r"http://127\.0\.0\.1:\d+/sign-in/[\w-]+/")
-SECONDS = 120
 
 
 class Up:
@@ -45,9 +45,7 @@ class Up:
                 stderr=log,
                 start_new_session=True,
             )
-        until(
-            lambda: "Gateline runs at" in self.said() or self.process.poll() is not None, SECONDS, "the line"
-        )
+        until(lambda: "Gateline runs at" in self.said() or self.process.poll() is not None, "the line")
         assert self.process.poll() is None, self.said()
 
     def said(self) -> str:
@@ -57,7 +55,7 @@ class Up:
         return next(line for line in self.said().splitlines() if "Gateline runs at" in line)
 
     def health(self) -> tuple[int, dict[str, str]]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LONG)
         connection.request("GET", "/healthz")
         answer = connection.getresponse()
         return answer.status, json.load(answer)
@@ -75,7 +73,7 @@ class Up:
     def interrupt(self) -> None:
         """As a terminal's Ctrl-C: to the whole group."""
         os.killpg(self.process.pid, signal.SIGINT)
-        self.process.wait(15)
+        self.process.wait(LONG)
 
 
 class Visitor:
@@ -97,7 +95,7 @@ class Visitor:
 
     def _open(self, request: urllib.request.Request) -> tuple[int, str, str]:
         try:
-            with self.opener.open(request, timeout=20) as answer:
+            with self.opener.open(request, timeout=LONG) as answer:
                 return answer.status, answer.url, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, request.full_url, error.read().decode()
@@ -155,7 +153,7 @@ def test_a_link_is_refused_behind_a_proxy(up: Up) -> None:
     link = up.manage("sign_in_link", "--port", str(up.port)).stdout.strip()
     request = urllib.request.Request(link, headers={"X-Forwarded-For": "203.0.113.9"})
     with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(request, timeout=20)
+        urllib.request.urlopen(request, timeout=LONG)
     assert refused.value.code == 403
 
 
@@ -188,7 +186,7 @@ def test_a_killed_database_web_or_worker_comes_back(up: Up) -> None:
         doomed = [pid for pid in _left(up) if words in Path(f"/proc/{pid}/cmdline").read_text()]
         assert doomed, words
         os.kill(doomed[0], signal.SIGKILL)
-        until(lambda: _healthy(up), 60, f"health after the kill of {words}")
+        until(lambda: _healthy(up), f"health after the kill of {words}")
 
 
 def _belongs(pid: int, up: Up) -> bool:

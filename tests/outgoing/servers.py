@@ -43,6 +43,11 @@ def say(to: BaseHTTPRequestHandler, status: int, body: bytes = b"", **headers: s
     to.wfile.write(body)
 
 
+def silent(to: BaseHTTPRequestHandler, asked: object = None) -> None:
+    """Says nothing for as long as the client waits."""
+    to.rfile.read(1)
+
+
 @contextmanager
 def serving(answers: Answers, host: str = "127.0.0.1", port: int = 0) -> Iterator[Server]:
     class Handler(BaseHTTPRequestHandler):
@@ -73,4 +78,4 @@ def serving(answers: Answers, host: str = "127.0.0.1", port: int = 0) -> Iterato
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(5)
+        thread.join()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import httpx
 import pytest
 
 from pipelines.outgoing.fetching import Call, fetch
 from pipelines.outgoing.guard import Guard
-from tests.outgoing.servers import say, serving
+from tests.outgoing.servers import say, serving, silent
 
 LOOPBACK = Guard(("127.0.0.0/8",))
 
@@ -41,7 +39,7 @@ async def test_a_large_answer_is_cut() -> None:
 
 
 async def test_a_server_that_says_nothing_is_given_up() -> None:
-    with serving(lambda to, asked: time.sleep(3)) as server, pytest.raises(httpx.TimeoutException):
+    with serving(silent) as server, pytest.raises(httpx.TimeoutException):
         await fetch(Call("GET", server.url, {}), LOOPBACK, 0.2)
 
 

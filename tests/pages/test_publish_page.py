@@ -14,6 +14,7 @@ from pipelines.models import Line, LineEvent, Migration, User
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 from tests.pages.publish_form import as_shown, fields, parts
+from tests.waiting import LONG
 
 pytestmark = pytest.mark.django_db
 GOOD = {"id": "good", "label": "Good", "when": {"result": "success"}, "to": "ship"}
@@ -192,7 +193,7 @@ def test_two_requests_at_once_publish_once(world: World, signed_in: As) -> None:
     ready, found = threading.Barrier(2), [0, 0]
 
     def send(index: int) -> None:
-        ready.wait(timeout=30)
+        ready.wait(timeout=LONG)
         found[index] = post(clients[index], world, said[index]).status_code
         connection.close()
 
@@ -200,7 +201,7 @@ def test_two_requests_at_once_publish_once(world: World, signed_in: As) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join(timeout=LONG)
     assert sorted(found) == [302, 409]
     assert line.versions.count() == 2
 

@@ -19,6 +19,7 @@ from pipelines.routing import jsontext
 from pipelines.routing.__main__ import main
 from pipelines.routing.line import PRESETS
 from tests.routing.test_preconditions import HANDOFF
+from tests.waiting import LONG
 
 ROOT = Path(__file__).parents[2]
 
@@ -233,7 +234,7 @@ def test_a_document_that_is_refused_says_where_and_why(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_is_an_error_and_no_trace_of_the_program(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pipelines.routing", "decide", str(tmp_path / "none.yaml")]
-    done = subprocess.run(command, capture_output=True, cwd=ROOT, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, cwd=ROOT, timeout=LONG, check=False)
     assert done.returncode == 2
     assert other("decide", str(tmp_path / "none.yaml")) == (
         2,
@@ -291,6 +292,6 @@ def test_routing_and_formats_need_no_django_and_no_clock() -> None:
         "print([name for name in ('django', 'psycopg', 'socket', 'asyncio') if name in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, cwd=ROOT, check=True, timeout=60
+        [sys.executable, "-c", script], capture_output=True, cwd=ROOT, check=True, timeout=LONG
     )
     assert done.stdout.strip() == b"[]"

@@ -24,6 +24,7 @@ from tests.routing.interpreter import decide as second_reading
 from tests.routing.interpreter.generator import case, line_with
 from tests.routing.interpreter.table import CASES
 from tests.routing.interpreter.walks import walk
+from tests.waiting import LONG
 
 Json = dict[str, Any]
 
@@ -159,7 +160,7 @@ def test_the_command_line_tool_decides_like_the_second_reading(tmp_path: Path) -
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=LONG,
     )
 
     answers = [plain(json.loads(line)) for line in done.stdout.splitlines()]

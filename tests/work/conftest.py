@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -84,14 +82,6 @@ def artifacts_here(settings: Any, tmp_path: Path) -> Iterator[None]:
 @pytest.fixture
 def bench(tmp_path: Path, artifacts_here: None) -> Bench:
     return Bench(tmp_path / "workspaces")
-
-
-async def eventually(check: Callable[[], object], seconds: float = 15.0) -> None:
-    """Until `check()` is true; fails when it is not in time."""
-    until = time.monotonic() + seconds
-    while not check():
-        assert time.monotonic() < until, "it did not happen in time"
-        await asyncio.sleep(0.02)
 
 
 def alive(pid: int) -> bool:

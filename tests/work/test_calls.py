@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,7 +13,7 @@ from pipelines.handlers import error, hook, http, route
 from pipelines.handlers.base import Attempt, Limits, Outcome, Spec
 from pipelines.outgoing.endpoint import Outgoing
 from pipelines.outgoing.guard import Guard
-from tests.outgoing.servers import say, serving
+from tests.outgoing.servers import say, serving, silent
 from tests.work.conftest import Collected
 from tests.work.modelserver import model, refuses, says
 
@@ -112,7 +111,7 @@ async def test_a_header_that_would_be_two_is_not_sent(sink: Collected, attempt: 
 
 
 async def test_a_call_has_its_time(sink: Collected, attempt: Attempt) -> None:
-    with serving(lambda to, asked: time.sleep(1)) as server:
+    with serving(silent) as server:
         outcome = await call(sink, attempt, {"url": server.url}, limits=Limits(total=0.2))
     assert (outcome["result"], outcome["reason"]) == ("cancelled", "max_timeout")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
+import threading
 from typing import Any
 
 import pytest
@@ -15,8 +15,9 @@ from pipelines.handlers.base import Attempt, Limits, Outcome, Spec
 from pipelines.handlers.toolbox import offered
 from pipelines.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.outgoing.guard import Guard
-from tests.outgoing.servers import say, serving
-from tests.work.conftest import Collected, eventually
+from tests.outgoing.servers import say, serving, silent
+from tests.waiting import LONG, eventually
+from tests.work.conftest import Collected
 from tests.work.modelserver import Answer, Model, breaks_off, model, refuses, says, stream
 
 
@@ -72,14 +73,12 @@ async def test_the_answer_is_text_in_the_log_and_in_the_output(
 async def test_text_streams_into_the_log_while_the_model_still_writes(
     sink: Collected, attempt: Attempt
 ) -> None:
-    going_on = asyncio.Event()
+    going_on = threading.Event()
 
     def slowly(to: Any, body: dict[str, Any]) -> None:
         first = {"choices": [{"index": 0, "delta": {"content": "early"}}]}
         stream(to, [first], ended=False)
-        until = time.monotonic() + 10
-        while not going_on.is_set() and time.monotonic() < until:
-            time.sleep(0.01)
+        going_on.wait(LONG)
 
     with model(slowly) as its:
         task = asyncio.create_task(chatted(its, sink, attempt))
@@ -214,7 +213,7 @@ async def test_it_asks_again_after_as_long_as_the_server_wants(sink: Collected, 
 
 
 async def test_a_server_that_says_nothing_is_given_up(sink: Collected, attempt: Attempt) -> None:
-    with model(lambda to, body: time.sleep(2)) as its:
+    with model(silent) as its:
         outcome = await chatted(its.outgoing(seconds=0.2), sink, attempt)
         assert (outcome["result"], outcome["failure_type"]) == ("failure", "model_timeout")
         late = await chatted(its, sink, attempt, limits=Limits(total=0.2))

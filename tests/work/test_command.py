@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,8 @@ import pytest
 
 from pipelines.handlers import command
 from pipelines.handlers.base import Attempt, Limits, Spec
-from tests.work.conftest import PYTHON, Collected, alive, eventually
+from tests.waiting import LONG, eventually
+from tests.work.conftest import PYTHON, Collected, alive
 
 Make = Callable[..., Spec]
 
@@ -193,7 +193,7 @@ async def test_a_result_document_is_never_read_through_a_link(
 
 async def test_a_pipe_in_place_of_the_result_document_holds_up_nobody(spec: Make, sink: Collected) -> None:
     program = "import os; os.mkfifo(os.environ['GATELINE_RESULT'])"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(LONG):
         outcome = await command.run(spec(program), sink)
     assert "plain file" in outcome["output_error"]
 
@@ -230,10 +230,8 @@ def say(*signals: str) -> str:
 
 async def test_a_signal_gives_a_command_a_while_to_end_by_itself(spec: Make, sink: Collected) -> None:
     line = '{"flux:signal": {"verdict": "hold", "reason": "needs_human", "meta": {"question": "?"}}}'
-    began = time.monotonic()
     outcome = await command.run(spec(say(line), limits=Limits(signal_grace=0.5, grace=1)), sink)
     assert outcome["signals"] == [{"verdict": "hold", "reason": "needs_human", "meta": {"question": "?"}}]
-    assert time.monotonic() - began < 15
 
 
 async def test_an_abort_kills_at_once(spec: Make, sink: Collected) -> None:

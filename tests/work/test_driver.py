@@ -19,7 +19,8 @@ from pipelines.handlers import table
 from pipelines.handlers.base import Outcome, Sink, Spec
 from pipelines.models import Artifact, Blob, Job, Lease, LogChunk, Snapshot, Task, Token
 from tests.factories import World, station
-from tests.work.conftest import alive, eventually
+from tests.waiting import LONG, eventually
+from tests.work.conftest import alive
 from tests.work.driving import PYTHON, Bench, command, done, drive, in_thread, text_of
 
 pytestmark = [
@@ -270,7 +271,7 @@ def test_a_slow_command_holds_no_database_connection(world: World, bench: Bench)
     async def go() -> None:
         async with bench.driver(engine_threads=1, concurrency=2) as driver:
             driver.spawn(driver.drive(tokens[0]))
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(LONG):
                 await driver.drive(tokens[1])
             assert driver.busy == 1
 
@@ -330,7 +331,7 @@ def test_a_lost_lease_kills_the_work_and_reports_nothing(
             await in_thread(take_away)
             held = await in_thread(leases.renew, driver.claim.worker)
             driver.running.settle(held, driver.running.clock())
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(LONG):
                 await driving
             assert not alive(int(mark.read_text()))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from pipelines.outbox import EVALUATE
 from pipelines.outgoing.endpoint import Endpoint, Outgoing
 from tests.factories import World
 from tests.outgoing.servers import serving
+from tests.waiting import LONG, until
 from tests.work.conftest import Collected
 from tests.work.driving import PYTHON, Bench, command, done, drive, text_of
 from tests.work.test_judging import completion, saying
@@ -173,7 +173,7 @@ def test_A25_a_model_answers_and_its_explanation_is_the_feedback(world: World, b
     fix = command("fix", "import sys; print(sys.stdin.read())", work={"prompt": "Mend it."})
     task = world.start(world.line(stations=[command("a", "pass", *rules), "b", fix], flags=FLAGS))
     with serving(saying(completion("Two tests fail.\nno"))) as server:
-        endpoint = Endpoint(f"{server.url}/v1", "judge", seconds=5.0, retries=0)
+        endpoint = Endpoint(f"{server.url}/v1", "judge", seconds=LONG, retries=0)
         drive(bench, task, outgoing=Outgoing(endpoint=endpoint))
     said = text_of(done(task, "fix"))
     assert said == "Mend it.\n\nFEEDBACK FROM PREVIOUS EVALUATION:\nTwo tests fail.\n\n"
@@ -184,11 +184,8 @@ def test_A25_a_model_answers_and_its_explanation_is_the_feedback(world: World, b
 
 def begun(token: Token) -> None:
     """Until somebody works on it."""
-    deadline = time.monotonic() + 60
     try:
-        while not Token.objects.filter(pk=token.pk, status="running").exists():
-            assert time.monotonic() < deadline, "no slot was taken"
-            time.sleep(0.01)
+        until(lambda: Token.objects.filter(pk=token.pk, status="running").exists(), "a slot")
     finally:
         connection.close()
 
@@ -207,7 +204,7 @@ def test_a_question_is_asked_while_stations_take_every_slot(
             await driver.drive(token.pk)
             held = driver.spawn(driver.drive(slow.pk))
             await asyncio.to_thread(begun, slow)
-            await asyncio.wait_for(driver.drive(token.pk, EVALUATE), 60)
+            await asyncio.wait_for(driver.drive(token.pk, EVALUATE), LONG)
             waited_for_none = not held.done()
             go_on.touch()
             await held

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,17 +18,10 @@ from pipelines.models import GateVisit, Job, Vote, Worker
 from pipelines.queries.workers import without_isolation
 from tests.factories import World, document, station
 from tests.fixtures.site import Site, environment, manage, stop
+from tests.waiting import until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.moves]
 HOSTILE = Path(__file__).with_name("hostile.py")
-
-
-def until(check: Any, seconds: float, log: Path) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (found := check()):
-        assert time.monotonic() < deadline, log.read_text()[-3000:]
-        time.sleep(0.05)
-    return found
 
 
 @pytest.fixture
@@ -45,7 +37,7 @@ def test_a_station_cannot_steal_or_approve_its_own_gate(
     world: World, site: Site, isolated_worker: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:
     log = tmp_path / "worker.log"
-    running = until(lambda: Worker.objects.filter(pid=isolated_worker.pid).first(), 60, log)
+    running = until(lambda: Worker.objects.filter(pid=isolated_worker.pid).first(), log.read_text)
     if running.isolation == "none":
         pytest.skip("neither bubblewrap nor Landlock works on this machine")
     data = Path(settings.DATA_DIR)
@@ -81,7 +73,7 @@ def test_a_station_cannot_steal_or_approve_its_own_gate(
     stations = [station("attack", rule, kind="command", work=work), "ship"]
     version = world.line(document(stations, "hostile", gates=[{"key": "sign-off", "name": "Sign-off"}]))
     task = world.start(version)
-    until(lambda: world.status(task) == "awaiting_review", 60, log)
+    until(lambda: world.status(task) == "awaiting_review", log.read_text)
     job = Job.objects.get(task=task, station="attack")
     results = json.loads("".join(logs.whole(job, 1)))
     assert {name for name, why in results.items() if why is None} == set(), results
@@ -100,7 +92,7 @@ def test_pages_are_told_when_nothing_isolates(world: World, site: Site, tmp_path
     assert open_workers() == []
     process = manage("worker", log=tmp_path / "open.log", env=environment(GATELINE_ISOLATION="none"))
     try:
-        until(lambda: open_workers() == ["none"], 60, tmp_path / "open.log")
+        until(lambda: open_workers() == ["none"], (tmp_path / "open.log").read_text)
     finally:
         stop(process)
-    until(lambda: open_workers() == [], 20, tmp_path / "open.log")
+    until(lambda: open_workers() == [], (tmp_path / "open.log").read_text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from pipelines.driver.database import Database
 from pipelines.driver.jobs import Started
 from pipelines.driver.reports import ReportFailed, Reports
 from tests.factories import World
+from tests.waiting import until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.moves]
 DONE = {"result": "success"}
@@ -122,10 +122,7 @@ def test_connections_are_closed_with_their_threads() -> None:
             cursor.execute("SELECT FROM pg_stat_activity WHERE pid = %s", [used])
             return cursor.fetchone() is not None
 
-    deadline = time.monotonic() + 10
-    while there():
-        assert time.monotonic() < deadline, "the connection is still open"
-        time.sleep(0.02)
+    until(lambda: not there(), "the end of the connection")
 
 
 def test_a_broken_connection_is_replaced() -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.handlers.process import CannotStart, Ended, Launch, Process
-from tests.work.conftest import PYTHON, alive, eventually
+from tests.waiting import eventually
+from tests.work.conftest import PYTHON, alive
 
 ENV = {"PATH": os.defpath, "LANG": "C.UTF-8"}
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pipelines.handlers import log
 from pipelines.handlers.log import JobLog
 from pipelines.handlers.text import LONGEST_LINE, MASK, Lines, Masker, escaped
-from tests.work.conftest import eventually
+from tests.waiting import LONG, eventually, let_others_run
 
 SECRET = "gl_s3cr3t-value"
 
@@ -132,10 +132,10 @@ async def test_work_that_writes_faster_than_the_log_is_stored_waits() -> None:
             await running.write("out", b"y" * 99_999 + b"\n")
 
     task = asyncio.create_task(flood())
-    await asyncio.wait([task], timeout=0.5)
+    await let_others_run()
     assert not task.done()
     gate.set()
-    await asyncio.wait_for(task, 10)
+    await asyncio.wait_for(task, LONG)
     await running.end()
     assert sum(map(len, chunks.stored)) > 3_900_000
 
@@ -146,7 +146,7 @@ async def test_what_keeps_a_log_from_being_stored_is_not_silent() -> None:
 
     running = JobLog(broken)
     with pytest.raises(ConnectionError):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LONG):
             while True:
                 await running.write("out", b"z" * 50_000 + b"\n")
-                await asyncio.sleep(0)
+                await let_others_run()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -17,6 +16,7 @@ from pipelines.management.commands.worker import is_installation
 from pipelines.models import Due, GateVisit, Job, Lease, Worker
 from tests.factories import World, station
 from tests.fixtures.site import environment, manage, stop
+from tests.waiting import LONG, until
 from tests.work.conftest import alive
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.moves]
@@ -36,13 +36,6 @@ def start(tmp_path: Path, transactional_db: None) -> Iterator[Start]:
     yield one
     for process in processes:
         stop(process)
-
-
-def until(check: Callable[[], object], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not check():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 def sleeping(world: World, mark: Path, **more: object):  # type: ignore[no-untyped-def]  # a Task
@@ -68,7 +61,7 @@ def test_a_planned_stop_queues_again_counts_nothing_and_leaves_nothing(
     task = sleeping(world, mark)
     until(mark.exists)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(20) == 0
+    assert process.wait(LONG) == 0
     job = world.job(task)
     assert (job.state, job.attempt, Lease.objects.count()) == ("queued", 1, 0)
     assert not alive(int(mark.read_text()))
@@ -86,8 +79,8 @@ def test_another_worker_goes_on_where_a_killed_one_was(world: World, start: Star
     pid, job = int(mark.read_text()), world.job(task)
     mark.unlink()
     first.kill()
-    until(lambda: not alive(pid), 10)
-    until(mark.exists, 20)
+    until(lambda: not alive(pid))
+    until(mark.exists)
     job.refresh_from_db()
     assert (job.state, job.attempt) == (Job.State.RUNNING, 2)
     assert world.kinds(task).count("job.lost") == 1
@@ -100,7 +93,7 @@ def test_a_time_that_passed_while_no_worker_ran_is_kept_by_the_next(world: World
     first = start()
     until(lambda: world.status(task) == "awaiting_review")
     first.kill()
-    first.wait(20)
+    first.wait(LONG)
     past = timezone.now() - timedelta(minutes=1)
     Due.objects.filter(task=task).update(due_at=past)
     GateVisit.objects.filter(task=task).update(due_at=past)
@@ -156,5 +149,5 @@ def test_a_folder_of_programs_brings_its_libraries_but_not_a_home(folder: str, b
 
 def test_an_isolation_that_does_not_work_stops_the_start(start: Start, tmp_path: Path) -> None:
     process = start(GATELINE_ISOLATION="env -i")
-    assert process.wait(60) == 1
+    assert process.wait(LONG) == 1
     assert "GATELINE_ISOLATION" in (tmp_path / "worker0.log").read_text()

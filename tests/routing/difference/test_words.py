@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from pipelines.routing.__main__ import main
 from pipelines.routing.difference.compare import difference
 from pipelines.routing.line import Line, read_line
+from tests.effort import calls
 from tests.routing.support import document, line
 
 STATIONS = (
@@ -111,9 +111,7 @@ def big(changed: int) -> Line:
 
 def test_two_hundred_stations_take_no_longer_than_what_differs() -> None:
     old, new = big(0), big(7)
-    started = time.perf_counter()
     found = difference(old, new)
-    took = time.perf_counter() - started
     assert {each.station for each in found.changes} == {"s3"}
     assert not found.unknown
-    assert took < 10, "measured 0.2 s on two shared cores"
+    assert calls(lambda: difference(old, new)) < 1_500_000, "390,000 when this was written"
