@@ -4,6 +4,7 @@ database   an empty database, and the invariants after every test that moved a t
 site       `site`: a web process on the test database; `worker`: a worker process beside it
 browser    `page`: a real Chromium that fails the test on script errors and policy violations
 mailbox    `mailbox`: a real SMTP server
+static     static files are read once
 factories  `world`: a project, its people, and the verbs of engine tests (tests/factories.py)
 drawn      the same examples in every run
 order      long files first
@@ -13,6 +14,7 @@ skips      in CI no browser test and no isolation test may be skipped
 pytest_plugins = [
     "tests.fixtures.database",
     "tests.fixtures.site",
+    "tests.fixtures.static",
     "tests.fixtures.browser",
     "tests.fixtures.mailbox",
     "tests.fixtures.drawn",
