@@ -232,7 +232,8 @@ class Back:
         self.token.entered_at = batch.now
         cause = f"undo:{self.token.pk}.{self.token.version}"
         turn = Turn(batch, self.task, self.token, job, actor, cause, WHY, under=decision.pinned_id)
-        facts = told(decision.situation["facts"], {}, self.before["approved"])
+        asked = decision.situation["facts"]
+        facts = told(asked, asked.get("now", {}), self.before["approved"])
         effects.apply(turn, settle(turn, {**decision.situation, "facts": facts}))
 
 

@@ -34,7 +34,8 @@ def impossible(why: str) -> Entry:
 Row = Mapping[str, Entry]
 LEASED = ("running", "overdue", "overdue_last")
 ASKED = ("evaluating_now", "evaluating_overdue", "evaluating_last")
-REVIEW = ("review_more", "review_last", "review_worn")
+DUE = ("review_more", "review_last", "review_worn")
+REVIEW = (*DUE, "review_overtaken")
 OVER = ("completed", "failed", "cancelled")
 MISSING = ("held_missing", "held_handoff")
 LOCKED = ("deadlock_late", "deadlock_circle")

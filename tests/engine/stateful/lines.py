@@ -47,6 +47,7 @@ def crossroads(number: int) -> Document:
     """From `hub` a task gets into every state there is."""
     form = {"form": [{"key": "note", "type": "text", "label": "Note", "required": True}]}
     agentic = {"agentic": {"question": "Is it good?"}, "answer": "yes"}
+    passed = {"from": "right", "to": "right-end", "at_least": 1}
     hook = {"hook": {"argv": ["./check"]}, "answer": "pass"}
     hub = station(
         "hub",
@@ -83,7 +84,12 @@ def crossroads(number: int) -> Document:
         station("desk", *desk_rules, kind="manual", work=form),
         hub,
         station("left", rule("left-on", "left-desk")),
-        station("left-desk", rule("left-desk-on", "left-end", gates=["sign"]), kind="manual"),
+        station(
+            "left-desk",
+            {"id": "left-desk-late", "when": {"edge": passed}, "to": "ship"},
+            rule("left-desk-on", "left-end", gates=["sign"]),
+            kind="manual",
+        ),
         station(
             "left-end",
             rule("left-fork", ["right", "right-end"], "fork"),

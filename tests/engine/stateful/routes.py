@@ -176,6 +176,23 @@ def branch_that_says(word: str) -> Route:
     return route
 
 
+def review_overtaken(walk: Walk) -> int:
+    """The left branch is asked about, for the second time; then the right one moves."""
+    fork = reporting("fork")(walk)
+    left, right = (_branch(walk, fork, side) for side in ("left", "right"))
+    for key in ("start", "jump", "sweep", "start"):
+        walk.do(key, left)
+    walk.do("report", left, outcome=said("on"))
+    walk.do("complete", left, outcome=said("on"))
+    for key in ("rework", "resolve"):
+        walk.do(key, left)
+    walk.do("complete", left, outcome=said("on"))
+    walk.do("start", right)
+    walk.do("report", right, outcome=said("on"))
+    assert walk.model[left] == "review_overtaken"
+    return left
+
+
 def held_contradiction(walk: Walk) -> int:
     """The forked token itself: no branch lives any more."""
     left = branch_that_says("meet")(walk)
@@ -207,6 +224,7 @@ ROUTES: dict[str, Route] = {
     "by_the_clock": reporting("rest"),
     **{state: then(reporting("hook"), *keys) for state, keys in ASKED.items()},
     **{state: review("three") for state, review in REVIEWS.items()},
+    "review_overtaken": review_overtaken,
     "held_by_person": then(queued, "hold"),
     "held": held,
     "held_rejection": held_rejection,

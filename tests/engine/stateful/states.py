@@ -21,6 +21,7 @@ STATES = {
     "review_more": "people are asked, and one approval alone does not settle it",
     "review_last": "people are asked, and the next approval settles it",
     "review_worn": "people are asked, and it was sent back as often as the gate allows",
+    "review_overtaken": "people are asked, and a sibling has moved since, so that another rule would be true now",
     "held_by_person": "a person holds its queued job",
     "held": "an escalation holds it",
     "held_rejection": "it is held because what was rejected comes again unchanged",
@@ -42,6 +43,8 @@ STATES = {
     "cancelled": "its task is over, it was cancelled",
 }
 MAX_ATTEMPTS = 3
+OVERTAKES = "right->right-end"
+"""The edge that the first rule of `left-desk` counts: had it been taken before, nobody would be asked there."""
 
 
 def state_of(subject: Subject, cast: Cast) -> str:
@@ -111,6 +114,8 @@ def _review(subject: Subject, cast: Cast) -> str:
     policy = policy_of(subject.line_of(visit), visit["gate"])
     if subject.task["rounds"].get(visit["gate"], 0) >= policy.max_rounds:
         return "review_worn"
+    if subject.token["station"] == "left-desk" and subject.task["edges"].get(OVERTAKES):
+        return "review_overtaken"
     return "review_more" if others or not settles(subject, visit, cast) else "review_last"
 
 

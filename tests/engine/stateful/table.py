@@ -138,23 +138,30 @@ REVIEWS: dict[str, Row] = {
             "review_more": moves("open | decided", *REVIEW),
             "review_last": moves("decided", *DECIDED),
             "review_worn": moves("open | decided", *DECIDED),
+            "review_overtaken": moves("decided", *RUNS_AGAIN, "stuck", *MISSING),
         },
     ),
     "send_back": row(
         NO_REVIEW,
         {
-            ("review_more", "review_last"): moves(
+            ("review_more", "review_last", "review_overtaken"): moves(
                 "decided", *RUNS_AGAIN, "stuck", "held", *MISSING, "ended_branch", *OVER
             ),
             "review_worn": refused("Conflict", "no round is left"),
         },
     ),
-    "reject": at_review(moves("decided", *DECIDED)),
-    "rework": at_review(moves("decided", *DECIDED)),
+    "reject": {
+        **at_review(moves("decided", *DECIDED)),
+        "review_overtaken": moves("decided", "ended_branch", *OVER),
+    },
+    "rework": {**at_review(moves("decided", *DECIDED)), "review_overtaken": moves("decided", "held")},
     "abort": at_review(moves("decided", "failed")),
     "approve_old_version": at_review(STALE),
     "approve_other_evidence": at_review(STALE),
-    "approve_twice": at_review(refused("Conflict", "one vote each")),
+    "approve_twice": {
+        **at_review(refused("Conflict", "one vote each")),
+        "review_overtaken": impossible("one vote settles it"),
+    },
     "approve_requester": at_review(FORBIDDEN),
     "approve_producer": at_review(FORBIDDEN),
     "approve_unasked": at_review(FORBIDDEN),

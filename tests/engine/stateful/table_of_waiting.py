@@ -8,6 +8,7 @@ from tests.engine.stateful.entries import (
     ASKED,
     CHANGED,
     DECIDED,
+    DUE,
     LEASED,
     LOCKED,
     MISSING,
@@ -15,7 +16,6 @@ from tests.engine.stateful.entries import (
     NO_ESCALATION,
     NOT_DUE,
     OVER,
-    REVIEW,
     RUNS_AGAIN,
     Entry,
     Row,
@@ -126,9 +126,9 @@ TOGETHER: dict[str, Row] = {
             ): NO_TIME,
         },
     ),
-    "gate_reminds": row(NOT_DUE, {state: moves("fired", state) for state in REVIEW}),
-    "gate_escalates": row(NOT_DUE, {state: moves("fired", state) for state in REVIEW}),
-    "gate_rejects": row(NOT_DUE, {REVIEW: moves("fired", *DECIDED)}),
+    "gate_reminds": row(NOT_DUE, {state: moves("fired", state) for state in DUE}),
+    "gate_escalates": row(NOT_DUE, {state: moves("fired", state) for state in DUE}),
+    "gate_rejects": row(NOT_DUE, {DUE: moves("fired", *DECIDED)}),
     "facts": row(
         impossible("nothing that was missing may be there"), {"held_missing": moves("fired", *DECIDED)}
     ),
