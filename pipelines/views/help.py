@@ -24,6 +24,7 @@ from pipelines.views.page import SignedIn, crumbs, show, signed_in
 TAGS = nh3.ALLOWED_TAGS
 ATTRIBUTES = {**nh3.ALLOWED_ATTRIBUTES, **{f"h{n}": {"id"} for n in range(1, 5)}, "code": {"class"}}
 TITLE = re.compile(r"^#\s+(.+)$", re.MULTILINE)
+PICTURE = re.compile(r"(?:\.\./)?pictures/(?P<name>[-\w]+)\.svg")
 AROUND = 90
 
 
@@ -73,8 +74,10 @@ def html_of(page: Page) -> SafeString:
     """Markdown without raw HTML, cleaned once more; links between pages stay inside the product."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = markdown.parse(page.text)
-    for token in _links(tokens):
+    for token in _inline(tokens, "link_open"):
         token.attrs["href"] = _inside(str(token.attrs.get("href", "")), page)
+    for token in _inline(tokens, "image"):
+        token.attrs["src"] = _picture(str(token.attrs.get("src", "")))
     for opening, inside in pairwise(tokens):
         if opening.type == "heading_open":
             opening.attrs["id"] = re.sub(r"[^a-z0-9]+", "-", inside.content.lower()).strip("-")
@@ -82,16 +85,16 @@ def html_of(page: Page) -> SafeString:
     return mark_safe(nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES, link_rel="noopener noreferrer"))
 
 
-def _links(tokens: list[Token]) -> Iterator[Token]:
+def _inline(tokens: list[Token], kind: str) -> Iterator[Token]:
     for token in tokens:
-        if token.type == "link_open":
+        if token.type == kind:
             yield token
-        yield from _links(token.children or [])
+        yield from _inline(token.children or [], kind)
 
 
 def targets(page: Page) -> set[str]:
     """The pages to which a page links."""
-    links = _links(MarkdownIt("commonmark", {"html": False}).enable("table").parse(page.text))
+    links = _inline(MarkdownIt("commonmark", {"html": False}).enable("table").parse(page.text), "link_open")
     names = (str(link.attrs.get("href", "")).partition("#")[0] for link in links)
     return {_slug(name, page) for name in names if name.endswith(".md") and "//" not in name}
 
@@ -108,6 +111,22 @@ def _inside(href: str, page: Page) -> str:
     if not name.endswith(".md") or "//" in name:
         return href
     return reverse("help-page", args=[_slug(name, page)]) + mark + anchor
+
+
+def _picture(src: str) -> str:
+    """`pictures/rooms.svg` as the address of that picture here."""
+    found = PICTURE.fullmatch(src)
+    return reverse("help-picture", args=[found["name"]]) if found else src
+
+
+@signed_in
+@require_safe
+def picture(request: SignedIn, picture: str) -> HttpResponse:
+    """A picture of `docs/pictures`. The name is a slug, so it cannot lead out of that folder."""
+    path = Path(settings.BASE_DIR, "docs", "pictures", f"{picture}.svg")
+    if not path.is_file():
+        raise Http404
+    return HttpResponse(path.read_bytes(), content_type="image/svg+xml")
 
 
 @signed_in

@@ -66,6 +66,7 @@ urlpatterns = [
     path("palette/", palette.palette, name="palette"),
     path("help/", help_pages.contents, name="help"),
     path("help/<slug:page>/", help_pages.page, name="help-page"),
+    path("help/pictures/<slug:picture>.svg", help_pages.picture, name="help-picture"),
     # Development only: 404 elsewhere
     path("_design/", design.design, name="design"),
     # A project

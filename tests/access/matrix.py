@@ -39,6 +39,7 @@ POST preferences             >          y         y       y         y         y 
 GET  palette                 >          y         y       y         y         y         y      >
 GET  help                    >          y         y       y         y         y         y      >
 GET  help-page               >          y         y       y         y         y         y      >
+GET  help-picture            >          y         y       y         y         y         y      >
 GET  inbox                   >          y         y       y         y         y         y      >
 GET  gate-visit              >          0         y       y         y         y         y      >
 POST gate-decide             >          0         y       y         y         y         y      >

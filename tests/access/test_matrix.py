@@ -126,6 +126,7 @@ class Place:
             "agent": self.agent.pk,
             "secret": "no-such-link",
             "page": "design",
+            "picture": "move",
             "name": "nothing.eml",
             "key": self.visit.token_id if name == "need-act" else self.scenario.key,
             "kind": "question",

@@ -100,3 +100,15 @@ def test_an_open_question_of_another_project_is_not_on_my_home(world: World, sig
     world.report(task, {"result": "blocked"})
     assert "Secret plan" not in text(signed_in(world.stranger).get(reverse("home")))
     assert at(world, "task", task.name) in text(signed_in(world.operator).get(reverse("home")))
+
+
+def test_a_picture_of_a_page_is_shown_and_nothing_else_of_the_folder(world: World, signed_in: As) -> None:
+    client = signed_in(world.viewer)
+    page = help_pages.Page("x", "X", "# X\n\n![One move](pictures/move.svg)")
+    address = reverse("help-picture", args=["move"])
+    assert f'src="{address}"' in help_pages.html_of(page)
+    answer = client.get(address)
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"] == "image/svg+xml"
+    assert client.get(address.replace("move", "..%2Fgates")).status_code == 404
+    assert client.get(reverse("help-picture", args=["nothing"])).status_code == 404
