@@ -112,6 +112,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "pipelines.views.anonymous.AnonymousLimit",
     "pipelines.views.middleware.ReadersClock",
 ]
 ROOT_URLCONF = "config.urls"
@@ -161,9 +162,10 @@ if DATABASE_URL and _database.get("ENGINE") != "django.db.backends.postgresql":
 _options = dict(_database.get("OPTIONS", {}))  # type: ignore[call-overload]
 _options.setdefault("connect_timeout", 5)
 _options.setdefault("application_name", f"gateline {ROLE}")
+_pool = env.number("DATABASE_POOL", 10, least=1)
 if ROLE == "web":
     # An exhausted pool is a 503 after these seconds, not a hang (config.middleware).
-    _options["pool"] = {"min_size": 1, "max_size": env.number("DATABASE_POOL", 10, least=1), "timeout": 5}
+    _options["pool"] = {"min_size": 1, "max_size": _pool, "timeout": 5}
 if DATABASE_DIRECT_URL:
     _options["prepare_threshold"] = None
 DATABASES = {
@@ -176,6 +178,11 @@ DATABASES = {
         "DISABLE_SERVER_SIDE_CURSORS": bool(DATABASE_DIRECT_URL),
     }
 }
+
+# Who asks much (pipelines/turns.py), and who asks without being signed in (pipelines/views/anonymous.py)
+COSTLY_AT_ONCE = env.number("GATELINE_COSTLY_AT_ONCE", max(1, _pool // 2), least=1)
+COSTLY_SECONDS = env.number("GATELINE_COSTLY_SECONDS", 60)
+ANONYMOUS_PER_MINUTE = env.number("GATELINE_ANONYMOUS_PER_MINUTE", 120)
 
 # The live bus
 REDIS_URL = env.text("REDIS_URL")

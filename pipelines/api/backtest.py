@@ -12,6 +12,7 @@ from pipelines.backtest import of_document, read_selection, target_of
 from pipelines.backtest.stream import streamed
 from pipelines.formats import native
 from pipelines.models import Line
+from pipelines.turns import turn
 
 router = Router(tags=["lines"])
 PATH = LINES + "/{line}/backtest"
@@ -52,7 +53,8 @@ def of_body(
     """The body is a line document, YAML or JSON; it is stored nowhere. Answers like GET."""
     found = _line(request, owner, project, line)
     selection = read_selection(selected.texts())
-    target = of_document(native.loads(_text(request)))
+    with turn(request.auth):  # type: ignore[attr-defined]
+        target = of_document(native.loads(_text(request)))
     return streamed(found, target, selection, each_task=selected.each_task)
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from pipelines import access, comparing
 from pipelines.api.problems import ProblemOut
 from pipelines.formats.change_words import sentence
+from pipelines.turns import turn
 
 router = Router(tags=["lines"])
 PATH = "/owners/{owner}/projects/{project}/lines/{line}/difference"
@@ -105,4 +106,5 @@ def difference(
     under both."""
     found = access.get_line(request.auth, owner, project, line)  # type: ignore[attr-defined]
     access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
-    return comparing.compared(comparing.named(found, before), comparing.named(found, now)).to_dict()
+    with turn(request.auth):  # type: ignore[attr-defined]
+        return comparing.compared(comparing.named(found, before), comparing.named(found, now)).to_dict()

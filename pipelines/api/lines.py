@@ -14,6 +14,7 @@ from pipelines.api.schemas import LineOut, PublishIn, VersionOut
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.formats import native
 from pipelines.models import Line
+from pipelines.turns import turn
 
 router = Router(tags=["lines"])
 LINES = "/owners/{owner}/projects/{project}/lines"
@@ -61,12 +62,13 @@ def draft(request: HttpRequest, owner: str, project: str, line: str, based_on: i
     access.require(who, "design", found)
     user = person_of(who)
     text = _text(request)
-    existing = found.lines.filter(key=line).first()
-    if existing is None:
-        return out(publishing.create_line(found, line, _name(text) or line, text, user))
-    if based_on is None:
-        raise Conflict(f"Say which draft this was based on: ?based_on={existing.draft_number}.")
-    return out(publishing.save_draft(existing, text, user, based_on))
+    with turn(who):
+        existing = found.lines.filter(key=line).first()
+        if existing is None:
+            return out(publishing.create_line(found, line, _name(text) or line, text, user))
+        if based_on is None:
+            raise Conflict(f"Say which draft this was based on: ?based_on={existing.draft_number}.")
+        return out(publishing.save_draft(existing, text, user, based_on))
 
 
 @router.post(LINES + "/{line}/publish", response={201: VersionOut, **ERRORS}, summary="Publish the draft")
@@ -76,7 +78,8 @@ def publish(
     who = request.auth  # type: ignore[attr-defined]
     found = access.get_line(who, owner, project, line)
     access.require(who, "publish", found.project)
-    made = publishing.publish(found, user=person_of(who), name=payload.name, based_on=payload.draft)
+    with turn(who):
+        made = publishing.publish(found, user=person_of(who), name=payload.name, based_on=payload.draft)
     return Status(201, VersionOut.of(made))
 
 

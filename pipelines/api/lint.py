@@ -14,6 +14,7 @@ from pipelines.errors import Invalid, NotFound
 from pipelines.linting import examined, examined_text
 from pipelines.models import Line
 from pipelines.routing.lint.examination import Examination
+from pipelines.turns import turn
 
 router = Router(tags=["lint"])
 PROJECT = "/owners/{owner}/projects/{project}"
@@ -103,7 +104,8 @@ def stored(
     """Of the stored draft, or of the version with this number. Line and column are those of the draft's text."""
     found = access.get_line(request.auth, owner, project, line)  # type: ignore[attr-defined]
     access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
-    return _of(found, version).to_dict()
+    with turn(request.auth):  # type: ignore[attr-defined]
+        return _of(found, version).to_dict()
 
 
 @router.post(
@@ -125,7 +127,8 @@ def posted(request: HttpRequest, owner: str, project: str) -> dict[str, Any]:
     found = access.get_project(request.auth, owner, project)  # type: ignore[attr-defined]
     access.require(request.auth, "view", found)  # type: ignore[attr-defined]
     text = _text(request)
-    return examined_text(text, found).to_dict()
+    with turn(request.auth):  # type: ignore[attr-defined]
+        return examined_text(text, found).to_dict()
 
 
 def _of(line: Line, version: int | None) -> Examination:

@@ -16,8 +16,10 @@ from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, NotThisVisi
 from pipelines.publishing import DraftConflict, PublishRefused
 from pipelines.routing.lint.finding import Finding
 from pipelines.routing.problems import DocumentError, Problem
+from pipelines.turns import TooMuch
 
 STATUS: tuple[tuple[type[Exception], int], ...] = (
+    (TooMuch, 429),
     (Invalid, 400),
     (DocumentError, 400),
     (NotFound, 404),
@@ -100,7 +102,10 @@ def install(api: NinjaAPI) -> None:
         status = next(code for kind, code in STATUS if isinstance(problem, kind))
         places = [p.to_dict() for p in _places(problem)]
         detail = str(problem) or (type(problem).__doc__ or "").partition("\n")[0]
-        return answer(api, request, status, detail, places, **_first(problem))
+        response = answer(api, request, status, detail, places, **_first(problem))
+        if isinstance(problem, TooMuch):
+            response["Retry-After"] = str(problem.seconds)
+        return response
 
     @api.exception_handler(RequestDataTooBig)
     def too_big(request: HttpRequest, problem: RequestDataTooBig) -> HttpResponse:

@@ -17,6 +17,7 @@ from pipelines.api.schemas import Strict
 from pipelines.formats import scenarios as texts
 from pipelines.models import Line, Scenario
 from pipelines.routing.simulate.scenario import MAX_SCENARIOS
+from pipelines.turns import turn
 
 router = Router(tags=["scenarios"])
 LINE = "/owners/{owner}/projects/{project}/lines/{line}"
@@ -102,8 +103,9 @@ def export(request: HttpRequest, owner: str, project: str, line: str) -> HttpRes
 def put_several(request: HttpRequest, owner: str, project: str, line: str) -> list[ScenarioOut]:
     """The body is a YAML or JSON list. Each takes the place of the one with its key; the others stay."""
     found = _line(request, owner, project, line, "design")
-    scripts = texts.loads(request.body)
-    rows = scenarios.put_all(found, scripts, person_of(request.auth), timezone.now())  # type: ignore[attr-defined]
+    user = person_of(request.auth)  # type: ignore[attr-defined]
+    with turn(request.auth):  # type: ignore[attr-defined]
+        rows = scenarios.put_all(found, texts.loads(request.body), user, timezone.now())
     return [ScenarioOut.of(row) for row in rows]
 
 
@@ -128,7 +130,8 @@ def delete(request: HttpRequest, owner: str, project: str, line: str, key: str) 
 def run(request: HttpRequest, owner: str, project: str, line: str, payload: RunIn) -> ReportOut:
     """Walks the line; no task is touched. What became of each is kept for the draft and the live version."""
     found = _line(request, owner, project, line)
-    told = scenarios.run(found, _against(payload.against), payload.keys, now=timezone.now())
+    with turn(request.auth):  # type: ignore[attr-defined]
+        told = scenarios.run(found, _against(payload.against), payload.keys, now=timezone.now())
     return ReportOut(**told.to_dict(traces=payload.traces))
 
 
@@ -141,9 +144,10 @@ def generate(request: HttpRequest, owner: str, project: str, line: str, payload:
     """In the place of those that were generated before. `missing` names the rules that have none, and why."""
     found = _line(request, owner, project, line, "design")
     user = person_of(request.auth)  # type: ignore[attr-defined]
-    rows, generated = scenarios.generate(
-        found, user, timezone.now(), _against(payload.against), scenarios.for_seconds()
-    )
+    with turn(request.auth):  # type: ignore[attr-defined]
+        rows, generated = scenarios.generate(
+            found, user, timezone.now(), _against(payload.against), scenarios.for_seconds()
+        )
     return GeneratedOut(
         scenarios=[ScenarioOut.of(row) for row in rows],
         missing=[MissingOut(**each.to_dict()) for each in generated.missing],

@@ -1,5 +1,6 @@
 """Every model of this app, so that each can be named from here."""
 
+from pipelines.models.addresses import AddressMinute
 from pipelines.models.agents import Agent, AgentEvent
 from pipelines.models.comments import Comment
 from pipelines.models.deadlocks import Deadlock, Dependency
@@ -45,6 +46,7 @@ from pipelines.models.work import (
 
 __all__ = [
     "ENDED",
+    "AddressMinute",
     "Agent",
     "AgentEvent",
     "ApiToken",

@@ -18,7 +18,7 @@ from pipelines.routing.difference.compare import Difference
 from pipelines.routing.difference.samples import Sample
 from pipelines.routing.line import Problem
 from pipelines.views import lines
-from pipelines.views.page import SignedIn, in_project, show_line
+from pipelines.views.page import SignedIn, costly, in_project, show_line
 
 MAX_SHOWN = 200
 """Changes on one page; all of them are in the answer of the API."""
@@ -36,6 +36,7 @@ class Shown:
 
 
 @in_project("view")
+@costly
 @require_safe
 def difference(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """`?from=` and `?to=`: the number of a version, `live` or `draft`."""

@@ -21,7 +21,7 @@ from pipelines.routing.lint.finding import ERROR, INFO, WARNING, Finding
 from pipelines.views import lines
 from pipelines.views.findings import MOST, shown
 from pipelines.views.forms import DraftText
-from pipelines.views.page import SignedIn, in_project, show_line
+from pipelines.views.page import SignedIn, costly, in_project, show_line
 
 
 def draft_text(line: Line) -> str:
@@ -30,6 +30,7 @@ def draft_text(line: Line) -> str:
 
 
 @in_project("design")
+@costly
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = lines.get(request, project, line)

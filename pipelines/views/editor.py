@@ -26,7 +26,7 @@ from pipelines.views import editor_clashes, lines
 from pipelines.views.editor_elsewhere import elsewhere
 from pipelines.views.editor_findings import findings_of, told
 from pipelines.views.editor_words import words
-from pipelines.views.page import SignedIn, in_project, show_line
+from pipelines.views.page import SignedIn, costly, in_project, show_line
 
 KINDS = tuple(sorted(WORK))
 URLS = {
@@ -69,6 +69,7 @@ class Draft(BaseModel):
 
 
 @in_project("view")
+@costly
 @require_safe
 def draw(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = lines.get(request, project, line)
@@ -85,6 +86,7 @@ def draw(request: SignedIn, project: Project, line: str) -> HttpResponse:
 
 
 @in_project("design")
+@costly
 @require_POST
 def save(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """200 with the new number, the findings and, where it was merged with another's edit, the document that is stored

@@ -22,7 +22,7 @@ from pipelines.starters.catalogue import BY_KEY, Starter
 from pipelines.views import lines
 from pipelines.views.changed import GROUPS, LOOKS
 from pipelines.views.graph import drawing_of
-from pipelines.views.page import SignedIn, in_project
+from pipelines.views.page import SignedIn, costly, in_project
 
 FIRST = ("review-before-delivery", "build-test-fix", "triage")
 """The templates on an empty canvas; all of them stand on the page of a new line."""
@@ -39,6 +39,7 @@ class Sent(BaseModel):
 
 
 @in_project("design")
+@costly
 @require_http_methods(["GET", "HEAD", "POST"])
 def take(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """GET: the first templates, drawn. POST: 200 with `document` under the key of this line, the `text` that it was

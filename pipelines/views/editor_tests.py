@@ -24,7 +24,7 @@ from pipelines.scenarios import DRAFT, DraftUnreadable, Subject
 from pipelines.views import lines
 from pipelines.views.editor_walk import Asked, refused, scenario_of
 from pipelines.views.editor_walk import problem as first
-from pipelines.views.page import SignedIn, in_project
+from pipelines.views.page import SignedIn, costly, in_project
 
 SHOWN = 500
 
@@ -45,6 +45,7 @@ class Gone(BaseModel):
 
 
 @in_project("view")
+@costly
 @require_safe
 def tests(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """With their last runs against the stored draft."""
@@ -52,6 +53,7 @@ def tests(request: SignedIn, project: Project, line: str) -> HttpResponse:
 
 
 @in_project("view")
+@costly
 @require_POST
 def run_all(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """Against the document that is sent. 422: it is no line, or there are too many steps for one request."""
@@ -65,6 +67,7 @@ def run_all(request: SignedIn, project: Project, line: str) -> HttpResponse:
 
 
 @in_project("design")
+@costly
 @require_POST
 def generate(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """One for each rule that can be taken, in the place of those generated before; all are run. `missing`: rules that
@@ -82,6 +85,7 @@ def generate(request: SignedIn, project: Project, line: str) -> HttpResponse:
 
 
 @in_project("design")
+@costly
 @require_POST
 def keep(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """The walk as a scenario that expects what it showed. 400: its steps cannot be walked to their end."""

@@ -16,7 +16,7 @@ from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import Line, Membership, Project
 from pipelines.views import lines
 from pipelines.views.editor_findings import findings_of
-from pipelines.views.page import SignedIn, in_project
+from pipelines.views.page import SignedIn, costly, in_project
 
 
 class Said(BaseModel):
@@ -36,6 +36,7 @@ class Changed(BaseModel):
 
 
 @in_project("view")
+@costly
 @require_safe
 def latest(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """The stored draft: its document, whose it is, what lint finds. `?since=`: the draft that the asker has; an equal

@@ -24,7 +24,7 @@ from pipelines.routing.simulate.form import outcome_of
 from pipelines.routing.simulate.run import Result, run
 from pipelines.routing.simulate.scenario import MAX_STEPS, Scenario, read_scenario
 from pipelines.views import lines
-from pipelines.views.page import SignedIn, in_project
+from pipelines.views.page import SignedIn, costly, in_project
 
 
 class Form(BaseModel):
@@ -48,6 +48,7 @@ class Asked(BaseModel):
 
 
 @in_project("view")
+@costly
 @require_POST
 def walk(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """200 with the state · 400 what cannot be steps, with the place · 422 a document that is no line, or an outcome

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -26,6 +27,18 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     return _page(request, 500)
+
+
+def too_many(request: HttpRequest, seconds: int, reason: str = "") -> HttpResponse:
+    """429, as a page or, where a script asked, as JSON."""
+    words = reason or gettext("You asked more often than the server allows. Wait a minute, then try again.")
+    if request.content_type == "application/json":
+        problem = {"path": "", "message": words, "hint": ""}
+        response: HttpResponse = JsonResponse({"detail": words, "problems": [problem]}, status=429)
+    else:
+        response = _page(request, 429, message=reason)
+    response["Retry-After"] = str(seconds)
+    return response
 
 
 def _page(request: HttpRequest, status: int, **context: Any) -> HttpResponse:

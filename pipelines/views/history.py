@@ -28,7 +28,7 @@ from pipelines.views.editor_words import words
 from pipelines.views.forms import Restore, VersionName
 from pipelines.views.graph import drawing_of
 from pipelines.views.overview import gates_of, overview_of
-from pipelines.views.page import SignedIn, in_project, show_line
+from pipelines.views.page import SignedIn, costly, in_project, show_line
 
 LISTED = 200
 PUT_ASIDE = 20
@@ -48,6 +48,7 @@ class Entry:
 
 
 @in_project("view")
+@costly
 @require_safe
 def versions(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """`?to=`: what is looked at; `?from=`: what it is compared with, the version before it unless told."""
@@ -70,6 +71,7 @@ def picture(request: SignedIn, project: Project, line: str) -> HttpResponse:
 
 
 @in_project("view")
+@costly
 @require_safe
 def version(request: SignedIn, project: Project, line: str, number: int) -> HttpResponse:
     found = lines.get(request, project, line)
@@ -89,6 +91,7 @@ def version(request: SignedIn, project: Project, line: str, number: int) -> Http
 
 
 @in_project("design")
+@costly
 @require_POST
 def restore(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """302 to the canvas · 400 no form of the page · 404 no such version · 409 the draft was saved meanwhile."""

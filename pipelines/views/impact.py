@@ -22,7 +22,7 @@ from pipelines.models import Line, LineVersion, Migration, MigrationEntry, Proje
 from pipelines.queries import impacts
 from pipelines.routing.line import Line as Parsed
 from pipelines.views import errors, lines
-from pipelines.views.page import SignedIn, in_project, show_line
+from pipelines.views.page import SignedIn, costly, in_project, show_line
 
 SHOWN = 200
 PAST = 20
@@ -36,6 +36,7 @@ DRAFT = "draft"
 
 
 @in_project("view")
+@costly
 @require_safe
 def impact(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """`?to=7|draft&map:old=new`: what it would do to every running task; nothing is changed."""
@@ -43,6 +44,7 @@ def impact(request: SignedIn, project: Project, line: str) -> HttpResponse:
 
 
 @in_project("publish")
+@costly
 @require_POST
 def migrate(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found, said = lines.get(request, project, line), request.POST

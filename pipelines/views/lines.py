@@ -26,7 +26,7 @@ from pipelines.starters.catalogue import BY_KEY, STARTERS, Starter
 from pipelines.views.forms import Empty, Import
 from pipelines.views.graph import drawing_of
 from pipelines.views.overview import gates_of, overview_of
-from pipelines.views.page import SignedIn, in_project, show, show_line, tab_trail
+from pipelines.views.page import SignedIn, costly, in_project, show, show_line, tab_trail
 
 EXAMPLE = """\
 gateline: 1
@@ -58,6 +58,7 @@ def lines(request: SignedIn, project: Project) -> HttpResponse:
 
 
 @in_project("design")
+@costly
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: SignedIn, project: Project) -> HttpResponse:
     """A new line: an empty one, one like a template, or one from a document, pasted or as a file."""

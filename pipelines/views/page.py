@@ -17,6 +17,8 @@ from django_htmx.http import HttpResponseClientRedirect
 from pipelines import access
 from pipelines.errors import NotFound
 from pipelines.models import Line, Project, User
+from pipelines.turns import TooMuch, turn
+from pipelines.views import errors
 
 Crumb = Mapping[str, str]
 
@@ -81,6 +83,20 @@ def in_project(action: str = "view") -> Callable[..., Callable[..., HttpResponse
         return guarded
 
     return decorate
+
+
+def costly(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A page that costs much, behind `in_project`: it takes its turn (pipelines/turns.py), or answers 429."""
+
+    @wraps(view)
+    def in_turn(request: SignedIn, *args: Any, **rest: Any) -> HttpResponse:
+        try:
+            with turn(request.user):
+                return view(request, *args, **rest)
+        except TooMuch as refusal:
+            return errors.too_many(request, refusal.seconds, refusal.detail)
+
+    return in_turn
 
 
 REFUSALS = {

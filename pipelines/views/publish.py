@@ -25,7 +25,7 @@ from pipelines.routing.problems import Problem
 from pipelines.views import backtest, errors, lines
 from pipelines.views.changed import legend, people
 from pipelines.views.forms import Publish
-from pipelines.views.page import SignedIn, in_project, show_line
+from pipelines.views.page import SignedIn, costly, in_project, show_line
 from pipelines.views.publish_parts import mapping_of, part
 
 NEWEST = "200"
@@ -44,6 +44,7 @@ class Refused:
 
 
 @in_project("publish")
+@costly
 @require_http_methods(["GET", "HEAD", "POST"])
 def publish(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """GET: the page, or with `?part=` one of its parts. POST: 302 published · 400 no form of this page · 403 may not ·

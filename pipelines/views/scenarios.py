@@ -26,7 +26,7 @@ from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.generate import Missing
 from pipelines.scenarios import DRAFT, LIVE, DraftUnreadable, LastRun, Subject
 from pipelines.views import lines
-from pipelines.views.page import SignedIn, in_project, show_line
+from pipelines.views.page import SignedIn, costly, in_project, show_line
 
 SHOWN = 500
 """Scenarios on the page; the file has them all."""
@@ -60,6 +60,7 @@ class RuleRow:
 
 
 @in_project("view")
+@costly
 @require_safe
 def tests(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """`?against=live` or `draft`: of which one the coverage is shown."""
@@ -67,6 +68,7 @@ def tests(request: SignedIn, project: Project, line: str) -> HttpResponse:
 
 
 @in_project("view")
+@costly
 @require_POST
 def run(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found, against = lines.get(request, project, line), _against(request)
@@ -86,6 +88,7 @@ def run(request: SignedIn, project: Project, line: str) -> HttpResponse:
 
 
 @in_project("design")
+@costly
 @require_POST
 def generate(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """In the place of those generated before; they are run at once. Answers the page when rules are left out."""
@@ -104,6 +107,7 @@ def generate(request: SignedIn, project: Project, line: str) -> HttpResponse:
 
 
 @in_project("design")
+@costly
 @require_POST
 def from_task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
     """What happened to the task as a test of its line, opened on the canvas."""

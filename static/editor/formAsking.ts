@@ -30,7 +30,7 @@ export async function asked(editor: Editor, what: string, question: object): Pro
       signal: AbortSignal.timeout(PATIENCE),
     });
     if (response.redirected) return "signed-out";
-    if (response.status >= 500) return "away";
+    if (response.status >= 500 || response.status === 429) return "away";
     return response.ok || response.status === 422 ? ((await response.json()) as Answer) : "refused";
   } catch {
     return "away";

@@ -176,7 +176,7 @@ class Importing {
       });
       if (answer.redirected || answer.status === 403) return { is: "failed", words: say("importDenied") };
       if (answer.status === 422) return { is: "refused", problems: ((await answer.json()) as { problems: Problem[] }).problems };
-      if (!answer.ok) return { is: "failed", words: say(answer.status >= 500 ? "importAway" : "importLarge") };
+      if (!answer.ok) return { is: "failed", words: say(answer.status >= 500 || answer.status === 429 ? "importAway" : "importLarge") };
       const read = (await answer.json()) as Read;
       return canBeDrawn(read.document) ? { is: "read", read } : { is: "failed", words: say("textNotDrawn") };
     } catch {

@@ -24,10 +24,11 @@ from pipelines.views.editor_forms.asked import Asked
 from pipelines.views.editor_forms.fields import Choice, Field, Several
 from pipelines.views.editor_forms.form import Rows, Section, Setting
 from pipelines.views.editor_forms.table import FORMS
-from pipelines.views.page import SignedIn, in_project
+from pipelines.views.page import SignedIn, costly, in_project
 
 
 @in_project("view")
+@costly
 @require_POST
 def form(request: SignedIn, project: Project, line: str, what: str) -> HttpResponse:
     """200 `{html, fragment, label, refused, focus}` · 422 the same, where something typed is refused: it stands in the

@@ -268,7 +268,7 @@ export class Test {
       const sent = body === undefined ? {} : { method: "POST", headers, body: JSON.stringify(body) };
       const answer = await fetch(urls[url] ?? "", sent);
       if (answer.ok && !answer.redirected) return { ok: true, said: await answer.json() };
-      if (answer.status >= 500 || answer.redirected || answer.status === 403) return away;
+      if (answer.status >= 500 || answer.status === 429 || answer.redirected || answer.status === 403) return away;
       return { ok: false, status: answer.status, problems: (await answer.json()).problems };
     } catch {
       return away;

@@ -1,0 +1,124 @@
+"""Requests that cost much take turns, so that nobody holds up others: linting, saving and importing documents, trying
+and comparing lines. Of one person a few run at a time, of everybody no more than leaves connections to the database for
+plain pages; and each person has so much time of the processor. In one process; several have as much each.
+
+How long one such request can take at most is bounded where the work is done: by the size of documents
+(`routing/values.py`), by what reading tells (`routing/reading/reader.py`) and by counted work
+(`routing/regions/effort.py`)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from django.conf import settings
+from django.db import connection
+
+from pipelines.access import Who
+from pipelines.errors import Refused
+from pipelines.models import ApiToken
+
+OF_ONE = 2
+"""Requests of one person at a time."""
+PATIENCE = 5.0
+"""Seconds for which a request waits for its turn."""
+WINDOW = 120.0
+"""Seconds over which the time of a person is counted."""
+
+
+class TooMuch(Refused):
+    """You have asked for much at once. Wait until it is done, then try again."""
+
+    def __init__(self, detail: str, seconds: float) -> None:
+        super().__init__(detail)
+        self.seconds = max(1, round(seconds))
+
+
+@dataclass
+class Turns:
+    """`at_once`: requests of everybody. `budget`: seconds of the processor for each person in `WINDOW`; 0: any."""
+
+    at_once: int
+    budget: float
+    _changed: threading.Condition = field(default_factory=threading.Condition, repr=False)
+    _running: Counter[str] = field(default_factory=Counter, repr=False)
+    _spent: defaultdict[str, deque[tuple[float, float]]] = field(
+        default_factory=lambda: defaultdict(deque), repr=False
+    )
+
+    @contextmanager
+    def taken(self, person: str, before_waiting: Callable[[], object] = lambda: None) -> Iterator[None]:
+        """Have a turn. `before_waiting` is called once if there is none yet: it gives back what others may need.
+
+        Raises TooMuch: no turn within `PATIENCE`, or the person's time is used up."""
+        self._check_budget(person)
+        if not self._take(person):
+            before_waiting()
+            self._wait(person)
+        began = time.thread_time()
+        try:
+            yield
+        finally:
+            self._give_back(person, time.thread_time() - began)
+
+    def _check_budget(self, person: str) -> None:
+        now = time.monotonic()
+        with self._changed:
+            spent = self._spent[person]
+            while spent and spent[0][0] <= now - WINDOW:
+                spent.popleft()
+            if not self.budget or sum(cost for _, cost in spent) < self.budget:
+                if not spent:
+                    del self._spent[person]
+                return
+            wait = spent[0][0] + WINDOW - now
+        raise TooMuch("You have used the computing time that one person has. Try again in a while.", wait)
+
+    def _take(self, person: str) -> bool:
+        with self._changed:
+            return self._taken(person)
+
+    def _taken(self, person: str) -> bool:
+        if self._running[person] >= OF_ONE or self._running.total() >= self.at_once:
+            return False
+        self._running[person] += 1
+        return True
+
+    def _wait(self, person: str) -> None:
+        with self._changed:
+            if self._changed.wait_for(lambda: self._taken(person), PATIENCE):
+                return
+        raise TooMuch("", PATIENCE)
+
+    def _give_back(self, person: str, cost: float) -> None:
+        with self._changed:
+            self._running[person] -= 1
+            self._running += Counter()  # drops those at zero
+            self._spent[person].append((time.monotonic(), cost))
+            self._changed.notify_all()
+
+
+_turns = Turns(settings.COSTLY_AT_ONCE, settings.COSTLY_SECONDS)
+
+
+@contextmanager
+def turn(who: Who) -> Iterator[None]:
+    """A costly request of this person, or of this machine token. Raises TooMuch."""
+    with _turns.taken(_key(who), _give_back_connection):
+        yield
+
+
+def _key(who: Who) -> str:
+    if isinstance(who, ApiToken) and who.user_id is None:
+        return f"token {who.pk}"
+    return f"person {who.user_id if isinstance(who, ApiToken) else who.pk}"
+
+
+def _give_back_connection() -> None:
+    """Who waits holds none: others need them."""
+    if not connection.in_atomic_block:
+        connection.close()
