@@ -13,9 +13,13 @@ from pipelines.api import (
     lines,
     lint,
     migrations,
+    position_commands,
+    positions,
     problems,
     scenarios,
     tasks,
+    visits,
+    work_items,
 )
 from pipelines.api.auth import Bearer
 
@@ -29,6 +33,10 @@ api = NinjaAPI(
 )
 problems.install(api)
 api.add_router("", tasks.router)
+api.add_router("", positions.router)
+api.add_router("", position_commands.router)
+api.add_router("", visits.router)
+api.add_router("", work_items.router)
 api.add_router("", events.router)
 api.add_router("", escalations.router)
 api.add_router("", health.router)

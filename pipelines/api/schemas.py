@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
-from pipelines.models import GateVisit, LineVersion, Task
+from pipelines.models import GateVisit, LineVersion, Status, Task
+from pipelines.queries.failures import failures
 
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
 
@@ -32,7 +34,8 @@ class TaskIn(Strict):
 
 class TaskOut(BaseModel):
     """`columnId`: the station of its first living token. `visit` and `evidence`: of the gate visit that is open at
-    `pendingGateId`; a vote names one of them. Times in Unix milliseconds, as ALP has them."""
+    `pendingGateId`; a vote names one of them. `error`: the named error by which it is stuck, or ended. `reason`: why it
+    was rejected, cancelled, aborted, or failed. Times in Unix milliseconds, as ALP has them."""
 
     id: str
     owner: str
@@ -49,6 +52,7 @@ class TaskOut(BaseModel):
     follows: str | None
     status: str
     error: str | None
+    reason: str | None
     end: str | None
     inputs: dict[str, Any]
     context: dict[str, Any]
@@ -146,8 +150,17 @@ def milliseconds(at: datetime) -> int:
     return int(at.timestamp() * 1000)
 
 
+def tasks_out(tasks: Sequence[Task]) -> list[TaskOut]:
+    """The failures of all cost one statement; prefetched `tokens` and `gate_visits` are used as they are."""
+    said = failures(task.pk for task in tasks if task.status == Status.FAILED and not task.reason)
+    return [_out(task, said.get(task.pk, "")) for task in tasks]
+
+
 def task_out(task: Task) -> TaskOut:
-    """Prefetched `tokens` and `gate_visits` are used as they are: a list of tasks costs two queries, not two each."""
+    return tasks_out([task])[0]
+
+
+def _out(task: Task, failure: str) -> TaskOut:
     living = [token for token in task.tokens.all() if token.ended_at is None and not token.forked]
     token = min(living, key=lambda each: each.pk, default=None)
     asking = [visit for visit in task.gate_visits.all() if visit.state == GateVisit.State.OPEN]
@@ -167,7 +180,8 @@ def task_out(task: Task) -> TaskOut:
         evidence=gate.evidence_digest if gate else None,
         follows=task.followed_name or None,
         status=task.status,
-        error=task.error or None,
+        error=task.error or next((token.error for token in living if token.error), None),
+        reason=(task.reason or failure) or None,
         end=task.end or None,
         inputs=task.inputs,
         context=task.context,

@@ -12,7 +12,7 @@ from pipelines import access, engine
 from pipelines.api.auth import actor_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
-from pipelines.api.schemas import CancelIn, DecisionOut, RetryIn, TaskIn, TaskOut, task_out
+from pipelines.api.schemas import CancelIn, DecisionOut, RetryIn, TaskIn, TaskOut, task_out, tasks_out
 from pipelines.errors import Conflict, InputError, Invalid, NotFound
 from pipelines.models import ENDED, ApiToken, Line, Task
 from pipelines.models import Status as TaskStatus
@@ -83,7 +83,7 @@ def index(
         tasks = tasks.filter(status=status)
     if 0 < before < 2**63:
         tasks = tasks.filter(number__lt=before)
-    return [task_out(task) for task in tasks.order_by("-number")[: min(max(limit, 1), 200)]]
+    return tasks_out(tasks.order_by("-number")[: min(max(limit, 1), 200)])
 
 
 @router.get(TASK, response={200: TaskOut, **ERRORS}, summary="Look at a task")

@@ -154,6 +154,16 @@ GET  {LINE}/{{task}}/events            >          0         y       y         y 
 GET  {LINE}/{{task}}/decisions         >          0         y       y         y         y         y      y
 POST {LINE}/{{task}}/cancel            >          0         -       y         y         y         y      y
 POST {LINE}/{{task}}/retry             >          0         -       y         y         y         y      y
+GET  {LINE}/{{task}}/positions         >          0         y       y         y         y         y      y
+POST {LINE}/{{task}}/complete          >          0         -       y         y         y         y      -
+POST {LINE}/{{task}}/answer            >          0         -       y         y         y         y      -
+POST {LINE}/{{task}}/hold              >          0         -       y         y         y         y      -
+POST {LINE}/{{task}}/release           >          0         -       y         y         y         y      -
+POST {LINE}/{{task}}/metadata          >          0         -       y         y         y         y      -
+POST {LINE}/{{task}}/handoff           >          0         -       y         y         y         y      -
+GET  {LINE}/{{task}}/visits            >          0         y       y         y         y         y      y
+GET  {LINE}/{{task}}/visits/{{visit}}  >          0         y       y         y         y         y      y
+GET  {LINE}/{{task}}/work-item         >          0         y       y         y         y         y      y
 GET  {LINE}/{{task}}/escalations       >          0         y       y         y         y         y      y
 POST {LINE}/{{task}}/escalations       >          0         -       y         y         y         y      -
 POST {LINE}/{{task}}/escalations/{{escalation}}/resolve  >  0  -     -         -         -         y      -
@@ -172,6 +182,8 @@ GET  {DRAFTS}/{{line}}/difference      >          0         y       y         y 
 GET  {DRAFTS}/{{line}}/changes         >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/analytics       >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/events          >          0         y       y         y         y         y      y
+GET  {DRAFTS}/{{line}}/work-items      >          0         y       y         y         y         y      y
+GET  {PROJECT}/work-items              >          0         y       y         y         y         y      y
 GET  {PROJECT}/events                  >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/scenarios       >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/scenarios.yaml  >          0         y       y         y         y         y      y

@@ -32,6 +32,12 @@ BODIES: dict[str, dict[str, Any]] = {
     "/tasks": {"title": "t"},
     "/cancel": {"reason": "r"},
     "/retry": {"reason": "r"},
+    "/complete": {"version": 0, "outcome": {"result": "success"}},
+    "/answer": {"version": 0, "text": "t"},
+    "/hold": {"version": 0, "reason": "r"},
+    "/release": {"version": 0},
+    "/metadata": {"version": 0, "metadata": {}},
+    "/handoff": {"version": 0, "handoff": {}},
     "/escalations": {"trigger": "architecture", "reason": ""},
     "/resolve": {"word": "nonsense", "reason": "r"},
     "/dependencies": {"depends_on": ["WI-app-0"]},
@@ -209,7 +215,8 @@ def test_each_operation_answers_this_role_as_the_matrix_says(place: Place, role:
 
 def _ask_api(place: Place, role: str, method: str, path: str) -> str:
     headers = {"Authorization": f"Bearer {_secret(place, role)}"} if role != "anonymous" else {}
-    address = path.format(**place.arguments("api"))
+    arguments = place.arguments("api") | {"visit": place.task.jobs.get().pk}
+    address = path.format(**arguments)
     body = next((body for end, body in BODIES.items() if path.endswith(end)), {})
     response = Client().generic(method, address, json.dumps(body), "application/json", headers=headers)
     assert response.headers["Cache-Control"] == PRIVATE

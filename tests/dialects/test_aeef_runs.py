@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from pipelines import engine
 from pipelines.engine.errors import Conflict, Forbidden, InputError
-from pipelines.models import Escalation, Job, Status, Task
+from pipelines.engine.work_items import work_items
+from pipelines.models import Agent, Escalation, Job, Status, Task
 from tests.api.conftest import Apis
-from tests.dialects.aeef import machine
+from tests.dialects.aeef import machine, owned
 from tests.factories import World, make_world, station
 from tests.pages.conftest import As, at, text
 
 pytestmark = pytest.mark.django_db
+ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 
 
 def there_and_back(world: World, **more: Any) -> Task:
@@ -200,6 +205,142 @@ def test_E27_its_jobs_are_its_stage_history(world: World) -> None:
         ("mend", 1, "pass"),
     ]
     assert all(job.started_at and job.ended_at and job.started_at <= job.ended_at for job in history)
+
+
+def work_item(api: Apis, world: World, task: Task) -> dict[str, Any]:
+    path = f"/stages/{task.line.key}/tasks/{task.name}/work-item"
+    answer = api.as_(world.viewer).get(path)
+    assert answer.status_code == 200, answer.content
+    return dict(answer.json())
+
+
+def test_E27_a_work_item_is_read_with_every_field(world: World, api: Apis) -> None:
+    inputs = [
+        {"key": "risk_tier", "type": "choice", "choices": ["1", "2", "3", "4"]},
+        {"key": "data_classification", "type": "text"},
+    ]
+    line = owned() | {"preset": "alp", "inputs": inputs}
+    agent = Agent.objects.create(
+        project=world.project,
+        key="qa-agent",
+        owner=world.operator,
+        trust={"testing": 2},
+        created_at=timezone.now(),
+    )
+    given = {"risk_tier": "3", "data_classification": "internal"}
+    task = world.start(world.line(line), inputs=given, title="Add login")
+    for verdict in ("pass", "pass", "pass", "pass"):
+        world.report(task, {"verdict": verdict})
+    world.report(task, {"verdict": "fail", "failure_type": "test gap"})
+    world.report(task, {"verdict": "pass"})
+    world.report(task, {"verdict": "pass"})
+    item = work_item(api, world, task)
+    assert list(item) == [
+        "id",
+        "title",
+        "risk_tier",
+        "data_classification",
+        "current_state",
+        "current_agent",
+        "created_at",
+        "updated_at",
+        "stage_history",
+        "rework_count",
+        "total_iterations",
+        "escalation_history",
+        "trust_levels",
+    ]
+    assert (item["id"], item["title"]) == (task.name, "Add login")
+    assert (item["risk_tier"], item["data_classification"]) == (3, "internal")
+    assert (item["current_state"], item["current_agent"]) == ("security", "security-agent")
+    assert all(re.fullmatch(ISO, item[name]) for name in ("created_at", "updated_at"))
+    history = item["stage_history"]
+    assert [(each["stage"], each["result"], each["iteration"]) for each in history] == [
+        ("intake", "pass", 1),
+        ("requirements", "pass", 1),
+        ("design", "pass", 1),
+        ("implementation", "pass", 1),
+        ("testing", "fail", 1),
+        ("rework_test", "pass", 1),
+        ("testing", "pass", 2),
+        ("security", None, 1),
+    ]
+    assert [each["agent"] for each in history[:2]] == ["orchestrator", "product-agent"]
+    assert all(re.fullmatch(ISO, each["exited_at"]) for each in history[:-1])
+    assert history[-1]["exited_at"] is None
+    assert (item["rework_count"], item["total_iterations"]) == (1, 8)
+    assert item["trust_levels"][agent.key] == 2
+    assert item["trust_levels"]["developer-agent"] == 0
+    moves = [
+        json.loads(each)["handoff_id"]
+        for each in _streamed(
+            api, world, f"/stages/{task.line.key}/tasks/{task.name}/events?transitions=true"
+        )
+    ]
+    assert [each["handoff_id"] for each in history[:-1]] == [name for name in moves if name]
+
+
+def test_E27_what_was_escalated_is_in_its_history(world: World, api: Apis) -> None:
+    task = there_and_back(world)
+    world.report(task, {"verdict": "pass"})
+    raised = engine.escalate(task.pk, user=world.operator, trigger="architecture", reason="Too big.")
+    [told] = work_item(api, world, task)["escalation_history"]
+    assert (told["id"], told["trigger"], told["reason"]) == (str(raised.pk), "architecture", "Too big.")
+    assert (told["resolved_at"], told["resolution"]) == (None, None)
+    engine.resolve(raised.pk, user=world.admin, word="go_on", reason="It is fine.")
+    [told] = work_item(api, world, task)["escalation_history"]
+    assert (told["resolution"], told["answer"], told["resolved_by"]) == (
+        "go_on",
+        "It is fine.",
+        str(world.admin),
+    )
+
+
+def test_E27_what_is_missing_or_unknown_is_null(world: World, api: Apis) -> None:
+    task = world.start(
+        world.line(
+            stations=["build", "ship"],
+            inputs=[{"key": "risk_tier", "type": "text"}, {"key": "data_classification", "type": "text"}],
+        ),
+        inputs={"risk_tier": "7", "data_classification": "secret"},
+    )
+    item = work_item(api, world, task)
+    assert (item["risk_tier"], item["data_classification"]) == (None, None)
+    assert (item["trust_levels"], item["escalation_history"], item["rework_count"]) == ({}, [], 0)
+    world.report(task, {"result": "failure"})
+    ended = work_item(api, world, task)
+    assert (ended["current_state"], ended["current_agent"]) == ("failed", None)
+
+
+def test_E27_work_items_are_exported_by_line_and_project(world: World, api: Apis) -> None:
+    first, second = there_and_back(world), world.start(world.line(key="other"))
+    viewer = api.as_(world.viewer)
+    of_line = [json.loads(each) for each in _streamed(api, world, "/lines/line/work-items")]
+    of_all = [json.loads(each) for each in _streamed(api, world, "/work-items")]
+    assert [each["id"] for each in of_line] == [first.name]
+    assert of_all == [work_item(api, world, task) for task in (first, second)]
+    assert viewer.get("/lines/none/work-items").status_code == 404
+
+
+def test_E27_an_export_costs_the_same_statements_however_many(world: World) -> None:
+    version = there_and_back(world).pinned
+
+    def statements() -> int:
+        with CaptureQueriesContext(connection) as found:
+            assert len(list(work_items(Task.objects.filter(project=world.project)))) > 0
+        return len(found)
+
+    list(work_items(Task.objects.all()))
+    few = statements()
+    for _ in range(20):
+        world.report(world.start(version), {"verdict": "pass"})
+    assert statements() == few
+
+
+def _streamed(api: Apis, world: World, path: str) -> list[bytes]:
+    answer = api.as_(world.viewer).get(path)
+    assert answer.status_code == 200
+    return b"".join(answer).splitlines()
 
 
 def by_hand(world: World, **approval: Any) -> Task:

@@ -1,0 +1,248 @@
+"""What people do to a position of a task over HTTP: complete a manual station, answer a question, hold, release, supply
+metadata or a handoff.
+
+Where a call gives the word of a person it names the version of the position that the person saw. Sent again later it is
+refused, never applied to another question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Generic, TypeVar
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from ninja import Router
+from pydantic import Field
+
+from pipelines import access, engine
+from pipelines.api.auth import person_of
+from pipelines.api.positions import missing_metadata
+from pipelines.api.problems import ProblemOut
+from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
+from pipelines.api.schemas import Strict, TaskOut, task_out
+from pipelines.errors import Conflict, Invalid
+from pipelines.models import Status, Task, User
+from pipelines.queries.task import Position, TaskView
+
+router = Router(tags=["positions"])
+TASK = "/owners/{owner}/projects/{project}/stages/{line}/tasks/{task}"
+ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
+Id = Annotated[int, Field(ge=1, lt=2**63)]
+Version = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+class At(Strict):
+    """`position`, or `station`: which one, where several positions of the task fit."""
+
+    position: Id | None = None
+    station: str = ""
+
+
+class Seen(At):
+    """`version`: of the position, as it was seen."""
+
+    version: Version
+
+
+class CompleteIn(Seen):
+    """`outcome`: `result` (success, failure, …), `output` with the fields of the form, `summary`, `eval`, …"""
+
+    outcome: dict[str, Any]
+
+
+class AnswerIn(Seen):
+    """`text` answers a question; `word` (yes, no; pass, block) a condition that a person is asked."""
+
+    text: str = ""
+    word: str = ""
+
+
+class HoldIn(At):
+    reason: Annotated[str, Field(min_length=1, pattern=r"\S")]
+    version: Version | None = None
+
+
+class ReleaseIn(At):
+    version: Version | None = None
+
+
+class MetadataIn(Seen):
+    metadata: dict[str, Any]
+
+
+class HandoffIn(Seen):
+    handoff: dict[str, Any]
+
+
+Payload = TypeVar("Payload", bound=At)
+
+
+@dataclass(frozen=True)
+class Command(Generic[Payload]):
+    """`fits`: which positions it can be about; `otherwise` is said where there is none."""
+
+    fits: Callable[[Position], bool]
+    otherwise: str
+    do: Callable[[User, Position, Payload], object]
+
+    def run(self, task: Task, user: User, payload: Payload) -> TaskOut:
+        self.do(user, self._one(TaskView(task, timezone.now()).positions, payload), payload)
+        task.refresh_from_db()
+        return task_out(task)
+
+    def _one(self, positions: list[Position], at: At) -> Position:
+        """Raises Conflict (none fits), Invalid (path `position`: several fit)."""
+        fitting = [
+            position
+            for position in positions
+            if at.position in (None, position.token.pk)
+            and at.station in ("", position.token.station)
+            and self.fits(position)
+        ]
+        if not fitting:
+            raise Conflict(self.otherwise)
+        if len(fitting) > 1:
+            names = ", ".join(f"{position.token.pk} ({position.token.station})" for position in fitting)
+            raise Invalid.at("position", "is needed: several positions fit", f"Name one of {names}.")
+        return fitting[0]
+
+
+def _complete(user: User, position: Position, payload: CompleteIn) -> None:
+    assert position.job is not None
+    engine.complete(position.job.pk, user=user, token_version=payload.version, outcome=payload.outcome)
+
+
+def _answer(user: User, position: Position, payload: AnswerIn) -> None:
+    said = {"text": payload.text, "fact": payload.word}
+    engine.answer(position.token.pk, user=user, token_version=payload.version, **said)
+
+
+def _hold(user: User, position: Position, payload: HoldIn) -> None:
+    seen = _seen(position, payload.version)
+    engine.hold(position.token.pk, user=user, token_version=seen, reason=payload.reason)
+
+
+def _release(user: User, position: Position, payload: ReleaseIn) -> None:
+    engine.release(position.token.pk, user=user, token_version=_seen(position, payload.version))
+
+
+def _supply(user: User, position: Position, payload: MetadataIn) -> None:
+    engine.supply(position.token.pk, user=user, token_version=payload.version, given=payload.metadata)
+
+
+def _hand_over(user: User, position: Position, payload: HandoffIn) -> None:
+    engine.hand_over(position.token.pk, user=user, token_version=payload.version, document=payload.handoff)
+
+
+def _seen(position: Position, version: int | None) -> int:
+    return position.token.version if version is None else version
+
+
+COMPLETE = Command(lambda position: position.manual, "No manual station is open there.", _complete)
+ANSWER = Command(lambda position: position.answerable, "Nothing is asked there.", _answer)
+HOLD = Command(lambda position: position.token.status == Status.QUEUED, "Nothing is queued there.", _hold)
+RELEASE = Command(lambda position: position.token.status == Status.HELD, "Nothing is held there.", _release)
+SUPPLY = Command(lambda position: bool(missing_metadata(position)), "No metadata is missing there.", _supply)
+HAND_OVER = Command(lambda position: position.wants_handoff, "No handoff is missing there.", _hand_over)
+
+
+@router.post(TASK + "/complete", response={200: TaskOut, **ERRORS}, summary="Complete a manual station")
+def complete(
+    request: HttpRequest,
+    owner: str,
+    project: str,
+    line: str,
+    task: str,
+    payload: CompleteIn,
+    idempotency_key: str | None = IDEMPOTENCY_KEY,
+) -> HttpResponse:
+    """A person's report on the open job of a manual station. The output is checked against the station's form."""
+    found = access.get_task(request.auth, owner, project, line, task)  # type: ignore[attr-defined]
+    return _run(COMPLETE, request, found, payload, idempotency_key)
+
+
+@router.post(TASK + "/answer", response={200: TaskOut, **ERRORS}, summary="Answer a question")
+def answer(
+    request: HttpRequest,
+    owner: str,
+    project: str,
+    line: str,
+    task: str,
+    payload: AnswerIn,
+    idempotency_key: str | None = IDEMPOTENCY_KEY,
+) -> HttpResponse:
+    """Of a blocked position: the answer is added to the prompt and the station runs again, or the condition is decided
+    with it."""
+    found = access.get_task(request.auth, owner, project, line, task)  # type: ignore[attr-defined]
+    return _run(ANSWER, request, found, payload, idempotency_key)
+
+
+@router.post(TASK + "/hold", response={200: TaskOut, **ERRORS}, summary="Hold a task")
+def hold(
+    request: HttpRequest,
+    owner: str,
+    project: str,
+    line: str,
+    task: str,
+    payload: HoldIn,
+    idempotency_key: str | None = IDEMPOTENCY_KEY,
+) -> HttpResponse:
+    """Keeps a queued position from starting until somebody releases it."""
+    found = access.get_task(request.auth, owner, project, line, task)  # type: ignore[attr-defined]
+    return _run(HOLD, request, found, payload, idempotency_key)
+
+
+@router.post(TASK + "/release", response={200: TaskOut, **ERRORS}, summary="Release a task")
+def release(
+    request: HttpRequest,
+    owner: str,
+    project: str,
+    line: str,
+    task: str,
+    payload: ReleaseIn,
+    idempotency_key: str | None = IDEMPOTENCY_KEY,
+) -> HttpResponse:
+    """Lets a position go on that a person holds, or that waits for other tasks: it waits for them no longer."""
+    found = access.get_task(request.auth, owner, project, line, task)  # type: ignore[attr-defined]
+    return _run(RELEASE, request, found, payload, idempotency_key)
+
+
+@router.post(TASK + "/metadata", response={200: TaskOut, **ERRORS}, summary="Supply metadata")
+def supply(
+    request: HttpRequest,
+    owner: str,
+    project: str,
+    line: str,
+    task: str,
+    payload: MetadataIn,
+    idempotency_key: str | None = IDEMPOTENCY_KEY,
+) -> HttpResponse:
+    """What a held position misses, by name. Then it is decided again; what is still missing holds it as before."""
+    found = access.get_task(request.auth, owner, project, line, task)  # type: ignore[attr-defined]
+    return _run(SUPPLY, request, found, payload, idempotency_key)
+
+
+@router.post(TASK + "/handoff", response={200: TaskOut, **ERRORS}, summary="Add a handoff document")
+def hand_over(
+    request: HttpRequest,
+    owner: str,
+    project: str,
+    line: str,
+    task: str,
+    payload: HandoffIn,
+    idempotency_key: str | None = IDEMPOTENCY_KEY,
+) -> HttpResponse:
+    """The handoff document that a held position misses, checked against its schema. Then it is decided again."""
+    found = access.get_task(request.auth, owner, project, line, task)  # type: ignore[attr-defined]
+    return _run(HAND_OVER, request, found, payload, idempotency_key)
+
+
+def _run(
+    command: Command[Payload], request: HttpRequest, task: Task, payload: Payload, key: str | None
+) -> HttpResponse:
+    """A machine has no word of its own in any of these."""
+    access.require(request.auth, "operate", task.project)  # type: ignore[attr-defined]
+    user = person_of(request.auth)  # type: ignore[attr-defined]
+    return answer_once(request, key, payload, partial(command.run, task, user, payload))

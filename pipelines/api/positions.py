@@ -1,0 +1,107 @@
+"""The positions of a task over HTTP: where it is, what would free it, and what a person is asked there."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.http import HttpRequest
+from django.utils import timezone
+from ninja import Router
+from pydantic import BaseModel
+
+from pipelines import access, versions
+from pipelines.api.problems import ProblemOut
+from pipelines.engine.handing import metadata
+from pipelines.engine.inputs import form_of
+from pipelines.models import Status
+from pipelines.queries.task import Position, TaskView
+from pipelines.routing.line import Input
+
+router = Router(tags=["positions"])
+HERE = "/owners/{owner}/projects/{project}/stages/{line}/tasks/{task}/positions"
+ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
+
+
+class FieldOut(BaseModel):
+    key: str
+    type: str
+    label: str
+    required: bool
+    choices: list[str]
+
+
+class PositionOut(BaseModel):
+    """Where the task is, or one of its branches. `version` grows with every change; `waits_for` and `remedy` say in a
+    sentence what would free it.
+
+    `question`: what the call `answer` answers, with one of `answers` where it lists any. `missing`: what it is held
+    for. `fields`: of the manual station, for `complete`, or of the missing metadata, for `metadata`."""
+
+    id: int
+    station: str
+    status: str
+    version: int
+    since: datetime
+    error: str | None
+    waits_for: str | None
+    remedy: str | None
+    manual: bool
+    question: str | None
+    answers: list[str]
+    missing: list[str]
+    fields: list[FieldOut]
+
+
+@router.get(HERE, response={200: list[PositionOut], **ERRORS}, summary="Where a task is")
+def index(request: HttpRequest, owner: str, project: str, line: str, task: str) -> list[PositionOut]:
+    """Its living positions: one, or one for each branch. None of a task that has ended."""
+    found = access.get_task(request.auth, owner, project, line, task)  # type: ignore[attr-defined]
+    access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
+    return [_out(position) for position in TaskView(found, timezone.now()).positions]
+
+
+def _out(position: Position) -> PositionOut:
+    token, sentence = position.token, position.sentence
+    return PositionOut(
+        id=token.pk,
+        station=token.station,
+        status=token.status,
+        version=token.version,
+        since=token.entered_at,
+        error=token.error or None,
+        waits_for=sentence.text if sentence else None,
+        remedy=(sentence.remedy or None) if sentence else None,
+        manual=position.manual,
+        question=_question(position),
+        answers=list(position.words),
+        missing=list(token.wait.get("missing", ())) if token.status == Status.HELD else [],
+        fields=[_field(each) for each in (_form(position) or missing_metadata(position))],
+    )
+
+
+def _question(position: Position) -> str | None:
+    if not position.answerable:
+        return None
+    wait = position.token.wait
+    asked = wait.get("question") or (wait.get("evaluation") or {}).get("agentic", {}).get("question")
+    return str(asked) if asked else None
+
+
+def _form(position: Position) -> tuple[Input, ...]:
+    if not position.manual or position.job is None:
+        return ()
+    return form_of(versions.by_id(position.job.pinned_id).station(position.job.station))
+
+
+def missing_metadata(position: Position) -> tuple[Input, ...]:
+    return metadata(versions.by_id(position.token.task.pinned_id), position.token)
+
+
+def _field(field: Input) -> FieldOut:
+    return FieldOut(
+        key=field.key,
+        type=field.type,
+        label=field.label or field.key,
+        required=field.required,
+        choices=list(field.choices),
+    )

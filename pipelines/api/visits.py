@@ -1,0 +1,103 @@
+"""Station visits of a task over HTTP: what each run of a station reported."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Case, F, JSONField, QuerySet, TextField, Value, When
+from django.db.models.functions import Cast, Length
+from django.http import HttpRequest
+from ninja import Router
+from pydantic import BaseModel
+
+from pipelines import access
+from pipelines.api.problems import ProblemOut
+from pipelines.errors import NotFound
+from pipelines.models import Job, Purpose, Task
+
+router = Router(tags=["tasks"])
+HERE = "/owners/{owner}/projects/{project}/stages/{line}/tasks/{task}/visits"
+ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
+LARGE = 64 * 1024
+"""Characters of an outcome above which a list leaves it out."""
+
+
+class VisitOut(BaseModel):
+    """One run of a station. `result`: as it was decided on. `outcome`: as it was reported, `output` apart. `omitted`:
+    the outcome is large; look at this visit alone to read it."""
+
+    id: int
+    station: str
+    visit: int
+    state: str
+    attempt: int
+    kind: str
+    agent: str | None
+    result: str | None
+    exit_code: int | None
+    summary: str | None
+    outcome: dict[str, Any] | None
+    output: Any
+    omitted: bool
+    by: str | None
+    entered: datetime
+    started: datetime | None
+    ended: datetime | None
+
+
+@router.get(HERE, response={200: list[VisitOut], **ERRORS}, summary="Station visits, the oldest first")
+def index(
+    request: HttpRequest, owner: str, project: str, line: str, task: str, after: int = 0, limit: int = 50
+) -> list[VisitOut]:
+    """At most 200 at a time; `after` is the id of the last one seen."""
+    found = _task(request, owner, project, line, task)
+    rows = _rows(found)
+    if 0 < after < 2**63:
+        rows = rows.filter(pk__gt=after)
+    small = Case(When(size__lte=LARGE, then=F("outcome")), default=Value(None), output_field=JSONField())
+    rows = rows.annotate(size=Length(Cast("outcome", TextField()))).annotate(shown=small).defer("outcome")
+    return [_out(job, job.shown, omitted=(job.size or 0) > LARGE) for job in rows[: min(max(limit, 1), 200)]]
+
+
+@router.get(HERE + "/{visit}", response={200: VisitOut, **ERRORS}, summary="One station visit, whole")
+def show(request: HttpRequest, owner: str, project: str, line: str, task: str, visit: int) -> VisitOut:
+    found = _task(request, owner, project, line, task)
+    job = _rows(found).filter(pk=visit).first() if 0 < visit < 2**63 else None
+    if job is None:
+        raise NotFound()
+    return _out(job, job.outcome, omitted=False)
+
+
+def _rows(task: Task) -> QuerySet[Job, Any]:
+    return Job.objects.filter(task=task, purpose=Purpose.STATION).order_by("pk")
+
+
+def _out(job: Job, outcome: dict[str, Any] | None, *, omitted: bool) -> VisitOut:
+    rest = {key: value for key, value in outcome.items() if key != "output"} if outcome else outcome
+    return VisitOut(
+        id=job.pk,
+        station=job.station,
+        visit=job.visit,
+        state=job.state,
+        attempt=job.attempt,
+        kind=job.kind,
+        agent=job.agent or None,
+        result=job.result or None,
+        exit_code=job.exit_code,
+        summary=job.summary or None,
+        outcome=rest,
+        output=(outcome or {}).get("output"),
+        omitted=omitted,
+        by=job.reported_by or None,
+        entered=job.created_at,
+        started=job.started_at,
+        ended=job.ended_at,
+    )
+
+
+def _task(request: HttpRequest, owner: str, project: str, line: str, task: str) -> Task:
+    who = request.auth  # type: ignore[attr-defined]
+    found = access.get_task(who, owner, project, line, task)
+    access.require(who, "view", found.project)
+    return found

@@ -1,0 +1,79 @@
+"""Work items over HTTP, in the exchange format of AEEF (docs/events.md): of a task, a line, a project."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from django.http import HttpRequest, StreamingHttpResponse
+from ninja import Router
+from pydantic import BaseModel
+
+from pipelines import access
+from pipelines.api.problems import ProblemOut
+from pipelines.engine.work_items import work_item, work_items
+from pipelines.models import Task
+from pipelines.streaming import ndjson
+
+router = Router(tags=["events"])
+PROJECT = "/owners/{owner}/projects/{project}"
+ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
+
+
+class StageOut(BaseModel):
+    stage: str
+    agent: str
+    entered_at: str
+    exited_at: str | None
+    result: Literal["pass", "fail", "escalate"] | None
+    handoff_id: str | None
+    iteration: int
+
+
+class WorkItemOut(BaseModel):
+    """Times are ISO 8601 in UTC. `current_state`: its station, of a fork all, of an ended one its end."""
+
+    id: str
+    title: str
+    risk_tier: Literal[1, 2, 3, 4] | None
+    data_classification: Literal["public", "internal", "confidential", "restricted"] | None
+    current_state: str | None
+    current_agent: str | None
+    created_at: str
+    updated_at: str
+    stage_history: list[StageOut]
+    rework_count: int
+    total_iterations: int
+    escalation_history: list[dict[str, Any]]
+    trust_levels: dict[str, int]
+
+
+@router.get(
+    PROJECT + "/stages/{line}/tasks/{task}/work-item",
+    response={200: WorkItemOut, **ERRORS},
+    summary="A task as a work item",
+)
+def of_task(request: HttpRequest, owner: str, project: str, line: str, task: str) -> dict[str, Any]:
+    who = request.auth  # type: ignore[attr-defined]
+    found = access.get_task(who, owner, project, line, task)
+    access.require(who, "view", found.project)
+    return work_item(found)
+
+
+@router.get(
+    PROJECT + "/lines/{line}/work-items", response={200: None, **ERRORS}, summary="Work items of a line"
+)
+def of_line(request: HttpRequest, owner: str, project: str, line: str) -> StreamingHttpResponse:
+    """One work item a line, by number."""
+    who = request.auth  # type: ignore[attr-defined]
+    found = access.get_line(who, owner, project, line)
+    access.require(who, "view", found.project)
+    return ndjson(work_items(Task.objects.filter(line=found)))
+
+
+@router.get(PROJECT + "/work-items", response={200: None, **ERRORS}, summary="Work items of a project")
+def of_project(request: HttpRequest, owner: str, project: str) -> StreamingHttpResponse:
+    """One work item a line, by number."""
+    who = request.auth  # type: ignore[attr-defined]
+    found = access.get_project(who, owner, project)
+    access.require(who, "view", found)
+    return ndjson(work_items(Task.objects.filter(project=found)))

@@ -1,0 +1,25 @@
+"""Why tasks failed to which nobody gave a reason: what their last station said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db.models.fields.json import KT
+
+from pipelines.models import Job, Purpose
+
+LONGEST = 2_000
+
+
+def failures(task_ids: Iterable[int]) -> dict[int, str]:
+    """The summary, else the reason or the type of the failure, of the last job that was done; one statement."""
+    ids = list(task_ids)
+    if not ids:
+        return {}
+    jobs = Job.objects.filter(task__in=ids, purpose=Purpose.STATION, state=Job.State.DONE)
+    rows = (
+        jobs.order_by("task_id", "-ended_at", "-pk")
+        .distinct("task_id")
+        .values_list("task_id", "summary", KT("outcome__reason"), KT("outcome__failure_type"))
+    )
+    return {task: next(filter(None, said), "")[:LONGEST] for task, *said in rows}
