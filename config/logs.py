@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import logging.config
 import sys
 
 import structlog
 from django.core.exceptions import ImproperlyConfigured
+
+
+class RefusedWithoutTraceback(logging.Filter):
+    """What a client is refused (4xx) is a line: where in our code it was noticed is no news."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if getattr(record, "status_code", 500) < 500:
+            record.exc_info = record.exc_text = None
+        return True
 
 
 def configure(*, level: str, as_json: bool) -> None:
@@ -42,9 +52,11 @@ def configure(*, level: str, as_json: bool) -> None:
                     "processors": last,
                 }
             },
+            "filters": {"refused": {"()": RefusedWithoutTraceback}},
             "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
             "root": {"handlers": ["stderr"], "level": level},
             "loggers": {
+                "django.request": {"filters": ["refused"]},
                 # Every request and every polled job would be a line.
                 "daphne": {"level": "WARNING"},
                 "procrastinate": {"level": "WARNING"},

@@ -24,7 +24,9 @@ DEBUG = env.flag("DEBUG")
 
 # Addresses
 PORT = env.number("PORT", 8000, least=1)
-BASE_URL = env.address("BASE_URL", f"http://127.0.0.1:{PORT}")
+# What commands in another shell, and mails, name: `make run PORT=8123` leaves word of it in the state folder.
+RUNS_AT_PORT = PORT if env.text("PORT") else state.last_port(DATA_DIR, PORT)
+BASE_URL = env.address("BASE_URL", f"http://127.0.0.1:{RUNS_AT_PORT}")
 _base = urlsplit(BASE_URL)
 HTTPS = _base.scheme == "https"
 # `reverse` answers with the prefix: ORIGIN + reverse(…) is an absolute address.

@@ -25,6 +25,24 @@ def keep_once(path: Path, value: str) -> str:
     return path.read_text().strip()
 
 
+def last_port(home: Path, otherwise: int) -> int:
+    """The port on which Gateline was last started from this state folder."""
+    try:
+        text = (home / "port").read_text().strip()
+    except OSError:
+        return otherwise
+    plain = text.isascii() and text.isdigit() and len(text) < 6
+    return int(text) if plain and 0 < int(text) < 1 << 16 else otherwise
+
+
+def remember_port(home: Path, port: int) -> None:
+    """Commands in another shell then name the address at which it runs."""
+    home.mkdir(mode=0o711, parents=True, exist_ok=True)
+    mine = home / f"port.{os.getpid()}"
+    mine.write_text(f"{port}\n")
+    mine.replace(home / "port")
+
+
 def secret_key(home: Path) -> str:
     """Django's SECRET_KEY, made once per state folder."""
     return keep_once(home / "secret-key", secrets.token_urlsafe(50))

@@ -54,14 +54,15 @@ def mint_token(
     name: str,
     scopes: Sequence[str],
     now: datetime,
-    created_by: User,
+    created_by: User | None,
     user: User | None = None,
     project: Project | None = None,
     role: str = "",
     lasts: timedelta = TOKEN_LASTS,
 ) -> tuple[ApiToken, str]:
     """A new token and its secret, which is never shown again. A person's token names its `user`, a machine's its
-    `project` and `role`. Raises TokenRefused."""
+    `project` and `role`; a person's token may be bound to one `project`, too. `created_by`: None from the shell. Raises
+    TokenRefused."""
     _check(kind, name, scopes, user, project, role, lasts)
     secret = PREFIX + secrets.token_urlsafe(32)
     with transaction.atomic():

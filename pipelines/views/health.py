@@ -28,7 +28,10 @@ async def healthz(request: HttpRequest) -> JsonResponse:
     parts = {"database": database, "worker": worker, "channel_layer": layer}
     good = all(parts.values())
     states = {name: "ok" if state else "down" for name, state in parts.items()}
-    return JsonResponse({"status": "ok" if good else "down", **states}, status=200 if good else 503)
+    answer = JsonResponse({"status": "ok" if good else "down", **states}, status=200 if good else 503)
+    # Whoever asks is told. Django would log each 503 as an error, at a start and in an outage several each second.
+    answer._has_been_logged = True  # type: ignore[attr-defined]
+    return answer
 
 
 def _stored() -> tuple[bool, bool]:

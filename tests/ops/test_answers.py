@@ -181,3 +181,28 @@ def test_lines_of_a_stream_are_not_collected_to_be_compressed(world: World, site
     headers, body = fetch(site, address, **cookie)
     assert headers["Content-Encoding"] is None
     assert json.loads(body.splitlines()[0])["sequence"] == 1
+
+
+# The log
+
+
+def test_what_is_refused_is_one_line_in_the_log(world: World, site: Site) -> None:
+    """Among a page that this person may not see, and an address that is not there."""
+    before = len(site.log.read_text())
+    cookie = {"Cookie": f"gateline_session={signed_in(world)}"}
+    refused = reverse("project-groups", args=_project(world))
+    for path, status in ((refused, 403), ("/nowhere/at/all/", 404)):
+        assert _status(site, path, **cookie) == status
+    log = site.log.read_text()[before:]
+    assert f"Forbidden (Permission denied): {refused}" in log
+    assert "Traceback" not in log, log
+
+
+def _status(site: Site, path: str, **headers: str) -> int:
+    place = urlsplit(site.url)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)
+    try:
+        connection.request("GET", path, headers=headers)
+        return connection.getresponse().status
+    finally:
+        connection.close()

@@ -61,10 +61,13 @@ class Up:
         return answer.status, json.load(answer)
 
     def manage(self, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return self.run(self.environment | more, *words)
+
+    def run(self, environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "manage.py", *words],
             cwd=ROOT,
-            env=self.environment | more,
+            env=environment,
             capture_output=True,
             text=True,
             check=False,
@@ -124,6 +127,42 @@ def test_the_first_start_prints_one_line_with_a_sign_in_link(up: Up) -> None:
 
 def test_healthz_says_that_everything_works(up: Up) -> None:
     assert up.health() == (200, {"status": "ok", "database": "ok", "worker": "ok", "channel_layer": "ok"})
+
+
+def test_the_start_logs_no_error(up: Up) -> None:
+    assert not re.findall(
+        r"(?i)^.*\[(?:error|critical).*$|Traceback|Service Unavailable", up.said(), re.MULTILINE
+    )
+
+
+def test_other_commands_name_the_port_at_which_it_runs(up: Up) -> None:
+    """As in another shell: nothing in its environment says which port that is."""
+    elsewhere = {name: value for name, value in up.environment.items() if name != "PORT"}
+    printed = up.run(elsewhere, "sign_in_link")
+    assert LINK.fullmatch(printed.stdout.strip()) and f":{up.port}/" in printed.stdout
+    started = up.run(
+        elsewhere, "submit", "contenox-assistant", "--title", "Try it", "--input", "question=Why?"
+    )
+    assert f"http://127.0.0.1:{up.port}/" in started.stdout, started.stdout + started.stderr
+    said = up.run(
+        elsewhere, "shell", "-c", "from pipelines.addresses import absolute; print(absolute('home'))"
+    )
+    assert f"http://127.0.0.1:{up.port}/" in said.stdout
+    # What is said aloud counts more.
+    assert ":8123/" in up.run(elsewhere | {"PORT": "8123"}, "sign_in_link").stdout
+
+
+def test_a_member_and_a_token_are_made_from_the_shell(up: Up) -> None:
+    made = up.manage("create_member", "mia", "--project", "demo/app", "--role", "reviewer")
+    assert made.returncode == 0, made.stderr
+    token = up.manage("create_token", "mia", "--project", "demo/app", "--scope", "read")
+    secret = token.stdout.splitlines()[-1]
+    assert re.fullmatch(r"gl_[\w-]{40,}", secret), token.stdout + token.stderr
+    connection = http.client.HTTPConnection("127.0.0.1", up.port, timeout=20)
+    path = "/api/owners/demo/projects/app/lines"
+    connection.request("GET", path, headers={"Authorization": f"Bearer {secret}"})
+    answer = connection.getresponse()
+    assert (answer.status, bool(json.load(answer))) == (200, True)
 
 
 def test_looking_at_the_link_does_not_use_it_and_pressing_its_button_does_once(up: Up) -> None:

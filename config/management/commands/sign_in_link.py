@@ -19,7 +19,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username", nargs="?", default=ADMINISTRATOR)
-        parser.add_argument("--port", type=int, default=settings.PORT)
+        parser.add_argument("--port", type=int, default=settings.RUNS_AT_PORT)
 
     def handle(self, *, username: str, port: int, **options: Any) -> None:
         if not settings.SIGN_IN_LINKS:

@@ -18,6 +18,7 @@ from config.first_start import prepare
 from config.links import sign_in_address
 from config.setup.machine import check_port
 from config.setup.steps import SetupError
+from config.state import remember_port
 from config.supervisor import Supervisor
 from pipelines.models import User
 
@@ -36,6 +37,7 @@ class Command(BaseCommand):
             check_port(host, port)
         except SetupError as error:
             raise CommandError(str(error)) from error
+        remember_port(settings.DATA_DIR, port)
         newcomer = prepare(self._say)
         connections.close_all()
         manage = [sys.executable, str(settings.BASE_DIR / "manage.py")]

@@ -1,0 +1,22 @@
+"""Arguments that several commands have in common."""
+
+from __future__ import annotations
+
+from django.core.management.base import CommandError
+from django.utils.translation import gettext as _
+
+from pipelines.models import Project
+
+
+def project_named(text: str) -> Project:
+    """`owner/project`. Raises CommandError, naming the projects that there are."""
+    owner, _slash, key = text.partition("/")
+    found = Project.objects.select_related("owner").filter(owner__key=owner, key=key).first()
+    if found is None:
+        known = ", ".join(
+            map(str, Project.objects.select_related("owner").order_by("owner__key", "key")[:20])
+        )
+        raise CommandError(
+            _("There is no project “%(name)s”. Use one of: %(known)s") % {"name": text, "known": known}
+        )
+    return found

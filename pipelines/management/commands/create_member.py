@@ -1,0 +1,62 @@
+"""manage.py create_member NAME --project demo/app --role reviewer: a person of a project, from the shell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from pipelines.management.arguments import project_named
+from pipelines.models import Membership, Project, Role, User
+from pipelines.models.people import simplify
+
+
+class Command(BaseCommand):
+    help = (
+        "Make a person a member of a project, for example: create_member mia --project demo/app --role reviewer. "
+        "A person who does not exist yet is created without a password; a member gets these roles instead of the old."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", help="the user name")
+        parser.add_argument("--project", required=True, metavar="OWNER/PROJECT")
+        parser.add_argument(
+            "--role", action="append", required=True, choices=Role.values, help="may be repeated"
+        )
+        parser.add_argument(
+            "--execute", action="store_true", help="may publish stations that run code on a worker"
+        )
+        parser.add_argument("--email", default="", help="for mails of gates; of a new person")
+
+    def handle(self, *, name: str, project: str, role: list[str], **options: Any) -> None:
+        found = project_named(project)
+        with transaction.atomic():
+            user, created = self._user(name, options["email"])
+            member = self._member(found, user, role, execute=options["execute"])
+        words = {"who": user.username, "project": found, "roles": member.roles_display}
+        self.stdout.write(_("%(who)s is a member of %(project)s: %(roles)s.") % words)
+        if created:
+            self.stdout.write(_("Set a password: manage.py changepassword %s") % user.username)
+
+    def _user(self, name: str, email: str) -> tuple[User, bool]:
+        """The person, and whether they are new. Raises CommandError."""
+        user = User.objects.filter(username=name).first()
+        if user is not None:
+            if not user.is_active:
+                raise CommandError(_("“%s” is not active. Activate the person first.") % name)
+            return user, False
+        user = User(username=name, email=email)
+        user.set_unusable_password()
+        try:
+            user.full_clean()
+        except ValidationError as fault:
+            raise CommandError(" ".join(fault.messages)) from fault
+        user.save()
+        return user, True
+
+    def _member(self, project: Project, user: User, roles: list[str], *, execute: bool) -> Membership:
+        given = {"roles": simplify(roles), "execute": execute}
+        return Membership.objects.update_or_create(project=project, user=user, defaults=given)[0]

@@ -1,0 +1,82 @@
+"""manage.py create_token NAME --project demo/app --scope read: a token for the API, alone on the last line."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from pipelines import accounts
+from pipelines.management.arguments import project_named
+from pipelines.models import ApiToken, Membership, Project, Role, User
+
+# The least role with which a machine can use a scope.
+LEAST = {"read": Role.VIEWER, "submit": Role.OPERATOR, "report": Role.OPERATOR, "design": Role.DESIGNER}
+
+
+class Command(BaseCommand):
+    help = (
+        "Print an API token, for example: create_token mia --project demo/app --scope read --scope decide. "
+        "NAME is a member of the project, and the token acts as that person there; with --machine it is the name of a "
+        "machine, which can never decide a gate. The token is alone on the last line and shown once."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", help="a member of the project, or the name of a machine")
+        parser.add_argument("--project", required=True, metavar="OWNER/PROJECT")
+        parser.add_argument(
+            "--scope", action="append", required=True, choices=ApiToken.Scope.values, help="may be repeated"
+        )
+        parser.add_argument(
+            "--machine", action="store_true", help="a token of a machine, of the project's own"
+        )
+        parser.add_argument(
+            "--role", choices=Role.values, default="", help="of a machine (the least that its scopes need)"
+        )
+        parser.add_argument("--days", type=int, default=accounts.TOKEN_LASTS.days, help="how long it lasts")
+
+    def handle(self, *, name: str, project: str, scope: list[str], **options: Any) -> None:
+        found = project_named(project)
+        if not 0 < options["days"] <= accounts.LONGEST_TOKEN.days:
+            raise CommandError(_("A token lasts 1 to %s days.") % accounts.LONGEST_TOKEN.days)
+        bearer = (
+            self._machine(name, scope, options["role"]) if options["machine"] else self._person(name, found)
+        )
+        if options["role"] and not options["machine"]:
+            raise CommandError(_("A person's token has the roles of the person. Use --role with --machine."))
+        try:
+            token, secret = accounts.mint_token(
+                scopes=scope,
+                now=timezone.now(),
+                project=found,
+                lasts=timedelta(days=options["days"]),
+                **bearer,
+            )
+        except accounts.TokenRefused as refused:
+            raise CommandError(str(refused)) from refused
+        words = {"name": name, "project": found, "until": f"{token.expires_at:%Y-%m-%d}"}
+        self.stderr.write(_("Token of %(name)s in %(project)s, until %(until)s:") % words)
+        self.stdout.write(secret)
+
+    def _person(self, name: str, project: Project) -> dict[str, Any]:
+        """Raises CommandError where there is no such member."""
+        user = User.objects.filter(username=name, is_active=True).first()
+        if user is None or not Membership.objects.filter(project=project, user=user).exists():
+            words = {"name": name, "project": project}
+            raise CommandError(
+                _(
+                    "%(name)s is no member of %(project)s. Make one: manage.py create_member %(name)s --project "
+                    "%(project)s --role viewer. For a machine add --machine."
+                )
+                % words
+            )
+        label = _("%s, from the shell") % name
+        return {"kind": ApiToken.Kind.PERSON, "name": label[:100], "user": user, "created_by": user}
+
+    def _machine(self, name: str, scopes: list[str], role: str) -> dict[str, Any]:
+        needed = {LEAST[scope] for scope in scopes if scope in LEAST}
+        least = max(needed, key=Role.values.index, default=Role.VIEWER)
+        return {"kind": ApiToken.Kind.MACHINE, "name": name, "role": role or least, "created_by": None}
