@@ -51,6 +51,7 @@ class TaskOut(BaseModel):
     evidence: str | None
     follows: str | None
     status: str
+    display_status: str
     error: str | None
     reason: str | None
     end: str | None
@@ -180,6 +181,7 @@ def _out(task: Task, failure: str) -> TaskOut:
         evidence=gate.evidence_digest if gate else None,
         follows=task.followed_name or None,
         status=task.status,
+        display_status=task.display_status,
         error=task.error or next((token.error for token in living if token.error), None),
         reason=(task.reason or failure) or None,
         end=task.end or None,

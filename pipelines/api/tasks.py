@@ -14,7 +14,7 @@ from pipelines.api.problems import ProblemOut
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.schemas import CancelIn, DecisionOut, RetryIn, TaskIn, TaskOut, task_out, tasks_out
 from pipelines.errors import Conflict, InputError, Invalid, NotFound
-from pipelines.models import ENDED, ApiToken, Line, Task
+from pipelines.models import ENDED, ApiToken, Line, Task, displayed
 from pipelines.models import Status as TaskStatus
 from pipelines.routing.line import Problem
 
@@ -69,18 +69,21 @@ def index(
     project: str,
     line: str,
     status: str = "",
+    display_status: str = "",
     before: int = 0,
     limit: int = 50,
 ) -> list[TaskOut]:
     """At most 200 at a time; `before` is the number of the last one seen."""
     found = access.get_line(request.auth, owner, project, line)  # type: ignore[attr-defined]
     access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
-    tasks: QuerySet[Task] = Task.objects.filter(line=found).select_related(
+    tasks: QuerySet[Task] = displayed(Task.objects.filter(line=found)).select_related(
         "project__owner", "line", "pinned", "follows"
     )
     tasks = tasks.prefetch_related("tokens", "gate_visits")
     if status:
         tasks = tasks.filter(status=status)
+    if display_status:
+        tasks = tasks.filter(display_status=display_status)
     if 0 < before < 2**63:
         tasks = tasks.filter(number__lt=before)
     return tasks_out(tasks.order_by("-number")[: min(max(limit, 1), 200)])

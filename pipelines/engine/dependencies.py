@@ -11,7 +11,7 @@ from django.db import connection
 from pipelines.engine import deadlocks
 from pipelines.engine.batch import Batch
 from pipelines.engine.errors import Conflict, Invalid, NotFound
-from pipelines.engine.holding import FOR, each_of, is_dependency, joined
+from pipelines.engine.holding import each_of, is_dependency, joined, waits_for
 from pipelines.engine.pause import WORKING, hold, let_go
 from pipelines.engine.transaction import run
 from pipelines.engine.unleased import UNLEASED
@@ -101,21 +101,21 @@ def begin(batch: Batch, task: Task, others: Sequence[Task], actor: Actor) -> Non
     """The rows, and what of the task has not begun is held."""
     rows = [Dependency(task=task, on=other, made_at=batch.now) for other in others]
     Dependency.objects.bulk_create(rows, ignore_conflicts=True)
-    new = [other.name for other in others if other.status != Status.COMPLETED]
-    names = list(dict.fromkeys((*batch.unmet.get(task.pk, ()), *new)))
+    new = {other.name: str(other.status) for other in others if other.status != Status.COMPLETED}
+    names = {**batch.unmet.get(task.pk, {}), **new}
     for token in batch.living(task) if new else ():
         job = batch.open_job(token)
         if job is not None and (job.state == Job.State.QUEUED or job.kind in UNLEASED):
             _hold(batch, task, token, job, actor, names)
 
 
-def _hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor, names: list[str]) -> None:
+def _hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor, names: dict[str, str]) -> None:
     """Whatever holds it besides, it waits for these."""
     if token.status in WORKING:
-        hold(batch, task, token, job, actor, {FOR: names})
+        hold(batch, task, token, job, actor, waits_for(names))
     elif token.status == Status.HELD:
         others = [each for each in each_of(token.wait) if not is_dependency(each)]
-        hold(batch, task, token, job, actor, joined([*others, {FOR: names}]))
+        hold(batch, task, token, job, actor, joined([*others, waits_for(names)]))
 
 
 def may_be_met(batch: Batch, due: Due) -> None:

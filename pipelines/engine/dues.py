@@ -17,13 +17,14 @@ CLOCK = """SELECT clock_timestamp(),
                   ARRAY(SELECT nextval(pg_get_serial_sequence('pipelines_job', 'id')) FROM generate_series(1, %s)),
                   (SELECT json_agg(due) FROM pipelines_due due WHERE task_id = ANY(%s)),
                   (SELECT json_object_agg(task_id, names) FROM (
-                     SELECT waits.task_id, json_agg('WI-' || project.key || '-' || other.number ORDER BY other.id) names
+                     SELECT waits.task_id, json_object_agg('WI-' || project.key || '-' || other.number, other.status
+                                                            ORDER BY other.id) names
                      FROM pipelines_dependency waits JOIN pipelines_task other ON other.id = waits.on_id
                        JOIN pipelines_project project ON project.id = other.project_id
                      WHERE waits.task_id = ANY(%s) AND other.status <> 'completed' GROUP BY waits.task_id) unmet)"""
 
-Unmet = dict[int, list[str]]
-"""Of tasks that wait for others: the names of those that are not completed."""
+Unmet = dict[int, dict[str, str]]
+"""Of tasks that wait for others: the names of those that are not completed, with their states."""
 
 
 def clock(jobs: int, task_ids: Collection[int]) -> tuple[datetime, Iterator[int], dict[int, Due], Unmet]:

@@ -5,22 +5,29 @@ last of them lets it go."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipelines import versions
 from pipelines.engine.batch import Batch
-from pipelines.models import Escalation, Task
+from pipelines.models import ENDED, Escalation, Task
 
-FOR, THEN = "depends_on", "then"
+FOR, LOST, THEN = "depends_on", "failed", "then"
 BLOCK = "block"
 Wait = dict[str, Any]
 
 
 def holds(batch: Batch, task: Task) -> Wait:
     """The `wait` of work that would begin now; empty where nothing holds it."""
-    names = batch.unmet.get(task.pk)
-    return joined([*([{FOR: names}] if names else []), *_blocks(task)])
+    others = batch.unmet.get(task.pk)
+    return joined([*([waits_for(others)] if others else []), *_blocks(task)])
+
+
+def waits_for(others: Mapping[str, str]) -> Wait:
+    """The `wait` of a task that depends on these: {name: state}, none of them completed. One that failed or was
+    cancelled never will be, and is named: a person has to decide."""
+    lost = [name for name, status in others.items() if status in ENDED]
+    return {FOR: list(others), **({LOST: lost} if lost else {})}
 
 
 def _blocks(task: Task) -> list[Wait]:

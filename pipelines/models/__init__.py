@@ -30,7 +30,17 @@ from pipelines.models.people import (
 )
 from pipelines.models.repeats import RecordedAnswer
 from pipelines.models.scenarios import Scenario
-from pipelines.models.tasks import ENDED, Priority, Status, Task, Token
+from pipelines.models.tasks import (
+    ASKS,
+    DISPLAYED,
+    ENDED,
+    WAITING_FOR_INPUT,
+    Priority,
+    Status,
+    Task,
+    Token,
+    displayed,
+)
 from pipelines.models.timers import Due
 from pipelines.models.work import (
     Artifact,
@@ -45,7 +55,10 @@ from pipelines.models.work import (
 )
 
 __all__ = [
+    "ASKS",
+    "DISPLAYED",
     "ENDED",
+    "WAITING_FOR_INPUT",
     "AddressMinute",
     "Agent",
     "AgentEvent",
@@ -93,4 +106,5 @@ __all__ = [
     "Vote",
     "Word",
     "Worker",
+    "displayed",
 ]

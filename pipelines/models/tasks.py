@@ -5,7 +5,8 @@ from __future__ import annotations
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Value, When
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.lines import Line, LineVersion
@@ -28,6 +29,13 @@ class Status(models.TextChoices):
 
 
 ENDED = (Status.COMPLETED, Status.FAILED, Status.CANCELLED)
+
+WAITING_FOR_INPUT = "waiting_for_input"
+"""Shown, never stored: a person has to give something (law §12, Waiting). Ranked after awaiting_review."""
+DISPLAYED = [*Status.choices[:4], (WAITING_FOR_INPUT, _("Waiting for input")), *Status.choices[4:]]
+"""Every status that is shown, with its word."""
+ASKS = Q(status=Status.BLOCKED, wait__has_key="question") & ~Q(wait__has_key="evaluation")
+"""A token that is blocked with a question."""
 
 
 class Priority(models.TextChoices):
@@ -113,6 +121,14 @@ class Task(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @cached_property
+    def display_status(self) -> str:
+        """What pages and the API show. A list reads it with its rows, see `displayed`."""
+        if self.status not in (Status.RUNNING, Status.EVALUATING, Status.BLOCKED):
+            return self.status
+        found: str = displayed(Task.objects.filter(pk=self.pk)).values_list("display_status", flat=True).get()
+        return found
+
     @property
     def followed_name(self) -> str:
         """The name of the task that this one follows, of the same project; or nothing."""
@@ -170,3 +186,28 @@ class Token(models.Model):
 
     def __str__(self) -> str:
         return f"{self.task_id}@{self.station}"
+
+    @property
+    def asks(self) -> bool:
+        """It is blocked with a question: `ASKS`, of one that was read."""
+        return self.status == Status.BLOCKED and "question" in self.wait and "evaluation" not in self.wait
+
+
+def displayed(rows: QuerySet[Task]) -> QuerySet[Task]:
+    """With `display_status`: the status, but *waiting for input* where that comes first among its positions."""
+    living = Token.objects.filter(task=OuterRef("pk"), forked=False)
+    by_hand = Task.objects.filter(pk=OuterRef("pk"), jobs__state="running", jobs__kind="manual")
+    blocked = Case(
+        When(Exists(living.filter(~ASKS, status=Status.BLOCKED)), then=F("status")),
+        When(Exists(living.filter(status=Status.HELD)), then=Value(Status.HELD.value)),
+        When(Exists(living.filter(status=Status.AWAITING_REVIEW)), then=Value(Status.AWAITING_REVIEW.value)),
+        default=Value(WAITING_FOR_INPUT),
+    )
+    shown = Case(
+        When(
+            Q(status__in=(Status.RUNNING, Status.EVALUATING)) & Exists(by_hand), then=Value(WAITING_FOR_INPUT)
+        ),
+        When(status=Status.BLOCKED, then=blocked),
+        default=F("status"),
+    )
+    return rows.annotate(display_status=shown)

@@ -11,7 +11,19 @@ from typing import Any
 from django.db.models import Q
 
 from pipelines import versions
-from pipelines.models import ENDED, GateVisit, Job, Line, Purpose, Status, Task, Token, Vote, Word
+from pipelines.models import (
+    ENDED,
+    WAITING_FOR_INPUT,
+    GateVisit,
+    Job,
+    Line,
+    Purpose,
+    Status,
+    Task,
+    Token,
+    Vote,
+    Word,
+)
 from pipelines.queries import log, medians
 from pipelines.queries.actors import actor_of
 from pipelines.queries.joined import waiting_at_joins
@@ -24,6 +36,7 @@ ENDED_SHOWN = 12
 ENDED_HOURS = 24
 MOST = 10_000
 REVIEWED_BY_PEOPLE = (Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD)
+WAITING = (*REVIEWED_BY_PEOPLE, WAITING_FOR_INPUT)
 HEAVY = (
     "task__context",
     "task__variables",
@@ -71,7 +84,12 @@ class Card:
 
     @property
     def manual(self) -> bool:
-        return self.job is not None and self.job.kind == "manual" and self.status == Status.RUNNING
+        return by_hand(self.token, self.job)
+
+    @property
+    def runs(self) -> bool:
+        """Somebody is at work, a worker or a person."""
+        return self.token.status == Status.RUNNING
 
     @property
     def key(self) -> str:
@@ -207,7 +225,8 @@ def _card(
 ) -> Card:
     parsed = versions.by_id(token.task.pinned_id)
     station = parsed.stations_by_key.get(token.station)
-    card = Card(token.task, token, token.status, _since(token, job), _expected(station), job=job)
+    shown = WAITING_FOR_INPUT if token.asks or by_hand(token, job) else token.status
+    card = Card(token.task, token, shown, _since(token, job), _expected(station), job=job)
     card.run = job.visit if job else 1
     card.attempt = job.attempt if job else 1
     card.actor_kind, card.actor = actor_of(station)
@@ -218,6 +237,11 @@ def _card(
     card.elapsed = (now - card.since).total_seconds()
     card.late = _late(card, now)
     return card
+
+
+def by_hand(token: Token, job: Job | None) -> bool:
+    """A person has its work to do."""
+    return job is not None and job.kind == "manual" and token.status == Status.RUNNING
 
 
 def _since(token: Token, job: Job | None) -> datetime:
@@ -244,7 +268,7 @@ def _late(card: Card, now: datetime) -> bool:
         return now > card.due
     if card.task.due_at and now > card.task.due_at:
         return True
-    return bool(card.status == Status.RUNNING and card.expected and card.elapsed > card.expected)
+    return bool(card.runs and card.expected and card.elapsed > card.expected)
 
 
 def _counts(cards: Sequence[Card]) -> dict[str, int]:
@@ -255,9 +279,10 @@ def _counts(cards: Sequence[Card]) -> dict[str, int]:
         "running": by_status[Status.RUNNING] + by_status[Status.EVALUATING],
         "queued": by_status[Status.QUEUED],
         "review": by_status[Status.AWAITING_REVIEW],
+        "input": by_status[WAITING_FOR_INPUT],
         "blocked": by_status[Status.BLOCKED],
         "held": by_status[Status.HELD],
-        "waiting": sum(by_status[status] for status in REVIEWED_BY_PEOPLE),
+        "waiting": sum(by_status[status] for status in WAITING),
         "stuck": by_status[Status.STUCK],
         "late": sum(card.late for card in cards),
     }
@@ -266,8 +291,9 @@ def _counts(cards: Sequence[Card]) -> dict[str, int]:
 SHOWS = {
     "running": (Status.RUNNING, Status.EVALUATING),
     "queued": (Status.QUEUED,),
-    "waiting": REVIEWED_BY_PEOPLE,
+    "waiting": WAITING,
     "review": (Status.AWAITING_REVIEW,),
+    "input": (WAITING_FOR_INPUT,),
     "blocked": (Status.BLOCKED,),
     "held": (Status.HELD,),
     "stuck": (Status.STUCK,),

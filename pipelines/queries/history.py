@@ -290,6 +290,7 @@ def _waits() -> str:
 _HELD = {
     "missing": lambda: _("%(station)s is held: something is missing"),
     "deadlock": lambda: _("%(station)s is held by a deadlock"),
+    "failed": lambda: _("%(station)s is held: a task that it waits for failed or was cancelled"),
     "depends_on": lambda: _("%(station)s waits for other tasks"),
     "trigger": lambda: _("%(station)s is held until the escalation is resolved"),
 }

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, Q, QuerySet
 
-from pipelines.models import ENDED, Line, Project, Status, Task, Token, User
+from pipelines.models import ENDED, Line, Project, Status, Task, Token, User, displayed
 
 PER_PAGE = 50
 OPEN = "open"
@@ -48,6 +48,8 @@ def table(projects: Iterable[Project], search: Search, user: User, page: int) ->
 
 
 def narrowed(rows: QuerySet[Task], search: Search, user: User) -> QuerySet[Task]:
+    """Each with the status that is shown."""
+    rows = displayed(rows)
     if search.q:
         rows = rows.filter(matching(search.q))
     if search.status == OPEN:
@@ -55,7 +57,7 @@ def narrowed(rows: QuerySet[Task], search: Search, user: User) -> QuerySet[Task]
     elif search.status == "ended":
         rows = rows.filter(ended_at__isnull=False)
     elif search.status:
-        rows = rows.filter(status=search.status)
+        rows = rows.filter(display_status=search.status)
     if search.line:
         rows = rows.filter(line__key=search.line)
     if search.priority:
@@ -73,9 +75,9 @@ def matching(words: str) -> Q:
 
 
 def counts(projects: Iterable[Project]) -> dict[str, int]:
-    """How many tasks there are in each status."""
-    rows = Task.objects.filter(project__in=list(projects)).values_list("status").annotate(n=Count("pk"))
-    return dict(rows)
+    """How many tasks there are in each status that is shown."""
+    rows = displayed(Task.objects.filter(project__in=list(projects)))
+    return dict(rows.values_list("display_status").annotate(n=Count("pk")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ SHOWN = 8
 
 def home(user: User, projects: Iterable[Project], now: datetime) -> Home:
     seen = list(projects)
-    tasks = Task.objects.filter(project__in=seen).select_related("project__owner", "line")
+    tasks = displayed(Task.objects.filter(project__in=seen)).select_related("project__owner", "line")
     alive = Token.objects.exclude(status__in=ENDED).select_related("task__project__owner", "task__line")
     today = tasks.filter(ended_at__gte=now - timedelta(hours=24))
     return Home(

@@ -212,6 +212,12 @@ def held(wait: Mapping[str, Any], line: Line) -> Sentence:
     if wait.get("deadlock"):
         text = _("A deadlock: %(kind)s.") % {"kind": deadlock_words(wait["deadlock"])}
         return Sentence(text, _("Its work is held until somebody responsible resolves it."))
+    if wait.get("failed"):
+        text = _("It waits for %(names)s, which failed or was cancelled.")
+        return Sentence(
+            text % {"names": ", ".join(wait["failed"])},
+            _("A person decides: release it to go on without, or cancel it."),
+        )
     if wait.get("depends_on"):
         text = _("It waits until %(names)s is completed.") % {"names": ", ".join(wait["depends_on"])}
         return Sentence(text, _("It goes on by itself then; released by hand it goes on at once."))

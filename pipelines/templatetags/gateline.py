@@ -53,6 +53,7 @@ STATUSES: Mapping[str, Look] = {
     "running": Look("active", "status-running", gettext_lazy("Running")),
     "evaluating": Look("active", "status-evaluating", gettext_lazy("Evaluating")),
     "awaiting_review": Look("attention", "status-awaiting_review", gettext_lazy("Awaiting review")),
+    "waiting_for_input": Look("attention", "actor-person", gettext_lazy("Waiting for input")),
     "held": Look("attention", "status-held", gettext_lazy("Held")),
     "blocked": Look("attention", "status-blocked", gettext_lazy("Blocked")),
     "stuck": Look("danger", "status-stuck", gettext_lazy("Stuck")),

@@ -15,7 +15,7 @@ from pipelines.queries.board import board as board_of
 from pipelines.views import lines
 from pipelines.views.page import SignedIn, at_address, fragment, in_project, show, show_line
 
-SHOWS = ("running", "queued", "waiting", "review", "blocked", "held", "stuck", "late")
+SHOWS = ("running", "queued", "waiting", "review", "input", "blocked", "held", "stuck", "late")
 
 
 def filters_of(request: SignedIn) -> Filters:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from pipelines import access
-from pipelines.models import Line, Priority, Project, Status
+from pipelines.models import DISPLAYED, Line, Priority, Project
 from pipelines.queries.tasks import SORTS, Search, counts, table
 from pipelines.views.page import (
     Crumb,
@@ -26,7 +26,7 @@ from pipelines.views.page import (
 )
 
 FIELDS = ("q", "status", "line", "priority", "requester", "sort")
-STATUSES = ("open", "ended", *Status.values)
+STATUSES = ("open", "ended", *(value for value, _word in DISPLAYED))
 
 
 def search_of(request: SignedIn) -> Search:
@@ -99,7 +99,7 @@ def _page(
         .order_by("name")
         .values_list("key", "name")
         .distinct(),
-        statuses=[(value, label) for value, label in Status.choices],
+        statuses=DISPLAYED,
         priorities=Priority.choices,
         live_project=f"{project.owner.key}/{project.key}" if project else "",
         **context,

@@ -6,14 +6,25 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from pipelines import versions
 from pipelines.driver.instructions import instructions
 from pipelines.engine.handing import metadata
 from pipelines.engine.roles import Roles
-from pipelines.models import ENDED, Deadlock, Dependency, Escalation, GateVisit, Job, Status, Task, Token
+from pipelines.models import (
+    ASKS,
+    ENDED,
+    WAITING_FOR_INPUT,
+    Deadlock,
+    Escalation,
+    GateVisit,
+    Job,
+    Status,
+    Task,
+    Token,
+)
 from pipelines.queries.words import Sentence, blocker_words, station_name, waiting
 from pipelines.routing.answers import ANSWERS
 from pipelines.routing.conditions import describe
@@ -28,9 +39,6 @@ HEAVY = ("context", "variables", "inputs", "visits", "edges", "rules", "rounds")
 TASK = ("task__project__owner", "task__line", "task__pinned")
 NOT_READ = (*(f"task__{name}" for name in HEAVY), "task__line__draft", "task__line__draft_text",
             "task__line__draft_hands", "task__pinned__document")  # fmt: skip
-
-
-ASKED = Q(status=Status.BLOCKED, wait__has_key="question") & ~Q(wait__has_key="evaluation")
 
 
 def gates(mine: Mine) -> Iterator[Need]:
@@ -92,12 +100,12 @@ def evaluations(mine: Mine) -> Iterable[Need]:
 
 def questions(mine: Mine) -> Iterable[Need]:
     """A station asked something, by the signal `hold`."""
-    return (need for need in _tokens(mine, "question", ASKED) if need.icon != "tools")
+    return (need for need in _tokens(mine, "question", ASKS) if need.icon != "tools")
 
 
 def approvals(mine: Mine) -> Iterable[Need]:
     """A station asks whether tools may be called: one word lets them, any other denies them."""
-    return (need for need in _tokens(mine, "approval", ASKED) if need.icon == "tools")
+    return (need for need in _tokens(mine, "approval", ASKS) if need.icon == "tools")
 
 
 def blocked(mine: Mine) -> Iterable[Need]:
@@ -120,8 +128,7 @@ def held(mine: Mine) -> Iterable[Need]:
     """Held by a person, because nothing has changed since a gate rejected it, or for a task that ended otherwise than
     it was waited for."""
     others = ["missing", "escalation", "paused_by", "depends_on"]
-    lost = Dependency.objects.filter(task=OuterRef("task"), on__status__in=[Status.FAILED, Status.CANCELLED])
-    in_vain = Q(wait__has_key="depends_on") & Q(Exists(lost))
+    in_vain = Q(wait__has_key="depends_on") & Q(wait__has_key="failed")
     return _tokens(mine, "held", Q(status=Status.HELD) & (~Q(wait__has_any_keys=others) | in_vain))
 
 
@@ -181,7 +188,7 @@ def manual(mine: Mine) -> Iterator[Need]:
         says = instructions(job).strip() or _("A person does this station.")
         yield Need(
             "manual", str(job.pk), job.task, station.name, Sentence(says[:500]), job.created_at,
-            Status.RUNNING, job.token.version, icon="manual",
+            WAITING_FOR_INPUT, job.token.version, icon="manual",
         )  # fmt: skip
 
 
@@ -210,9 +217,9 @@ def _token(kind: str, token: Token, summary: str, blockers: Iterable[Any]) -> Ne
         str(token.pk),
         token.task,
         station_name(line, token.station),
-        _depends(token) or waiting(token, line, summary) or Sentence(_("It waits.")),
+        waiting(token, line, summary) or Sentence(_("It waits.")),
         token.changed_at,
-        token.status,
+        WAITING_FOR_INPUT if token.asks else token.status,
         token.version,
         icon=str(station.work.get("kind", "other")) if station else "other",
         about={
@@ -222,15 +229,6 @@ def _token(kind: str, token: Token, summary: str, blockers: Iterable[Any]) -> Ne
             "blockers": [blocker_words(each) for each in blockers],
         },
     )
-
-
-def _depends(token: Token) -> Sentence | None:
-    """Of one that waits for other tasks."""
-    if "depends_on" not in token.wait:
-        return None
-    words = {"names": ", ".join(token.wait["depends_on"])}
-    text = _("It waits for %(names)s, and not all that it waits for was completed.") % words
-    return Sentence(text, _("Release it to go on without, or cancel it."))
 
 
 def _answers(token: Token) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from pipelines.errors import Conflict, Invalid, Refused
-from pipelines.models import Job, Project, Status, Task, Token
+from pipelines.models import Job, Project, Status, Task, Token, displayed
 from pipelines.routing.line import Problem
 from pipelines.views.forms import first_fault, posted
 from pipelines.views.page import REFUSALS, SignedIn, at_address, crumbs, fragment, show, signed_in
@@ -123,7 +123,8 @@ def _only(projects: list[Project]) -> Project | None:
 def _running(mine: Mine) -> int:
     """Tasks that move without anybody."""
     moving = (Status.QUEUED, Status.RUNNING, Status.EVALUATING)
-    return Task.objects.filter(project__in=mine.seen, status__in=moving).count()
+    tasks = displayed(Task.objects.filter(project__in=mine.seen, status__in=moving))
+    return tasks.filter(display_status__in=moving).count()
 
 
 @require_safe

@@ -169,7 +169,7 @@ def test_one_that_failed_is_no_help(world: World) -> None:
     engine.cancel(first.pk, actor=engine.ENGINE)
     timers.run_due()
     token = world.token(second)
-    assert token.wait == {"depends_on": [first.name]}
+    assert token.wait == {"depends_on": [first.name], "failed": [first.name]}
     engine.release(token.pk, user=world.operator, token_version=token.version)
     assert world.status(second) == "queued"
 
@@ -210,7 +210,7 @@ def test_a_circle_is_over_when_one_of_it_ends(world: World) -> None:
     found.refresh_from_db()
     assert (found.state, found.how) == ("resolved", "ended")
     timers.run_due()
-    assert world.token(second).wait == {"depends_on": [first.name]}
+    assert world.token(second).wait == {"depends_on": [first.name], "failed": [first.name]}
 
 
 def test_E23_who_goes_straight_on_gives_its_agents_no_new_work_either(world: World) -> None:

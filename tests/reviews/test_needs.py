@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from pipelines import engine
+from pipelines import engine, timers
 from pipelines.models import Membership, Task, Token, User
 from reviews.needs.kinds import KINDS, Found, needs
 from reviews.needs.need import Act, Mine
@@ -103,6 +103,7 @@ def in_vain(world: World) -> Task:
     other = world.start(version)
     task = world.start(version, depends_on=[other.name])
     engine.cancel(other.pk, actor=engine.ENGINE)
+    timers.run_due()
     return task
 
 

@@ -42,7 +42,7 @@ def lay_over(
     """Sets states and the words over nodes. `visits` oldest first."""
     _stations(drawing, line, task, jobs)
     _gates(drawing, visits, now)
-    _tokens(drawing, tokens, now)
+    _tokens(drawing, tokens, jobs, now)
     # A rule whose gate asks has brought the task to the gate, but not yet through it.
     waiting = {str(token.wait.get("rule")) for token in tokens if token.status == Status.AWAITING_REVIEW}
     for edge in drawing.edges:
@@ -104,13 +104,14 @@ def _ticking(node: Node, tone: str, words: str, since: datetime, now: datetime) 
     node.over_since, node.over_words = since, words % {"time": "{time}"}
 
 
-def _tokens(drawing: Drawing, tokens: Sequence[Token], now: datetime) -> None:
+def _tokens(drawing: Drawing, tokens: Sequence[Token], jobs: Sequence[Job], now: datetime) -> None:
+    by_hand = {job.token_id for job in jobs if job.kind == "manual" and job.state == Job.State.RUNNING}
     for token in tokens:
         ended = token.status in ENDED
         node = drawing.nodes.get(f"end:{token.end}" if ended else f"station:{token.station}")
         if node is None or token.forked or token.status == Status.AWAITING_REVIEW:
             continue
-        tone = TONES[Status(token.status)]
+        tone = "attention" if token.pk in by_hand else TONES[Status(token.status)]
         if ended:
             node.state = tone
         elif waits_at_join(token):
