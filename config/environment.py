@@ -55,6 +55,12 @@ def nat64_prefixes(name: str) -> list[ipaddress.IPv6Network]:
     return prefixes
 
 
+def pairs(name: str) -> dict[str, str]:
+    """`memory_mb=2048, disk_mb=8192` as names and values."""
+    found = (word.partition("=") for word in words(name, []))
+    return {key.strip(): value.strip() for key, _, value in found}
+
+
 def beginning(prefix: str) -> dict[str, str]:
     """Every variable that begins so, by the rest of its name."""
     found = ((name, text(name)) for name in os.environ if name.startswith(prefix) and name != prefix)

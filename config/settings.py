@@ -249,6 +249,8 @@ STATION_PATH = [
 _isolation = env.text("GATELINE_ISOLATION", "auto")
 # "auto", "none", or the words that stand before every command.
 ISOLATION: str | list[str] = _isolation if _isolation in {"auto", "none"} else shlex.split(_isolation)
+# What a station may use that says nothing itself: memory_mb=2048, disk_mb=8192.
+STATION_RESOURCES = env.pairs("GATELINE_STATION_RESOURCES")
 STATION_READABLE = env.folders("GATELINE_STATION_READABLE", [])
 WORKER_OWNERS = env.words("GATELINE_WORKER_OWNERS", [])
 WORKER_LABELS = env.words("GATELINE_WORKER_LABELS", [])

@@ -14,6 +14,7 @@ from pipelines.models import Line, LineEvent
 from pipelines.routing.canonical import digest
 from pipelines.routing.difference.compare import Difference, difference
 from pipelines.routing.line import DocumentError, read_line
+from pipelines.routing.networks import as_published, to_publish
 
 LIVE, DRAFT, ASIDE = "live", "draft", "aside-"
 REMEMBERED = 64
@@ -33,7 +34,8 @@ class Side:
 def named(line: Line, name: str) -> Side:
     """`name`: the number of a version, `live`, `draft` or `aside-<id>`. Raises NotFound."""
     if name == DRAFT:
-        return Side(DRAFT, digest(line.draft), line.draft)
+        drawn = to_publish(line.draft)
+        return Side(DRAFT, digest(drawn), drawn)
     if name.startswith(ASIDE):
         kept = put_aside(line, name.removeprefix(ASIDE))
         return Side(name, digest(kept.draft), kept.draft or {})
@@ -43,7 +45,9 @@ def named(line: Line, name: str) -> Side:
         version = line.versions.filter(number=int(name)).first() if plain else None
     if version is None:
         raise NotFound("This line has no such version.")
-    return Side(str(version.number), version.digest, version.document)
+    document = as_published(version.document)
+    same = document == version.document
+    return Side(str(version.number), version.digest if same else digest(document), document)
 
 
 def put_aside(line: Line, name: str) -> LineEvent:

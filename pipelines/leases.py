@@ -5,11 +5,15 @@ has expired to `engine`. The database's clock is the only one (house §4)."""
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from django.db import connection
+
+from pipelines.routing.kinds import needs
+from pipelines.routing.line import Station
 
 LEASE_SECONDS = 10.0
 MAX_ATTEMPTS = 3
@@ -29,6 +33,15 @@ class Claim:
     owners: frozenset[str] | None = None
     seconds: float = LEASE_SECONDS
     answers: frozenset[str] = frozenset()
+    # Of `routing.kinds.needs`; None: everything.
+    offers: frozenset[str] | None = None
+
+    def has(self, need: str) -> bool:
+        return self.offers is None or need in self.offers
+
+    def can(self, owner: str, station: Station) -> bool:
+        """Whether this worker does the work of a station, of a task of this owner."""
+        return self.takes(owner, station.labels) and all(map(self.has, needs(station)))
 
     def serves(self, owner: str) -> bool:
         """A worker serves only the owners it was started for (house §5)."""
@@ -80,6 +93,27 @@ def able(owner: str) -> frozenset[str]:
             [owner, ALIVE_SECONDS],
         )
         return frozenset(row[0] for row in cursor.fetchall())
+
+
+def claims() -> list[Claim]:
+    """What the workers that are alive offer."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT id, labels::text, owners::text, offers::text FROM pipelines_worker
+               WHERE NOT stopping AND stopped_at IS NULL
+                 AND seen_at > clock_timestamp() - make_interval(secs => %s)""",
+            [ALIVE_SECONDS],
+        )
+        rows = cursor.fetchall()
+    return [
+        Claim(worker, labels=_words(labels) or frozenset(), owners=_words(owners), offers=_words(offers))
+        for worker, labels, owners, offers in rows
+    ]
+
+
+def _words(text: str | None) -> frozenset[str] | None:
+    found = None if text is None else json.loads(text)
+    return None if found is None else frozenset(found)
 
 
 def renew(

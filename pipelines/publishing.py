@@ -33,6 +33,7 @@ from pipelines.routing import line as routing
 from pipelines.routing.line import Problem
 from pipelines.routing.lint.examination import Examination
 from pipelines.routing.lint.finding import Finding
+from pipelines.routing.networks import to_publish
 from pipelines.routing.values import MAX_VALUES, is_larger
 
 __all__ = [
@@ -208,7 +209,7 @@ def _check_live(stored: Line, parsed: routing.Line, over: int) -> None:
     live = stored.live
     if live and live.number != over:
         raise LiveConflict(live)
-    if live and live.digest == routing.digest(parsed.to_document()):
+    if live and live.digest == routing.digest(to_publish(parsed.to_document())):
         raise NothingToPublish
 
 
@@ -227,7 +228,7 @@ def _publishable(line: Line, user: User) -> routing.Line:
 
 
 def _freeze(line: Line, parsed: routing.Line, user: User, name: str) -> LineVersion:
-    document = parsed.to_document()
+    document = to_publish(parsed.to_document())
     last = line.versions.aggregate(last=Max("number"))["last"] or 0
     version = LineVersion.objects.create(
         line=line,

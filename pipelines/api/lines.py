@@ -14,6 +14,7 @@ from pipelines.api.schemas import LineOut, PublishIn, VersionOut
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.formats import native
 from pipelines.models import Line
+from pipelines.routing.networks import as_published
 from pipelines.turns import turn
 
 router = Router(tags=["lines"])
@@ -50,7 +51,9 @@ def document(
     wanted = found.live if version is None else found.versions.filter(number=min(version, 2**31 - 1)).first()
     if wanted is None:
         raise NotFound("This line has no such version.")
-    return HttpResponse(native.dumps(wanted.document), content_type="application/yaml; charset=utf-8")
+    return HttpResponse(
+        native.dumps(as_published(wanted.document)), content_type="application/yaml; charset=utf-8"
+    )
 
 
 @router.put(LINES + "/{line}/draft", response={200: LineOut, **ERRORS}, summary="Save a draft")

@@ -13,10 +13,11 @@ from pipelines.driver.config import WorkerConfig
 from pipelines.driver.database import Database
 from pipelines.driver.handover import Before
 from pipelines.driver.jobs import Started
-from pipelines.driver.orders import Orders, environment
+from pipelines.driver.orders import Orders, access, environment
 from pipelines.handlers import asking, judging
 from pipelines.handlers.asking import unanswered
 from pipelines.handlers.base import Attempt, Limits, Outcome, Sink, Spec
+from pipelines.handlers.isolation import Access
 from pipelines.handlers.log import JobLog
 from pipelines.routing.answers import HOOK_TIMEOUT, MODEL, WORKER
 from pipelines.routing.durations import seconds
@@ -112,7 +113,9 @@ def evaluator_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Sp
         "task": orders.scope["task"],
         "station": orders.station.key,
     }
-    return _spec(orders, attempt, config, config.evaluator, said, EVALUATOR_SECONDS)
+    spec = _spec(orders, attempt, config, config.evaluator, said, EVALUATOR_SECONDS)
+    # The operator's program and no station's: it asks whom it has to ask.
+    return replace(spec, access=Access())
 
 
 def _spec(
@@ -131,6 +134,8 @@ def _spec(
         env=environment(orders, attempt, config),
         limits=Limits(total=limit),
         isolation=config.isolation,
+        access=access(orders, config),
+        resources=config.resources.overridden(orders.station.resources),
     )
 
 

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pipelines.handlers import BY_WORKERS
 from pipelines.handlers.isolation import Isolation
+from pipelines.handlers.resources import DEFAULT, Resources
 from pipelines.leases import LEASE_SECONDS
 from pipelines.outgoing.endpoint import Outgoing
 from pipelines.routing.answers import MODEL, WORKER
+from pipelines.routing.kinds import DEFAULT_MODEL, MODEL_SERVER
 
 # A driver that goes straight on gives others a turn after this many stations or seconds (house §2).
 MOST_STATIONS = 20
@@ -27,6 +30,9 @@ class WorkerConfig:
     isolation: Isolation
     station_path: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
+    # Of a station that says nothing of its own; and folders under which repositories may be read.
+    resources: Resources = DEFAULT
+    repository_roots: tuple[str, ...] = ()
     labels: frozenset[str] = frozenset()
     owners: frozenset[str] | None = None
     concurrency: int = 8
@@ -41,6 +47,15 @@ class WorkerConfig:
     evaluator: tuple[str, ...] = ()
     most_stations: int = MOST_STATIONS
     most_seconds: float = MOST_SECONDS
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """What this worker can do of what stations need (`routing.kinds.needs`)."""
+        endpoint = self.outgoing.endpoint
+        model = {MODEL_SERVER} if endpoint.url else set()
+        model |= {DEFAULT_MODEL} if endpoint.url and endpoint.model else set()
+        kinds = {f"kind:{kind}" for kind in BY_WORKERS}
+        return frozenset(kinds | model | {f"secret:{name}" for name in self.named_secrets})
 
     @property
     def answers(self) -> frozenset[str]:

@@ -47,7 +47,9 @@ class Driver:
 
     def __init__(self, worker: uuid.UUID, config: WorkerConfig, pools: Pools, folders: Folders) -> None:
         self.config, self.pools, self.folders = config, pools, folders
-        self.claim = Claim(worker, config.labels, config.owners, config.lease_seconds, config.answers)
+        self.claim = Claim(
+            worker, config.labels, config.owners, config.lease_seconds, config.answers, config.offers
+        )
         self.asking = Asking(config, pools.engine, pools.logs, folders, self._prepare)
         self.reports = Reports(pools.engine, f"worker:{worker}")
         self.running = Running()

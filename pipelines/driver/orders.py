@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,9 +18,12 @@ from pipelines.driver.said import said
 from pipelines.engine.turn import about
 from pipelines.handlers.base import Attempt, Limits, Spec
 from pipelines.handlers.document import FLUX, NATIVE
+from pipelines.handlers.isolation import Access
 from pipelines.handlers.output import example
 from pipelines.models import Decision, Handoff, Job, Purpose, Token
+from pipelines.routing.kinds import templates
 from pipelines.routing.line import Line, Station
+from pipelines.routing.networks import OPEN, network_of
 from pipelines.routing.templates import TemplateError, UndefinedVariable, render
 
 FEEDBACK = "FEEDBACK FROM PREVIOUS EVALUATION:"
@@ -32,6 +36,7 @@ CONTEXT, ARTIFACTS, HANDOFF = "context.json", "artifacts", "handoff.json"
 MAX_SECONDS = 3600.0
 # The system takes 128 KiB for one variable, a character four bytes at most; a prompt has it all.
 LONGEST_FEEDBACK = 30_000
+PLACE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 
 
 class Unrenderable(Exception):
@@ -69,6 +74,8 @@ class Orders:
     # The tools of which its model is told, as the station that runs them declares them.
     declared: tuple[Mapping[str, Any], ...]
     scope: Mapping[str, Any] = field(repr=False)
+    # Keys of the inputs that name a repository.
+    repositories: tuple[str, ...] = ()
     # The document that the station before handed over; None where there is none.
     handoff: Any = field(default=None, repr=False)
     question: Question | None = None
@@ -108,6 +115,7 @@ class Orders:
             station=station,
             declared=runs,
             scope=scope,
+            repositories=tuple(each.key for each in line.inputs if each.type == "repository"),
             handoff=received(job),
             question=None if job.purpose == Purpose.STATION else question_of(job),
         )
@@ -158,7 +166,20 @@ def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec
         document_style=FLUX if orders.preset == FLUX else NATIVE,
         output_keys=tuple(station.output_keys),
         isolation=config.isolation,
+        access=access(orders, config),
+        resources=config.resources.overridden(station.resources),
     )
+
+
+def access(orders: Orders, config: WorkerConfig) -> Access:
+    """The network as the version has it; listed repositories for a station whose document names one."""
+    work = orders.station.work
+    texts = [text for _place, text in templates(work, "work")]
+    named = any(root in text for root in config.repository_roots for text in texts)
+    asked = any(
+        name in place for text in texts for place in PLACE.findall(text) for name in orders.repositories
+    )
+    return Access(network=network_of(work) == OPEN, repositories=named or asked)
 
 
 def rendered(orders: Orders, place: str, text: str) -> str:

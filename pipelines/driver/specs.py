@@ -139,6 +139,8 @@ def of_tools(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     ]
     return replace(
         made,
+        access=from_a_command.access,
+        resources=from_a_command.resources,
         env={name: value for name, value in from_a_command.env.items() if name not in NOT_FOR_TOOLS},
         work=work,
         tools=tuple(_tool(orders, tool, config) for tool in work.get("tools") or ()),

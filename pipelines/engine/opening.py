@@ -103,4 +103,7 @@ def takes(claim: Claim, task: Task, job: Job) -> bool:
     owner = task.project.owner.key
     if job.purpose != Purpose.STATION and job.kind in MACHINES:
         return claim.serves(owner) and job.kind in claim.answers
-    return claim.takes(owner, versions.by_id(job.pinned_id).station(job.station).labels)
+    station = versions.by_id(job.pinned_id).station(job.station)
+    if job.purpose != Purpose.STATION:
+        return claim.takes(owner, station.labels)
+    return claim.can(owner, station)

@@ -26,7 +26,7 @@ from pipelines.formats.schema_work import work_schema
 from pipelines.routing import budgets, checks, gatetools, operators
 from pipelines.routing.answers import EVALUATORS
 from pipelines.routing.escalations import ACTIONS
-from pipelines.routing.model import BUILT_IN_ENDS, METADATA, STANDARD_REQUIREMENTS, WORDS
+from pipelines.routing.model import BUILT_IN_ENDS, METADATA, RESOURCES, STANDARD_REQUIREMENTS, WORDS
 from pipelines.routing.policy import PRESETS
 from pipelines.routing.reading import escalations, gates, names, policy, rules, stations, tools
 from pipelines.routing.reading.budgets import MAX_ROLE
@@ -133,6 +133,7 @@ def _station() -> Schema:
             max_retries=COUNT,
         ),
         labels=listed(SOME_TEXT),
+        resources=record(**{key: {"type": "integer", "minimum": 1} for key in RESOURCES}),
         gate=SOME_TEXT,
         stage=TEXT,
         agent={"type": "string", "maxLength": 64},

@@ -14,7 +14,7 @@ from pipelines.formats.schema_parts import (
     ref,
     words,
 )
-from pipelines.routing import operators
+from pipelines.routing import networks, operators
 from pipelines.routing.reading import work
 
 ENVIRONMENT: Schema = {"type": "object", "additionalProperties": TEXT}
@@ -26,9 +26,19 @@ POSITIVE: Schema = {**COUNT, "minimum": 1}
 def work_schema() -> Schema:
     strict = [
         {"if": {"properties": {"kind": {"const": kind}}, "required": ["kind"]}, "then": schema}
-        for kind, schema in _kinds().items()
+        for kind, schema in ((kind, _networked(schema)) for kind, schema in _kinds().items())
     ]
     return {"type": "object", "properties": {"kind": SOME_TEXT}, "required": ["kind"], "allOf": strict}
+
+
+def _networked(schema: Schema) -> Schema:
+    """Programs may run at stations of any kind: hooks of rules, tools of gates."""
+    hosts = record((networks.EGRESS,), **{networks.EGRESS: listed(SOME_TEXT, minItems=1)})
+    network = {
+        "anyOf": [words((networks.NONE, networks.OPEN)), hosts],
+        "description": "What the programs of the station may reach; none where nothing is said.",
+    }
+    return {**schema, "properties": {**schema["properties"], "network": network}}
 
 
 def _kinds() -> dict[str, Schema]:

@@ -23,7 +23,13 @@ class Worker(models.Model):
     owners = models.JSONField(null=True, blank=True, help_text=_("Keys of those it serves; null: all."))
     # Which conditions it can answer besides its stations' work, see pipelines/leases.py
     answers = models.JSONField(default=list)
+    offers = models.JSONField(
+        null=True, blank=True, help_text=_("What it has of what stations need; null: everything.")
+    )
     isolation = models.CharField(max_length=40, help_text=_("What separates stations here, or “none”."))
+    cuts_network = models.BooleanField(
+        default=False, help_text=_("Whether a station without the network is kept from it here.")
+    )
     started_at = models.DateTimeField()
     seen_at = models.DateTimeField()
     stopping = models.BooleanField(default=False)

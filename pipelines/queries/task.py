@@ -31,6 +31,7 @@ from pipelines.queries import why as whys
 from pipelines.queries.history import Item, history
 from pipelines.queries.joined import waiting_at_joins
 from pipelines.queries.resting import waiting_for_a_time
+from pipelines.queries.unoffered import without_a_worker
 from pipelines.queries.words import Sentence, blocker_words, gate_name, station_name, target_name, waiting
 from pipelines.routing.answers import ANSWERS
 from pipelines.routing.line import Line as Parsed
@@ -183,11 +184,15 @@ class TaskView:
     def open_visits(self) -> list[GateVisit]:
         return list(GateVisit.objects.filter(task=self.task, state=GateVisit.State.OPEN).order_by("position"))
 
+    def _queued(self, last: dict[int, Job]) -> dict[int, Job]:
+        queued = {token.pk for token in self.tokens if token.status == Status.QUEUED}
+        return {token: job for token, job in last.items() if token in queued}
+
     @cached_property
     def positions(self) -> list[Position]:
         last = {job.token_id: job for job in self.jobs if job.purpose == Purpose.STATION}
         joined = waiting_at_joins(self.tokens)
-        resting = waiting_for_a_time(last)
+        resting = waiting_for_a_time(last) | without_a_worker(self.task, self._queued(last))
         return [
             Position(
                 token,

@@ -14,6 +14,11 @@ def alive(now: datetime) -> list[Worker]:
     return list(Worker.objects.filter(stopped_at=None, seen_at__gt=now - ALIVE).order_by("name"))
 
 
+def leaving_network_open(now: datetime) -> list[Worker]:
+    """On these a station that is to have no network has one: settings and gate pages say so."""
+    return [worker for worker in alive(now) if not worker.cuts_network]
+
+
 def without_isolation(now: datetime) -> list[Worker]:
     """A station on one of these could read keys and forge a decision: settings and gate pages say so."""
     return [worker for worker in alive(now) if worker.isolation == NONE]

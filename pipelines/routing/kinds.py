@@ -47,6 +47,16 @@ def _labels(condition: Condition) -> Iterator[str]:
         yield condition.value
 
 
+MODEL_SERVER, DEFAULT_MODEL = "model-server", "default-model"
+
+
+def needs(station: Station) -> tuple[str, ...]:
+    """What a worker has to have for a station's work, besides its labels: `kind:<kind>`, a model, `secret:<name>`."""
+    asks = station.kind in ("chat", "route") and not station.by_people
+    model = [MODEL_SERVER, *([] if station.work.get("model") else [DEFAULT_MODEL])] if asks else []
+    return (f"kind:{station.kind}", *model, *(f"secret:{name}" for name in secrets(station.work)))
+
+
 def lacking(line: Line, station: Station, path: str) -> Iterator[Problem]:
     """What a station needs before it can be published."""
     check = LACKING.get(station.kind)

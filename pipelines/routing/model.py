@@ -35,6 +35,8 @@ STANDARD_REQUIREMENTS = (GATE_PASSED, HANDOFF, AGENT)
 """What `policy: {preconditions: yes}` asks of every station that says nothing else (AEEF E14). A requirement may also
 be `metadata:<name>`. That no escalation is open is asked always."""
 SIGNAL_RETRIES = 3
+RESOURCES = ("cpu_seconds", "memory_mb", "processes", "disk_mb")
+"""What the programs of a station may use together; whole numbers from 1 on."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,7 @@ class Station:
     result_document: str = "none"
     limits: Limits = Limits()
     labels: tuple[str, ...] = ()
+    resources: Mapping[str, int] = field(default_factory=dict)
     gate: str | None = None
     join: Join | None = None
     stage: str = ""

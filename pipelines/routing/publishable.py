@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -44,6 +44,9 @@ def _rule(line: Line, rule: Rule, path: str) -> Iterator[Problem]:
 def _work(line: Line, station: Station, path: str) -> Iterator[Problem]:
     if station.kind not in WORK:
         yield Problem(f"{path}.kind", f"{quote(station.kind)} is not run here", expected(station.kind, WORK))
+    if isinstance(station.work.get("network"), Mapping):
+        message = "lists hosts, and a station cannot be held to a list of hosts yet"
+        yield Problem(f"{path}.network", message, "use none, or open")
     yield from lacking(line, station, path)
     for where, text in templates(station.work, path):
         yield from _template(line, where, text)

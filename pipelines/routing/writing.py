@@ -85,6 +85,7 @@ def _station(station: Station) -> dict[str, Any]:
         **_given(
             limits=_limits(station.limits),
             labels=list(station.labels),
+            resources=dict(station.resources),
             gate=station.gate,
             join=_join(station.join),
             stage=station.stage,

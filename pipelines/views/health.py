@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from redis.exceptions import RedisError
 
 from pipelines.models import Worker
+from pipelines.queries import unoffered
 
 WORKER_SECONDS = 20
 PATIENCE = 3.0
@@ -23,26 +24,31 @@ PATIENCE = 3.0
 @never_cache
 @require_safe
 async def healthz(request: HttpRequest) -> JsonResponse:
-    """`{"status", "database", "worker", "channel_layer"}`, each “ok” or “down”."""
-    (database, worker), layer = await asyncio.gather(sync_to_async(_stored)(), _channel_layer())
+    """`{"status", "database", "worker", "channel_layer"}`, each “ok” or “down”; and how many jobs
+    no running worker offers to do, `jobs_without_worker`, where there are some."""
+    (database, worker, waiting), layer = await asyncio.gather(sync_to_async(_stored)(), _channel_layer())
     parts = {"database": database, "worker": worker, "channel_layer": layer}
     good = all(parts.values())
     states = {name: "ok" if state else "down" for name, state in parts.items()}
-    answer = JsonResponse({"status": "ok" if good else "down", **states}, status=200 if good else 503)
+    counted = {"jobs_without_worker": waiting} if waiting else {}
+    said = {"status": "ok" if good else "down", **states, **counted}
+    answer = JsonResponse(said, status=200 if good else 503)
     # Whoever asks is told. Django would log each 503 as an error, at a start and in an outage several each second.
     answer._has_been_logged = True  # type: ignore[attr-defined]
     return answer
 
 
-def _stored() -> tuple[bool, bool]:
-    """Whether the database answers, and whether a worker showed itself lately by the database's clock."""
+def _stored() -> tuple[bool, bool, int]:
+    """Whether the database answers, whether a worker showed itself lately by the database's clock, and how many jobs
+    no worker offers to do."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
         lately = Now() - timedelta(seconds=WORKER_SECONDS)
-        return True, Worker.objects.filter(seen_at__gte=lately, stopped_at=None).exists()
+        worker = Worker.objects.filter(seen_at__gte=lately, stopped_at=None).exists()
+        return True, worker, unoffered.count()
     except Error:
-        return False, False
+        return False, False, 0
 
 
 async def _channel_layer() -> bool:

@@ -19,6 +19,7 @@ from pipelines import versions as parsed_versions
 from pipelines.errors import Invalid
 from pipelines.formats import native
 from pipelines.models import Line, LineEvent, LineVersion, Project
+from pipelines.routing.networks import as_published
 from pipelines.routing.problems import Problem
 from pipelines.templatetags.gateline import asset
 from pipelines.views import errors, lines
@@ -82,7 +83,7 @@ def version(request: SignedIn, project: Project, line: str, number: int) -> Http
         "pages/line_version.html",
         found,
         version=shown,
-        text=native.dumps(shown.document),
+        text=native.dumps(as_published(shown.document)),
         drawing=drawing_of(parsed),
         stations=overview_of(parsed),
         gates=gates_of(parsed),

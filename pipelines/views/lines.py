@@ -22,6 +22,7 @@ from pipelines.models import Line, LineVersion, Project
 from pipelines.queries import tasks as task_queries
 from pipelines.routing.line import DocumentError, Problem, read_line
 from pipelines.routing.line import Line as Parsed
+from pipelines.routing.networks import as_published, to_publish
 from pipelines.starters.catalogue import BY_KEY, STARTERS, Starter
 from pipelines.views.forms import Empty, Import
 from pipelines.views.graph import drawing_of
@@ -149,7 +150,7 @@ def drawn(line: Line) -> tuple[Parsed | None, list[Problem]]:
     if line.live_id:
         return parsed_versions.by_id(line.live_id), []
     try:
-        return read_line(line.draft, keep_faulty_rules=True), []
+        return read_line(to_publish(line.draft), keep_faulty_rules=True), []
     except DocumentError as fault:
         return None, list(fault.problems)
 
@@ -178,7 +179,7 @@ def draft_differs(line: Line) -> bool:
     if line.live is None:
         return True
     try:
-        draft = read_line(line.draft).to_document()
+        draft = to_publish(read_line(line.draft).to_document())
     except DocumentError:
         return True
     return _without_drawing(draft) != _without_drawing(line.live.document)
@@ -215,7 +216,7 @@ def _wanted(line: Line, wanted: str) -> tuple[dict[str, Any], str, str]:
     version = line.live if not wanted else numbered(line, wanted)
     if version is None:
         raise Http404
-    return version.document, "", f"v{version.number}"
+    return as_published(version.document), "", f"v{version.number}"
 
 
 def numbered(line: Line, number: str | int) -> LineVersion:

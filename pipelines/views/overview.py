@@ -13,6 +13,7 @@ from pipelines.queries.why import policy_words
 from pipelines.queries.words import gate_name, target_name
 from pipelines.routing.kinds import labels
 from pipelines.routing.line import Gate, Line, Requirement, Rule, Station
+from pipelines.routing.networks import OPEN, RUNNING, network_of, says_nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class StationWords:
     does: str
     rules: list[RuleWords]
     otherwise: str
+    network: str
     facts: list[tuple[str, Any]] = field(default_factory=list)
 
 
@@ -64,8 +66,18 @@ def _station(line: Line, station: Station) -> StationWords:
         does(station),
         rules,
         otherwise(line, station),
+        network_words(station),
         [(label, value) for label, value in facts if value],
     )
+
+
+def network_words(station: Station) -> str:
+    """Of a station that runs programs. Of a published one, whose version tells it."""
+    if station.kind not in RUNNING:
+        return ""
+    if says_nothing(station.work):
+        return _("Open, because this version was published before stations had no network by default")
+    return _("Open") if network_of(station.work) == OPEN else _("None")
 
 
 def does(station: Station) -> str:

@@ -35,7 +35,9 @@ class Bench:
     async def driver(self, **more: Any) -> AsyncIterator[Driver]:
         given: dict[str, Any] = {"workspaces": self.base, "isolation": Isolation("none"), "engine_threads": 2}
         config = WorkerConfig(**(given | more))
-        worker = await in_thread(partial(make_worker, answers=sorted(config.answers)))
+        worker = await in_thread(
+            partial(make_worker, answers=sorted(config.answers), offers=sorted(config.offers))
+        )
         pools = Pools(Database(config.engine_threads, "engine"), Database(1, "logs"))
         folders = Folders(self.base, worker.pk)
         driver = Driver(worker.pk, config, pools, folders)

@@ -29,6 +29,7 @@ from pipelines.models import (
     User,
 )
 from pipelines.routing.line import digest, read_line
+from pipelines.routing.networks import to_publish
 from pipelines.versions import parsed
 
 # The name of every version that this command publishes: a line whose live version is called otherwise is a person's.
@@ -78,7 +79,7 @@ def load(project: Project, key: str, text: str, user: User) -> str:
         line = publishing.create_line(project, key, given.name, text, user)
     elif not untouched(line):
         return _("%s: left as it is, somebody has changed it") % key
-    elif line.live and line.live.digest == digest(given.to_document()):
+    elif line.live and line.live.digest == digest(to_publish(given.to_document())):
         return _("%s: up to date") % key
     else:
         line = publishing.save_draft(line, text, user, line.draft_number)

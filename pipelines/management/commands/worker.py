@@ -18,6 +18,7 @@ from pipelines.driver.config import EVALUATOR_LABEL, WorkerConfig
 from pipelines.driver.service import Service
 from pipelines.handlers.isolation import CannotIsolate, Places, places, way_to
 from pipelines.handlers.isolation_choice import InForce, choose
+from pipelines.handlers.resources import Resources, of_words
 from pipelines.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.outgoing.guard import Guard
 
@@ -93,6 +94,8 @@ def config(options: dict[str, Any], in_force: InForce) -> WorkerConfig:
             "GATELINE_NAT64_PREFIXES": ",".join(map(str, settings.NAT64_PREFIXES)),
             "GATELINE_AGENT_COMMAND": settings.AGENT_COMMAND,
         },
+        resources=station_resources(),
+        repository_roots=tuple(map(str, settings.REPOSITORY_ROOTS)),
         labels=frozenset(options["label"] or settings.WORKER_LABELS),
         owners=frozenset(owners) or None,
         lease_seconds=float(settings.LEASE_SECONDS),
@@ -104,6 +107,13 @@ def config(options: dict[str, Any], in_force: InForce) -> WorkerConfig:
         concurrency=options["concurrency"] or settings.WORKER_CONCURRENCY,
         drain_seconds=float(settings.WORKER_DRAIN_SECONDS if drain is None else drain),
     )
+
+
+def station_resources() -> Resources:
+    try:
+        return of_words(settings.STATION_RESOURCES)
+    except ValueError as fault:
+        raise CommandError(f"GATELINE_STATION_RESOURCES: {fault}.") from fault
 
 
 def secrets() -> tuple[str, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.model import BUILT_IN_ENDS, End, Input, Join, Limits, Station
+from pipelines.routing.model import BUILT_IN_ENDS, RESOURCES, End, Input, Join, Limits, Station
+from pipelines.routing.networks import EGRESS, NONE, OPEN
 from pipelines.routing.problems import join
 from pipelines.routing.reading.names import Names, note_twins, read_key, refers
 from pipelines.routing.reading.needs import read_handoff, read_requires
@@ -33,6 +34,7 @@ class StationReader:
             result_document=reader.choice("result_document", RESULT_DOCUMENT, "none"),
             limits=reader.one("limits", _limits) or Limits(),
             labels=reader.texts("labels"),
+            resources=reader.one("resources", _resources) or {},
             gate=reader.optional_text("gate"),
             join=reader.one("join", self._join),
             stage=reader.text("stage"),
@@ -69,9 +71,21 @@ def read_work(reader: Reader) -> dict[str, Any]:
     check = WORK.get(kind)
     if check is None:
         return reader.given
+    read_network(reader)
     check(reader)
     reader.done()
     return reader.given
+
+
+def read_network(reader: Reader) -> None:
+    value = reader.raw("network")
+    if type(value) is dict:
+        hosts = Reader(value, reader.at("network"), reader.problems)
+        if not hosts.texts(EGRESS):
+            hosts.note(EGRESS, "names no host")
+        hosts.done()
+    elif reader.has("network") and value not in (NONE, OPEN):
+        reader.note("network", f"has to be {NONE} or {OPEN}")
 
 
 def _manual(reader: Reader) -> None:
@@ -92,6 +106,12 @@ def _limits(reader: Reader) -> Limits:
     )
     reader.done()
     return limits
+
+
+def _resources(reader: Reader) -> dict[str, int]:
+    found = {key: reader.count(key, least=1) for key in RESOURCES}
+    reader.done()
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def read_input(reader: Reader) -> Input:

@@ -66,6 +66,8 @@ class StationForm:
             _gate_and_join(fragment, setting),
             needs.of_station(setting),
         ]
+        if kind in work.PROGRAMS:
+            found.append(work.reach(fragment))
         if kind in work.LOGGED:
             labels = Listed(
                 at=("labels",),

@@ -27,21 +27,51 @@ from pipelines.views.editor_forms.places import MISSING, Place
 Items = list[Field | Rows]
 
 WORK: Mapping[str, tuple[str, ...]] = {
-    "command": ("argv", "prompt", "env", "cwd"),
+    "command": ("argv", "prompt", "env", "cwd", "network"),
     "manual": ("instructions", "form"),
     "noop": (),
     "chat": ("system", "prompt", "model", "temperature", "max_tokens", "stream", "tools", "history"),
     "route": ("by", "system", "prompt", "model", "temperature", "max_tokens", "strict"),
-    "tools": ("tools", "calls", "policy", "history"),
+    "tools": ("tools", "calls", "policy", "history", "network"),
     "http": ("method", "url", "headers", "body", "json"),
-    "hook": ("argv", "env", "cwd"),
+    "hook": ("argv", "env", "cwd", "network"),
     "wait": ("for", "until"),
     "error": ("message", "failure_type"),
 }
 """What each kind of work reads, besides `kind`."""
 
+PROGRAMS = ("command", "hook", "tools")
+"""Kinds that run programs on a worker."""
+
 LOGGED = ("command", "hook", "tools", "chat", "route", "http")
 """Kinds that workers do, each of which may need a label."""
+
+
+def reach(fragment: Fragment) -> Section:
+    """What the programs of a station may reach and use."""
+    network = places.get(fragment, ("work", "network"))
+    # What is usual may also be written out.
+    usual = "none" if network == "none" else ""
+    choice = Choice(
+        at=("work", "network"),
+        label=_("Network"),
+        help=_("Programs without the network cannot fetch, and code of a repository cannot send."),
+        options=[(usual, _("None")), ("open", _("Open"))],
+    )
+    numbers = [
+        Number(
+            at=("resources", "cpu_seconds"), label=_("Processor time (s)"), help=_("Of all its processes.")
+        ),
+        Number(at=("resources", "memory_mb"), label=_("Memory (MB)")),
+        Number(at=("resources", "processes"), label=_("Processes")),
+        Number(
+            at=("resources", "disk_mb"),
+            label=_("Disk (MB)"),
+            help=_("Leave empty for the worker's own limits. A station that exceeds one fails."),
+        ),
+    ]
+    shown = [choice, *numbers] if network in (MISSING, "none", "open") else numbers
+    return Section(title=_("Network and resources"), fields=shown)
 
 
 def sections(kind: str, fragment: Fragment, setting: Setting) -> list[Section]:

@@ -1,0 +1,89 @@
+"""Queued jobs that no worker offers to do: how many there are, and why for one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from pipelines import versions
+from pipelines.leases import Claim, claims
+from pipelines.models import Job, Task
+from pipelines.queries.words import Sentence
+from pipelines.routing.kinds import DEFAULT_MODEL, MODEL_SERVER, needs
+from pipelines.routing.line import Station
+
+# As many rows as there are stations at which something waits, however many jobs there are.
+WAITING = """
+    SELECT job.pinned_id, job.station, owner.key, count(*) FROM pipelines_job job
+    JOIN pipelines_token token ON token.id = job.token_id
+    JOIN pipelines_task task ON task.id = job.task_id
+    JOIN pipelines_project project ON project.id = task.project_id
+    JOIN pipelines_owner owner ON owner.id = project.owner_id
+    WHERE job.state = 'queued' AND job.purpose = 'station' AND token.status = 'queued'
+    GROUP BY job.pinned_id, job.station, owner.key"""
+
+
+def count() -> int:
+    """How many jobs wait for a worker that is not there."""
+    with connection.cursor() as cursor:
+        cursor.execute(WAITING)
+        groups = cursor.fetchall()
+    if not groups:
+        return 0
+    offered = claims()
+    return sum(
+        number
+        for pinned, station, owner, number in groups
+        if not any(claim.can(owner, versions.by_id(pinned).station(station)) for claim in offered)
+    )
+
+
+def without_a_worker(task: Task, last: Mapping[int, Job]) -> dict[int, Sentence]:
+    """{token id: why nobody does it, and what would help}. `last`: the last job of each token."""
+    queued = {token: job for token, job in last.items() if job.state == Job.State.QUEUED}
+    if not queued:
+        return {}
+    offered, owner = claims(), task.project.owner.key
+    found = {}
+    for token, job in queued.items():
+        station = versions.by_id(job.pinned_id).station(job.station)
+        if not any(claim.can(owner, station) for claim in offered):
+            found[token] = why(owner, station, offered)
+    return found
+
+
+def why(owner: str, station: Station, offered: Sequence[Claim]) -> Sentence:
+    serving = [claim for claim in offered if claim.serves(owner)]
+    if not serving:
+        return Sentence(_("No worker is running that serves this project."), _("Start one: manage.py worker"))
+    labels = [label for label in station.labels if not any(label in claim.labels for claim in serving)]
+    if labels:
+        words = {"labels": ", ".join(labels)}
+        remedy = _("Start a worker with it: manage.py worker --label %s") % labels[0]
+        return Sentence(_("No running worker has the label %(labels)s.") % words, remedy)
+    for need in needs(station):
+        if not any(claim.has(need) for claim in serving):
+            return _lacking(need)
+    return Sentence(
+        _("No running worker has everything that this station needs."),
+        _("Start one that has all of it: labels, model and secrets."),
+    )
+
+
+def _lacking(need: str) -> Sentence:
+    family, _colon, name = need.partition(":")
+    if need == MODEL_SERVER:
+        return Sentence(_("No running worker has a model."), _("Set GATELINE_MODEL_URL for a worker."))
+    if need == DEFAULT_MODEL:
+        return Sentence(
+            _("No running worker says which model to ask."),
+            _("Name a model at the station, or set GATELINE_MODEL."),
+        )
+    if family == "secret":
+        words = _("No running worker has the secret %s.") % name
+        return Sentence(words, _("Set GATELINE_SECRET_%s for a worker.") % name)
+    return Sentence(
+        _("No running worker does work of the kind %s.") % name, _("Start a worker of this version.")
+    )

@@ -1,0 +1,86 @@
+"""What network the programs of a station have: `work.network`, which is none or open (house §5).
+
+A document that is written today and says nothing means none, and publishing writes that into the version. So a version
+in which a station that runs programs says nothing was published before there was the key, and means what it meant then:
+open. No version ever changes its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+NONE, OPEN = "none", "open"
+EGRESS = "egress"
+# Programs also run at stations of other kinds: hooks in conditions, and tools of gates.
+RUNNING = ("command", "hook", "tools")
+
+
+def network_of(work: Mapping[str, Any]) -> str:
+    """Of a station of a version: none or open. A list of hosts cannot be enforced, and is none."""
+    return OPEN if work.get("network", OPEN) == OPEN else NONE
+
+
+def says_nothing(work: Mapping[str, Any]) -> bool:
+    return "network" not in work
+
+
+def to_publish(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A document as it is published: what says nothing says none. It may be invalid as a line."""
+    return _stating(document, NONE)
+
+
+def as_published(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document of a version, its network written out: to be shown, exported and made a draft of."""
+    return _stating(document, OPEN)
+
+
+def _stating(document: Mapping[str, Any], network: str) -> dict[str, Any]:
+    stations = document.get("stations")
+    if not isinstance(stations, list):
+        return dict(document)
+    with_tools = {each["key"] for each in _objects(document.get("gates")) if "tool" in each and _is_key(each)}
+    stated = [_stated(each, network, lambda station: _runs(station, with_tools)) for each in stations]
+    return {**document, "stations": stated}
+
+
+def _stated(station: Any, network: str, runs: Callable[[Mapping[str, Any]], bool]) -> Any:
+    work = station.get("work") if isinstance(station, Mapping) else None
+    if not isinstance(work, Mapping) or not says_nothing(work) or not runs(station):
+        return station
+    return {**station, "work": {**work, "network": network}}
+
+
+def _runs(station: Mapping[str, Any], with_tools: set[str]) -> bool:
+    """Whether programs run there: its work, a hook that its rules ask, or the tool of a gate."""
+    rules = list(_objects(station.get("rules")))
+    gates = [station.get("gate"), *(key for rule in rules for key in _list(rule.get("gates")))]
+    return (
+        station["work"].get("kind") in RUNNING
+        or any(isinstance(gate, str) and gate in with_tools for gate in gates)
+        or any(_asks_a_hook(rule.get("when")) for rule in rules)
+    )
+
+
+def _asks_a_hook(condition: Any) -> bool:
+    waiting = [condition]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Mapping):
+            if "hook" in one:
+                return True
+            waiting += [value for key, value in one.items() if key in ("all", "any", "not")]
+        elif isinstance(one, list):
+            waiting += one
+    return False
+
+
+def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    return (each for each in _list(value) if isinstance(each, Mapping))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _is_key(gate: Mapping[str, Any]) -> bool:
+    return isinstance(gate.get("key"), str)

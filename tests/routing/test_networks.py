@@ -1,0 +1,125 @@
+"""What a document says of the network and the resources of its stations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema
+import pytest
+
+from pipelines.formats.schema import json_schema
+from pipelines.routing.line import DocumentError, read_line
+from pipelines.routing.networks import as_published, network_of, to_publish
+from pipelines.routing.publishable import publishing_problems
+
+
+def document(work: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    station = {"key": "test", "work": {"kind": "command", "argv": ["make", "test"], **(work or {})}, **more}
+    return {"gateline": 1, "key": "line", "name": "Line", "stations": [station]}
+
+
+def accepted(given: dict[str, Any]) -> bool:
+    """By reader and schema, which agree."""
+    try:
+        read_line(given)
+    except DocumentError:
+        read = False
+    else:
+        read = True
+    assert jsonschema.Draft202012Validator(json_schema()).is_valid(given) == read
+    return read
+
+
+@pytest.mark.parametrize("network", ["none", "open", {"egress": ["example.com", "input:repository"]}])
+def test_a_network_is_none_open_or_a_list_of_hosts(network: Any) -> None:
+    given = document({"network": network})
+    assert accepted(given)
+    assert read_line(given).to_document()["stations"][0]["work"]["network"] == network
+
+
+@pytest.mark.parametrize(
+    "network", ["closed", "", None, 1, True, [], {}, {"egress": []}, {"egress": [""]}, {"hosts": []}]
+)
+def test_anything_else_is_no_network(network: Any) -> None:
+    assert not accepted(document({"network": network}))
+
+
+def test_a_list_of_hosts_is_not_published_yet() -> None:
+    (found,) = publishing_problems(read_line(document({"network": {"egress": ["example.com"]}})))
+    assert (found.path, found.hint) == ("stations[0].work.network", "use none, or open")
+    assert not publishing_problems(read_line(document({"network": "open"})))
+
+
+@pytest.mark.parametrize(
+    "kind", ["chat", "manual", "noop", "wait", "http", "route", "error", "hook", "tools"]
+)
+def test_every_kind_may_say_it_for_its_hooks_and_tools(kind: str) -> None:
+    given = document()
+    given["stations"][0]["work"] = {"kind": kind, "network": "none"}
+    assert accepted(given)
+
+
+def test_resources_are_whole_numbers_and_read_back() -> None:
+    resources = {"cpu_seconds": 60, "memory_mb": 512, "processes": 64, "disk_mb": 100}
+    given = document(resources=resources)
+    assert accepted(given)
+    assert read_line(given).to_document()["stations"][0]["resources"] == resources
+    assert accepted(document(resources={}))
+    for wrong in ({"memory_mb": 0}, {"memory_mb": 1.5}, {"memory": 1}, {"disk_mb": "1"}, {"processes": True}):
+        assert not accepted(document(resources=wrong))
+
+
+def test_what_says_nothing_is_published_as_none_and_was_published_as_open() -> None:
+    given = document()
+    new, old = to_publish(given), as_published(given)
+    assert new["stations"][0]["work"]["network"] == "none"
+    assert old["stations"][0]["work"]["network"] == "open"
+    assert "network" not in given["stations"][0]["work"]
+    assert network_of(given["stations"][0]["work"]) == "open"
+    for said in ("none", "open"):
+        assert to_publish(document({"network": said})) == as_published(document({"network": said}))
+
+
+HOOK = {"id": "r", "when": {"all": [{"not": {"hook": {"argv": ["x"]}, "answer": "pass"}}]}, "to": "completed"}
+
+
+@pytest.mark.parametrize(
+    ("station", "runs"),
+    [
+        ({"work": {"kind": "hook"}}, True),
+        ({"work": {"kind": "tools"}}, True),
+        ({"work": {"kind": "manual"}}, False),
+        ({"work": {"kind": "chat"}, "rules": [HOOK]}, True),
+        ({"work": {"kind": "noop"}, "gate": "tooled"}, True),
+        ({"work": {"kind": "noop"}, "gate": "plain"}, False),
+        ({"work": {"kind": "noop"}, "rules": [{"id": "r", "to": "completed", "gates": ["tooled"]}]}, True),
+    ],
+)
+def test_hooks_of_rules_and_tools_of_gates_are_programs_too(station: dict[str, Any], runs: bool) -> None:
+    gates = [{"key": "tooled", "tool": {"argv": ["x"]}}, {"key": "plain"}]
+    given = {"stations": [{"key": "s", **station}], "gates": gates}
+    assert ("network" in to_publish(given)["stations"][0]["work"]) is runs
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        {},
+        {"stations": None},
+        {
+            "stations": [
+                1,
+                None,
+                {"work": 3},
+                {"work": {"kind": []}},
+                {"work": {"kind": "command"}, "rules": 5},
+            ]
+        },
+        {
+            "stations": [{"work": {}, "gate": {}, "rules": [{"gates": [[], {}], "when": [1]}]}],
+            "gates": [{"key": [], "tool": 1}],
+        },
+    ],
+)
+def test_a_draft_that_is_no_line_is_no_trouble(draft: dict[str, Any]) -> None:
+    assert to_publish(draft).keys() == draft.keys()

@@ -1,0 +1,172 @@
+"""The network of stations as their version has it: published today, published before there was the key, imported."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from pipelines import comparing, history, publishing
+from pipelines.driver.config import WorkerConfig
+from pipelines.driver.orders import Orders, access, command_spec
+from pipelines.errors import Forbidden
+from pipelines.formats import native
+from pipelines.handlers.base import Attempt
+from pipelines.handlers.isolation import Isolation, places, way_to
+from pipelines.handlers.isolation_choice import choose
+from pipelines.handlers.resources import Resources
+from pipelines.models import Job, LineVersion, Role, Task
+from tests.factories import World, document, make_member, station
+from tests.fixtures.older import published_before
+from tests.work.driving import PYTHON, Bench, command, drive, outcome_of
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.moves]
+DATAGRAM = (
+    "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'out', ('127.0.0.1', {port}))"
+)
+
+
+def network_in(document: Any) -> str | None:
+    found: str | None = document["stations"][0]["work"].get("network")
+    return found
+
+
+def reaches(given: str, **work: Any) -> dict[str, Any]:
+    return document([command("a", given, work=work)], "net")
+
+
+@pytest.fixture
+def isolated(bench: Bench, tmp_path: Path) -> Isolation:
+    bench.base.mkdir(parents=True, exist_ok=True)
+    readable = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(PYTHON))]
+    found = asyncio.run(choose("auto", places(readable, [], tmp_path), bench.base, None)).isolation
+    if not found.cuts_network:
+        pytest.skip("nothing on this machine can keep a station from the network")
+    return found
+
+
+def sent(world: World, bench: Bench, isolation: Isolation, version: Any) -> bool:
+    """Whether a datagram of the version's station arrives. `version`: made for a port."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+        datagrams.bind(("127.0.0.1", 0))
+        datagrams.setblocking(False)
+        task = world.start(version(DATAGRAM.format(port=datagrams.getsockname()[1])))
+        drive(bench, task, isolation=isolation)
+        try:
+            return datagrams.recv(10) == b"out"
+        except BlockingIOError:
+            return False
+
+
+@pytest.mark.isolation
+def test_a_version_of_today_that_says_nothing_has_no_network(
+    world: World, bench: Bench, isolated: Isolation
+) -> None:
+    assert not sent(world, bench, isolated, lambda program: world.line(reaches(program)))
+
+
+@pytest.mark.isolation
+def test_a_version_of_before_that_says_nothing_keeps_the_network(
+    world: World, bench: Bench, isolated: Isolation
+) -> None:
+    assert sent(world, bench, isolated, lambda program: published_before(world, reaches(program)))
+
+
+@pytest.mark.isolation
+def test_a_version_that_says_open_has_the_network(world: World, bench: Bench, isolated: Isolation) -> None:
+    assert sent(world, bench, isolated, lambda program: world.line(reaches(program, network="open")))
+
+
+def test_publishing_writes_down_what_a_draft_does_not_say(world: World) -> None:
+    version = world.line(reaches("pass"))
+    assert network_in(version.document) == "none"
+    assert network_in(version.line.draft) is None
+    with pytest.raises(publishing.NothingToPublish):
+        line = version.line
+        publishing.publish(line, user=world.admin, based_on=line.draft_number, over=version.number)
+
+
+def test_a_list_of_hosts_is_refused_by_publishing(world: World) -> None:
+    with pytest.raises(publishing.PublishRefused, match="list of hosts"):
+        world.line(reaches("pass", network={"egress": ["example.com"]}))
+
+
+def test_an_open_network_needs_the_permission_execute(world: World) -> None:
+    plain = make_member(world.project, Role.DESIGNER)
+    given = document([station("a", work={"network": "open"}), "b"], "net")
+    line = publishing.create_line(world.project, "net", "Net", given, plain)
+    with pytest.raises(Forbidden, match="execute"):
+        publishing.publish(line, user=plain, based_on=line.draft_number)
+
+
+def test_a_version_of_before_is_shown_exported_and_restored_as_open(world: World, client: Client) -> None:
+    before = published_before(world, reaches("pass"))
+    line = before.line
+    world.admin.set_password("correct horse battery")
+    world.admin.save()
+    client.force_login(world.admin)
+    base = reverse("line", args=[world.project.owner.key, world.project.key, "net"])
+    answer = client.get(base)
+    assert answer.status_code == 200, answer.headers
+    page = answer.content.decode()
+    assert "Open, because this version was published before" in page
+    exported = native.loads(client.get(f"{base}export/").content.decode())
+    assert network_in(exported) == "open"
+    publishing.save_draft(line, reaches("pass"), world.admin, line.draft_number)
+    line.refresh_from_db()
+    apart = comparing.apart(comparing.named(line, "live"), comparing.named(line, "draft"))
+    assert apart.changes, "publishing the same text again takes the network away, and says so"
+    newer = publishing.publish(line, user=world.admin, based_on=line.draft_number, over=before.number)
+    assert network_in(newer.document) == "none"
+    line.refresh_from_db()
+    assert "Network: None" in client.get(base).content.decode()
+    restored = history.restore(line, str(before.number), world.admin, line.draft_number)
+    assert network_in(restored.draft) == "open"
+    before.refresh_from_db()
+    assert network_in(LineVersion.objects.get(pk=before.pk).document) is None
+
+
+def orders_of(task: Task) -> Orders:
+    return Orders.of(Job.objects.select_related("task__project__owner").get(task=task))
+
+
+def test_only_a_station_that_names_a_repository_sees_the_listed_ones(world: World, tmp_path: Path) -> None:
+    config = WorkerConfig(tmp_path, Isolation("none"), repository_roots=("/srv/repositories",))
+    inputs = [{"key": "source", "type": "repository"}, {"key": "note"}]
+    for argv, sees in (
+        (["fetch", "--from={{input.source}}"], True),
+        (["fetch", "{{.source}}"], True),
+        (["fetch", "/srv/repositories/one"], True),
+        (["test", "{{input.note}}"], False),
+        (["test", "source"], False),
+    ):
+        given = document([station("a", kind="command", work={"argv": argv})], "net", inputs=inputs)
+        typed = {"source": "/srv/repositories/x", "note": "/srv/repositories/y"}
+        task = world.start(world.line(given), inputs=typed)
+        assert access(orders_of(task), config).repositories is sees, argv
+
+
+def test_a_station_sets_its_own_limits_and_has_those_of_the_worker_else(world: World, tmp_path: Path) -> None:
+    config = WorkerConfig(tmp_path, Isolation("none"), resources=Resources(memory_mb=77, disk_mb=88))
+    given = document([command("a", "pass", resources={"disk_mb": 5})], "net")
+    orders = orders_of(world.start(world.line(given)))
+    found = command_spec(orders, Attempt(tmp_path), config).resources
+    assert (found.memory_mb, found.disk_mb) == (77, 5)
+
+
+def test_a_station_that_exceeds_a_limit_fails_and_rules_route_it(world: World, bench: Bench) -> None:
+    again = {"id": "over", "when": {"failure_type": "resource_limit"}, "to": "smaller"}
+    program = "open('large', 'wb').write(b'x' * (4 << 20))"
+    given = command("a", program, again, resources={"disk_mb": 2})
+    task = world.start(world.line(document([given, "smaller"], "net")))
+    drive(bench, task)
+    found = outcome_of(task, "a")
+    assert found["failure_type"] == "resource_limit"
+    assert "2 MB of disk" in found["summary"]
+    assert "smaller" in task.jobs.values_list("station", flat=True)

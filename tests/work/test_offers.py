@@ -1,0 +1,142 @@
+"""A worker takes what it can do; what nobody offers to do waits, and says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from pipelines.driver.config import WorkerConfig
+from pipelines.handlers.isolation import Isolation
+from pipelines.leases import Claim
+from pipelines.models import Job, Task, Worker
+from pipelines.outgoing.endpoint import Endpoint, Outgoing
+from pipelines.queries import unoffered
+from pipelines.routing.kinds import DEFAULT_MODEL, MODEL_SERVER, needs
+from pipelines.routing.line import read_line
+from tests.factories import World, document, make_worker, station
+from tests.pages.conftest import client_of
+from tests.work.driving import Bench, drive
+from tests.work.modelserver import model, says
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.moves]
+CHAT = {"kind": "chat", "work": {"prompt": "Say it."}}
+ROUTE = {"kind": "route", "work": {"prompt": "Which?"}}
+LABELLED = {"id": "r", "when": {"eval": {"op": "equals", "value": "x"}}, "to": "completed"}
+CALL = {
+    "kind": "http",
+    "work": {"url": "https://example.com/", "headers": {"Authorization": {"secret": "API"}}},
+}
+
+
+def started(world: World, given: dict[str, Any], *rules: Any, **more: Any) -> Task:
+    return world.start(world.line(document([station("ask", *rules, **given, **more), "b"], "offers")))
+
+
+def nobody_is_here(world: World) -> None:
+    """But for the workers that a test starts."""
+    Worker.objects.update(offers=[])
+
+
+@pytest.mark.parametrize(
+    ("given", "rules", "more", "lacks"),
+    [
+        (CHAT, (), {}, "No running worker has a model."),
+        (ROUTE, (LABELLED,), {}, "No running worker has a model."),
+        (CALL, (), {}, "No running worker has the secret API."),
+        (CHAT, (), {"outgoing": Outgoing(endpoint=Endpoint("http://127.0.0.1:1/v1"))}, "which model to ask"),
+    ],
+)
+def test_a_worker_leaves_what_it_cannot_do_and_the_page_says_what_is_missing(
+    world: World, bench: Bench, given: Any, rules: Any, more: dict[str, Any], lacks: str
+) -> None:
+    task = started(world, given, *rules)
+    config = WorkerConfig(bench.base, Isolation("none"), **more)
+    Worker.objects.update(offers=sorted(config.offers))
+    drive(bench, task, **more)
+    job = Job.objects.get(task=task)
+    assert (job.state, world.status(task)) == ("queued", "queued")
+    address = reverse("task", args=[task.project.owner.key, task.project.key, task.name])
+    page = client_of(world.admin).get(address)
+    assert lacks in page.content.decode()
+    health = Client().get("/healthz").json()
+    assert health["jobs_without_worker"] == 1
+
+
+def test_one_that_can_takes_it_then(world: World, bench: Bench) -> None:
+    task = started(world, CHAT)
+    drive(bench, task)
+    assert world.status(task) == "queued"
+    with model(says("Done.")) as its:
+        drive(bench, task, outgoing=its.outgoing())
+    assert world.status(task) == "completed"
+    assert unoffered.count() == 0
+
+
+def test_a_worker_that_goes_straight_on_leaves_it_too(world: World, bench: Bench) -> None:
+    task = world.start(world.line(document(["a", station("ask", **CHAT)], "offers")))
+    drive(bench, task)
+    assert list(Job.objects.filter(task=task).order_by("pk").values_list("station", "state")) == [
+        ("a", "done"),
+        ("ask", "queued"),
+    ]
+
+
+def test_what_a_person_chooses_or_a_station_names_needs_no_default_model() -> None:
+    named = {"kind": "chat", "work": {"prompt": "Say it.", "model": "mine"}}
+    by_person = {"kind": "route", "work": {"by": "person"}}
+    line = read_line(
+        document([station("a", **CHAT), station("b", **named), station("c", LABELLED, **by_person)])
+    )
+    assert [needs(each) for each in line.stations] == [
+        ("kind:chat", MODEL_SERVER, DEFAULT_MODEL),
+        ("kind:chat", MODEL_SERVER),
+        ("kind:route",),
+    ]
+
+
+def test_labels_owners_and_a_worker_of_before_count(world: World) -> None:
+    task = started(world, CHAT, labels=["gpu"])
+    Worker.objects.update(labels=["cpu"])
+    assert "label gpu" in str(unoffered.without_a_worker(task, last(task)).popitem()[1].text)
+    Worker.objects.update(labels=["gpu"], owners=["somebody"])
+    assert "serves this project" in unoffered.without_a_worker(task, last(task)).popitem()[1].text
+    Worker.objects.update(owners=None)
+    assert unoffered.without_a_worker(task, last(task)) == {}
+    Worker.objects.update(offers=["kind:chat", MODEL_SERVER])
+    make_worker(offers=["kind:chat", MODEL_SERVER, DEFAULT_MODEL])
+    assert (
+        "everything that this station needs" in unoffered.without_a_worker(task, last(task)).popitem()[1].text
+    )
+    assert unoffered.count() == 1
+
+
+def last(task: Task) -> dict[int, Job]:
+    return {job.token_id: job for job in Job.objects.filter(task=task)}
+
+
+def test_counting_costs_the_same_for_many_jobs(world: World) -> None:
+    nobody_is_here(world)
+    version = world.line(document([station("ask", **CHAT)], "offers"))
+
+    def statements() -> int:
+        unoffered.count()
+        with CaptureQueriesContext(connection) as seen:
+            unoffered.count()
+        return len(seen)
+
+    world.start(version)
+    few = statements()
+    for _ in range(20):
+        world.start(version)
+    assert (statements(), unoffered.count()) == (few, 21)
+
+
+def test_a_claim_of_everything_takes_everything(world: World) -> None:
+    line = read_line(document([station("a", **CALL)]))
+    assert Claim(world.worker.pk).can("anybody", line.stations[0])
+    assert not Claim(world.worker.pk, offers=frozenset({"kind:http"})).can("anybody", line.stations[0])
