@@ -26,35 +26,36 @@ class CompressionMiddleware(GZipMiddleware):
     What is streamed stays as it is: its lines have to arrive as they come, and a download keeps its length."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        if _is_static_text(request, response):
+        if isinstance(response, FileResponse):
             return _compressed_file(request, response)
         return response if response.streaming else super().process_response(request, response)
 
 
-def _is_static_text(request: HttpRequest, response: HttpResponseBase) -> bool:
-    """A whole file, as WhiteNoise serves it: it alone sends files without saying that they are attachments."""
-    return (
-        isinstance(response, FileResponse)
-        and response.status_code == 200
-        and response.file_to_stream is not None
-        and not response.has_header("Content-Encoding")
-        and not response.has_header("Content-Disposition")
-        and response.get("Content-Type", "").startswith(TEXT)
-        and SMALLEST <= int(response.get("Content-Length") or 0) <= LARGEST
-    )
-
-
 def _compressed_file(request: HttpRequest, response: FileResponse) -> HttpResponseBase:
+    file = response.file_to_stream
+    if file is None or not _is_static_text(response):
+        return response
     patch_vary_headers(response, ("Accept-Encoding",))
     if not re_accepts_gzip.search(request.META.get("HTTP_ACCEPT_ENCODING", "")):
         return response
-    with response.file_to_stream as file:
+    with file:
         body = _gzipped(file.name, response.get("Last-Modified", ""))
     compressed = HttpResponse(body)
     for name, value in response.items():
         compressed[name] = value
     compressed["Content-Length"], compressed["Content-Encoding"] = str(len(body)), "gzip"
     return compressed
+
+
+def _is_static_text(response: FileResponse) -> bool:
+    """A whole file, as WhiteNoise serves it: it alone sends files without saying that they are attachments."""
+    return (
+        response.status_code == 200
+        and not response.has_header("Content-Encoding")
+        and not response.has_header("Content-Disposition")
+        and response.get("Content-Type", "").startswith(TEXT)
+        and SMALLEST <= int(response.get("Content-Length") or 0) <= LARGEST
+    )
 
 
 @lru_cache(maxsize=FILES)

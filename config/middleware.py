@@ -32,8 +32,9 @@ class DatabaseBusyMiddleware:
 
 
 async def _no_pieces() -> AsyncIterator[bytes]:
-    return
-    yield b""
+    pieces: tuple[bytes, ...] = ()
+    for piece in pieces:
+        yield piece
 
 
 class BodylessHeadMiddleware:

@@ -86,7 +86,7 @@ def index(
         tasks = tasks.filter(display_status=display_status)
     if 0 < before < 2**63:
         tasks = tasks.filter(number__lt=before)
-    return tasks_out(tasks.order_by("-number")[: min(max(limit, 1), 200)])
+    return tasks_out(list(tasks.order_by("-number")[: min(max(limit, 1), 200)]))
 
 
 @router.get(TASK, response={200: TaskOut, **ERRORS}, summary="Look at a task")
