@@ -52,7 +52,7 @@ def decide(
         raise Invalid.at("action", f"“{payload.action}” is no action.", f"Use one of {', '.join(ACTIONS)}.")
     if payload.action in ("reject", "send_back") and not payload.reason.strip():
         raise Invalid.at("reason", "A reason is needed.", "Say why; it is stored and shown.")
-    return answer_once(request, idempotency_key, payload, partial(_vote, found, gate, payload, user))
+    return answer_once(request, idempotency_key, partial(_vote, found, gate, payload, user))
 
 
 def _vote(task: Task, gate: str, payload: GateIn, user: User) -> GateOut:

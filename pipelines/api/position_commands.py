@@ -245,4 +245,4 @@ def _run(
     """A machine has no word of its own in any of these."""
     access.require(request.auth, "operate", task.project)  # type: ignore[attr-defined]
     user = person_of(request.auth)  # type: ignore[attr-defined]
-    return answer_once(request, key, payload, partial(command.run, task, user, payload))
+    return answer_once(request, key, partial(command.run, task, user, payload))

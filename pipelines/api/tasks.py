@@ -40,7 +40,7 @@ def start(
     who = request.auth  # type: ignore[attr-defined]
     found = access.get_line(who, owner, project, line)
     access.require(who, "submit", found.project)
-    return answer_once(request, idempotency_key, payload, partial(_start, who, found, payload), status=201)
+    return answer_once(request, idempotency_key, partial(_start, who, found, payload), status=201)
 
 
 def _start(who: ApiToken, line: Line, payload: TaskIn) -> TaskOut:
@@ -144,7 +144,7 @@ def retry(
     is another, its `follows` the old one. With an `Idempotency-Key` a repeated request starts no second one."""
     who = request.auth  # type: ignore[attr-defined]
     found = _task(request, owner, project, line, task, "operate")
-    return answer_once(request, idempotency_key, payload, partial(_retry, who, found, payload))
+    return answer_once(request, idempotency_key, partial(_retry, who, found, payload))
 
 
 def _retry(who: ApiToken, found: Task, payload: RetryIn) -> TaskOut:

@@ -139,7 +139,7 @@ def test_a_task_is_started_once_for_a_key(world: World, api: Apis) -> None:
     first = start(operator, "k1")
     assert first.status_code == 201
     world.report(Task.objects.get())
-    again = start(operator, "k1", description="")
+    again = start(operator, "k1")
     assert (again.status_code, again.content) == (201, first.content)
     assert Task.objects.count() == 1
     assert start(operator, "k2").json()["id"] != first.json()["id"]
@@ -186,6 +186,15 @@ def test_a_refused_request_leaves_its_key_free(world: World, api: Apis) -> None:
     assert start(operator, "k1").status_code == 201
     task = Task.objects.get()
     assert not Task.objects.exclude(pk=task.pk).exists()
+
+
+@pytest.mark.parametrize("depth", [90, 300, 5_000, 200_000])
+@pytest.mark.usefixtures("line")
+def test_a_deep_body_with_a_key_is_400(world: World, api: Apis, depth: int) -> None:
+    operator = api.as_(world.operator)
+    body = '{"title": "t", "inputs": {"a": ' + "[" * depth + "]" * depth + "}}"
+    answer = operator.post("/stages/release/tasks", body, key="k1")
+    assert answer.status_code == 400, answer.content
 
 
 @pytest.mark.parametrize("key", ["x" * 256, " "])
