@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pipelines", "0025_anonymous_requests"),
+        ("pipelines", "0026_lost_dependencies"),
     ]
 
     operations = [
