@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from datetime import datetime
+from pathlib import Path
 
 from django.urls import reverse
 
 from pipelines.accounts import make_link
+from pipelines.handlers.isolation import Places
 from pipelines.models import User
+
+# Isolations that keep a station from every file that is not listed.
+ISOLATING = ("bubblewrap", "landlock")
 
 
 def sign_in_address(user: User, now: datetime, port: int) -> str:
     return f"http://127.0.0.1:{port}{reverse('sign-in-link', args=[make_link(user, now)])}"
+
+
+def stays_private(output: int, isolation: str, places: Places) -> bool:
+    """Whether what is written to this descriptor stays out of reach of stations: no file, or one that is hidden from
+    them. `isolation`: what is in force for them, "" if no worker says."""
+    if not stat.S_ISREG(os.fstat(output).st_mode):
+        return True
+    try:
+        path = Path(os.readlink(f"/proc/self/fd/{output}"))
+    except OSError:
+        return False  # not on Linux: nobody knows where it lies
+    return isolation in ISOLATING and not places.shows(path)

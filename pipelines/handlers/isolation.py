@@ -48,6 +48,13 @@ class Places:
     def seen(self, access: Access) -> tuple[Path, ...]:
         return (*self.readable, *(self.repositories if access.repositories else ()))
 
+    def shows(self, path: Path) -> bool:
+        """Whether some station can read this file: of the places around it the innermost decides."""
+        seen = dict.fromkeys((*map(Path, SYSTEM), *self.seen(OPEN)), True)
+        around = seen | dict.fromkeys(self.hidden, False)
+        holding = [place for place in around if path.is_relative_to(place)]
+        return bool(holding) and around[max(holding, key=lambda place: len(place.parts))]
+
 
 @dataclass(frozen=True)
 class Access:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from config.links import stays_private
 from pipelines.handlers import command, landlock
 from pipelines.handlers.base import Attempt, Limits, Outcome, Spec
 from pipelines.handlers.isolation import Access, CannotIsolate, Isolation, Places
@@ -257,6 +258,33 @@ async def test_nothing_is_written_outside_of_the_attempt(
 
 def files(installation: Path) -> list[str]:
     return sorted(str(place) for place in installation.rglob("*") if place.is_file())
+
+
+@pytest.mark.parametrize(
+    ("name", "isolation", "private"),
+    [
+        ("run.log", "bubblewrap", True),
+        ("run.log", "landlock", True),
+        (".gateline/run.log", "landlock", True),
+        # In a folder that every station may read, and where stations may read everything.
+        ("pipelines/demo/run.log", "bubblewrap", False),
+        ("run.log", "none", False),
+        ("run.log", "prefix", False),
+        ("run.log", "", False),
+    ],
+)
+def test_a_sign_in_link_is_written_where_no_station_reads(
+    name: str, isolation: str, private: bool, installation: Path, places: Places
+) -> None:
+    with (installation / name).open("w") as log:
+        assert stays_private(log.fileno(), isolation, places) is private
+
+
+def test_a_sign_in_link_is_written_to_no_file_but_a_pipe(places: Places) -> None:
+    reading, writing = os.pipe()
+    assert stays_private(writing, "none", places)
+    os.close(reading)
+    os.close(writing)
 
 
 # More than its share

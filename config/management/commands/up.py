@@ -15,12 +15,13 @@ from django.db import connections
 from django.utils import timezone
 
 from config.first_start import prepare
-from config.links import sign_in_address
+from config.links import sign_in_address, stays_private
 from config.setup.machine import check_port
 from config.setup.steps import SetupError
 from config.state import remember_port
 from config.supervisor import Supervisor
-from pipelines.models import User
+from pipelines.management.commands.worker import station_places
+from pipelines.models import User, Worker
 
 PATIENCE = 20.0  # seconds after which the address is said although something is still down
 
@@ -65,6 +66,12 @@ class Command(BaseCommand):
             return f"Gateline runs at {address} (Ctrl-C stops it)"
         if not settings.SIGN_IN_LINKS:
             return f"Gateline runs at {address} · set the administrator's password: manage.py changepassword admin"
+        isolation = (
+            Worker.objects.filter(stopped_at=None).order_by("-started_at").values_list("isolation", flat=True)
+        )
+        if not stays_private(sys.stdout.fileno(), isolation.first() or "", station_places()):
+            connections.close_all()
+            return f"Gateline runs at {address} · stations can read this file: for a link run manage.py sign_in_link"
         link = sign_in_address(newcomer, timezone.now(), port)
         connections.close_all()
         return f"Gateline runs at {address} · sign in once, within ten minutes: {link}"
