@@ -232,6 +232,10 @@ STORAGES = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 
+# A file for an input: more than this is never written to disk whole.
+UPLOAD_BYTES = env.number("GATELINE_UPLOAD_MB", 50, least=1) * 1024 * 1024
+FILE_UPLOAD_HANDLERS = ["pipelines.views.uploads.Limited"]
+
 # Work
 WORKSPACES_DIR = Path(env.text("GATELINE_WORKSPACES", str(DATA_DIR / "workspaces")))
 REPOSITORY_ROOTS = env.folders("GATELINE_REPOSITORY_ROOTS", [BASE_DIR])

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+from django.conf import settings
 from django.core.files import File
 from django.core.files.storage import Storage, storages
 
-from pipelines.models import Blob
+from pipelines.models import Blob, Project, Upload
 
 PIECE = 1024 * 1024
 
@@ -57,6 +58,25 @@ def save(storage: Storage, digest: str, file: BinaryIO) -> str:
 
     That differs if there is a file of this name: without a row it may be half of what a killed worker wrote."""
     return storage.save(place(digest), File(file))
+
+
+def upload(project: Project, name: str, file: BinaryIO, by: str, now: datetime) -> dict[str, Any]:
+    """Keep a file for an input of this project: the input's value, {name, digest, size}.
+
+    :raises TooLarge: more than UPLOAD_BYTES"""
+    measured = measure(file, settings.UPLOAD_BYTES)
+    if not known([measured.digest]):
+        file.seek(0)
+        stored = save(artifacts(), measured.digest, file)
+        record({measured.digest: (measured.size, stored)}, now)
+    plain = "".join(
+        char if char.isprintable() else "_" for char in name.replace("\\", "/").rpartition("/")[2]
+    )
+    kept = plain[:200].strip() or "file"
+    Upload.objects.get_or_create(
+        project=project, blob_id=measured.digest, name=kept, defaults={"by": by[:200], "at": now}
+    )
+    return {"name": kept, "digest": measured.digest, "size": measured.size}
 
 
 def known(digests: Iterable[str]) -> set[str]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 from pipelines.models import LineVersion
 from pipelines.routing.line import Line, read_line
+
+HIDDEN = "••••••"
 
 
 @lru_cache(maxsize=512)
@@ -16,3 +20,9 @@ def by_id(version_id: int) -> Line:
 
 def parsed(version: LineVersion) -> Line:
     return by_id(version.pk)
+
+
+def shown_inputs(version_id: int, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs of a task as they may be shown: what stands in a secret field is hidden, whatever it is."""
+    secret = {field.key for field in by_id(version_id).inputs if field.type == "secret"}
+    return {key: HIDDEN if key in secret else value for key, value in inputs.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 from config.embedded import layout
@@ -16,7 +17,7 @@ if not os.environ.get("DATABASE_URL"):
     os.environ["DATABASE_URL"] = layout.url(STATE)
 
 from config.settings import *
-from config.settings import DATABASES, INSTALLED_APPS
+from config.settings import DATABASES, INSTALLED_APPS, REPOSITORY_ROOTS
 
 # ChannelsLiveServerTestCase and servers in processes of their own need the name beforehand; pytest-xdist appends its
 # worker to it.
@@ -25,5 +26,7 @@ INSTALLED_APPS += ["tests.emptying"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # The suite asks more than any person: tests of the bounds set their own.
 COSTLY_SECONDS = ANONYMOUS_PER_MINUTE = 0
+# What tests make lies in the system's folder for temporary files.
+REPOSITORY_ROOTS = [*REPOSITORY_ROOTS, Path(tempfile.gettempdir())]
 # The throwaway server is ours, although DATABASE_URL names it.
 SIGN_IN_LINKS = True

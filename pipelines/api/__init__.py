@@ -9,6 +9,7 @@ from pipelines.api import (
     difference,
     escalations,
     events,
+    files,
     health,
     lines,
     lint,
@@ -37,6 +38,7 @@ api.add_router("", positions.router)
 api.add_router("", position_commands.router)
 api.add_router("", visits.router)
 api.add_router("", work_items.router)
+api.add_router("", files.router)
 api.add_router("", events.router)
 api.add_router("", escalations.router)
 api.add_router("", health.router)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
+from pipelines import versions
 from pipelines.models import GateVisit, LineVersion, Status, Task
 from pipelines.queries.failures import failures
 
@@ -185,7 +186,7 @@ def _out(task: Task, failure: str) -> TaskOut:
         error=task.error or next((token.error for token in living if token.error), None),
         reason=(task.reason or failure) or None,
         end=task.end or None,
-        inputs=task.inputs,
+        inputs=versions.shown_inputs(task.pinned_id, task.inputs),
         context=task.context,
         version=task.pinned.number,
         events=task.seq,

@@ -204,7 +204,10 @@ class Driver:
         before = await self.pools.engine.insist(handover.last_snapshot, orders.job_id)
         earlier = await self.pools.engine.insist(handover.handed_over, orders.task_id)
         kept = await asyncio.to_thread(self._prepare, orders.task_id, attempt, before)
-        await asyncio.to_thread(handover.give, attempt, orders.scope["context"], earlier, orders.handoff)
+        files = await self.pools.engine.insist(handover.uploaded, orders.project_id, orders.scope["input"])
+        await asyncio.to_thread(
+            handover.give, attempt, orders.scope["context"], earlier, orders.handoff, files
+        )
         stood = await asyncio.to_thread(repositories.heads, attempt.workspace)
         outcome, packed = await self._logged(started, spec, kept, stood)
         known = await self.pools.engine.insist(storage.known, packed.wanted)

@@ -17,12 +17,12 @@ from django.db import connection, transaction
 
 from pipelines import storage
 from pipelines.driver.lineage import workspace_of
-from pipelines.driver.orders import ARTIFACTS, CONTEXT, HANDOFF
+from pipelines.driver.orders import ARTIFACTS, CONTEXT, HANDOFF, INPUTS
 from pipelines.handlers.base import Attempt
 from pipelines.handlers.document import read_document
 from pipelines.handlers.files import Refused, opened
 from pipelines.handlers.text import escaped
-from pipelines.models import Artifact, Job, Purpose, Snapshot, Task
+from pipelines.models import Artifact, Job, Purpose, Snapshot, Task, Upload
 from pipelines.workspaces import Entry, Picture
 
 MOST_ARTIFACTS = 200
@@ -151,6 +151,30 @@ def handed_over(task_id: int) -> list[Earlier]:
     return [each for _, found in last.values() for each in found]
 
 
+@dataclass(frozen=True)
+class Given:
+    """A file that was uploaded for an input. `stored`: its name in the storage."""
+
+    key: str
+    name: str
+    stored: str
+
+
+def uploaded(project_id: int, inputs: Mapping[str, Any]) -> list[Given]:
+    files = {
+        key: value
+        for key, value in inputs.items()
+        if isinstance(value, dict) and value.keys() >= {"name", "digest"}
+    }
+    rows = Upload.objects.filter(project=project_id, blob__in=[value["digest"] for value in files.values()])
+    stored = dict(rows.values_list("blob_id", "blob__name")) if files else {}
+    return [
+        Given(key, str(value["name"]), stored[value["digest"]])
+        for key, value in files.items()
+        if value["digest"] in stored
+    ]
+
+
 def _retried(task_id: int) -> list[int]:
     """The task, the one that it retries, and so on."""
     found: list[int] = []
@@ -162,15 +186,25 @@ def _retried(task_id: int) -> list[int]:
 
 
 def give(
-    attempt: Attempt, context: Mapping[str, Any], artifacts: Iterable[Earlier], handoff: Any = None
+    attempt: Attempt,
+    context: Mapping[str, Any],
+    artifacts: Iterable[Earlier],
+    handoff: Any = None,
+    files: Iterable[Given] = (),
 ) -> None:
-    """Lay down what the work may read: the context of the task as JSON, and what stations before handed over as
-    `artifacts/<station>/<name>`. In a thread, before the work starts."""
+    """Lay down what the work may read: the context of the task as JSON, what stations before handed over as
+    `artifacts/<station>/<name>`, and what was uploaded for inputs as `inputs/<key>/<name>`. In a thread, before the
+    work starts."""
     folder = attempt.given / ARTIFACTS
     folder.mkdir(parents=True)
     (attempt.given / CONTEXT).write_text(json.dumps(dict(context), ensure_ascii=False))
     if handoff is not None:
         (attempt.given / HANDOFF).write_text(json.dumps(handoff, ensure_ascii=False))
+    (attempt.given / INPUTS).mkdir()
+    for file in files:
+        place = attempt.given / INPUTS / file.key / file_name(file.name)
+        place.parent.mkdir()
+        storage.fetch(storage.artifacts(), file.stored, place)
     for each in artifacts:
         place = folder / each.station / file_name(each.name)
         if not place.exists():

@@ -31,7 +31,7 @@ QUESTION, ANSWER = "YOUR QUESTION:", "THE ANSWER:"
 EXAMPLES = "Replace each value by your own."
 VIBE_FACTORY = "vibe-factory"
 # In the folder of what is given to the work.
-CONTEXT, ARTIFACTS, HANDOFF = "context.json", "artifacts", "handoff.json"
+CONTEXT, ARTIFACTS, HANDOFF, INPUTS = "context.json", "artifacts", "handoff.json", "inputs"
 # Without a limit of its own a command may run an hour (dialect A).
 MAX_SECONDS = 3600.0
 # The system takes 128 KiB for one variable, a character four bytes at most; a prompt has it all.
@@ -60,6 +60,7 @@ class Orders:
     job_id: int
     attempt: int
     task_id: int
+    project_id: int
     token_id: int
     task: str
     owner: str
@@ -103,6 +104,7 @@ class Orders:
             job_id=job.pk,
             attempt=job.attempt,
             task_id=task.pk,
+            project_id=task.project_id,
             token_id=job.token_id,
             task=task.name,
             owner=task.project.owner.key,
@@ -243,6 +245,7 @@ def environment(orders: Orders, attempt: Attempt, config: WorkerConfig) -> dict[
         "GATELINE_CONTEXT": str(attempt.given / CONTEXT),
         **({"GATELINE_HANDOFF": str(attempt.given / HANDOFF)} if orders.handoff is not None else {}),
         "GATELINE_ARTIFACTS": str(attempt.given / ARTIFACTS),
+        "GATELINE_INPUTS": str(attempt.given / INPUTS),
         "GATELINE_TASK": orders.task,
         "GATELINE_STATION": orders.station.key,
         "GATELINE_FEEDBACK": orders.feedback[:LONGEST_FEEDBACK],

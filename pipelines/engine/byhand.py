@@ -51,7 +51,7 @@ def _filled(job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
         return outcome
     if "output" not in outcome and outcome.get("result") != "success":
         return outcome
-    filled = forms.fill(fields, outcome.get("output", {}), "outcome.output")
+    filled = forms.fill(fields, outcome.get("output", {}), job.task.project_id, "outcome.output")
     if station.kind == "route":
         # What came in passes through: the label is all that a person adds (dialects B12).
         rest = {key: value for key, value in outcome.items() if key != "output"}

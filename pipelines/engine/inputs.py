@@ -4,16 +4,20 @@ One validator for browser, command line, API and triggers."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from pipelines.engine.errors import InputError
+from pipelines.models import Upload
 from pipelines.routing import values
 from pipelines.routing.kinds import labels
 from pipelines.routing.line import Input, Problem, Station
@@ -24,28 +28,59 @@ from pipelines.routing.reading.stations import read_input
 LONGEST = 100_000
 # The field in which a person names what a `route` chose.
 LABEL = "label"
-SECRET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
+NO_SECRETS = "cannot be filled: this installation cannot store secrets yet"
+PATH = 4096
+# Of git: https://host/…, ssh://user@host/… or user@host:path.
+ADDRESS = re.compile(r"(https|ssh)://[^/]|[A-Za-z0-9_][A-Za-z0-9_.-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^/:]")
 DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 
-def fill(fields: Iterable[Input], given: Mapping[str, Any], at: str = "inputs") -> dict[str, Any]:
-    """The values with defaults filled in. Raises `InputError` with every problem. Null and "" count as not given."""
+def fill(
+    fields: Iterable[Input], given: Mapping[str, Any], project_id: int, at: str = "inputs"
+) -> dict[str, Any]:
+    """The values with defaults filled in. Raises `InputError` with every problem. Null and "" count as not given. A
+    file has to have been uploaded to this project. A secret cannot be filled, by its default neither."""
     fields = tuple(fields)
     problems = [_unknown(at, key) for key in given if key not in {field.key for field in fields}]
     filled: dict[str, Any] = {}
     for field in fields:
         value = given.get(field.key)
         if value is None or value == "":
-            value = field.default if field.has_default else None
+            value = field.default if field.has_default and field.type != "secret" else None
         if value is None:
-            problems += [Problem(f"{at}.{field.key}", "is required", field.help)] if field.required else []
+            missing = NO_SECRETS if field.type == "secret" else "is required"
+            problems += [Problem(f"{at}.{field.key}", missing, field.help)] if field.required else []
             continue
         fault = fault_of(field, value)
         problems += [Problem(f"{at}.{field.key}", fault, field.help)] if fault else []
         filled[field.key] = value
+    problems += _unknown_files(fields, filled, project_id, at)
     if problems:
         raise InputError(problems)
     return filled
+
+
+def _unknown_files(
+    fields: Iterable[Input], filled: dict[str, Any], project_id: int, at: str
+) -> list[Problem]:
+    """Files that were not uploaded to the project. Those that were get the size that was measured."""
+    keys = [
+        field.key for field in fields if field.type == "file" and not fault_of(field, filled.get(field.key))
+    ]
+    if not keys:
+        return []
+    digests = {filled[key]["digest"] for key in keys}
+    sizes = dict(
+        Upload.objects.filter(project=project_id, blob__in=digests).values_list("blob_id", "blob__size")
+    )
+    problems = []
+    for key in keys:
+        name, digest = filled[key]["name"], filled[key]["digest"]
+        if digest in sizes:
+            filled[key] = {"name": name, "digest": digest, "size": sizes[digest]}
+        else:
+            problems.append(Problem(f"{at}.{key}", "is no file that was uploaded to this project"))
+    return problems
 
 
 def read_form(form: Any) -> tuple[Input, ...]:
@@ -115,26 +150,44 @@ def _date(field: Input, value: Any) -> str:
 
 
 def _repository(field: Input, value: Any) -> str:
-    """A folder or an address; what may be reached is checked where it is reached (house §5)."""
+    """A folder that workers may read, or an https or ssh address. Which hosts may be reached is checked where they
+    are reached (house §5)."""
     if not isinstance(value, str):
         return "has to be the address or folder of a repository"
-    if value.strip() != value or value.startswith("-") or any(ord(char) < 32 for char in value):
+    if value.strip() != value or value.startswith("-") or not value.isprintable() or len(value) > PATH:
         return "is not the address or folder of a repository"
-    return ""
+    if value.startswith("/"):
+        return "" if _readable(value) else f"is not in a folder that the worker may read: {_roots()}"
+    if ADDRESS.match(value):
+        return ""
+    return f"has to be an https or ssh address, or a folder below {_roots()}"
+
+
+def _readable(folder: str) -> bool:
+    """Nothing outside the roots is looked at, but for where links lead."""
+    real = Path(os.path.realpath(folder))
+    return any(real.is_relative_to(os.path.realpath(root)) for root in settings.REPOSITORY_ROOTS)
+
+
+def _roots() -> str:
+    return ", ".join(map(str, settings.REPOSITORY_ROOTS)) or "none is listed (GATELINE_REPOSITORY_ROOTS)"
 
 
 def _file(field: Input, value: Any) -> str:
-    """`{name, digest}` of a stored file."""
-    stored = isinstance(value, dict) and {"name", "digest"} <= set(value)
-    if stored and isinstance(value["name"], str) and DIGEST.match(str(value["digest"])):
+    """`{name, digest}` of an uploaded file; its size may be there."""
+    stored = isinstance(value, dict) and {"name", "digest"} <= set(value) <= {"name", "digest", "size"}
+    if stored and _is_name(value["name"]) and DIGEST.match(str(value["digest"])):
         return ""
     return "has to be an uploaded file: {name, digest}"
 
 
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable()
+
+
 def _secret(field: Input, value: Any) -> str:
-    """The name of a secret, never the secret."""
-    named = isinstance(value, str) and SECRET.match(value)
-    return "" if named else "has to be the name of a secret (letters, digits, “_”, “.”, “-”)"
+    """A reference to a stored secret, never the secret; there is no store yet."""
+    return NO_SECRETS
 
 
 CHECKS: dict[str, Callable[[Input, Any], str]] = {

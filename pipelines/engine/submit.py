@@ -55,7 +55,7 @@ def submit(
     due, unread = _moment(due_at)
     problems = unread + _problems(title, description, priority, labels, due) + _not_over(version, follows)
     try:
-        filled = forms.fill(line.inputs, inputs or {})
+        filled = forms.fill(line.inputs, inputs or {}, version.line.project_id)
     except InputError as fault:
         problems += fault.problems
     try:

@@ -51,6 +51,7 @@ from pipelines.models.work import (
     LogChunk,
     Purpose,
     Snapshot,
+    Upload,
     Worker,
 )
 
@@ -99,6 +100,7 @@ __all__ = [
     "Task",
     "TaskCounter",
     "Token",
+    "Upload",
     "User",
     "VersionGate",
     "VersionRule",

@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.lines import LineVersion
+from pipelines.models.people import Project
 from pipelines.models.tasks import Task, Token
 
 
@@ -190,6 +191,24 @@ class Blob(models.Model):
     size = models.PositiveBigIntegerField()
     name = models.CharField(max_length=300, help_text=_("Name in the artifact storage."))
     created_at = models.DateTimeField()
+
+
+class Upload(models.Model):
+    """A file that somebody uploaded to a project for an input. Only its own project may name it by its digest."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="uploads")
+    blob = models.ForeignKey(Blob, models.PROTECT, related_name="+")
+    name = models.CharField(max_length=200)
+    by = models.CharField(max_length=200)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "blob", "name"], name="one_upload_of_a_name")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Artifact(models.Model):

@@ -225,8 +225,22 @@ class TaskView:
     def inputs(self) -> list[tuple[str, str]]:
         """What was filled in, shortened for the facts."""
         labels = {each.key: each.label or each.key for each in self.line.inputs}
-        filled = [(labels.get(key, key), _short(value)) for key, value in self.task.inputs.items()]
+        files = {each.key for each in self.line.inputs if each.type == "file"}
+        filled = [
+            (labels.get(key, key), _short(value))
+            for key, value in versions.shown_inputs(self.task.pinned_id, self.task.inputs).items()
+            if key not in files
+        ]
         return [(label, value) for label, value in filled if value]
+
+    @property
+    def files(self) -> list[tuple[str, str, str]]:
+        """The files that were uploaded for its inputs: key, label and name."""
+        return [
+            (each.key, each.label or each.key, str(value.get("name") or each.key))
+            for each in self.line.inputs
+            if each.type == "file" and isinstance(value := self.task.inputs.get(each.key), dict)
+        ]
 
     @property
     def end_word(self) -> str:

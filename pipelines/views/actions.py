@@ -25,6 +25,7 @@ from pipelines.models import Job, Project, Task
 from pipelines.queries.task import TaskView
 from pipelines.routing.line import Input, Problem
 from pipelines.views import task as tasks
+from pipelines.views import uploads
 from pipelines.views.acting import act, conflict, refused, to_task, token_of, typed
 from pipelines.views.forms import (
     METADATA,
@@ -185,7 +186,9 @@ def complete(request: SignedIn, project: Project, wi: str, job: int) -> HttpResp
 
 
 def _complete(request: SignedIn, task: Task, job: Job, inputs: tuple[Input, ...]) -> HttpResponse:
-    post = request.POST
+    post, too_large = uploads.take(request, task.project, inputs, AT)
+    if too_large:
+        return _completion(request, task, job, inputs, post, too_large)
     version = post.get("token_version", "")
     if not (version.isascii() and version.isdigit() and len(version) < 10):
         return _completion(

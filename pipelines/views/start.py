@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
@@ -17,7 +19,7 @@ from pipelines import access, engine, versions
 from pipelines.errors import InputError, Refused
 from pipelines.models import Line, LineVersion, Priority, Project, Task
 from pipelines.routing.line import Input, Problem
-from pipelines.views import lines
+from pipelines.views import lines, uploads
 from pipelines.views.page import SignedIn, in_project, show, tab_trail
 
 # fields that every task has
@@ -44,7 +46,21 @@ class Field:
     @property
     def control(self) -> str:
         """Which HTML control fits the type."""
-        return {"number": "number", "date": "date", "choice": "choice"}.get(self.input.type, "text")
+        known = ("number", "date", "choice", "file", "secret")
+        return self.input.type if self.input.type in known else "text"
+
+    @property
+    def help(self) -> str:
+        """What the line says, and which folders a repository may be in."""
+        if self.input.type != "repository":
+            return self.input.help
+        roots = ", ".join(map(str, settings.REPOSITORY_ROOTS))
+        return f"{self.input.help} {_('Folders the worker may read: %s.') % (roots or _('none'))}".strip()
+
+    @property
+    def file_name(self) -> str:
+        """Of what was uploaded with the form before, when it is shown again."""
+        return uploads.name_of(self.value)
 
 
 def fields_of(
@@ -76,6 +92,8 @@ def given(inputs: Sequence[Input], typed: Mapping[str, str], at: str = "inputs")
 
 
 def value_of(field: Input, text: str) -> Any:
+    if field.type == "file":
+        return uploads.value_of(text)
     text = text if field.type == "text" else text.strip()
     if field.type == "number" and text:
         try:
@@ -111,10 +129,13 @@ def start(request: SignedIn, project: Project, line: str) -> HttpResponse:
     about = About(follows, blocks)
     if found.live is None or request.method != "POST":
         return _page(request, found, _filled(request, found, about), [], about)
+    post, problems = uploads.take(request, project, versions.parsed(found.live).inputs, "inputs")
+    if problems:
+        return _page(request, found, post, problems, about)
     try:
-        task = _submit(request, found.live, about)
+        task = _submit(request, found.live, about, post)
     except InputError as fault:
-        return _page(request, found, request.POST, fault.problems, about)
+        return _page(request, found, post, fault.problems, about)
     if blocks is not None:
         _wait_for(request, blocks, task)
     return redirect(reverse("task", args=[project.owner.key, project.key, task.name]))
@@ -128,9 +149,8 @@ class About:
     blocks: Task | None = None
 
 
-def _submit(request: SignedIn, live: LineVersion, about: About) -> Task:
+def _submit(request: SignedIn, live: LineVersion, about: About, post: Mapping[str, str]) -> Task:
     """Raises InputError with every problem."""
-    post = request.POST
     return engine.submit(
         live,
         actor=engine.Actor.person(request.user),
@@ -185,8 +205,9 @@ def _again(old: Task, line: Line) -> dict[str, Any]:
         "labels": ", ".join(old.labels),
     }
     for each in versions.parsed(line.live).inputs if line.live else ():
-        value = old.inputs.get(each.key, each.default) if each.type != "secret" else each.default
-        typed[f"inputs.{each.key}"] = "" if value is None else value
+        value = old.inputs.get(each.key, each.default) if each.type != "secret" else None
+        shown = json.dumps(value) if each.type == "file" and value else value
+        typed[f"inputs.{each.key}"] = "" if shown is None else shown
     return typed
 
 

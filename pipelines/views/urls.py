@@ -136,6 +136,7 @@ urlpatterns = [
     path(f"{TASK}log/download/", task.log_download, name="task-log-download"),
     path(f"{TASK}events.jsonl", events.of_task, name="task-events"),
     path(f"{TASK}artifacts/<int:artifact>/", artifacts.download, name="artifact"),
+    path(f"{TASK}inputs/<str:key>/", artifacts.input_file, name="task-input"),
     path(f"{TASK}jobs/<int:job>/complete/", actions.complete, name="job-complete"),
     path(f"{TASK}tokens/<int:token>/answer/", actions.answer, name="task-answer"),
     path(f"{TASK}tokens/<int:token>/handoff/", actions.handoff, name="task-handoff"),

@@ -122,6 +122,7 @@ GET  task-events             >          0         y       y         y         y 
 GET  line-events             >          0         y       y         y         y         y      >
 GET  project-events          >          0         y       y         y         y         y      >
 GET  artifact                >          0         y       y         y         y         y      >
+GET  task-input              >          0         y       y         y         y         y      >
 GET  job-complete            >          0         -       y         y         y         y      >
 POST job-complete            >          0         -       y         y         y         y      >
 POST task-answer             >          0         -       y         y         y         y      >
@@ -173,6 +174,7 @@ POST {LINE}/{{task}}/dependencies      >          0         -       y         y 
 POST {LINE}/{{task}}/gates/{{gate}}    >          0         y       y         y         y         y      -
 GET  /api/needs                        >          y         y       y         y         y         y      -
 GET  {PROJECT}/health                  >          0         y       y         y         y         y      y
+POST {PROJECT}/files                   >          0         -       y         y         y         y      y
 GET  {DRAFTS}                          >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/document        >          0         y       y         y         y         y      y
 PUT  {DRAFTS}/{{line}}/draft           >          0         -       -         y         -         y      -

@@ -201,7 +201,11 @@ def _ask_page(place: Place, role: str, method: str, name: str) -> str:
     if name == "admin:index":
         return "-" if "/admin/login/" in response.headers.get("Location", "") else found
     # The stored file of the artifact is not there: whoever may look for it is told so.
-    if name == "artifact" and found == "0" and role not in ("anonymous", "stranger", "machine"):
+    if (
+        name in ("artifact", "task-input")
+        and found == "0"
+        and role not in ("anonymous", "stranger", "machine")
+    ):
         return "y"
     return found
 

@@ -120,11 +120,16 @@ def test_the_example_has_to_lie_under_a_listed_root(tmp_path: Path) -> None:
 
 
 def test_it_starts_a_task_and_prints_its_number_and_address(demo: User) -> None:
-    out = call("submit", "repository-check", title="Try it", input=["repository=/srv/it", "revision=v1"])
+    out = call(
+        "submit",
+        "repository-check",
+        title="Try it",
+        input=["repository=https://example.com/it.git", "revision=v1"],
+    )
     task = Task.objects.get()
     assert out.split()[0] == task.name == "WI-app-1"
     assert out.split()[1].endswith("/p/demo/app/tasks/WI-app-1/")
-    assert task.inputs == {"repository": "/srv/it", "revision": "v1", "tests": ""}
+    assert task.inputs == {"repository": "https://example.com/it.git", "revision": "v1", "tests": ""}
     assert (task.requester, task.title, task.priority) == (demo, "Try it", "medium")
     assert Job.objects.get(task=task).station == "checkout"
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
-from pipelines import engine
+from pipelines import engine, storage
 from pipelines.driver.lineage import changed
 from pipelines.models import Job, Task, Token
 from tests.factories import World
@@ -66,6 +68,21 @@ def test_a_retry_begins_with_the_files_of_the_ended_task(world: World, bench: Be
 
 
 HAND_OVER = "open(os.environ['GATELINE_RESULT'], 'w').write(json.dumps({'artifacts': ['f']}))"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.moves
+@pytest.mark.usefixtures("artifacts_here")
+def test_a_station_reads_a_file_that_was_uploaded_for_an_input(world: World, bench: Bench) -> None:
+    read = "import os; print(open(os.environ['GATELINE_INPUTS'] + '/patch/a.txt').read())"
+    version = world.line(
+        stations=[command("read", read, {"id": "on", "to": "completed"})],
+        inputs=[{"key": "patch", "type": "file"}],
+    )
+    patch = storage.upload(world.project, "a.txt", io.BytesIO(b"better"), "somebody", timezone.now())
+    task = world.start(version, inputs={"patch": patch})
+    drive_at(bench, task, "read")
+    assert text_of(done(task, "read")) == "better\n"
 
 
 def drive_at(bench: Bench, task: Task, station: str) -> None:

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from pipelines import access, versions
+from pipelines import access, storage, versions
 from pipelines.addresses import absolute
 from pipelines.engine import submit
 from pipelines.engine.values import Actor
 from pipelines.errors import Invalid, NotFound, Refused
 from pipelines.management.commands.load_demo import administrator
-from pipelines.models import ENDED, Line, Priority, Status, Task, User
+from pipelines.models import ENDED, Line, Priority, Project, Status, Task, User
 from pipelines.routing.line import Input
 
 LOOK_EVERY = 0.5  # seconds
@@ -78,7 +79,7 @@ class Command(BaseCommand):
                 title=options["title"],
                 description=options["description"],
                 priority=options["priority"],
-                inputs=dict(entry(text, fields) for text in options["input"]),
+                inputs=dict(entry(text, fields, line.project, user) for text in options["input"]),
                 labels=options["label"],
                 due_at=options["due"],
                 depends_on=options["depends_on"],
@@ -141,7 +142,7 @@ def followed(user: User, line: Line, name: str) -> Task | None:
         raise CommandError(_("--follows %s: there is no such task in this project.") % name) from none
 
 
-def entry(text: str, fields: dict[str, Input]) -> tuple[str, Any]:
+def entry(text: str, fields: dict[str, Input], project: Project, user: User) -> tuple[str, Any]:
     """One `key=value`, its value of the type that the line's form has."""
     key, equals, value = text.partition("=")
     if not equals:
@@ -152,7 +153,16 @@ def entry(text: str, fields: dict[str, Input]) -> tuple[str, Any]:
             _("--input %(key)s: the line has no such input. It has: %(known)s.")
             % {"key": key, "known": ", ".join(fields) or _("none")}
         )
-    return key, typed(field, value)
+    return key, uploaded(field, value, project, user) if field.type == "file" else typed(field, value)
+
+
+def uploaded(field: Input, path: str, project: Project, user: User) -> Any:
+    """A file of this shell, uploaded."""
+    try:
+        with Path(path).open("rb") as file:
+            return storage.upload(project, Path(path).name, file, str(user), timezone.now())
+    except (OSError, storage.TooLarge) as fault:
+        raise CommandError(f"--input {field.key}: {fault}") from fault
 
 
 def typed(field: Input, value: str) -> Any:
@@ -161,10 +171,6 @@ def typed(field: Input, value: str) -> Any:
             return json.loads(value)
         except ValueError:
             return value  # the form says what is wrong with it
-    if field.type == "file":
-        raise CommandError(
-            _("--input %s: a file can be given in the browser or over the API, not here.") % field.key
-        )
     if field.type == "repository" and value and Path(value).is_dir():
         return str(Path(value).resolve())  # a station knows no folder of this shell
     return value

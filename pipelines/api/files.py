@@ -1,0 +1,47 @@
+"""Files for inputs over HTTP: uploaded first, then named by a task's input."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest
+from django.utils import timezone
+from ninja import File, Router
+from ninja.files import UploadedFile
+from pydantic import BaseModel
+
+from pipelines import access, storage
+from pipelines.api.auth import actor_of
+from pipelines.api.problems import ProblemOut
+from pipelines.errors import Invalid
+
+router = Router(tags=["tasks"])
+
+
+class FileOut(BaseModel):
+    """The value of a `file` input."""
+
+    name: str
+    digest: str
+    size: int
+
+
+@router.post(
+    "/owners/{owner}/projects/{project}/files",
+    response={201: FileOut, **dict.fromkeys((400, 401, 403, 404), ProblemOut)},
+    summary="Upload a file for an input",
+)
+def upload(
+    request: HttpRequest,
+    owner: str,
+    project: str,
+    file: UploadedFile | None = File(None),  # noqa: B008
+) -> tuple[int, FileOut]:
+    """The field `file` of a form. The answer is the value of a `file` input of a task of this project."""
+    who = request.auth  # type: ignore[attr-defined]
+    found = access.get_project(who, owner, project)
+    access.require(who, "submit", found)
+    if getattr(request, "too_large", ()):
+        raise Invalid.at("file", "is larger than an upload may be")
+    if file is None:
+        raise Invalid.at("file", "is required", "Send it as the field file of a form (multipart/form-data).")
+    kept = storage.upload(found, file.name or "", file, str(actor_of(who)), timezone.now())  # type: ignore[arg-type]
+    return 201, FileOut(**kept)

@@ -1,0 +1,223 @@
+"""Files, secrets and repositories as inputs: in a real browser, and against who sends something else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.utils import timezone
+from playwright.sync_api import BrowserContext, Page, expect
+
+from pipelines import storage
+from pipelines.engine.errors import InputError
+from pipelines.models import Blob, Task, Upload, User
+from tests.factories import World, make_project
+from tests.pages.conftest import As, at, text
+
+SignIn = Callable[[Page | BrowserContext, User], None]
+INPUTS = [
+    {"key": "patch", "type": "file", "label": "Patch", "required": True},
+    {"key": "key", "type": "secret", "label": "Deploy key"},
+    {"key": "repository", "type": "repository", "label": "Repository"},
+    {"key": "note", "label": "Note", "required": True},
+]
+EVIL = b"<script>alert(1)</script>"
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_a_file_is_uploaded_with_the_form_and_downloaded_again(
+    page: Page, sign_in: SignIn, world: World, tmp_path: Path
+) -> None:
+    world.line(inputs=INPUTS)
+    file = tmp_path / "evil.html"
+    file.write_bytes(EVIL)
+    sign_in(page, world.operator)
+    page.goto(at(world, "task-new", "line"))
+    page.get_by_label("Title").fill("Apply it")
+    page.get_by_label("Patch").set_input_files(file)
+    expect(page.get_by_text("this installation cannot store secrets yet")).to_be_visible()
+    expect(page.locator("[name='inputs.key']")).to_have_count(0)
+    page.get_by_label("Note").fill(" ")
+    page.get_by_label("Repository").fill("/no/such/root")
+    page.get_by_role("button", name="Start the task").click()
+    # What was uploaded is kept while the rest is mended.
+    expect(page.get_by_text("evil.html is uploaded.")).to_be_visible()
+    expect(page.get_by_text("Is not in a folder that the worker may read: ")).to_be_visible()
+    page.get_by_label("Repository").fill("")
+    page.get_by_label("Note").fill("now")
+    page.get_by_role("button", name="Start the task").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Apply it")
+    value = {"name": "evil.html", "digest": hashlib.sha256(EVIL).hexdigest(), "size": len(EVIL)}
+    assert Task.objects.get().inputs == {"patch": value, "note": "now"}
+    with page.expect_download() as downloaded:
+        page.get_by_role("link", name="evil.html").click()
+    assert downloaded.value.path().read_bytes() == EVIL
+
+
+def _upload(world: World, content: bytes = EVIL, name: str = "evil.html") -> dict[str, Any]:
+    """Over the API."""
+    secret = world.token_of(world.operator)[1]
+    address = f"/api/owners/{world.project.owner.key}/projects/{world.project.key}/files"
+    sent = {"file": SimpleUploadedFile(name, content, "text/html")}
+    answer = Client().post(address, sent, headers={"Authorization": f"Bearer {secret}"})
+    assert answer.status_code == 201, answer.content
+    return dict(answer.json())
+
+
+@pytest.mark.django_db
+def test_an_uploaded_file_is_never_active_content(world: World, signed_in: As) -> None:
+    world.line(inputs=INPUTS)
+    value = _upload(world)
+    task = world.start(world.project.lines.get().live, inputs={"patch": value, "note": "x"})  # type: ignore[arg-type]
+    answer = signed_in(world.viewer).get(at(world, "task-input", task.name, "patch"))
+    assert answer.headers["Content-Type"] == "application/octet-stream"
+    assert answer.headers["Content-Disposition"].startswith("attachment")
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in answer.headers["Content-Security-Policy"]
+    assert b"".join(answer) == EVIL  # type: ignore[arg-type]
+    assert signed_in(world.viewer).get(at(world, "task-input", task.name, "note")).status_code == 404
+    assert signed_in(world.stranger).get(at(world, "task-input", task.name, "patch")).status_code == 404
+
+
+@pytest.mark.django_db
+def test_a_file_of_another_project_cannot_be_named(world: World) -> None:
+    other = World(make_project("other"), world.worker)
+    value = _upload(other)
+    version = world.line(inputs=INPUTS)
+    with pytest.raises(InputError) as fault:
+        world.start(version, inputs={"patch": value, "note": "x"})
+    assert [problem.path for problem in fault.value.problems] == ["inputs.patch"]
+    assert Upload.objects.filter(project=world.project).count() == 0
+
+
+@pytest.mark.django_db
+def test_what_is_too_large_is_dropped_and_said(world: World, signed_in: As, settings: Any) -> None:
+    world.line(inputs=INPUTS)
+    settings.UPLOAD_BYTES = 100_000
+    sent = {"title": "t", "inputs.note": "x", "inputs.patch": SimpleUploadedFile("a", b"x" * 100_001)}
+    answer = signed_in(world.operator).post(at(world, "task-new", "line"), sent)
+    assert answer.status_code == 422
+    assert "Is larger than 0 MiB" in text(answer)
+    assert not Blob.objects.exists()
+    assert not Task.objects.exists()
+    sent["inputs.patch"] = SimpleUploadedFile("a", b"x" * 100_000)
+    assert signed_in(world.operator).post(at(world, "task-new", "line"), sent).status_code == 302
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "a.txt",
+        "{",
+        "[]",
+        "{}",
+        '{"name": "a", "digest": "0"}',
+        '{"name": "../a\\u0000", "digest": "%s"}' % ("0" * 64),
+    ],
+)
+def test_what_is_no_upload_is_refused_in_the_form(world: World, signed_in: As, patch: str) -> None:
+    world.line(inputs=INPUTS)
+    sent = {"title": "t", "inputs.note": "x", "inputs.patch": patch}
+    assert signed_in(world.operator).post(at(world, "task-new", "line"), sent).status_code == 422
+    assert not Task.objects.exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["../../etc/passwd", "C:\\evil\\a.txt", "a\u202etxt", "", "/", "x" * 300])
+def test_a_name_is_data_and_never_a_path(world: World, name: str) -> None:
+    kept = storage.upload(world.project, name, SimpleUploadedFile("x", b"1"), "t", timezone.now())
+    assert kept["name"]
+    assert len(kept["name"]) <= 200
+    assert "/" not in kept["name"]
+    assert "\\" not in kept["name"]
+    assert kept["name"].isprintable()
+
+
+# Secrets
+
+
+@pytest.mark.django_db
+def test_a_secret_is_never_filled_nor_shown(world: World, signed_in: As) -> None:
+    """By the page, the API or the command: refused, and the answer does not repeat it."""
+    version = world.line(inputs=[{"key": "key", "type": "secret", "default": "deploy"}])
+    client = signed_in(world.operator)
+    refused = client.post(at(world, "task-new", "line"), {"title": "t", "inputs.key": "hunter2"})
+    assert refused.status_code == 422
+    assert "hunter2" not in text(refused)
+    assert "cannot store secrets yet" in text(refused)
+    secret = world.token_of(world.operator)[1]
+    address = f"/api/owners/{world.project.owner.key}/projects/{world.project.key}/stages/line/tasks"
+    headers = {"Authorization": f"Bearer {secret}"}
+    body = json.dumps({"title": "t", "inputs": {"key": "hunter2"}})
+    answer = Client().post(address, body, "application/json", headers=headers)
+    assert answer.status_code == 400
+    assert "hunter2" not in text(answer)
+    assert "cannot store secrets yet" in text(answer)
+    with pytest.raises(CommandError, match="cannot store secrets yet") as fault:
+        call_command("submit", "line", title="t", input=["key=hunter2"], user=world.operator.username)
+    assert "hunter2" not in str(fault.value)
+    task = world.start(version)
+    assert task.inputs == {}
+    Task.objects.filter(pk=task.pk).update(inputs={"key": "hunter2"})
+    assert "hunter2" not in text(client.get(at(world, "task", task.name)))
+    shown = Client().get(f"{address}/{task.name}", headers=headers)
+    assert shown.json()["inputs"] == {"key": "••••••"}
+
+
+@pytest.mark.django_db
+def test_a_required_secret_says_that_it_cannot_be_filled(world: World) -> None:
+    version = world.line(inputs=[{"key": "key", "type": "secret", "required": True}])
+    with pytest.raises(InputError, match="cannot store secrets yet"):
+        world.start(version)
+
+
+# Repositories
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("repository", "allowed"),
+    [
+        ("{root}/app", True),
+        ("{root}", True),
+        ("{root}/../elsewhere", False),
+        ("{root}/link/app", False),
+        ("{root}-elsewhere", False),
+        ("/", False),
+        ("/etc", False),
+        ("app", False),
+        ("../app", False),
+        ("file:///etc", False),
+        ("ext::sh -c id", False),
+        ("git://example.com/a", False),
+        ("https://example.com/a.git", True),
+        ("ssh://git@example.com/a.git", True),
+        ("git@example.com:a.git", True),
+        ("/" + "a/" * 3000, False),
+    ],
+)
+def test_a_repository_that_no_worker_may_read_is_refused_with_the_roots(
+    world: World, signed_in: As, settings: Any, tmp_path: Path, repository: str, allowed: bool
+) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "link").symlink_to("/etc")
+    settings.REPOSITORY_ROOTS = [root]
+    world.line(inputs=[{"key": "repository", "type": "repository", "label": "Repository"}])
+    client = signed_in(world.operator)
+    assert str(root) in text(client.get(at(world, "task-new", "line")))
+    sent = {"title": "t", "inputs.repository": repository.format(root=root)}
+    answer = client.post(at(world, "task-new", "line"), sent)
+    assert answer.status_code == (302 if allowed else 422)
+    assert Task.objects.exists() == allowed
+    if repository.startswith(("/etc", "{root}-")):
+        assert f"Is not in a folder that the worker may read: {root}" in text(answer)
