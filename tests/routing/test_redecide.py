@@ -436,3 +436,14 @@ def test_a_count_too_high_to_be_tried_is_not_decided() -> None:
     old = line(to("ship"))
     assert tried(old, new, edges={"gone->build": 100}).verdict == "same"
     assert tried(old, new, edges={"gone->build": 101}).reason == "counter_not_recorded"
+
+
+def test_what_moved_since_a_gate_asked_is_read_by_step_7_alone() -> None:
+    """An edge that a sibling took meanwhile is nothing to the rules; a budget that it spent is."""
+    late = to("fix", name="late") | {"when": {"edge": {"from": "fix", "to": "ship", "at_least": 1}}}
+    facts = {"gates": word("approve"), "now": {"edges": {"fix->ship": 1}, "rules": {"on": 1}}}
+    old = line(to("ship", "look"))
+    assert tried(old, line(late, to("ship", "look")), **facts).verdict == "same"
+    assert tried(old, line(to("ship", "look", max_retries=2)), **facts).verdict == "same"
+    spent = tried(old, line(to("ship", "look", max_retries=1)), **facts)
+    assert (spent.verdict, spent.now) == ("different", Effect("finish", ("failed",), "failed", "on"))

@@ -207,3 +207,25 @@ def test_a_rule_that_cannot_be_read_stops_what_it_stood_before() -> None:
     broken = {"when": {"nonsense": 1}}
     found = between(ruled({"when": HIGH}, broken, {"to": "c"}), ruled({"when": HIGH}, {"to": "c"}))
     assert found.changes[0].sample.old["error"] == "InvalidTransitionSyntax"
+
+
+REWORKED = {**REVIEW, "offers": ["approve", "rework"]}
+FIRST = {"when": {"result": "success"}, "gates": ["review"]}
+
+
+def test_on_the_route_that_a_word_demands_its_gate_is_passed_and_makes_no_difference() -> None:
+    """Whoever demands rework at the gate of the one rule is not asked again at that of the other; but where the other
+    leads, or which other gate it has, is a difference."""
+
+    def reworked(**more: Any) -> list[Any]:
+        old, new = ({"when": {"result": "failure"}, "to": "c", **each} for each in ({}, more))
+        gates = [REWORKED, {"key": "other", "name": "Other"}]
+        return [
+            each
+            for each in between(ruled(FIRST, old, gates=gates), ruled(FIRST, new, gates=gates)).changes
+            if "rework" in str(each.sample.situation.get("facts", {}).get("gates"))
+        ]
+
+    assert reworked(to="a")
+    assert reworked(gates=["other"])
+    assert reworked(gates=["review"]) == []

@@ -53,6 +53,9 @@ def told(*checks: dict[str, Any], mode: str = "auto", kind: str = "all") -> list
         [("cost_usd", "less_than", 1), ("usage.cost_usd", "greater_than", 1)],
         [("gates.g", "equals", "approved")],
         [("exit_code", "in", [])],
+        [("eval", "in", [7]), ("eval", "equals", 8)],
+        [("eval", "in", [7, "x"]), ("eval", "less_than", 7)],
+        [("eval", "in", ["x"]), ("eval", "equals", 7)],
     ],
 )
 def test_checks_that_cannot_hold_together_are_an_error(checks: list[tuple[Any, ...]]) -> None:
@@ -69,6 +72,8 @@ def test_checks_that_cannot_hold_together_are_an_error(checks: list[tuple[Any, .
         [("result", "equals", "success"), ("verdict", "equals", "fail")],
         [("eval", "equals", 5), ("eval", "equals", "5.0")],
         [("eval", "equals", 5), ("eval", "matches", "^5")],
+        [("eval", "in", [7]), ("eval", "equals", "7.0")],
+        [("eval", "in", [8, "7x", 7]), ("eval", "equals", 7)],
         [("output.a.b", "equals", 1), ("output.a", "exists")],
         [("output.a.b", "equals", 1), ("output.a", "equals", "the key may be a.b")],
         [("output.s", "matches", "a"), ("output.s", "contains", "b")],
@@ -94,6 +99,14 @@ def test_one_of_any_is_enough_and_a_warning_belongs_to_no_group() -> None:
     assert told(zero, one, kind="any") == []
     assert told(zero, {**one, "severity": "warn"}) == []
     assert told({"any": [zero, one]}, check("exit_code", "equals", 2)) != []
+
+
+def test_a_group_of_nothing_but_warnings_is_no_member_of_the_group_around_it() -> None:
+    """Else it would let the gate pass, and nothing would be certain."""
+    zero, one = check("exit_code", "equals", 0), check("exit_code", "equals", 1)
+    warnings = {"all": [{**zero, "severity": "warn"}]}
+    assert told(warnings, {"all": [zero, one]}, kind="any") != []
+    assert told(warnings, {"any": [{**one, "severity": "warn"}]}, kind="any") == []
 
 
 def test_the_worst_action_that_is_certain_counts() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.decisions import Finish
+from pipelines.routing.decisions import Finish, Stuck
 from pipelines.routing.simulate.coverage import shown_by
 from pipelines.routing.simulate.run import Result
 from tests.routing.simulate.support import FAILED, OK, messages, walked
@@ -310,3 +310,40 @@ def test_C25_what_could_not_be_read_stops_who_asks_for_it() -> None:
     )
     assert result.walk is not None
     assert (result.walk.status, result.walk.unreadable) == ("stuck", {"high": "a"})
+
+
+TAKEN = {"when": {"edge": {"from": "c", "to": "d", "at_least": 1}}, "to": "d"}
+
+
+def overtaken(word: Any, **more: Any) -> Result:
+    """b asks, then c goes to d, by which another rule of b would be true; then the word is said."""
+    behind = {"id": "on", "to": "completed", "gates": ["review"], "max_retries": 1, **more.pop("rule", {})}
+    of = line(
+        {"rules": [{"id": "fork", "to": ["b", "c"]}]},
+        {"rules": [{"id": "late", **TAKEN}, behind]},
+        {"rules": [{"id": "c", "to": "d"}]},
+        {"rules": [{"id": "d", "to": "completed"}]},
+        **{**REVIEWED, **more},
+    )
+    steps = ({**OK, "at": "a"}, {**OK, "at": "b"}, {**OK, "at": "c"}, {"at": "b", "gates": {"review": word}})
+    return walked(of, *steps)
+
+
+def test_a_word_goes_where_it_was_shown_although_a_sibling_moved() -> None:
+    assert overtaken("approve").steps[-1].rules == ("on",)
+    refused = overtaken({"decision": "reject", "reason": "No."}).steps[-1].decision
+    assert isinstance(refused, Finish)
+    assert (refused.end, refused.by) == ("failed", "gate")
+
+
+def test_but_step_7_reads_what_the_sibling_spent() -> None:
+    budget = {
+        "key": "few",
+        "kind": "edges",
+        "edges": ["c->d", "b->completed"],
+        "most": 1,
+        "on_exhausted": "stuck",
+    }
+    decision = overtaken("approve", budgets=[budget]).steps[-1].decision
+    assert isinstance(decision, Stuck)
+    assert decision.error == "RetryLimitExceeded"
