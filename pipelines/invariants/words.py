@@ -34,12 +34,13 @@ def words_lead_where_shown(task_ids: Ids) -> Iterable[Violation]:
 def _swallowed(each: Whole, question: Decision, decision: Decision) -> Iterator[Violation]:
     shown = _shown(question, decision)
     stands, stood = list(_tried(decision.trace)), list(_tried(shown["trace"]))
-    refused = min(_refused(stands), _refused(stood))
-    if stands[:refused] != stood[:refused]:
+    refused = [place for place in map(_refused, (stands, stood)) if place is not None]
+    until = min(refused, default=None)
+    if stands[:until] != stood[:until]:
         yield each.broken(
             "I19", f"decision {decision.pk} tried rules and checks anew after its gate had asked"
         )
-    elif refused >= len(stands) and refused >= len(stood) and _led(decision.answer) != _led(shown):
+    elif until is None and _led(decision.answer) != _led(shown):
         yield each.broken("I19", f"decision {decision.pk} leads elsewhere than the page of its gate showed")
 
 
@@ -54,9 +55,9 @@ def _tried(trace: Iterable[Json]) -> Iterator[tuple[Any, ...]]:
     return ((entry["step"], entry["rule"], entry["result"]) for entry in trace)
 
 
-def _refused(tried: Sequence[tuple[Any, ...]]) -> int:
-    """Where step 7 first stood in the way; beyond the end where it did not."""
-    return next((place for place, (step, _, _) in enumerate(tried) if step == "target"), len(tried))
+def _refused(tried: Sequence[tuple[Any, ...]]) -> int | None:
+    """Where step 7 first stood in the way, if it did."""
+    return next((place for place, (step, _, _) in enumerate(tried) if step == "target"), None)
 
 
 def _led(answer: Json) -> dict[str, Any]:

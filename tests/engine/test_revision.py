@@ -1,0 +1,81 @@
+"""Every decision is kept with the revision of the law that it was made under; those of before keep their invariants."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+
+from pipelines import invariants
+from pipelines.models import Decision, Task
+from pipelines.routing.decide import decide
+from pipelines.routing.decisions import Stuck
+from pipelines.routing.line import REVISION
+from tests.factories import World, station
+
+pytestmark = pytest.mark.django_db
+NODE = ("pipelines", "0024_revision_of_the_law")
+
+
+def looped(line: Any, situation: Any, **more: Any) -> Any:
+    """As revision 1 read it: a rework at a gate that the failure rule carries, too, ends in a loop."""
+    if any(word.decision == "rework" for word in situation.facts.gates.values()):
+        return Stuck("ForcedRouteLoop", "A second forced route was demanded.", "fix")
+    return decide(line, situation, **more)
+
+
+def reworked(world: World) -> Task:
+    failed = {"id": "fix", "when": {"result": "failure"}, "to": "fix", "gates": ["g"]}
+    version = world.line(
+        stations=[station("build", failed, {"id": "on", "to": "completed", "gates": ["g"]}), "fix"],
+        gates=[{"key": "g", "name": "G", "mode": "manual", "offers": ["approve", "rework"]}],
+    )
+    task = world.start(version)
+    world.report(task)
+    with patch("pipelines.engine.turn.decide", looped):
+        world.vote(task, "rework", reason="Not yet.")
+    assert world.status(task) == "stuck"
+    return task
+
+
+def migrated_from_before() -> None:
+    """The table as it was, and the migration once more."""
+    loader = MigrationLoader(connection)
+    migration, before = loader.get_migration(*NODE), loader.project_state(NODE, at_end=False)
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    for step in (migration.unapply, migration.apply):
+        with connection.schema_editor() as editor:
+            step(before.clone(), editor)
+
+
+def test_decisions_of_before_are_of_revision_1_and_keep_their_invariants(world: World) -> None:
+    task = reworked(world)
+    assert {each.revision for each in Decision.objects.all()} == {REVISION} == {2}
+    assert {violation.invariant for violation in invariants.check()} == {"I9", "I19"}
+
+    migrated_from_before()
+
+    assert {each.revision for each in Decision.objects.all()} == {1}
+    assert invariants.check() == []
+    world_goes_on(world, task)
+
+
+def world_goes_on(world: World, task: Task) -> None:
+    """What is decided from now on is of the current revision, beside what was before."""
+    other = world.start(task.pinned)
+    world.report(other)
+    assert {each.revision for each in other.decisions.all()} == {REVISION}
+    assert invariants.check() == []
+
+
+def test_the_api_says_under_which_revision_a_decision_was_made(world: World, client: Any) -> None:
+    task = reworked(world)
+    _token, secret = world.token_of(world.reviewer)
+    project = f"/api/owners/{world.project.owner.key}/projects/{world.project.key}"
+    where = f"{project}/stages/{task.line.key}/tasks/{task.name}/decisions"
+    answer = client.get(where, headers={"Authorization": f"Bearer {secret}"})
+    assert {each["revision"] for each in answer.json()} == {REVISION}
