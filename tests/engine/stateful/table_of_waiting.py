@@ -28,7 +28,7 @@ from tests.engine.stateful.entries import (
 
 HOLDS = ("held", "held_contradiction", "paused")
 NO_STATION = refused("Invalid", "no station is to run again: it only holds what there is to do")
-NO_TIME = impossible("no time is expected of it, or it has not begun")
+NO_TIME = impossible("no time is expected of it, it has not begun, or something holds it")
 
 
 def told(answer: str, special: Mapping[tuple[str, ...], Entry]) -> Row:
@@ -119,8 +119,11 @@ TOGETHER: dict[str, Row] = {
                 "by_the_clock",
                 "joining",
                 "forked",
+                "held_by_person",
                 "held_contradiction",
-                "deadlock_late",
+                "held_dependency",
+                "paused",
+                *LOCKED,
                 "ended_branch",
                 *OVER,
             ): NO_TIME,
@@ -165,7 +168,7 @@ TOGETHER: dict[str, Row] = {
     ),
     "retry_ended": row(
         refused("Conflict", "it goes on: its station is retried in the task itself"),
-        {state: moves("done, Conflict", state) for state in OVER},
+        {state: moves("done", state) for state in OVER},
     ),
     "agent_returns": row(impossible("it waits for no agent"), {"held_missing": moves("fired", *DECIDED)}),
     "suspend": row(refused("done", "what it has begun goes on")),
