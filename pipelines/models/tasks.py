@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -193,7 +195,7 @@ class Token(models.Model):
         return self.status == Status.BLOCKED and "question" in self.wait and "evaluation" not in self.wait
 
 
-def displayed(rows: QuerySet[Task]) -> QuerySet[Task]:
+def displayed(rows: QuerySet[Task]) -> QuerySet[Any]:
     """With `display_status`: the status, but *waiting for input* where that comes first among its positions."""
     living = Token.objects.filter(task=OuterRef("pk"), forked=False)
     by_hand = Task.objects.filter(pk=OuterRef("pk"), jobs__state="running", jobs__kind="manual")
@@ -210,4 +212,4 @@ def displayed(rows: QuerySet[Task]) -> QuerySet[Task]:
         When(status=Status.BLOCKED, then=blocked),
         default=F("status"),
     )
-    return rows.annotate(display_status=shown)
+    return rows.annotate(display_status=shown)  # type: ignore[no-redef]

@@ -57,7 +57,7 @@ def narrowed(rows: QuerySet[Task], search: Search, user: User) -> QuerySet[Task]
     elif search.status == "ended":
         rows = rows.filter(ended_at__isnull=False)
     elif search.status:
-        rows = rows.filter(display_status=search.status)
+        rows = rows.filter(Q(display_status=search.status))
     if search.line:
         rows = rows.filter(line__key=search.line)
     if search.priority:

@@ -15,6 +15,7 @@ export type Edit =
   | ({ do: "changeRule"; rule: string } & Change)
   | ({ do: "changeStation"; station: string } & Change)
   | { do: "removeStation"; station: string }
+  | { do: "moveStation"; station: string; before: string }
   | ({ do: "changeGate"; gate: string } & Change)
   | { do: "addGate"; gate: { key: string } }
   | { do: "addEnd"; end: { key: string } }
@@ -51,6 +52,12 @@ function applied(line: LineDocument, edit: Edit): LineDocument {
       return withStation(line, edit.station, (station) => changed(station, edit));
     case "removeStation":
       return withoutStation(line, edit.station);
+    case "moveStation": {
+      const moved = line.stations.find((each) => each.key === edit.station);
+      const others = line.stations.filter((each) => each !== moved);
+      const to = others.findIndex((each) => each.key === edit.before);
+      return moved && to >= 0 ? { ...line, stations: [...others.slice(0, to), moved, ...others.slice(to)] } : line;
+    }
     case "changeGate":
       return { ...line, gates: (line.gates ?? []).map((gate) => (gate.key === edit.gate ? changed(gate, edit) : gate)) };
     case "addGate":

@@ -179,3 +179,48 @@ def _run(page: Page, world: World, line: Line) -> None:
     expect(page.get_by_text("Quality passed, Security passed")).to_be_visible()
     world.report(task, {"exit_code": 0, "output": {"tests": 12}}, station="release")
     assert world.status(task) == "completed"
+
+
+MET = document(
+    key="drawn",
+    stations=[
+        station("plan", {"id": "go", "to": ["qa", "security"]}, name="Plan"),
+        station("qa", {"id": "tested", "to": "release"}, name="Quality"),
+        station("security", {"id": "secured", "to": "release"}, name="Security"),
+        station("release", {"id": "out", "to": "completed"}, name="Release"),
+        station("repair", {"id": "repaired", "to": "qa"}, name="Repair", stage="qa"),
+    ],
+)
+
+
+def test_branches_wait_for_both_and_rework_stands_above_its_stage_by_a_click(
+    world: World, enter_canvas: Enter
+) -> None:
+    line = create_line(world.project, "drawn", "Drawn", MET, world.admin)
+    canvas = enter_canvas(line)
+    met = problem(canvas, "unjoined-fork")
+    expect(met).to_contain_text("meet at release")
+    met.get_by_role("button", name="Wait for both").click()
+    expect(met).to_have_count(0)
+    below = problem(canvas, "rework-below")
+    expect(below).to_contain_text("stands below it")
+    below.get_by_role("button", name="Move above Quality").click()
+    expect(below).to_have_count(0)
+    saved(canvas)
+    line.refresh_from_db()
+    assert [each["key"] for each in line.draft["stations"]] == ["plan", "repair", "qa", "security", "release"]
+    assert line.draft["stations"][4]["join"] == {"wait_for": ["qa", "security"]}
+
+
+def test_a_join_that_waits_for_a_deleted_station_waits_for_both(world: World, enter_canvas: Enter) -> None:
+    stations = [dict(each) for each in MET["stations"][:4]]
+    stations[3]["join"] = {"wait_for": ["qa", "gone"], "aggregation": "any-pass"}
+    line = create_line(world.project, "drawn", "Drawn", {**MET, "stations": stations}, world.admin)
+    canvas = enter_canvas(line)
+    gone = problem(canvas, "not-publishable")
+    expect(gone).to_contain_text("has no station “gone”")
+    gone.get_by_role("button", name="Wait for both").click()
+    expect(gone).to_have_count(0)
+    saved(canvas)
+    line.refresh_from_db()
+    assert line.draft["stations"][3]["join"] == {"wait_for": ["qa", "security"], "aggregation": "any-pass"}

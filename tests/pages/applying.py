@@ -88,6 +88,16 @@ def _remove_station(document: Document, edit: Edit) -> dict[str, Any]:
     return {**document, "stations": stations}
 
 
+def _move_station(document: Document, edit: Edit) -> dict[str, Any]:
+    stations = list(document["stations"])
+    moved = next((each for each in stations if each["key"] == edit["station"]), None)
+    others = [each for each in stations if each is not moved]
+    to = next((i for i, each in enumerate(others) if each["key"] == edit["before"]), None)
+    if moved is None or to is None:
+        return dict(document)
+    return {**document, "stations": [*others[:to], moved, *others[to:]]}
+
+
 def _without(rules: Iterable[Document], gone: str) -> list[Document]:
     kept: list[Document] = []
     for rule in rules:
@@ -119,6 +129,7 @@ _APPLY: dict[str, Callable[[Document, Edit], dict[str, Any]]] = {
         document, "stations", edit["station"], lambda station: _changed(station, edit)
     ),
     "removeStation": _remove_station,
+    "moveStation": _move_station,
     "changeGate": lambda document, edit: _each(
         document, "gates", edit["gate"], lambda gate: _changed(gate, edit)
     ),

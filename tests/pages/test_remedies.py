@@ -33,7 +33,57 @@ def line(*rules: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 STUCK = {"policy": {"no_match": "stuck"}}
 GATED = {"gates": [ASK]}
+FORKED = [
+    station("plan", rule("both", ["qa", "security"])),
+    station("qa", rule("tested", "release")),
+    station("security", rule("secured", "release")),
+]
+REPAIR = station("repair", rule("repaired", "testing"), stage="testing")
+TESTING = station("testing", rule("good", "release", OK), rule("bad", "repair", max_retries=3))
+RELEASE = station("release", rule("out", "completed"))
 BROKEN: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+    "branches that meet without a join": (
+        "unjoined-fork",
+        document([*FORKED, RELEASE]),
+        ["Wait for both"],
+    ),
+    "three branches that meet without a join": (
+        "unjoined-fork",
+        document(
+            [
+                station("plan", rule("all", ["qa", "security", "docs"])),
+                *FORKED[1:],
+                station("docs", rule("written", "release")),
+                RELEASE,
+            ]
+        ),
+        ["Wait for all 3"],
+    ),
+    "a join that waits for a deleted station": (
+        "not-publishable",
+        document([*FORKED, {**RELEASE, "join": {"wait_for": ["qa", "gone"], "aggregation": "any-pass"}}]),
+        ["Wait for both"],
+    ),
+    "a join that waits for a station that leads elsewhere": (
+        "unfillable-join",
+        document([*FORKED, {**RELEASE, "join": {"wait_for": ["qa", "plan"]}}]),
+        ["Wait for both"],
+    ),
+    "rework below its stage": (
+        "rework-below",
+        document([station("plan", rule("on", "testing")), TESTING, RELEASE, REPAIR]),
+        ["Move above testing"],
+    ),
+    "rework below its stage, which is the first": (
+        "rework-below",
+        document([TESTING, RELEASE, REPAIR]),
+        ["Move above testing"],
+    ),
+    "rework below its stage, to which the order of the line leads": (
+        "rework-below",
+        document(["plan", TESTING, RELEASE, REPAIR]),
+        [],
+    ),
     "dead, moved above the rule that takes it": (
         "dead-rule",
         line(rule("all", when=OK), rule("high", when={"all": [OK, HIGH]}), rule("rest", "failed")),
@@ -247,6 +297,8 @@ def test_an_edit_of_what_is_gone_meanwhile_changes_nothing() -> None:
         {"do": "removeRule", "rule": "gone"},
         {"do": "changeRule", "rule": "gone", "set": {"to": "x"}, "unset": []},
         {"do": "removeStation", "station": "gone"},
+        {"do": "moveStation", "station": "gone", "before": "build"},
+        {"do": "moveStation", "station": "ship", "before": "gone"},
         {"do": "addRule", "station": "gone", "rule": {"id": "new", "to": "ship"}},
     ):
         assert applied(given, [edit]) == given

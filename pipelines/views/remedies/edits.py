@@ -39,6 +39,10 @@ def remove_station(station: str) -> Edit:
     return {"do": "removeStation", "station": station}
 
 
+def move_station(station: str, before: str) -> Edit:
+    return {"do": "moveStation", "station": station, "before": before}
+
+
 def change_gate(gate: str, *unset: str, **changed: Any) -> Edit:
     return {"do": "changeGate", "gate": gate, "set": changed, "unset": list(unset)}
 

@@ -20,8 +20,11 @@ from pipelines.routing.lint.checks import (
     default_not_last,
     no_rule_takes,
     no_way_to_an_end,
+    rework_below,
     shadowed_gate,
     unbounded_cycle,
+    unfillable_join,
+    unjoined_fork,
     unknown_reference,
     unreachable_station,
     unsatisfiable_gate,
@@ -30,7 +33,7 @@ from pipelines.routing.lint.finding import ERROR, Finding
 from pipelines.routing.lint.subject import Subject, edges_in
 from pipelines.routing.lint.visits import breaking
 from pipelines.routing.model import BUILT_IN_ENDS
-from pipelines.views.remedies import edits
+from pipelines.views.remedies import edits, of_joins
 from pipelines.views.remedies.remedy import Remedy
 from pipelines.views.remedies.trials import Trials
 
@@ -291,4 +294,7 @@ BY_CHECK: Mapping[str, Callable[[Remedies, Finding], Iterator[Remedy]]] = {
     unreachable_station.ID: _unreachable,
     unbounded_cycle.ID: _cycle,
     no_rule_takes.ID: _untaken,
+    unjoined_fork.ID: of_joins.unjoined,
+    unfillable_join.ID: of_joins.unfillable,
+    rework_below.ID: of_joins.rework_below,
 }

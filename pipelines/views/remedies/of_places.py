@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.routing.lint.finding import Finding
 from pipelines.views.remedies import edits
+from pipelines.views.remedies.of_joins import wait_for_all
 from pipelines.views.remedies.remedy import Remedy
 
 Document = Mapping[str, Any]
@@ -82,6 +83,9 @@ def _unset(place: Place, key: str, **changed: Any) -> edits.Edit | None:
 def _gone(document: Document, finding: Finding, place: Place) -> Iterator[Remedy]:
     """What leads to, or waits for, something that is not there any more."""
     for pattern, key, words in GONE:
+        if key == "join" and _leading(document, place):
+            # Without it the branches that lead there would meet at a station that waits for none.
+            continue
         if re.fullmatch(pattern, place.rest) and finding.message != AN_UNKNOWN_KEY:
             edit = _unset(place, key)
             if edit:
@@ -95,6 +99,37 @@ GONE: tuple[tuple[str, str, Callable[[], str]], ...] = (
     (r"start", "start", lambda: _("Start at the first station")),
     (r"on_reject", "on_reject", lambda: _("Leave rejections to the line's policy")),
 )
+
+
+def _joined(document: Document, finding: Finding, place: Place) -> Iterator[Remedy]:
+    """A join that waits for a station that was deleted: for those instead that lead to it."""
+    leading = _leading(document, place)
+    if place.station and leading:
+        join = dict(_stations(document))[place.station].get("join")
+        yield wait_for_all(place.station, join, leading)
+
+
+def _leading(document: Document, place: Place) -> list[str]:
+    """Of a join that names a station that is not there: those that lead to it, if there are several."""
+    if not place.station or not re.fullmatch(r"join\.wait_for\[\d+\]", place.rest):
+        return []
+    found = [key for key, each in _stations(document) if place.station in _targets(each)]
+    return found if len(found) > 1 and place.station not in found else []
+
+
+def _stations(document: Document) -> list[tuple[str, Document]]:
+    stations = document.get("stations")
+    members = stations if isinstance(stations, list) else []
+    return [(name, each) for each in members if isinstance(each, dict) and (name := _name(each, "key"))]
+
+
+def _targets(station: Document) -> set[str]:
+    rules = station.get("rules")
+    found: set[str] = set()
+    for rule in rules if isinstance(rules, list) else []:
+        to = rule.get("to") if isinstance(rule, dict) else None
+        found |= {each for each in (to if isinstance(to, list) else [to]) if isinstance(each, str)}
+    return found
 
 
 def _knob(document: Document, finding: Finding, place: Place) -> Iterator[Remedy]:
@@ -133,4 +168,4 @@ def _no_rules(document: Document, finding: Finding, place: Place) -> Iterator[Re
         yield Remedy(label, (edits.add_rule(place.station, rule),), "plus")
 
 
-MAKERS = (_unknown_key, _gone, _knob, _pair, _switched_off, _no_rules)
+MAKERS = (_unknown_key, _joined, _gone, _knob, _pair, _switched_off, _no_rules)
