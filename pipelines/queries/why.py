@@ -18,6 +18,8 @@ from pipelines.queries.words import gate_name, role_words, station_name, target_
 from pipelines.routing.line import Line, Rule, Station
 
 MATCHED, NO, NOT_TRIED, ASK, FAULT = "matched", "no", "not_tried", "ask", "error"
+STOPPED = "stopped"
+"""It matched, and its gate did not let the task through."""
 
 
 @dataclass(slots=True)
@@ -100,9 +102,13 @@ def explained(
         _row(line, number, rule, tested.get(rule.id))
         for number, rule in enumerate(station.rules if station else (), start=1)
     ]
+    stopped = stopped_at(line, answer, trace)
+    for row in rows:
+        if stopped and row.id == answer.get("rule") and row.result == MATCHED:
+            row.result, row.why = STOPPED, stopped
     return Explained(
         station_name(line, key),
-        sentence(line, key, answer),
+        sentence(line, key, answer, stopped),
         rows,
         _otherwise(line, station),
         # The policy was asked: a signal or a gate may have decided before any rule was tested.
@@ -147,8 +153,32 @@ def shown(seen: Mapping[str, Any]) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def sentence(line: Line, station: str, answer: Mapping[str, Any]) -> str:
-    """The decision in one sentence."""
+def stopped_at(line: Line, answer: Mapping[str, Any], trace: Sequence[Mapping[str, Any]]) -> str:
+    """“Release review was rejected”: the word or the check of a gate that decided, or ""."""
+    if answer.get("by") != "gate":
+        return ""
+    for entry in reversed(trace):
+        gate, _colon, word = str(entry.get("why") or "").partition(": ")
+        if entry.get("step") in ("rule_gates", "station_gate") and word in STOPS:
+            return STOPS[word]() % {"gate": gate_name(line, gate)}
+    return ""
+
+
+STOPS = {
+    "reject": lambda: _("%(gate)s was rejected"),
+    "send_back": lambda: _("%(gate)s was sent back"),
+    "rework": lambda: _("%(gate)s asked for rework"),
+    "abort": lambda: _("%(gate)s ended the task"),
+}
+
+
+def sentence(line: Line, station: str, answer: Mapping[str, Any], stopped: str = "") -> str:
+    """The decision in one sentence. `stopped`: which gate decided, see `stopped_at`."""
+    if stopped and answer.get("decision") in ("move", "finish"):
+        to = answer.get("to") or [str(answer.get("end", ""))]
+        words = {"by": stopped, "targets": ", ".join(target_name(line, key) for key in to)}
+        moves = answer["decision"] == "move"
+        return (_("%(by)s: on to %(targets)s.") if moves else _("%(by)s: it ends, %(targets)s.")) % words
     name = station_name(line, station)
     targets = ", ".join(target_name(line, key) for key in answer.get("to") or ())
     match answer.get("decision"):

@@ -105,7 +105,7 @@ def change_member(request: SignedIn, project: Project, member: int) -> HttpRespo
     form = Roles(request.POST)
     removing = "remove" in request.POST
     if not removing and not form.is_valid():
-        messages.error(request, next(iter(form.errors.values()))[0])
+        messages.error(request, str(next(iter(form.errors.values()))[0]))
         return redirect(_address(project, "project-settings"))
     with transaction.atomic():
         # All admins are locked, so that two who demote each other do not leave none.

@@ -20,11 +20,12 @@ from pipelines.engine.handing import metadata
 from pipelines.engine.unleased import UNLEASED
 from pipelines.models import ENDED, GateVisit, Job, Project, Purpose, Status, Task, Token
 from pipelines.queries.actors import actor_of
+from pipelines.queries.failures import failures
 from pipelines.queries.task import TaskView
 from pipelines.queries.words import blocker_words, question_of, station_name
 from pipelines.routing.line import Line
 from pipelines.views.escalated import deadlocks_of, open_of, triggers
-from pipelines.views.graph import way_of
+from pipelines.views.graph import Ending, way_of
 from pipelines.views.graph.overlay import lay_over
 from pipelines.views.page import SignedIn, crumbs, fragment, in_project, show
 from pipelines.views.start import Field, fields_of
@@ -82,8 +83,9 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
     visits = list(GateVisit.objects.filter(task=task).defer("evidence").order_by("opened_at"))
     waiting = [token.wait.get("rule") for token in view.tokens if token.status == Status.AWAITING_REVIEW]
     ends = [token.end for token in view.tokens if token.end]
-    drawing = way_of(line, task.visits, {*task.rules, *filter(None, waiting)}, ends)
-    lay_over(drawing, line, task, view.tokens, view.jobs, visits, view.now)
+    endings = _endings(view)
+    drawing = way_of(line, task.visits, {*task.rules, *filter(None, waiting)}, ends, endings)
+    lay_over(drawing, line, task, view.tokens, view.jobs, visits, view.now, endings)
     return {
         "task": task,
         "view": view,
@@ -99,9 +101,30 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "deadlocks": deadlocks_of(task, request.user),
         "triggers": triggers(line),
         "supplies": [(each.pk, fields) for each in view.tokens if (fields := supplied(line, each))],
+        "failure": failure_of(task),
         "retry_from": stations_to_retry(task, view),
         "followed_by": list(task.followed_by.select_related("project").order_by("number")[:FOLLOWERS]),
     }
+
+
+def _endings(view: TaskView) -> list[Ending]:
+    """Where positions ended that no rule led to their end."""
+    told = {token["id"]: event.data for event in view.events for token in event.data.get("tokens", ())}
+    found = []
+    for token in view.tokens:
+        data = told.get(token.pk, {})
+        by_gate = data.get("by") == "gate"
+        rule = str(data.get("rule") or "")
+        if token.end and not token.joined_id and not token.forked and (by_gate or not rule):
+            found.append(Ending(token.station, rule, token.end))
+    return found
+
+
+def failure_of(task: Task) -> str:
+    """What a failed task is told by: its own reason, else what its last station said."""
+    if task.reason or task.status != Status.FAILED:
+        return task.reason
+    return failures([task.pk]).get(task.pk, "")
 
 
 def stations_to_retry(task: Task, view: TaskView) -> list[tuple[str, str]]:

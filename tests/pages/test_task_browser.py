@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from django.test import RequestFactory
+from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines import engine
 from pipelines.models import Task, User
+from pipelines.queries.task import TaskView
+from pipelines.views.task import _live as live_context
 from tests.factories import World, document, station
 from tests.fixtures.browser import PHONE
 from tests.pages.conftest import at
@@ -106,3 +111,55 @@ def test_who_only_looks_is_offered_no_retry(page: Page, sign_in: SignIn, world: 
     page.goto(at(world, "task", task.name))
     expect(page.get_by_role("heading", level=1)).to_contain_text(task.name)
     expect(page.get_by_role("button", name="Retry")).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_rejection_is_explained_and_the_end_is_connected(
+    new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World, scheme: str
+) -> None:
+    rule = {"id": "on", "label": "Good", "to": "ship", "gates": ["look"]}
+    gate = {"key": "look", "name": "Release review"}
+    task = world.start(world.line(stations=[station("build", rule), "ship"], gates=[gate]))
+    world.report(task)
+    world.vote(task, "reject", reason="Not <b>this</b> way.")
+    context = new_context(color_scheme=scheme)
+    sign_in(context, world.viewer)
+    page = context.new_page()
+    page.goto(at(world, "task", task.name))
+    expect(page.locator(".why-sentence")).to_have_text("Release review was rejected: it ends, Failed.")
+    expect(page.locator(".why-rule").first).to_contain_text("Stopped at the gate")
+    expect(page.get_by_text("Matched")).to_have_count(0)
+    expect(page.get_by_text("Not <b>this</b> way.").first).to_be_visible()
+    assert not _unconnected(world, task)
+
+
+def test_every_end_of_a_task_is_connected_on_its_map(world: World) -> None:
+    """Ended by a gate, by the policy of the line, and by hand."""
+    version = world.line(stations=[station("build", {"id": "on", "to": "ship"}), "ship"])
+    failed, cancelled = world.start(version), world.start(version)
+    world.report(failed)
+    world.report(failed, {"result": "failure"})
+    engine.cancel(cancelled.pk, actor=engine.Actor.person(world.operator), reason="Wrong.")
+    for task in (failed, cancelled):
+        assert not _unconnected(world, task), task.name
+
+
+def _unconnected(world: World, task: Task) -> set[str]:
+    """Nodes of the map to which no edge leads."""
+    view = TaskView(Task.objects.get(pk=task.pk), timezone.now())
+    request: Any = RequestFactory().get("/")
+    request.user = world.viewer
+    drawing = live_context(request, view)["drawing"]
+    assert {token.end for token in view.tokens if token.end} <= {node.key for node in drawing.nodes.values()}
+    return set(drawing.nodes) - {edge.target for edge in drawing.edges} - {"start"}
+
+
+def test_a_failed_template_says_what_was_missing(page: Page, sign_in: SignIn, world: World) -> None:
+    """The message that is stored with the run stands on the page of the task."""
+    task = world.start(world.line(stations=["build", "ship"]))
+    message = "build: the template of argv asks for {{input.gaol}}, which is not there."
+    world.report(task, {"result": "failure", "failure_type": "template_error", "summary": message})
+    assert world.status(task) == "failed"
+    sign_in(page, world.viewer)
+    page.goto(at(world, "task", task.name))
+    expect(page.locator("#task-live .banner").get_by_text(message)).to_be_visible()

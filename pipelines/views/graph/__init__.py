@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from pipelines.routing.line import Line
-from pipelines.views.graph.build import build, end_label, gate_name
+from pipelines.views.graph.build import Ending, add_endings, build, end_label, gate_name
 from pipelines.views.graph.layout import place
 from pipelines.views.graph.reduce import reduced
 from pipelines.views.graph.route import draw
@@ -19,9 +19,17 @@ def drawing_of(line: Line) -> Drawing:
     return draw(place(build(line)))
 
 
-def way_of(line: Line, visited: Collection[str], rules: Collection[str], ends: Collection[str]) -> Drawing:
+def way_of(
+    line: Line,
+    visited: Collection[str],
+    rules: Collection[str],
+    ends: Collection[str],
+    endings: Collection[Ending] = (),
+) -> Drawing:
     """The short drawing of a task's page: the main way, and what the task has seen besides. `visited` stations, `rules`
     taken or waiting at a gate, `ends` reached. Words over the nodes have room."""
-    drawing = reduced(build(line), visited, rules, ends)
+    whole = build(line)
+    add_endings(whole, line, endings)
+    drawing = reduced(whole, visited, {*rules, *(each.rule for each in endings if each.rule)}, ends)
     drawing.over = True
     return draw(place(drawing))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 from django.utils.translation import gettext as _
 
 from pipelines.routing.line import BLOCKED, ORIGIN, Line, Rule, Station
@@ -22,6 +25,27 @@ def build(line: Line) -> Drawing:
         if not station.rules:
             _policy(drawing, line, station)
     return drawing
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Where a task ended without following a rule to that end: a gate, the policy or a person ended it. `rule`: the
+    one whose gate stopped it, "" where none did."""
+
+    station: str
+    rule: str
+    end: str
+
+
+def add_endings(drawing: Drawing, line: Line, endings: Iterable[Ending]) -> None:
+    for each in endings:
+        gate, station = f"gate:{each.station}:{each.rule}", f"station:{each.station}"
+        source = gate if gate in drawing.nodes else station
+        if source not in drawing.nodes or each.end not in line.ends_by_key:
+            continue
+        target = _target(drawing, line, line.station(each.station), 1, each.end)
+        if target and not any((edge.source, edge.target) == (source, target.id) for edge in drawing.edges):
+            drawing.edges.append(Edge(source, target.id, stopped=True))
 
 
 def end_label(line: Line, key: str) -> str:

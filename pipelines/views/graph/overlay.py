@@ -13,6 +13,7 @@ from pipelines.branches import waits_at_join
 from pipelines.models import ENDED, GateVisit, Job, Status, Task, Token
 from pipelines.routing.line import Line
 from pipelines.templatetags.gateline import duration
+from pipelines.views.graph.build import Ending
 from pipelines.views.graph.shapes import Drawing, Edge, Kind, Node
 
 TAKEN, UNTAKEN = "taken", "untaken"
@@ -38,6 +39,7 @@ def lay_over(
     jobs: Sequence[Job],
     visits: Sequence[GateVisit],
     now: datetime,
+    endings: Sequence[Ending] = (),
 ) -> Drawing:
     """Sets states and the words over nodes. `visits` oldest first."""
     _stations(drawing, line, task, jobs)
@@ -45,6 +47,7 @@ def lay_over(
     _tokens(drawing, tokens, jobs, now)
     # A rule whose gate asks has brought the task to the gate, but not yet through it.
     waiting = {str(token.wait.get("rule")) for token in tokens if token.status == Status.AWAITING_REVIEW}
+    waiting |= {str(end.rule) for end in endings}
     for edge in drawing.edges:
         edge.state = TAKEN if _taken(drawing, edge, task, waiting) else UNTAKEN
     for port in drawing.ports:
@@ -121,7 +124,7 @@ def _tokens(drawing: Drawing, tokens: Sequence[Token], jobs: Sequence[Job], now:
 
 
 def _taken(drawing: Drawing, edge: Edge, task: Task, waiting: set[str]) -> bool:
-    if edge.source == "start":
+    if edge.source == "start" or edge.stopped:
         return True
     target = drawing.nodes[edge.target]
     if edge.rule:

@@ -15,7 +15,9 @@ def reduced(
     """Edges on the main way or of these rules; the stations, gates and ends that they or the task touch."""
     main = main_way(drawing, forward_edges(drawing))
     steps = set(pairwise(main))
-    edges = [edge for edge in drawing.edges if edge.rule in rules or _first(drawing, edge, steps)]
+    edges = [
+        edge for edge in drawing.edges if edge.stopped or edge.rule in rules or _first(drawing, edge, steps)
+    ]
     touched = {*main, *(edge.source for edge in edges), *(edge.target for edge in edges)}
     kept = [node for node in drawing.nodes.values() if node.id in touched or _seen(node, visited, ends)]
     short = Drawing({node.id: node for node in kept}, edges)

@@ -131,6 +131,7 @@ class Edge:
     label: str = ""
     policy: bool = False
     fork: bool = False
+    stopped: bool = False  # where a task ended that no rule of its line leads to an end
     arrow: bool = True
     way: Way = Way.STRAIGHT
     points: list[tuple[float, float]] = field(default_factory=list)
