@@ -14,9 +14,9 @@ def alive(now: datetime) -> list[Worker]:
     return list(Worker.objects.filter(stopped_at=None, seen_at__gt=now - ALIVE).order_by("name"))
 
 
-def leaving_network_open(now: datetime) -> list[Worker]:
-    """On these a station that is to have no network has one: settings and gate pages say so."""
-    return [worker for worker in alive(now) if not worker.cuts_network]
+def leaving_network_open(now: datetime) -> list[str]:
+    """The names of those on which a station that is to have no network has one: pages of lines say so."""
+    return [worker.name for worker in alive(now) if not worker.cuts_network]
 
 
 def without_isolation(now: datetime) -> list[Worker]:

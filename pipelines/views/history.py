@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -19,6 +20,7 @@ from pipelines import versions as parsed_versions
 from pipelines.errors import Invalid
 from pipelines.formats import native
 from pipelines.models import Line, LineEvent, LineVersion, Project
+from pipelines.queries.workers import leaving_network_open
 from pipelines.routing.networks import as_published
 from pipelines.routing.problems import Problem
 from pipelines.templatetags.gateline import asset
@@ -85,7 +87,7 @@ def version(request: SignedIn, project: Project, line: str, number: int) -> Http
         version=shown,
         text=native.dumps(as_published(shown.document)),
         drawing=drawing_of(parsed),
-        stations=overview_of(parsed),
+        stations=overview_of(parsed, leaving_network_open(timezone.now())),
         gates=gates_of(parsed),
         parsed=parsed,
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
+from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
@@ -20,6 +21,7 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.models import Line, LineVersion, Project
 from pipelines.queries import tasks as task_queries
+from pipelines.queries.workers import leaving_network_open
 from pipelines.routing.line import DocumentError, Problem, read_line
 from pipelines.routing.line import Line as Parsed
 from pipelines.routing.networks import as_published, to_publish
@@ -167,7 +169,7 @@ def overview(request: SignedIn, project: Project, line: str) -> HttpResponse:
         parsed=parsed,
         problems=problems,
         drawing=drawing_of(parsed) if parsed else None,
-        stations=overview_of(parsed) if parsed else [],
+        stations=overview_of(parsed, leaving_network_open(timezone.now())) if parsed else [],
         gates=gates_of(parsed) if parsed else [],
         draft_differs=draft_differs(found),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,11 +47,12 @@ class GateWords:
     facts: list[str]
 
 
-def overview_of(line: Line) -> list[StationWords]:
-    return [_station(line, station) for station in line.stations]
+def overview_of(line: Line, unenforced: Sequence[str] = ()) -> list[StationWords]:
+    """`unenforced`: the names of running workers that cannot keep a station from the network."""
+    return [_station(line, station, unenforced) for station in line.stations]
 
 
-def _station(line: Line, station: Station) -> StationWords:
+def _station(line: Line, station: Station, unenforced: Sequence[str]) -> StationWords:
     rules = [_rule(line, number, rule) for number, rule in enumerate(station.rules, start=1)]
     limits = station.limits
     facts: list[tuple[str, Any]] = [
@@ -66,18 +67,22 @@ def _station(line: Line, station: Station) -> StationWords:
         does(station),
         rules,
         otherwise(line, station),
-        network_words(station),
+        network_words(station, unenforced),
         [(label, value) for label, value in facts if value],
     )
 
 
-def network_words(station: Station) -> str:
+def network_words(station: Station, unenforced: Sequence[str]) -> str:
     """Of a station that runs programs. Of a published one, whose version tells it."""
     if station.kind not in RUNNING:
         return ""
     if says_nothing(station.work):
         return _("Open, because this version was published before stations had no network by default")
-    return _("Open") if network_of(station.work) == OPEN else _("None")
+    if network_of(station.work) == OPEN:
+        return _("Open")
+    if unenforced:
+        return _("None · not enforced on %(workers)s") % {"workers": ", ".join(unenforced)}
+    return _("None")
 
 
 def does(station: Station) -> str:

@@ -21,7 +21,7 @@ from pipelines.handlers.base import Attempt
 from pipelines.handlers.isolation import Isolation, places, way_to
 from pipelines.handlers.isolation_choice import choose
 from pipelines.handlers.resources import Resources
-from pipelines.models import Job, LineVersion, Role, Task
+from pipelines.models import Job, LineVersion, Role, Task, Worker
 from tests.factories import World, document, make_member, station
 from tests.fixtures.older import published_before
 from tests.work.driving import PYTHON, Bench, command, drive, outcome_of
@@ -125,7 +125,11 @@ def test_a_version_of_before_is_shown_exported_and_restored_as_open(world: World
     newer = publishing.publish(line, user=world.admin, based_on=line.draft_number, over=before.number)
     assert network_in(newer.document) == "none"
     line.refresh_from_db()
-    assert "Network: None" in client.get(base).content.decode()
+    page = client.get(base).content.decode()
+    assert "Network: None · not enforced on worker" in page
+    Worker.objects.update(cuts_network=True)
+    page = client.get(base).content.decode()
+    assert "Network: None" in page and "not enforced" not in page
     restored = history.restore(line, str(before.number), world.admin, line.draft_number)
     assert network_in(restored.draft) == "open"
     before.refresh_from_db()
