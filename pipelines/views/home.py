@@ -63,8 +63,8 @@ def first_steps(request: SignedIn, projects: list[Project]) -> list[Step]:
              _("Run"), reverse("task-new", args=keys), ran),
         Step(_("Approve it"), _("At its gate the task waits for a person: for you."),
              _("See what needs you"), reverse("needs-me"), decided),
-        Step(_("Change the line"), _("Edit its document, publish it, and see what runs next follow it."),
-             _("Edit"), reverse("line-edit", args=keys), changed),
+        Step(_("Change the line"), _("Edit it on the canvas, publish it, and see what runs next follow it."),
+             _("Edit"), reverse("line-draw", args=keys), changed),
     ]  # fmt: skip
 
 
