@@ -11,16 +11,17 @@ import { useView, type View, VIEWS, WIDE } from "./code/view";
 import { Connect } from "./Connect";
 import { stationOf } from "./document";
 import type { AnyNode, RuleEdge } from "./flow";
-import { bringIntoView, startKeeping } from "./focus";
+import { bringIntoView } from "./focus";
 import { Import } from "./Import";
 import { startDrops } from "./importing";
 import { Inspector } from "./Inspector";
+import { startKeeping } from "./keeping";
 import { startKeys } from "./keys";
 import { ContextMenu, type MenuAt, menuAt, menuHere } from "./Menu";
 import { startOffers } from "./offers";
 import { Marks } from "./Marks";
 import { Outline } from "./Outline";
-import { Palette } from "./Palette";
+import { Palette, useDrops } from "./Palette";
 import { Notice } from "./People";
 import { Problems } from "./Problems";
 import { Resizer } from "./Resizer";
@@ -42,7 +43,7 @@ export interface Page {
 
 export function App({ editor, kinds, mayEdit }: Page) {
   const flow = useReactFlow<AnyNode, RuleEdge>();
-  const { history, selection, findings } = useEditor(editor);
+  const { history, selection } = useEditor(editor);
   const { open: testing } = useTest(editor);
   const [panel, setPanel] = useState("");
   const [menu, setMenu] = useState<MenuAt>();
@@ -136,12 +137,7 @@ export function App({ editor, kinds, mayEdit }: Page) {
     }
   }, [history.line, selection.keys, editor, flow]);
 
-  const keeping = useRef<ReturnType<typeof startKeeping>>(undefined);
-  useEffect(() => {
-    keeping.current = startKeeping();
-    return keeping.current.stop;
-  }, []);
-  useEffect(() => keeping.current?.kept(), [history.line, selection, findings]);
+  useEffect(() => startKeeping(editor), [editor]);
 
   // A test without anything chosen leaves its room to the canvas.
   const nothing = selection.keys.length === 0 && !selection.gate && !selection.part;
@@ -155,9 +151,10 @@ export function App({ editor, kinds, mayEdit }: Page) {
     }, 100);
     return () => window.clearTimeout(later);
   }, [beside, editor, flow]);
+  const drops = useDrops(editor);
   const empty = history.line.stations.length === 0;
   const picture = (
-    <div className="ed-canvas" tabIndex={-1}>
+    <div className="ed-canvas" tabIndex={-1} {...drops}>
       <Canvas editor={editor} mayEdit={mayEdit && !narrow} openTargets={openTargets} />
       <Marks editor={editor} />
       <Notice editor={editor} />
@@ -196,7 +193,7 @@ export function App({ editor, kinds, mayEdit }: Page) {
     <>
       {mayEdit ? null : <ReadOnly />}
       <SaveTrouble editor={editor} />
-      <TextTrouble editor={editor} show={() => setView(view === "form" ? "both" : view)} />
+      <TextTrouble editor={editor} show={() => setView(view === "form" ? (narrow ? "code" : "both") : view)} />
     </>
   );
   const drawn = narrow || view !== "code";

@@ -27,8 +27,7 @@ import { Measured, type Size } from "./Measured";
 import { nodeTypes } from "./nodes";
 import { noteKey, notesOf } from "./notes";
 import { Router } from "./routes";
-import { dropOn, overWhat } from "./Palette";
-import { mark, useDrawing } from "./pointer";
+import { useDrawing } from "./pointer";
 import { type Editor, useEditor } from "./store";
 import { say } from "./words";
 
@@ -94,15 +93,6 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
     [editor],
   );
 
-  const onDrop = useCallback(
-    (event: React.DragEvent) => {
-      mark(undefined);
-      const { x, y } = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
-      if (dropOn(editor, event, [x, y])) event.preventDefault();
-    },
-    [editor, flow],
-  );
-
   const show = (key: string): void => void flow.fitView({ nodes: [{ id: key }], maxZoom: 1, padding: 2, duration: 200 });
   const context = useMemo(() => ({ editor, mayEdit }), [editor, mayEdit]);
   return (
@@ -124,11 +114,6 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
           }}
           onKeyDown={(event) => writeNote(event)}
           onPaneClick={() => editor.select({ keys: [] })}
-          onDrop={onDrop}
-          onDragOver={(event) => {
-            event.preventDefault();
-            mark(overWhat(event));
-          }}
           nodesDraggable={mayEdit}
           nodesConnectable={false}
           elementsSelectable

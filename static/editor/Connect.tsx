@@ -133,7 +133,7 @@ export function Connect({ editor, kinds, close }: { editor: Editor; kinds: reado
                   {option.station ? (
                     // For the mouse; by keyboard it is Shift+Enter.
                     <span
-                      className="ed-mark"
+                      className="ed-target-mark"
                       aria-hidden="true"
                       title={say(marked.includes(option.key) ? "unmark" : "mark")}
                       onClick={(event) => {

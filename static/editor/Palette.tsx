@@ -8,6 +8,7 @@ import { ruleOf, stationOf } from "./document";
 import { Icon } from "./Icon";
 import { END, STATION } from "./layout";
 import { addNote, freshNoteKey, NOTE, noteId } from "./notes";
+import { mark } from "./pointer";
 import { type Editor, useEditor } from "./store";
 import { say } from "./words";
 
@@ -23,8 +24,24 @@ const GATE_TYPE = "application/x-gateline-gate";
 const ENDS = ["completed", "failed", "cancelled"] as const;
 const GATES = ["auto", "manual", "checks_then_manual"] as const;
 
+/** For the whole canvas with all that lies over it, which would take a drop from what is below. */
+export function useDrops(editor: Editor): { onDrop(event: React.DragEvent): void; onDragOver(event: React.DragEvent): void } {
+  const flow = useReactFlow();
+  return {
+    onDrop: (event) => {
+      mark(undefined);
+      const { x, y } = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
+      if (dropOn(editor, event, [x, y])) event.preventDefault();
+    },
+    onDragOver: (event) => {
+      event.preventDefault();
+      mark(overWhat(event));
+    },
+  };
+}
+
 /** Puts on the canvas what was let go there, at this place of it. Whether it was something of ours. */
-export function dropOn(editor: Editor, event: React.DragEvent, [x, y]: [number, number]): boolean {
+function dropOn(editor: Editor, event: React.DragEvent, [x, y]: [number, number]): boolean {
   const text = event.dataTransfer.getData(TYPE);
   if (!text) return false;
   const made = JSON.parse(text) as Made;
@@ -38,7 +55,7 @@ export function dropOn(editor: Editor, event: React.DragEvent, [x, y]: [number, 
 }
 
 /** What a gate would be put on, if it were let go here. */
-export function overWhat(event: React.DragEvent): Element | undefined {
+function overWhat(event: React.DragEvent): Element | undefined {
   if (!event.dataTransfer.types.includes(GATE_TYPE)) return undefined;
   return (event.target as Element).closest("[data-rule], .react-flow__node-station") ?? undefined;
 }

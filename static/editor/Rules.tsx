@@ -130,7 +130,7 @@ function RuleRow({ editor, line, station, rule, index, last, says, finding, open
       onKeyDown={move}
     >
       {mayEdit ? (
-        <button type="button" className="ed-grip" aria-label={say("moveRule", String(index + 1))} title={say("moveRule", String(index + 1))} {...grip(rule.id)}>
+        <button type="button" className="ed-rule-grip" aria-label={say("moveRule", String(index + 1))} title={say("moveRule", String(index + 1))} {...grip(rule.id)}>
           <Icon name="grip" size={14} />
         </button>
       ) : null}

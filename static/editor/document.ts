@@ -71,19 +71,23 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Whether a draft can be drawn: its stations are a list of objects with keys, and so are their rules. */
-export function canBeDrawn(value: unknown): value is LineDocument {
-  if (!isObject(value) || !Array.isArray(value.stations)) return false;
-  const named = (each: unknown, key: string): boolean => isObject(each) && typeof each[key] === "string";
-  const lists = [value.gates ?? [], value.ends ?? []];
-  return (
-    lists.every((list) => Array.isArray(list) && list.every((each) => named(each, "key"))) &&
-    value.stations.every(
-      (station) =>
-        named(station, "key") &&
-        (station.rules === undefined ||
-          (Array.isArray(station.rules) && station.rules.every((rule: unknown) => named(rule, "id")))),
-    )
-  );
+export const canBeDrawn = (value: unknown): value is LineDocument => undrawablePath(value) === undefined;
+
+/** The first part for which a draft cannot be drawn. */
+export function undrawablePath(value: unknown): string | undefined {
+  if (!isObject(value)) return "";
+  const stations = unnamed(value.stations, "stations", "key");
+  if (stations !== undefined || !Array.isArray(value.stations)) return stations;
+  const rules = value.stations.map(({ rules: own = [] }, index) => unnamed(own, `stations[${index}].rules`, "id"));
+  const others = (["gates", "ends"] as const).map((name) => unnamed(value[name] ?? [], name, "key"));
+  return [...rules, ...others].find((path) => path !== undefined);
+}
+
+/** Of a list of objects with names the path of the first that is none. */
+function unnamed(list: unknown, path: string, name: string): string | undefined {
+  if (!Array.isArray(list)) return path;
+  const index = list.findIndex((each) => !isObject(each) || typeof each[name] !== "string");
+  return index < 0 ? undefined : `${path}[${index}]`;
 }
 
 export function targetsOf(rule: Rule): string[] {

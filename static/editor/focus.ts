@@ -75,66 +75,37 @@ export function bringIntoView(editor: Editor, flow: Flow, spot: Spot): void {
   });
 }
 
-const FRAMES = 20;
-
-/** Drawing anew may take away the very node or edge that has the focus, and with it the place of who works by keyboard:
- * it gets it back as soon as it is there again. Call the answer after every drawing. */
-export function startKeeping(): { kept(): void; stop(): void } {
-  let held: Spot | undefined;
-  let frame = 0;
-  // It is taken away when React Flow has measured, some frames after the change.
-  const watch = (left: number): void => {
-    if (held && document.activeElement === document.body) elementOf(held)?.focus({ preventScroll: true });
-    if (held && left > 0) frame = requestAnimationFrame(() => watch(left - 1));
-  };
-  const came = (event: FocusEvent): void => {
-    const element = event.target instanceof Element ? event.target.closest(".react-flow__node, .react-flow__edge") : null;
-    const id = element?.getAttribute("data-id");
-    held = element && id ? { kind: element.matches(".react-flow__node") ? "node" : "edge", id } : undefined;
-  };
-  const clicked = (): void => {
-    held = undefined;
-  };
-  document.addEventListener("focusin", came);
-  document.addEventListener("pointerdown", clicked);
-  return {
-    kept: () => {
-      window.cancelAnimationFrame(frame);
-      watch(FRAMES);
-    },
-    stop: () => {
-      window.cancelAnimationFrame(frame);
-      document.removeEventListener("focusin", came);
-      document.removeEventListener("pointerdown", clicked);
-    },
-  };
-}
-
 function whenDrawn(spot: Spot, then: (element: HTMLElement | SVGElement) => void, tries = 12): void {
   const element = elementOf(spot);
   if (element) then(element);
   else if (tries > 0) requestAnimationFrame(() => whenDrawn(spot, then, tries - 1));
 }
 
-/** Back from a panel to what is chosen on the canvas, or to the canvas itself. */
+/** Back from a panel to what is chosen on the canvas, or to the canvas itself; of an empty line to what begins it. */
 export function backToCanvas(editor: Editor): void {
   const spot = spotOfChoice(editor);
   const element = spot && elementOf(spot);
-  if (element) element.focus({ preventScroll: true });
-  else canvas()?.focus({ preventScroll: true });
+  const first = document.querySelector<HTMLElement>(".ed-canvas .ed-empty button");
+  (element ?? first ?? canvas())?.focus({ preventScroll: true });
 }
 
 /** Into the inspector: to the open rule, else to its tabs, else to its first control. */
 export function intoInspector(): void {
-  requestAnimationFrame(() => {
-    const inspector = document.querySelector(".ed-inspector");
-    const first =
-      inspector?.querySelector<HTMLElement>(".ed-rule[data-open] .ed-rule-head") ??
-      inspector?.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]') ??
-      inspector?.querySelector<HTMLElement>(FOCUSABLE);
-    first?.focus();
-  });
+  requestAnimationFrame(() => firstOf(document.querySelector(".ed-inspector"))?.focus());
 }
+
+/** Where the keyboard begins in a part of the page. */
+export function firstOf(part: Element | null | undefined): HTMLElement | undefined {
+  const inspector = part?.matches(".ed-inspector") ? part : undefined;
+  return (
+    inspector?.querySelector<HTMLElement>(".ed-rule[data-open] .ed-rule-head") ??
+    inspector?.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]') ??
+    (part instanceof HTMLElement && part.matches(FOCUSABLE) && isShown(part) ? part : undefined) ??
+    [...(part?.querySelectorAll<HTMLElement>(FOCUSABLE) ?? [])].find(isShown)
+  );
+}
+
+export const isShown = (element: Element): boolean => element.isConnected && element.getClientRects().length > 0;
 
 export function intoPalette(): void {
   document.getElementById("ed-search")?.focus();

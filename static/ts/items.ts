@@ -1,8 +1,18 @@
 /**
- * Lists of items: J and K go to the next and the previous one (`data-item`; what is an address or takes the focus).
+ * Lists of items: J and K go to the next and the previous one (`data-item`; what is an address or takes the focus), Enter
+ * opens the one that has the focus by its first link.
  * A list that fetches itself anew (`data-keep-typing`) waits while somebody types in one of its forms.
  */
 export function startItems(): void {
+  document.addEventListener("keydown", (event) => {
+    const item = event.target instanceof HTMLElement && event.target.matches("[data-item]:not(a)") ? event.target : null;
+    if (!item || event.key !== "Enter" || event.defaultPrevented || event.altKey || event.shiftKey) return;
+    const link = item.querySelector<HTMLAnchorElement>("a[href]");
+    if (!link) return;
+    event.preventDefault();
+    // As a click on it: held, the browser opens another tab.
+    link.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, ctrlKey: event.ctrlKey, metaKey: event.metaKey }));
+  });
   document.addEventListener("keydown", (event) => {
     const step = event.key === "j" ? 1 : event.key === "k" ? -1 : 0;
     if (step === 0 || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -131,6 +131,39 @@ def test_a_text_that_cannot_be_read_yet_is_kept_and_the_canvas_says_so(page_: Pa
     assert stored(line).draft["stations"][0]["labels"] == ["x"]
 
 
+FAULTS = [
+    ("    name: Build", "    name: Build\n    labels: [x", "    labels: [x"),
+    ("    work: {kind: noop}", "    work: {kind: noop", "    work: {kind: noop"),
+    ("    name: Build", '    name: "Build', '    name: "Build'),
+    ("    name: Build", "    name: 'Build", "    name: 'Build"),
+    ("    name: Build", "     name: Build", "     name: Build"),
+    ("    name: Build", "\tname: Build", "\tname: Build"),
+    ("    name: Build", "    name: Build\n    name: Make", "    name: Make"),
+    (
+        "      - {id: broken, when: {result: failure}, to: failed}",
+        "      - {to: failed}",
+        "      - {to: failed}",
+    ),
+    ("  - key: ship", "  - name: ship", "  - name: ship"),
+]
+
+
+def test_a_fault_in_the_text_points_at_its_own_line(page_: Page) -> None:
+    alert = page_.get_by_role("alert")
+    for old, new, at in FAULTS:
+        lines = TEXT.replace(old, new).splitlines()
+        page_.locator(".cm-content").click()
+        page_.keyboard.press("Control+a")
+        page_.keyboard.press("Delete")
+        page_.keyboard.insert_text("\n".join(lines))
+        number = next(index for index, line in enumerate(lines, 1) if line.startswith(at))
+        expect(alert).to_contain_text(f"Line {number} cannot be read")
+    page_.get_by_role("button", name="Form", exact=True).click()
+    alert.get_by_role("button", name="Go there").click()
+    expect(page_.locator(".cm-content")).to_be_focused()
+    expect(page_.locator(".cm-activeLine")).to_contain_text("name: ship")
+
+
 def test_what_is_typed_while_the_server_is_away_outlives_a_reload(page_: Page, line: Line) -> None:
     page_.route("**/draw/save/", lambda route: route.abort())
     typed(page_, "name: Build", " well  # and fast")

@@ -40,12 +40,15 @@ export function TextTrouble({ editor, show }: { editor: Editor; show(): void }) 
   const { text } = useEditor(editor);
   const lasts = useLasting(text.fault !== undefined);
   if (!text.fault || !lasts) return null;
-  const line = (text.text ?? "").slice(0, text.fault.at).split("\n").length;
+  const go = (): void => {
+    show();
+    editor.text.seekFault();
+  };
   return (
     <div className="banner banner-attention" role="alert">
       <Icon name="warning" />
-      <p className="grow">{say("textBehind", String(line), text.fault.message)}</p>
-      <button type="button" className="button button-small" onClick={show}>
+      <p className="grow">{say("textBehind", String(text.fault.line), text.fault.message)}</p>
+      <button type="button" className="button button-small" onClick={go}>
         {say("goThere")}
       </button>
       <button type="button" className="button button-small button-quiet" onClick={() => void editor.text.giveUp()}>

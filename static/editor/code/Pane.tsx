@@ -137,9 +137,19 @@ export default function Pane({ editor, mayEdit, leave, switchView }: { editor: E
   useEffect(() => {
     const here = view.current;
     if (!here) return;
-    const shown = findingsIn(findings.findings, text, here.state.doc.length);
+    // Of the text that was last read: with what is typed since, its places move by themselves.
+    const shown = findingsIn(findings.findings, editor.state.text, here.state.doc.length);
     here.dispatch(setDiagnostics(here.state, shown.map(asDiagnostic)));
-  }, [findings, text]);
+  }, [editor, findings, text.fault, text.places]);
+
+  useEffect(() => {
+    const here = view.current;
+    if (!here || text.sought === undefined) return;
+    const anchor = Math.min(text.sought, here.state.doc.length);
+    here.dispatch({ selection: { anchor }, effects: EditorView.scrollIntoView(anchor, { y: "center" }) });
+    here.focus();
+    editor.text.arrived();
+  }, [editor, text.sought]);
 
   useEffect(() => {
     const here = view.current;

@@ -66,7 +66,7 @@ export function findingsIn(findings: readonly Finding[], { fault, places }: Show
   });
 }
 
-function nearest(path: string, places: Places): string {
+export function nearest(path: string, places: Places): string {
   let found = path;
   while (found && !places[found]) found = found.replace(/(?:\[(?:"(?:[^"\\]|\\.)*"|\d+)\]|\.?[^.[]+)$/, "");
   return found;

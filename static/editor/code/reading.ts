@@ -9,6 +9,8 @@ import {
   type Pair,
   parseAllDocuments,
   Scalar,
+  visit,
+  type YAMLError,
   type YAMLMap,
   type YAMLSeq,
 } from "yaml";
@@ -106,7 +108,7 @@ class Reader {
     const [tree, second] = documents;
     if (!tree) throw new TextError("the document is empty", 0);
     const fault = tree.errors[0] ?? second?.errors[0];
-    if (fault) throw new TextError(fault.message, fault.pos[0]);
+    if (fault) throw new TextError(fault.message, beginningOf(fault, tree, this.text));
     if (second) throw new TextError("a second document begins here; a file holds one", second.range[0]);
     if (!tree.contents) throw new TextError("the document is empty", 0);
     const { value } = this.node(tree.contents as Node, "", 0);
@@ -216,6 +218,22 @@ class Reader {
     }
     return value;
   }
+}
+
+/** Where the fault was made: what is not closed is found out at its end, and a key over two lines at its first. */
+function beginningOf({ code, pos }: YAMLError, tree: Document.Parsed, text: string): number {
+  if (code === "BLOCK_AS_IMPLICIT_KEY") return Math.max(pos[0], text.slice(pos[0], text.indexOf(":", pos[0])).trimEnd().lastIndexOf("\n") + pos[0] + 1);
+  const isOpen = (node: Node): boolean => {
+    const [from, to] = node.range ?? [0, 0];
+    const first = text[from] ?? "";
+    const last = { "[": "]", "{": "}", '"': '"', "'": "'" }[first];
+    return last !== undefined && from < pos[0] && pos[0] <= to + 1 && (to - from < 2 || text[to - 1] !== last);
+  };
+  let found = pos[0];
+  if (code === "MISSING_CHAR" || code === "BAD_INDENT") {
+    visit(tree, { Node: (_, node) => void (isOpen(node as Node) && (found = (node as Node).range?.[0] ?? found)) });
+  }
+  return found;
 }
 
 const leaf = (value: Json): Built => ({ value, size: 1, height: 0 });

@@ -1,18 +1,21 @@
 /** The text of the line in this page. It and the document on the canvas say the same: a change of one is written into
  * the other. A text that cannot be read yet is kept as it is, here and in the browser, until it can. */
-import { canBeDrawn, type LineDocument } from "../document";
+import { canBeDrawn, type LineDocument, undrawablePath } from "../document";
 import { merge } from "../merge";
 import { say } from "../words";
 import * as client from "./client";
 import { type KeptText, TextKeeper } from "./kept";
 import type { Places } from "./paths";
+import { nearest } from "./places";
 import type { Answered } from "./worker";
 
 const PAUSE = 300;
 
 export interface Fault {
   message: string;
+  /** Its place in the text that was read, and the line of it. */
   at: number;
+  line: number;
 }
 
 export interface Shown {
@@ -20,6 +23,8 @@ export interface Shown {
   text: string | undefined;
   /** Why the canvas shows an older state than the text. */
   fault: Fault | undefined;
+  /** Where the pane is to go, as soon as it is there. */
+  sought?: number | undefined;
   /** Of the last text that could be read, which is `text` but for the moment after a key was pressed. */
   places: Places;
 }
@@ -187,6 +192,15 @@ export class LineText {
     if (said.text === this.given.text) this.#kept.forget();
   }
 
+  /** Brings whoever edits the text to what cannot be read. */
+  seekFault(): void {
+    this.#set({ sought: this.#shown.fault?.at });
+  }
+
+  arrived(): void {
+    this.#set({ sought: undefined });
+  }
+
   /** Gives up what cannot be read, for what the canvas shows. */
   async giveUp(): Promise<void> {
     const good = this.#good?.text ?? "";
@@ -202,10 +216,13 @@ export class LineText {
     const said = await client.read(text);
     if (asked !== this.#asked) return;
     this.#unread = false;
-    if (!said.ok) return this.#set({ fault: said });
-    if (!canBeDrawn(said.value)) return this.#set({ fault: { message: say("textNotDrawn"), at: said.places.stations?.[0] ?? 0 } });
+    if (!said.ok) return this.#faulty(text, said);
+    if (!canBeDrawn(said.value)) {
+      const at = said.places[nearest(undrawablePath(said.value) ?? "", said.places)]?.[0] ?? 0;
+      return this.#faulty(text, { message: say("textNotDrawn"), at });
+    }
     const before = this.port.line();
-    const line = client.shared(before, said.value as LineDocument);
+    const line = client.shared<LineDocument>(before, said.value);
     const from = this.#good?.line ?? before;
     this.#good = { text, line };
     this.#set({ fault: undefined, places: said.places });
@@ -217,6 +234,10 @@ export class LineText {
       this.port.became(from === before ? line : merge(from, line, before, () => "mine").document);
     }
     if (this.#theirs !== undefined || this.port.line() !== this.#good.line) void this.#follow();
+  }
+
+  #faulty(text: string, { message, at }: { message: string; at: number }): void {
+    this.#set({ fault: { message, at, line: text.slice(0, at).split("\n").length } });
   }
 
   /** Writes what the canvas shows into the text. */

@@ -1,0 +1,60 @@
+"""The Connect dialog by mouse, and what is dragged onto a canvas that has something lying over it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from pipelines.models import Line
+from pipelines.publishing import create_line
+from tests.browser.canvas import draft, node, saved
+from tests.browser.conftest import Enter
+from tests.factories import World, document, station
+
+
+def made(world: World, *stations: dict[str, Any]) -> Line:
+    return create_line(world.project, "drawn", "Drawn", document(stations, key="drawn"), world.admin)
+
+
+@pytest.fixture
+def line(world: World) -> Line:
+    return made(world, station("build"), station("lint"), station("test"))
+
+
+def test_a_fork_is_made_in_the_dialog_with_the_mouse(line: Line, enter_canvas: Enter) -> None:
+    page = enter_canvas(line)
+    node(page, "build").click()
+    page.keyboard.press("l")
+    dialog = page.get_by_role("dialog", name="Connect build to")
+    options = [dialog.get_by_role("option", name=name) for name in ("lint", "test")]
+    for option in options:
+        plus = option.get_by_title("Mark as one of several")
+        inside, outside = plus.bounding_box(), option.bounding_box()
+        assert inside and outside
+        assert outside["x"] < inside["x"] < outside["x"] + outside["width"] - 1
+        assert outside["y"] <= inside["y"] < outside["y"] + outside["height"] - 1
+        plus.click()
+        expect(option).to_have_attribute("aria-selected", "true")
+    expect(dialog).to_contain_text("A fork to lint, test")
+    dialog.get_by_role("button", name="Connect").click()
+    saved(page)
+    assert draft(line)["stations"][0]["rules"][-1]["to"] == ["lint", "test"]
+
+
+def test_an_empty_line_takes_what_is_dropped_on_its_own_words(world: World, enter_canvas: Enter) -> None:
+    line = made(world)
+    page = enter_canvas(line)
+    words = page.get_by_text("Drag a station here")
+    page.get_by_role("button", name="No-op", exact=True).drag_to(words)
+    expect(page.locator(".ed-station")).to_have_count(1)
+    saved(page)
+    assert [each["work"]["kind"] for each in draft(line)["stations"]] == ["noop"]
+
+
+def test_what_is_dropped_on_a_tool_over_the_canvas_stands_below_it(line: Line, enter_canvas: Enter) -> None:
+    page = enter_canvas(line)
+    page.get_by_role("button", name="No-op", exact=True).drag_to(page.get_by_role("group", name="Changes"))
+    expect(page.locator(".ed-station")).to_have_count(4)
+    saved(page)

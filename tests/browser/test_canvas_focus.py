@@ -1,0 +1,108 @@
+"""Whoever works by keyboard never loses their place: what takes the focused thing away leaves the focus beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Locator, Page, expect
+
+from pipelines.models import Line, User
+from pipelines.publishing import create_line
+from tests.browser.canvas import node, saved
+from tests.browser.conftest import Enter
+from tests.factories import World, document, station
+from tests.reviews.test_needs import question
+
+ALL = {"id": "all", "to": "ship"}
+LATE = {"id": "late", "label": "Late", "when": {"result": "failure"}, "to": "failed"}
+
+
+@pytest.fixture
+def line(world: World) -> Line:
+    stations: list[Any] = [station("build", ALL, LATE), station("ship", kind="manual")]
+    return create_line(world.project, "drawn", "Drawn", document(stations, key="drawn"), world.admin)
+
+
+@pytest.fixture
+def page_(line: Line, enter_canvas: Enter) -> Page:
+    return enter_canvas(line)
+
+
+def edge(page: Page, rule: str, target: str) -> Locator:
+    return page.locator(f'.react-flow__edge[data-id="{rule}>{target}"]')
+
+
+def test_a_rule_that_was_led_elsewhere_keeps_the_focus(page_: Page) -> None:
+    edge(page_, "all", "ship").focus()
+    page_.keyboard.press("l")
+    expect(page_.get_by_role("dialog", name="Lead")).to_be_visible()
+    page_.keyboard.type("Completed")
+    page_.keyboard.press("Enter")
+    expect(page_.get_by_role("dialog")).to_have_count(0)
+    expect(edge(page_, "all", "completed")).to_be_focused()
+    page_.keyboard.press("Control+z")
+    expect(edge(page_, "all", "ship")).to_be_focused()
+
+
+def test_a_fix_leaves_the_focus_in_the_list_of_problems(page_: Page) -> None:
+    fixes = page_.locator(".ed-problems .ed-remedies button")
+    expect(fixes.first).to_be_visible()
+    while fixes.count():
+        count, words = fixes.count(), fixes.first.inner_text()
+        fixes.first.focus()
+        page_.keyboard.press("Enter")
+        page_.wait_for_function(
+            "([count, words]) => { const all = [...document.querySelectorAll('.ed-problems .ed-remedies button')];"
+            " return all.length !== count || all[0].innerText !== words }",
+            arg=[count, words],
+        )
+        expect(page_.locator(".ed-problems :focus")).to_have_count(1)
+
+
+def test_a_fix_in_the_rules_leaves_the_focus_beside_its_rule(page_: Page) -> None:
+    node(page_, "build").click()
+    page_.get_by_role("tab", name="Rules").click()
+    fix = page_.locator(".ed-inspector .ed-rule .ed-remedies button").first
+    fix.focus()
+    page_.keyboard.press("Enter")
+    saved(page_)
+    expect(page_.locator(".ed-inspector :focus")).to_have_count(1)
+
+
+def test_undoing_to_an_empty_line_leads_to_what_begins_it(world: World, enter_canvas: Enter) -> None:
+    line = create_line(world.project, "drawn", "Drawn", document([], key="drawn"), world.admin)
+    page = enter_canvas(line)
+    begin = page.get_by_role("button", name="Add a first station")
+    begin.press("Enter")
+    expect(page.locator(".react-flow__node-station")).to_be_focused()
+    page.keyboard.press("Control+z")
+    expect(begin).to_be_focused()
+    page.keyboard.press("Control+Shift+z")
+    expect(page.locator(".ed-station")).to_have_count(1)
+    page.wait_for_function("document.activeElement !== document.body")
+
+
+def test_a_tool_that_can_do_no_more_hands_the_focus_on(page_: Page) -> None:
+    node(page_, "build").focus()
+    page_.keyboard.press("Control+d")
+    expect(page_.locator(".ed-station")).to_have_count(3)
+    undo = page_.get_by_role("button", name="Undo", exact=True)
+    undo.focus()
+    page_.keyboard.press("Enter")
+    expect(undo).to_be_disabled()
+    expect(page_.get_by_role("button", name="Redo", exact=True)).to_be_focused()
+
+
+def test_enter_opens_the_item_that_J_selected(
+    page: Page, world: World, sign_in: Callable[[Page, User], None]
+) -> None:
+    task = question(world)
+    sign_in(page, world.admin)
+    page.goto(reverse("needs-me"))
+    page.keyboard.press("j")
+    expect(page.locator("[data-item]").first).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/tasks/{task.name}/")
