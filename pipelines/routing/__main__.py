@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -129,7 +130,7 @@ def _simulate(options: argparse.Namespace) -> int:
     print(told.to_json() if options.json else told.to_text())
     problems = told.problems(options.min_coverage)
     print("; ".join(problems), file=sys.stderr, end="\n" if problems else "")
-    return 1 if problems else 0
+    return REFUSED if not told.results else 1 if problems else 0
 
 
 def _schema(options: argparse.Namespace) -> int:
@@ -229,4 +230,7 @@ def _lines(source: BinaryIO) -> Iterator[bytes]:
 
 
 if __name__ == "__main__":
+    # Who reads the output may have seen enough: `… | head` ends quietly, as every filter does.
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(main())

@@ -80,7 +80,11 @@ def run(request: SignedIn, project: Project, line: str) -> HttpResponse:
     said = ngettext(
         "%(failed)d of %(all)d test failed", "%(failed)d of %(all)d tests failed", len(told.results)
     )
-    if failed:
+    if not told.results:
+        messages.warning(
+            request, _("There are no scenarios to run. Record one, or generate one for each rule.")
+        )
+    elif failed:
         messages.warning(request, said % {"failed": failed, "all": len(told.results)})
     else:
         messages.success(request, _("All tests hold"))

@@ -15,7 +15,7 @@ BEHAVIOURS = [
     for dialect, last in {"A": 31, "B": 20, "C": 33, "D": 21, "E": 30}.items()
     for number in range(1, last + 1)
 ]
-BUILT, READING, NOT = "built", "another reading", "does not apply"
+BUILT, READING, NOT, LATER = "built", "another reading", "does not apply", "later"
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Entry:
     state: str
     why: str
     tests: tuple[str, ...]
+    missing: str
 
 
 @cache
@@ -33,8 +34,14 @@ def ledger() -> list[Entry]:
     for line in (ROOT / "docs" / "dialects.md").read_text().splitlines():
         if re.match(r"\| [A-E]\d+ \|", line):
             key, clause, state, named = (cell.strip() for cell in line.strip("|").split("|"))
-            word, _colon, why = state.partition(":")
-            found.append(Entry(key, clause, word, why.strip(), tuple(re.findall(r"`(\w+)`", named))))
+            # What of it is missing stands behind a semicolon.
+            whole, _semicolon, missing = (
+                state.rpartition(";") if state.endswith(": later") else (state, "", "")
+            )
+            word, _colon, why = whole.partition(":")
+            found.append(
+                Entry(key, clause, word, why.strip(), tuple(re.findall(r"`(\w+)`", named)), missing.strip())
+            )
     return found
 
 
@@ -53,9 +60,9 @@ def test_every_behaviour_has_exactly_one_line_in_order() -> None:
 @pytest.mark.parametrize("entry", ledger(), ids=lambda entry: entry.id)
 def test_a_line_says_what_became_of_it_and_names_its_tests(entry: Entry) -> None:
     assert entry.clause
-    assert entry.state in (BUILT, READING, NOT)
+    assert entry.state in (BUILT, READING, NOT, LATER)
     assert bool(entry.why) == (entry.state != BUILT), "another reading and none at all say why"
-    assert bool(entry.tests) == (entry.state != NOT)
+    assert bool(entry.tests) == (entry.state in (BUILT, READING))
     assert set(entry.tests) <= named_tests()
     assert all(name.startswith(f"test_{entry.id}_") for name in entry.tests)
 
@@ -63,3 +70,19 @@ def test_a_line_says_what_became_of_it_and_names_its_tests(entry: Entry) -> None
 def test_no_test_is_named_after_a_behaviour_that_does_not_exist() -> None:
     behaviours = {name.split("_")[1] for name in named_tests()}
     assert behaviours <= set(BEHAVIOURS)
+
+
+def test_what_comes_with_importing_says_later() -> None:
+    """Nothing reads the dialects' own files or words yet."""
+    entries = {entry.id: entry for entry in ledger()}
+    assert {key for key, entry in entries.items() if entry.state == LATER} == {"C7", "C9"}
+    assert {"A13", "A30", "C28"} <= {key for key, entry in entries.items() if entry.missing}
+    assert not [key for key, entry in entries.items() if entry.state == NOT and "later" in entry.why]
+
+
+def test_the_ledger_claims_no_more_of_its_tests_than_was_tried() -> None:
+    tried = re.search(r"for (\d+) behaviours", (ROOT / "docs" / "proof.md").read_text())
+    claim = (ROOT / "docs" / "dialects.md").read_text()
+    assert tried
+    assert f"For {tried[1]} of these behaviours" in claim
+    assert "Of the others it was not tried" in claim

@@ -74,6 +74,8 @@ class Command(BaseCommand):
             return
         given = texts.loads(Path(options["scenarios"]).read_bytes()) if options["scenarios"] else None
         told = _run(stored, against, given, options["line"])
+        if not told.results:
+            raise Refused("there are no scenarios; make some, or print some with --generate")
         self.stdout.write(told.to_json() if options["json"] else told.to_text())
         problems = told.problems(options["min_coverage"])
         if problems:
@@ -93,10 +95,7 @@ def _run(stored: Line | None, against: str, given: Iterable[Scenario] | None, na
     if given is not None:
         subject = scenarios.subject_of(stored, against)
         return report(subject.parsed, given, f"{name} {subject.name}")
-    told = scenarios.run(stored, against, now=timezone.now(), bounded=False)
-    if not told.results:
-        raise Refused("this line has no scenarios; make some, or print some with --generate")
-    return told
+    return scenarios.run(stored, against, now=timezone.now(), bounded=False)
 
 
 def _stored(name: str) -> Line | None:

@@ -26,11 +26,17 @@ class Report:
     def failed(self) -> int:
         return sum(not result.holds for result in self.results)
 
+    @property
+    def holds(self) -> bool:
+        """Whether something was shown, and nothing failed: no scenario shows nothing."""
+        return bool(self.results) and not self.failed
+
     def problems(self, min_coverage: float = 0) -> list[str]:
         """Why the whole does not hold; empty if it does."""
         percent = self.coverage.percent
         few = f"{percent:.1f}% of the rules are taken, fewer than {min_coverage:g}%"
         return [
+            *([] if self.results else ["there are no scenarios"]),
             *([f"{self.failed} of {len(self.results)} scenarios failed"] if self.failed else []),
             *([few] if percent < min_coverage else []),
         ]
@@ -38,7 +44,7 @@ class Report:
     def to_dict(self, *, traces: bool = True) -> dict[str, Any]:
         return {
             "line": self.line,
-            "holds": not self.failed,
+            "holds": self.holds,
             "scenarios": [result.to_dict(traces=traces) for result in self.results],
             "coverage": self.coverage.to_dict(),
         }

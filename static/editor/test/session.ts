@@ -211,7 +211,7 @@ export class Test {
   async runAll(): Promise<void> {
     await this.#do("run", "testsRun", { document: this.editor.line });
     const { kept } = this.#state;
-    if (kept?.failed !== null && kept?.failed !== undefined) {
+    if (kept?.scenarios.length && kept.failed !== null && kept.failed !== undefined) {
       announce(kept.failed === 0 ? say("testsHold", String(kept.scenarios.length)) : say("testsFailed", String(kept.failed), String(kept.scenarios.length)));
     }
   }
