@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,11 @@ from django.utils import timezone
 
 from pipelines import engine, versions
 from pipelines.errors import Refused
-from pipelines.models import Decision, Event, Job, LineVersion, Purpose, Role, Task
+from pipelines.models import Decision, Event, Job, LineVersion, Purpose, Role, Status, Task
 from pipelines.rehearsing.cast import Cast
 from pipelines.rehearsing.play import Stage, play
 from pipelines.routing.durations import written
+from pipelines.routing.model import Input
 from pipelines.routing.simulate.expect import Failure, Told, compare
 from pipelines.routing.simulate.script import Played, Script
 from pipelines.routing.simulate.state import Position, Walk
@@ -98,7 +99,7 @@ def _rehearse(version: LineVersion, script: Script) -> Rehearsed:
     task = _submitted(version, script, cast)
     stage = Stage(task, cast, task.created_at)
     stage.see_dues()
-    record = _Record(task)
+    record = _Record(task, script.scenario.expect.status)
     shown = [record.show(0, "start", str(task.requested_by), "", "")]
     refused: tuple[Failure, ...] = ()
     for number, played in enumerate(script.played, 1):
@@ -125,9 +126,28 @@ def _submitted(version: LineVersion, script: Script, cast: Cast) -> Task:
         version,
         actor=engine.Actor.person(requester),
         title=title,
-        inputs=dict(script.scenario.inputs),
+        inputs={**_made_up(versions.parsed(version).inputs), **script.scenario.inputs},
         **known,
     )
+
+
+def _made_up(inputs: Iterable[Input]) -> dict[str, Any]:
+    """Values for what has to be given: a scenario says only the inputs that its path depends on. No file or secret."""
+    missing = (each for each in inputs if each.required and not each.has_default)
+    return {each.key: _value(each) for each in missing if each.type not in ("file", "secret")}
+
+
+def _value(field: Input) -> Any:
+    match field.type:
+        case "number":
+            return 1
+        case "date":
+            return "2026-01-31"
+        case "choice":
+            return next(iter(field.choices), "")
+        case "repository":
+            return "https://example.org/made-up.git"
+    return "made-up"
 
 
 @dataclass(slots=True)
@@ -138,8 +158,8 @@ class _Step:
 class _Record:
     """Reads from the record of the task what each step did."""
 
-    def __init__(self, task: Task) -> None:
-        self._task = task
+    def __init__(self, task: Task, expected: str | None) -> None:
+        self._task, self._expected = task, expected
         self._job, self._seq = 0, 0
         self.told: list[_Step] = []
 
@@ -156,8 +176,12 @@ class _Record:
         return Shown(number, kind, who, at, said, entered, rules, self._task.status, why)
 
     def walk(self) -> Walk:
-        """Where the task stands now, as an expectation reads it."""
-        return Walk((Position("", self._task.status, end=self._task.end),), self._task.visits)
+        """Where the task stands now, as an expectation reads it. Between two steps nothing is worked on: what runs for
+        the engine, which hands a worker its next job at once, is queued as in a simulation."""
+        status = str(self._task.status)
+        if status == Status.RUNNING and self._expected != Status.RUNNING:
+            status = str(Status.QUEUED)
+        return Walk((Position("", status, end=self._task.end),), self._task.visits)
 
 
 def _taken(event: Event) -> list[str]:
