@@ -7,14 +7,16 @@ from collections.abc import AsyncIterator, Callable
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.utils.translation import gettext
-from psycopg_pool import PoolTimeout
+
+from pipelines.away import is_away
+from pipelines.views import errors
 
 View = Callable[[HttpRequest], HttpResponseBase]
 
 
-class DatabaseBusyMiddleware:
-    """An exhausted connection pool answers 503 with the time after which to ask again."""
+class DatabaseAwayMiddleware:
+    """A database that is away or busy answers 503 with the time after which to ask again. What goes wrong outside of
+    views comes to `handler500`, which knows it too."""
 
     def __init__(self, get_response: View) -> None:
         self.get_response = get_response
@@ -23,12 +25,7 @@ class DatabaseBusyMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if not isinstance(error, PoolTimeout) and not isinstance(error.__cause__, PoolTimeout):
-            return None
-        words = gettext("All database connections are in use. Try again in a few seconds.")
-        return HttpResponse(
-            words, status=503, content_type="text/plain; charset=utf-8", headers={"Retry-After": "3"}
-        )
+        return errors.unavailable(request) if is_away(error) else None
 
 
 async def _no_pieces() -> AsyncIterator[bytes]:

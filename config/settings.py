@@ -99,7 +99,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.middleware.BodylessHeadMiddleware",
-    "config.middleware.DatabaseBusyMiddleware",
+    "config.middleware.DatabaseAwayMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "config.compression.CompressionMiddleware",

@@ -5,7 +5,9 @@ leave one row; a file without a row is only waste."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -54,10 +56,35 @@ def place(digest: str) -> str:
 
 
 def save(storage: Storage, digest: str, file: BinaryIO) -> str:
-    """Store the bytes, without the database; the name under which they are.
+    """Store the bytes, without the database; the name under which they are. Nobody else has this name, so what a full
+    disk cut off can be removed again.
 
-    That differs if there is a file of this name: without a row it may be half of what a killed worker wrote."""
-    return storage.save(place(digest), File(file))
+    :raises OSError: nothing is stored"""
+    name = f"{place(digest)}.{uuid.uuid4().hex[:12]}"
+    try:
+        return storage.save(name, File(file))
+    except OSError:
+        storage.delete(name)
+        raise
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether there is no room left on a disk, or in a quota of it."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def has_room(storage: Storage, folder: Path) -> bool:
+    """Whether something can be written: to the storage, and to a folder on this machine."""
+    probe = folder / f".room-{uuid.uuid4().hex}"
+    try:
+        probe.write_bytes(bytes(PIECE))
+        with probe.open("rb") as file:
+            storage.delete(save(storage, probe.name, file))
+    except OSError:
+        return False
+    finally:
+        probe.unlink(missing_ok=True)
+    return True
 
 
 def upload(project: Project, name: str, file: BinaryIO, by: str, now: datetime) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from pydantic import BaseModel
 
+from pipelines.away import AWAY, RETRY_SECONDS, words
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, NotThisVisit, Refused
 from pipelines.publishing import DraftConflict, PublishRefused
 from pipelines.routing.lint.finding import Finding
@@ -70,6 +71,7 @@ TITLES = {
     405: "Method not allowed",
     409: "Something else happened first",
     429: "Too many requests",
+    503: "The server is busy",
 }
 
 
@@ -130,6 +132,14 @@ def install(api: NinjaAPI) -> None:
     @api.exception_handler(HttpError)
     def http(request: HttpRequest, problem: HttpError) -> HttpResponse:
         return answer(api, request, problem.status_code, str(problem))
+
+    def away(request: HttpRequest, problem: Exception) -> HttpResponse:
+        response = answer(api, request, 503, words())
+        response["Retry-After"] = str(RETRY_SECONDS)
+        return response
+
+    for each in AWAY:
+        api.exception_handler(each)(away)
 
     @api.exception_handler(DataError)
     def unstorable(request: HttpRequest, problem: DataError) -> HttpResponse:

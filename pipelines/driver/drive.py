@@ -54,6 +54,8 @@ class Driver:
         self.reports = Reports(pools.engine, f"worker:{worker}")
         self.running = Running()
         self.stopping = False
+        # Something could not be written: shown in /healthz until it can be again.
+        self.no_space = False
         self._masker = Masker(config.secrets)
         self._slots = {queue: asyncio.Semaphore(config.concurrency) for queue in (DRIVE, EVALUATE)}
         self._drives: set[asyncio.Task[None]] = set()
@@ -158,7 +160,18 @@ class Driver:
         return answer.following
 
     async def _work(self, started: Started) -> Outcome:
-        """The outcome of one job; whatever it left behind is stored."""
+        """The outcome of one job; whatever it left behind is stored. A full disk is an outcome, too: another attempt
+        here would only meet it again, and what was half written is removed."""
+        try:
+            return await self._done(started)
+        except OSError as error:
+            if not storage.is_full(error):
+                raise
+            self.no_space = True
+            log.error("no_space", job=started.orders.job_id, why=str(error))
+            return failed("no_space", "The disk of this worker is full. Make room on it, then try again.")
+
+    async def _done(self, started: Started) -> Outcome:
         kind = started.orders.kind
         if started.orders.question is not None:
             return masked(await self.asking.answer(started), self._masker)

@@ -15,7 +15,7 @@ import structlog
 from django.db import DatabaseError, InterfaceError, connection
 from procrastinate import exceptions
 
-from pipelines import leases, timers
+from pipelines import leases, storage, timers
 from pipelines.driver import jobs
 from pipelines.driver.config import WorkerConfig
 from pipelines.driver.database import Database
@@ -43,6 +43,7 @@ class Service:
         self._stop = asyncio.Event()
         self._now = asyncio.Event()
         self._after = 0
+        self._told_no_space = False
 
     def stop(self) -> None:
         """A planned stop; the second time, at once."""
@@ -134,6 +135,7 @@ class Service:
                 await self._sweep(renewal)
                 await queue.retry_stalled()
                 await self._unattended(driver)
+                await self._look_at_space(driver)
             except (DatabaseError, InterfaceError, exceptions.ConnectorException) as error:
                 log.warning("housekeeping_waits", error=str(error).split("\n")[0])
             await asyncio.sleep(HOUSEKEEPING_SECONDS)
@@ -167,6 +169,16 @@ class Service:
         )
         for job_id, queue in islice(found.items(), self.config.concurrency):
             driver.spawn(driver.drive_job(job_id, queue))
+
+    async def _look_at_space(self, driver: Driver) -> None:
+        """Tell in the worker's row that a disk is full, and that there is room again."""
+        if driver.no_space and self._told_no_space:
+            driver.no_space = not await asyncio.to_thread(
+                storage.has_room, storage.artifacts(), self.config.workspaces
+            )
+        if driver.no_space != self._told_no_space:
+            await self.house.call(self._tell_space, driver.no_space)
+            self._told_no_space = driver.no_space
 
     def _renewal(self, driver: Driver) -> Renewal:
         loop = asyncio.get_running_loop()
@@ -216,6 +228,9 @@ class Service:
                 "seen_at": now,
             },
         )
+
+    def _tell_space(self, no_space: bool) -> None:
+        Worker.objects.filter(pk=self.id).update(no_space=no_space)
 
     def _stopping(self) -> None:
         Worker.objects.filter(pk=self.id).update(stopping=True)

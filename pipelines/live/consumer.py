@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import Any
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
+from redis.exceptions import RedisError
 
 from pipelines.live.healing import healer
 from pipelines.live.hints import Row, group_of, room_of
 from pipelines.live.presence import Presence
 from pipelines.live.seats import Seat, seat_for
 
+TRY_AGAIN = 1013  # closing code of RFC 6455: the client comes back
+log = logging.getLogger(__name__)
 NO_LONGER = 4403  # closing code: signed out, or no member any more; the client does not come back
 
 
@@ -25,6 +29,17 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     seat: Seat  # unset until the socket is accepted
     presence: Presence | None = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """While the bus is away the socket does not open, and one that is open ends: the page polls, and comes back
+        until it opens again."""
+        try:
+            await super().__call__(scope, receive, send)
+        except (RedisError, OSError) as error:
+            log.warning("live: a socket ends, the bus is away: %s", str(error).strip())
+            if hasattr(self, "seat"):
+                healer.leave(self)
+            await send({"type": "websocket.close", "code": TRY_AGAIN})
 
     async def connect(self) -> None:
         seat = await database_sync_to_async(seat_for)(

@@ -19,6 +19,7 @@ import psycopg
 from channels.layers import get_channel_layer
 from redis.exceptions import RedisError
 
+from pipelines.live.layer import PostgresLayer
 from pipelines.ports import Hint, LineHint
 
 log = logging.getLogger(__name__)
@@ -52,7 +53,7 @@ class Sender:
     def __init__(self) -> None:
         self._pending: dict[tuple[int, str], Hint | LineHint] = {}
         self._work = threading.Condition()
-        self._busy = False
+        self._busy = self._ending = False
         self._thread: threading.Thread | None = None
 
     def put(self, hints: Iterable[Hint | LineHint]) -> None:
@@ -65,7 +66,7 @@ class Sender:
             if self._pending and self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="live-hints", daemon=True)
                 self._thread.start()
-                atexit.register(self.drain, 1.0)
+                atexit.register(self._end)
             self._work.notify_all()
 
     def drain(self, timeout: float) -> bool:
@@ -73,14 +74,28 @@ class Sender:
         deadline = time.monotonic() + timeout
         with self._work:
             sent = self._work.wait_for(lambda: not self._pending and not self._busy, timeout)
-        drain = getattr(get_channel_layer(), "drain", None)
-        return sent and (drain is None or drain(max(0.0, deadline - time.monotonic())))
+        layer = get_channel_layer()
+        # Another layer has sent when it answers; and asking Redis' for a name it has not needs a loop.
+        return sent and (
+            not isinstance(layer, PostgresLayer) or layer.drain(max(0.0, deadline - time.monotonic()))
+        )
+
+    def _end(self) -> None:
+        """At the end of the process: what is left goes out, and the thread closes its loop, with its connections."""
+        self.drain(1.0)
+        with self._work:
+            self._ending = True
+            self._work.notify_all()
+        if self._thread is not None:
+            self._thread.join(1.0)
 
     def _run(self) -> None:
         with asyncio.Runner() as runner:
             while True:
                 with self._work:
-                    self._work.wait_for(lambda: bool(self._pending))
+                    self._work.wait_for(lambda: bool(self._pending) or self._ending)
+                    if not self._pending:
+                        return
                     batch, self._pending, self._busy = list(self._pending.values()), {}, True
                 self._send(runner, batch)
                 with self._work:

@@ -34,6 +34,8 @@ class Worker(models.Model):
     started_at = models.DateTimeField()
     seen_at = models.DateTimeField()
     stopping = models.BooleanField(default=False)
+    # Its disk, or the storage of artifacts, took nothing more when it last tried
+    no_space = models.BooleanField(default=False)
     stopped_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:

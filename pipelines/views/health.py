@@ -14,20 +14,25 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from redis.exceptions import RedisError
 
+from pipelines.leases import LEASE_SECONDS
 from pipelines.models import Worker
 from pipelines.queries import unoffered
 
-WORKER_SECONDS = 20
+# As fast as its work is taken from it: a worker renews its leases and its sign of life by one statement.
+WORKER_SECONDS = LEASE_SECONDS
 PATIENCE = 3.0
 
 
 @never_cache
 @require_safe
 async def healthz(request: HttpRequest) -> JsonResponse:
-    """`{"status", "database", "worker", "channel_layer"}`, each “ok” or “down”; and how many jobs
-    no running worker offers to do, `jobs_without_worker`, where there are some."""
-    (database, worker, waiting), layer = await asyncio.gather(sync_to_async(_stored)(), _channel_layer())
-    parts = {"database": database, "worker": worker, "channel_layer": layer}
+    """`{"status", "database", "worker", "space", "channel_layer"}`, each “ok” or “down”; and how many jobs
+    no running worker offers to do, `jobs_without_worker`, where there are some. `space`: no disk of a running worker is
+    full."""
+    (database, worker, space, waiting), layer = await asyncio.gather(
+        sync_to_async(_stored)(), _channel_layer()
+    )
+    parts = {"database": database, "worker": worker, "space": space, "channel_layer": layer}
     good = all(parts.values())
     states = {name: "ok" if state else "down" for name, state in parts.items()}
     counted = {"jobs_without_worker": waiting} if waiting else {}
@@ -38,17 +43,18 @@ async def healthz(request: HttpRequest) -> JsonResponse:
     return answer
 
 
-def _stored() -> tuple[bool, bool, int]:
-    """Whether the database answers, whether a worker showed itself lately by the database's clock, and how many jobs
-    no worker offers to do."""
+def _stored() -> tuple[bool, bool, bool, int]:
+    """Whether the database answers, whether a worker showed itself lately by the database's clock, whether all of those
+    have room, and how many jobs no worker offers to do."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
         lately = Now() - timedelta(seconds=WORKER_SECONDS)
-        worker = Worker.objects.filter(seen_at__gte=lately, stopped_at=None).exists()
-        return True, worker, unoffered.count()
+        alive = Worker.objects.filter(seen_at__gte=lately, stopped_at=None)
+        full = list(alive.values_list("no_space", flat=True))
+        return True, bool(full), not any(full), unoffered.count()
     except Error:
-        return False, False, 0
+        return False, False, False, 0
 
 
 async def _channel_layer() -> bool:

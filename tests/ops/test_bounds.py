@@ -19,6 +19,7 @@ from pipelines.views.anonymous import address_of, excess
 from tests.factories import World, document, station
 from tests.fixtures.site import start_web, stop
 from tests.pages.conftest import client_of
+from tests.waiting import LONG
 
 pytestmark = pytest.mark.django_db
 
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.django_db
 def status_of(url: str, *, data: str = "", method: str = "GET", **headers: str) -> tuple[int, dict[str, str]]:
     request = urllib.request.Request(url, data.encode() or None, headers, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=120) as answer:
+        with urllib.request.urlopen(request, timeout=LONG) as answer:
             return answer.status, dict(answer.headers)
     except urllib.error.HTTPError as refusal:
         return refusal.code, dict(refusal.headers)

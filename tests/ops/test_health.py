@@ -16,8 +16,11 @@ import psycopg
 import pytest
 from django.utils import timezone
 
+from pipelines.leases import LEASE_SECONDS
 from pipelines.models import Worker
+from tests.factories import World
 from tests.fixtures.site import Site, database_url, free_port, start_web, stop
+from tests.pages.conftest import client_of
 from tests.waiting import LONG, until
 
 
@@ -42,16 +45,21 @@ def worker(**more: object) -> Worker:
 
 def test_it_is_200_while_all_three_work(site: Site) -> None:
     worker()
-    assert health(site) == (200, {"status": "ok", "database": "ok", "worker": "ok", "channel_layer": "ok"})
+    assert health(site) == (
+        200,
+        {"status": "ok", "database": "ok", "worker": "ok", "space": "ok", "channel_layer": "ok"},
+    )
 
 
-@pytest.mark.parametrize("away", [{}, {"seen_at": timedelta(seconds=21)}, {"stopped_at": timedelta()}])
+@pytest.mark.parametrize(
+    "away", [{}, {"seen_at": timedelta(seconds=LEASE_SECONDS + 1)}, {"stopped_at": timedelta()}]
+)
 def test_it_is_503_without_a_worker_that_showed_itself_lately(site: Site, away: dict[str, timedelta]) -> None:
     if away:
         worker(**{name: timezone.now() - ago for name, ago in away.items()})
     assert health(site) == (
         503,
-        {"status": "down", "database": "ok", "worker": "down", "channel_layer": "ok"},
+        {"status": "down", "database": "ok", "worker": "down", "space": "ok", "channel_layer": "ok"},
     )
 
 
@@ -61,7 +69,13 @@ def test_it_is_503_when_database_and_redis_are_away(transactional_db: None, tmp_
     try:
         assert health(site) == (
             503,
-            {"status": "down", "database": "down", "worker": "down", "channel_layer": "down"},
+            {
+                "status": "down",
+                "database": "down",
+                "worker": "down",
+                "space": "down",
+                "channel_layer": "down",
+            },
         )
     finally:
         stop(site.process)
@@ -96,6 +110,58 @@ def test_an_exhausted_pool_is_a_503_and_no_hang(prefixed: Site) -> None:
         assert status == 503  # answered while the table is still held
         holder.rollback()
         assert waiting.result(LONG)[0] == 503  # no worker, but an answer
+
+
+@pytest.mark.parametrize("kind", ["page", "session", "api"])
+def test_a_database_lost_in_mid_request_is_a_503(world: World, site: Site, kind: str) -> None:
+    """The request waits for a lock that the test holds; then its connection is ended by the server."""
+    url = database_url()
+    signed_in = client_of(world.viewer)
+    session = f"gateline_session={signed_in.cookies['gateline_session'].value}"
+    token = f"Bearer {world.token_of(world.viewer)[1]}"
+    in_project = f"{world.project.owner.key}/projects/{world.project.key}"
+    table, address, headers = {
+        "page": (
+            "pipelines_line",
+            f"/p/{world.project.owner.key}/{world.project.key}/lines/",
+            {"Cookie": session},
+        ),
+        "session": ("django_session", "/", {"Cookie": session}),
+        "api": ("pipelines_line", f"/api/owners/{in_project}/lines", {"Authorization": token}),
+    }[kind]
+    with psycopg.connect(url) as holder, ThreadPoolExecutor(1) as pool:
+        holder.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+        waiting = pool.submit(fetch_whole, f"{site.url}{address}", headers)
+        _until_someone_waits(url)
+        with psycopg.connect(url, autocommit=True) as killer:
+
+            def answered() -> bool:
+                """What asks again while it ends is cut off again."""
+                killer.execute("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE NOT granted")
+                return waiting.done()
+
+            until(answered, "the answer")
+        status, retry_after, kind_of_body = waiting.result(LONG)
+        holder.rollback()
+    assert (status, retry_after) == (503, "3")
+    assert kind_of_body == ("application/problem+json" if kind == "api" else "text/html; charset=utf-8")
+    assert fetch(f"{site.url}{address}", **headers)[0] == 200  # and the next one has another connection
+
+
+def fetch_whole(address: str, headers: dict[str, str]) -> tuple[int, str, str]:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=LONG) as answer:
+            return answer.status, "", answer.headers["Content-Type"]
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers["Retry-After"], error.headers["Content-Type"]
+
+
+def test_a_full_disk_of_a_living_worker_is_told(site: Site) -> None:
+    worker(no_space=True)
+    status, parts = health(site)
+    assert (status, parts["space"], parts["worker"]) == (503, "down", "ok")
+    Worker.objects.update(no_space=False)
+    assert health(site)[1]["space"] == "ok"
 
 
 def _until_someone_waits(url: str) -> None:

@@ -58,7 +58,7 @@ class GuardedGitClient(AbstractHttpGitClient):
         place = path if isinstance(path, str) else path.decode()
         return urljoin(self._base_url, place).rstrip("/") + "/"
 
-    def _http_request(
+    def _http_request(  # type: ignore[override]  # no more of an answer is ever read than `Body` has
         self,
         url: str,
         headers: dict[str, str] | None = None,

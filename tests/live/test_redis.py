@@ -1,0 +1,109 @@
+"""With REDIS_URL: short commands end quietly, and sockets do without Redis while it is away. A real redis-server."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from channels.layers import channel_layers
+from channels.testing import WebsocketCommunicator
+
+from tests.factories import World
+from tests.fixtures.site import ROOT, environment, free_port
+from tests.live.conftest import hints as told
+from tests.live.conftest import session_of
+from tests.waiting import LONG, until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+needs_redis = pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not installed")
+PUSH = (
+    "from pipelines.live.hints import push; from pipelines.ports import Hint; push([Hint(1, 1, 'WI-a-1', 1)])"
+)
+
+
+class Redis:
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.port = folder, free_port()
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        words = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
+        self.process = subprocess.Popen([*words, "--dir", str(self.folder)], stdout=subprocess.DEVNULL)
+        until(self._answers, "redis-server")
+
+    def _answers(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.terminate()
+            self.process.wait()
+        self.process = None
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Any:
+    found = Redis(tmp_path)
+    yield found
+    found.stop()
+
+
+@needs_redis
+@pytest.mark.parametrize("there", [True, False], ids=["there", "away"])
+def test_a_short_command_that_tells_the_bus_prints_no_traceback(redis: Redis, there: bool) -> None:
+    if there:
+        redis.start()
+    ended = subprocess.run(
+        [sys.executable, "manage.py", "shell", "-v", "0", "-c", PUSH],
+        cwd=ROOT,
+        env=environment(REDIS_URL=redis.url),
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+        check=False,
+    )
+    assert ended.returncode == 0
+    assert "Traceback" not in ended.stderr and "Exception ignored" not in ended.stderr, ended.stderr
+    assert there or "hints lost" in ended.stderr
+
+
+@needs_redis
+async def test_a_socket_is_closed_while_redis_is_away_and_opens_again(
+    world: World, redis: Redis, settings: Any, knock: Callable[..., WebsocketCommunicator]
+) -> None:
+    settings.CHANNEL_LAYERS = {
+        "default": {
+            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+            "CONFIG": {"hosts": [redis.url]},
+        }
+    }
+    channel_layers.backends.clear()
+    session = await to_thread(lambda: session_of(world.viewer))
+    away = knock(world.project, session)
+    assert (await away.connect(timeout=LONG))[0] is False
+    await to_thread(redis.start)
+    back = knock(world.project, session)
+    assert (await back.connect(timeout=LONG))[0] is True
+    task = await to_thread(lambda: world.start(world.line(stations=["a"])))
+    while task.name not in await told(back):
+        pass
+    await back.disconnect()
+    await channel_layers["default"].flush()
+    channel_layers.backends.clear()
+
+
+async def to_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    wrapped: Callable[..., Awaitable[Any]] = sync_to_async(function)
+    return await wrapped(*arguments)
