@@ -7,6 +7,7 @@ mailbox    `mailbox`: a real SMTP server
 static     static files are read once
 factories  `world`: a project, its people, and the verbs of engine tests (tests/factories.py)
 drawn      the same examples in every run
+memory     what stays in memory is left alone by the garbage collector
 order      long files first
 skips      in CI no browser test and no isolation test may be skipped
 """
@@ -18,6 +19,7 @@ pytest_plugins = [
     "tests.fixtures.browser",
     "tests.fixtures.mailbox",
     "tests.fixtures.drawn",
+    "tests.fixtures.memory",
     "tests.fixtures.order",
     "tests.fixtures.skips",
     "tests.factories",
