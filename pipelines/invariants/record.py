@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from django.db import connection
@@ -33,6 +34,21 @@ _TEXT: TextField[str, str] = TextField()
 
 def no_key_leads_across_projects(task_ids: Ids) -> Iterable[Violation]:
     """I13: no foreign key leads across projects (nor, below a task, across tasks)."""
+    with connection.cursor() as cursor:
+        cursor.execute(*(_everywhere() if task_ids is None else _crossings(task_ids)))
+        found = cursor.fetchall()
+    for what, model, pk in found:
+        yield Violation("I13", f"{model} {pk}", what)
+
+
+@cache
+def _everywhere() -> tuple[str, tuple[Any, ...]]:
+    """Always the same, and costly to build."""
+    return _crossings(None)
+
+
+def _crossings(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
+    """All in one statement: there are many kinds and, if all is well, no row."""
     tasks, jobs, visits, decisions, entries = (
         _of(model, name, task_ids)
         for model, name in (
@@ -85,12 +101,10 @@ def no_key_leads_across_projects(task_ids: Ids) -> Iterable[Violation]:
         ("answer to an answer", answers.filter(parent__parent__isnull=False)),
     )
     found = [_named(what, rows) for what, rows in crossings]
-    for what, model, pk in found[0].union(*found[1:], all=True):
-        yield Violation("I13", f"{model} {pk}", what)
+    return found[0].union(*found[1:], all=True).query.sql_with_params()
 
 
 def _named(what: str, rows: QuerySet[Any]) -> QuerySet[Any, tuple[str, str, str]]:
-    """All crossings are looked for in one statement: there are many kinds and, if all is well, no row."""
     model = rows.model._meta.model_name
     return rows.order_by().values_list(Value(what, _TEXT), Value(model, _TEXT), Cast("pk", _TEXT))
 
