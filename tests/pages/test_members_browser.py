@@ -1,0 +1,37 @@
+"""Several roles for one member, in a real browser; on a phone nothing covers a role."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from pipelines.models import Membership, User
+from tests.factories import World
+from tests.fixtures.browser import DESKTOP, PHONE
+from tests.pages.conftest import at
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+SignIn = Callable[[Page | BrowserContext, User], None]
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
+def test_an_admin_ticks_two_roles(
+    new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World, viewport: dict[str, int]
+) -> None:
+    member = Membership.objects.get(user=world.viewer)
+    context = new_context(viewport=viewport)
+    sign_in(context, world.admin)
+    page = context.new_page()
+    page.goto(at(world, "project-settings"))
+    row = page.get_by_role("row").filter(has_text=world.viewer.username)
+    for name in ("Designer", "Reviewer"):
+        # A click on the word itself: it fails where something covers it.
+        row.get_by_text(name, exact=True).click()
+        expect(row.get_by_label(name)).to_be_checked()
+    row.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved")).to_be_visible()
+    member.refresh_from_db()
+    assert member.roles == ["designer", "reviewer"]
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
