@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
@@ -83,7 +83,7 @@ def index(
     if status:
         tasks = tasks.filter(status=status)
     if display_status:
-        tasks = tasks.filter(display_status=display_status)
+        tasks = tasks.filter(Q(display_status=display_status))
     if 0 < before < 2**63:
         tasks = tasks.filter(number__lt=before)
     return tasks_out(list(tasks.order_by("-number")[: min(max(limit, 1), 200)]))
