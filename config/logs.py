@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 import logging.config
 import sys
+from typing import Any
 
 import structlog
 from django.core.exceptions import ImproperlyConfigured
+
+from pipelines.visible import visible
 
 
 class RefusedWithoutTraceback(logging.Filter):
@@ -19,6 +22,11 @@ class RefusedWithoutTraceback(logging.Filter):
         return True
 
 
+def _visible(logger: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """No text of a client acts on the terminal of who reads the log."""
+    return {key: visible(value) if isinstance(value, str) else value for key, value in event.items()}
+
+
 def configure(*, level: str, as_json: bool) -> None:
     if level not in logging.getLevelNamesMapping():
         raise ImproperlyConfigured(f"LOG_LEVEL is “{level}”. Use DEBUG, INFO, WARNING or ERROR.")
@@ -28,6 +36,7 @@ def configure(*, level: str, as_json: bool) -> None:
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso"),
         structlog.processors.StackInfoRenderer(),
+        _visible,
     ]
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],

@@ -106,6 +106,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.PrivateAnswersMiddleware",
     "pipelines.views.middleware.PlainText",
+    "pipelines.views.middleware.VisibleText",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.addresses import absolute
 from pipelines.versions import parsed
+from pipelines.visible import visible, visible_page
 from reviews.consequences import Option, options
 from reviews.gates import gate_of
 from reviews.models import Mail
@@ -37,11 +38,12 @@ def compose(mail: Mail) -> EmailMultiAlternatives:
     }
     message = EmailMultiAlternatives(
         subject=subject(line.name, visit.task, gate.name),
-        body=render_to_string(f"reviews/mail/{mail.kind}.txt", context),
+        body=visible(render_to_string(f"reviews/mail/{mail.kind}.txt", context)),
         to=[mail.address],
         headers=headers(mail, line.key),
     )
-    message.attach_alternative(render_to_string(f"reviews/mail/{mail.kind}.html", context), "text/html")
+    page = visible_page(render_to_string(f"reviews/mail/{mail.kind}.html", context))
+    message.attach_alternative(page, "text/html")
     return message
 
 
@@ -53,7 +55,7 @@ def subject(line_name: str, task: object, gate_name: str) -> str:
         "title": getattr(task, "title", ""),
         "gate": gate_name,
     }
-    return " ".join(text.split())[:SUBJECT_LENGTH]
+    return visible(" ".join(text.split()))[:SUBJECT_LENGTH]
 
 
 def headers(mail: Mail, line_key: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from pipelines.models import Artifact, Blob, Project, Upload
 from pipelines.views import task as tasks
 from pipelines.views.page import SignedIn, in_project
+from pipelines.visible import visible
 
 BYTES = "application/octet-stream"
 SAFE = re.compile(r"[a-z]+/[a-z0-9.+-]+\Z")
@@ -24,7 +25,7 @@ def download(request: SignedIn, project: Project, wi: str, artifact: int) -> Fil
     if found is None:
         raise Http404
     media = found.media_type if SAFE.match(found.media_type) else BYTES
-    return _attachment(found.blob, found.name.rsplit("/", 1)[-1], media)
+    return _attachment(found.blob, visible(found.name.rsplit("/", 1)[-1]), media)
 
 
 @in_project("view")
@@ -36,7 +37,7 @@ def input_file(request: SignedIn, project: Project, wi: str, key: str) -> FileRe
     found = Upload.objects.filter(project=project, blob=digest).select_related("blob").first()
     if found is None:
         raise Http404
-    return _attachment(found.blob, str(value["name"]), BYTES)
+    return _attachment(found.blob, visible(str(value["name"])), BYTES)
 
 
 def _attachment(blob: Blob, name: str, media: str) -> FileResponse:

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from pipelines.views import errors
+from pipelines.visible import visible_page
 
 View = Callable[[HttpRequest], HttpResponse]
 
@@ -25,6 +26,23 @@ class PlainText:
         if "\0" in request.path_info or b"\0" in query:
             return errors.bad_request(request)
         return self.get_response(request)
+
+
+class VisibleText:
+    """Writes hidden characters out in every page (pipelines/visible.py), whatever they come from: a title, the name
+    of a file, a log, a document."""
+
+    def __init__(self, get_response: View) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if not response.streaming and response.get("Content-Type", "").startswith("text/html"):
+            page = response.content.decode(response.charset)
+            shown = visible_page(page)
+            if shown is not page:
+                response.content = shown.encode(response.charset)
+        return response
 
 
 class ReadersClock:

@@ -30,6 +30,7 @@ from pipelines.views.graph.overlay import lay_over
 from pipelines.views.page import SignedIn, crumbs, fragment, in_project, show
 from pipelines.views.start import Field, fields_of
 from pipelines.views.tasks import number
+from pipelines.visible import visible
 
 TABS = ("log", "outputs", "artifacts", "events")
 LOG_LINES = 400
@@ -278,7 +279,7 @@ def log_download(request: SignedIn, project: Project, wi: str) -> StreamingHttpR
     job = _job(found, request.GET.get("job", ""))
     attempt = number(request.GET.get("attempt"), job.attempt)
     name = f"{found.name}-{job.station}-{job.visit}.{attempt}.log"
-    return _download(logs.whole(job, attempt), "text/plain; charset=utf-8", name)
+    return _download(map(visible, logs.whole(job, attempt)), "text/plain; charset=utf-8", name)
 
 
 def _download(pieces: Any, media: str, name: str) -> StreamingHttpResponse:
