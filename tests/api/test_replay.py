@@ -48,7 +48,7 @@ def at_the_next_visit(world: World, task: Task) -> GateVisit:
     return world.visit(task)
 
 
-def test_a_body_without_a_visit_counts_at_the_first_visit_only(
+def test_A19_a_body_without_a_visit_counts_at_the_first_visit_only(
     world: World, api: Apis, looping: Task
 ) -> None:
     reviewer = api.as_(world.reviewer)
