@@ -35,7 +35,7 @@ def decide(line: Line, situation: Situation, *, clock: Clock | None = None) -> D
     while isinstance(step, Route):
         standing = step.seen.standing
         if step.forced and was_forced and not step.anew:
-            step = _loop(case, step)
+            step = _second(case, step)
         else:
             was_forced = step.forced and not step.anew
             step = _take(case, step)
@@ -136,8 +136,13 @@ def _through_gates(case: Case, way: Way, guards: list[Gate]) -> Decision | Route
     return Wait("awaiting_review", tuple(undecided), way.targets, way.rule_id)
 
 
-def _loop(case: Case, route: Route) -> Stuck:
+def _second(case: Case, route: Route) -> Decision | Route:
+    """A second forced route is a loop; but a person's rework never ends in one (law §12): there the policy decides, as
+    if no rule had taken it."""
     rule = route.demanded_by
+    if case.spoken:
+        case.note("rules", rule, True, "a second forced route after a person's word: the policy decides")
+        return without_match(case, route)
     case.note("rules", rule, "error", "a second forced route")
     message = "One decision took a forced route already, and a second one was demanded."
     return Stuck("ForcedRouteLoop", message, rule.id if rule else None)

@@ -93,6 +93,30 @@ def test_a_word_after_a_route_that_a_check_forced() -> None:
     assert goes(of, OK, **REWORK) == "move c by gate r3"
 
 
+@pytest.mark.parametrize(
+    ("knob", "expected"),
+    [
+        ("halt", "finish failed by policy"),
+        ("stuck", "stuck NoValidTransition"),
+        ("fallback", "wait blocked"),
+        ("station:c", "move c by policy"),
+    ],
+)
+def test_and_what_machines_demand_after_it_never_ends_in_a_loop(knob: str, expected: str) -> None:
+    """Two checks that demand rework, or a check and a fallback: then the policy decides."""
+    guarded = {"to": "c", "gates": ["strict"]}
+    two = ruled({"gates": ["g"]}, guarded, guarded, gates=[G, STRICT], policy={"on_failure": knob})
+    assert goes(two, OK, **REWORK) == expected
+    one = ruled({"gates": ["g"]}, guarded, gates=[G, STRICT], policy={"on_failure": knob})
+    assert goes(one, OK, **REWORK) == expected
+
+
+def test_nor_does_a_compose_that_fails_again_on_the_fallback() -> None:
+    failing = {"to": "c", "compose": [{"var": "v", "path": "k"}]}
+    of = ruled({"gates": ["g"]}, failing, gates=[G], policy={"on_failure": "fallback"})
+    assert goes(of, OK, **REWORK) == "wait blocked"
+
+
 def test_machines_alone_still_loop() -> None:
     of = ruled({"gates": ["strict"]}, {"to": "c", "gates": ["strict"]}, gates=[STRICT])
     assert goes(of, OK) == "stuck ForcedRouteLoop r2"

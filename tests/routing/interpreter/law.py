@@ -225,6 +225,11 @@ class Law(Gates):
     ) -> None:
         """ "Forced route (success, failure, blocked): the rules are tested again with result, verdict and eval
         replaced, all else equal". `spoken`: the gate at which a person's word demands it."""
+        if route.demanded and not spoken and self.spoken:
+            # "A Rework never ends in `ForcedRouteLoop`": no rule is tested any more, "the policy for that outcome".
+            self.no_match(
+                Route(*FORCED[kind], demanded=True, forced_by=by, reason=reason, no_output=kind == "blocked")
+            )
         if route.demanded and not spoken:
             # "At most one forced route in a decision; a second demand ⇒ stuck with `ForcedRouteLoop`."
             raise stuck("ForcedRouteLoop", rule_id(rule))
