@@ -55,7 +55,7 @@ def failed(item: Mapping[str, Any], fields: Mapping[str, Json]) -> list[str] | N
 def counted(group: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
     """ "Checks of severity `warn` are shown and belong to no group"; "a group without any member but warnings is no
     member of the group around it; a gate whose checks are all warnings has no checks"."""
-    members = (group or {}).get("all") or (group or {}).get("any") or []
+    members: Sequence[Mapping[str, Any]] = (group or {}).get("all") or (group or {}).get("any") or ()
     return [
         part
         for part in members
