@@ -39,7 +39,7 @@ class NewToken(forms.Form):
     """A token of a person: what it may do is what the person may, within these scopes."""
 
     name = forms.CharField(label=_("Name"), max_length=100)
-    scopes = forms.MultipleChoiceField(label=_("It may"), choices=ApiToken.Scope.choices)
+    scopes = forms.MultipleChoiceField(label=_("Scopes"), choices=ApiToken.Scope.choices)
     days = forms.TypedChoiceField(label=_("Valid for"), choices=DAYS, coerce=int, initial=90)
 
     def expires_at(self, now: datetime) -> datetime:
@@ -67,7 +67,7 @@ class Roles(forms.Form):
     roles = forms.MultipleChoiceField(
         label=_("Roles"), choices=Role.choices, error_messages={"required": _("Choose at least one role.")}
     )
-    execute = forms.BooleanField(label=_("May publish stations that run programs"), required=False)
+    execute = forms.BooleanField(label=_("Can publish stations that run programs"), required=False)
 
     def clean_roles(self) -> list[str]:
         return simplify(self.cleaned_data["roles"])
@@ -162,7 +162,7 @@ class AgentForm(forms.Form):
         return found
 
     def clean_valid_until(self) -> datetime | None:
-        """To the end of that day, UTC."""
+        """Until the end of that day (UTC)."""
         day = self.cleaned_data["valid_until"]
         return datetime.combine(day, time.max, UTC) if day else None
 

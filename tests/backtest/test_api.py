@@ -149,7 +149,7 @@ def test_the_page_shows_what_is_wrong_with_the_draft(world: World, task: Task) -
     task.line.draft = {**line(), "stations": []}
     task.line.save()
     shown = page(world, "line-backtest", to="draft").content.decode()
-    assert "This is no line to decide by yet" in shown
+    assert "This draft is not a valid line yet" in shown
     assert "data-starts" not in shown
 
 

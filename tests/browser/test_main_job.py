@@ -31,7 +31,7 @@ def test_from_the_sign_in_link_to_the_delivered_archive(
     page.goto(link)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_label("New password").fill(PASSWORD)
-    page.get_by_label("Once more").fill(PASSWORD)
+    page.get_by_label("Confirm password").fill(PASSWORD)
     page.get_by_role("button", name="Set the password").click()
     expect(page.get_by_text("First steps")).to_be_visible()
 

@@ -112,7 +112,7 @@ def test_a_rejection_by_time_is_told_without_a_name(world: World, mailbox: Mailb
     timers.run_due()
     send(Mail.objects.get(kind=Mail.Kind.CLOSED).pk)
     text = mailbox.received[0][1].get_body(("plain",)).get_content()
-    assert "when its time had passed: Reject" in text
+    assert "automatically after its due time: Reject" in text
 
 
 def test_the_closing_mail_stays_in_the_thread(world: World, waiting: Task, mailbox: Mailbox) -> None:

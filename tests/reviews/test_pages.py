@@ -68,7 +68,7 @@ def test_the_dossier_shows_what_is_asked_and_what_each_word_does(world: World, w
         "Reject: the task fails",
         "send-back 1 of 3",
         "rule “Built” led here",
-        "The way here",
+        "Path",
         "Built it &lt;b&gt;well&lt;/b&gt;",
         "&quot;files&quot;: 3",
         visit.evidence_digest[:12],
@@ -188,7 +188,7 @@ def test_an_unchanged_bar_is_not_swapped_under_the_readers_hands(world: World, w
 
 def test_a_person_without_any_project_has_empty_lists(world: World) -> None:
     Membership.objects.filter(user=world.viewer).delete()
-    assert "No review here" in inbox(world.viewer, "others")
+    assert "No review selected" in inbox(world.viewer, "others")
 
 
 def test_the_dossier_shows_what_a_tool_said_before_people_were_asked(world: World) -> None:

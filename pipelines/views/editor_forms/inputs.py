@@ -83,7 +83,7 @@ def _row(fragment: Fragment, at: Place) -> list[Field | Rows]:
         Type(at=(*at, "type"), label=_("Type"), options=type_options()),
     ]
     if kind == "choice" or choices is not places.MISSING:
-        found.append(Listed(at=(*at, "choices"), label=_("Choices"), help=_("One on each line."), rows=3))
+        found.append(Listed(at=(*at, "choices"), label=_("Choices"), help=_("One per line"), rows=3))
     text = kind in ("text", "date", "repository", "secret", "choice", places.MISSING)
     default: dict[str, Any] = {"at": (*at, "default"), "label": _("Filled in from the start")}
     return [

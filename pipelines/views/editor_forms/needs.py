@@ -206,7 +206,7 @@ def _budget(
             Listed(
                 at=(*at, name),
                 label=LISTS[name](),
-                help=_("With commas between them."),
+                help=_("Comma-separated"),
                 between=",",
                 code=True,
                 needed=name == lists[0] and kind not in ("same_stage", "restart"),
