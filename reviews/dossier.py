@@ -116,7 +116,7 @@ class Dossier:
     def asks_for(self) -> str:
         """“Needs 2 of role reviewer. The requester may not vote.”"""
         who = ", ".join(_requirement(each) for each in self.gate.approval.who)
-        barred = [] if self.gate.approval.requester_may else [_("The requester may not vote.")]
+        barred = [] if self.gate.approval.requester_may else [_("The requester cannot vote.")]
         return " ".join([_("Needs %(who)s.") % {"who": who}, *barred])
 
 

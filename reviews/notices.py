@@ -73,7 +73,7 @@ def _deadlock(notice: Notice) -> dict[str, Any]:
         "anchor": "deadlock",
         "subject": _("Deadlock"),
         "heading": _("Deadlock"),
-        "sentence": _("Nothing goes on there until somebody resolves it."),
+        "sentence": _("Work is on hold until somebody resolves it."),
         "facts": [
             (_("Kind"), deadlock_words(found.kind)),
             (_("For"), role_words(found.role)),

@@ -35,7 +35,7 @@ class Standings:
         policy = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate).approval
         person = self._in(visit.task.project_id)
         if person is None or not meets_any(person, policy.who):
-            return Standing(False, _("You are not among those whom this gate asks."))
+            return Standing(False, _("This gate does not ask you to review."))
         why = barred(self.user.pk, visit.task, visit, policy)
         return Standing(not why, why)
 

@@ -93,7 +93,7 @@ def changes(
     return [{**each.to_dict(), "sentence": sentence(each, apart.old, apart.new)} for each in apart.changes]
 
 
-@router.get(PATH, response={200: DifferenceOut, **ERRORS}, summary="Which outcomes go elsewhere")
+@router.get(PATH, response={200: DifferenceOut, **ERRORS}, summary="Routing changes")
 def difference(
     request: HttpRequest,
     owner: str,

@@ -87,7 +87,7 @@ def entitled(user: User, visit: GateVisit, policy: Approval) -> Person:
         raise NotFound()
     why = barred(user.pk, visit.task, visit, policy)
     if why or not meets_any(person, policy.who):
-        raise Forbidden(why or "You are not among those whom this gate asks.")
+        raise Forbidden(why or "This gate does not ask you to review.")
     return person
 
 

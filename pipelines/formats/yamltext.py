@@ -163,7 +163,7 @@ class _Builder:
         while not isinstance(event := next(self.events), MappingEndEvent):
             key = self._key(event)
             if key in members:
-                raise self._error(event, f"the key {jsontext.quoted(key)} stands twice in one object")
+                raise self._error(event, f"the key {jsontext.quoted(key)} appears twice in one object")
             below = join(path, key)
             self.parsed.places[below] = (event.start_mark.line + 1, event.start_mark.column + 1)
             members[key] = self._node(next(self.events), below, depth + 1)

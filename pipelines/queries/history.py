@@ -284,7 +284,7 @@ def _cause(wait: dict[str, object]) -> str:
 
 
 def _waits() -> str:
-    return _("%(station)s waits for somebody")
+    return _("%(station)s waits for a person")
 
 
 _HELD = {

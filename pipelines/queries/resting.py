@@ -17,6 +17,6 @@ def waiting_for_a_time(last: Mapping[int, Job]) -> dict[int, Sentence]:
         return {}
     found = {}
     for due in Due.objects.filter(job_id__in=waits, kind="wait"):
-        text = _("Waits until %(time)s UTC.") % {"time": f"{due.due_at:%Y-%m-%d %H:%M:%S}"}
-        found[waits[due.job_id or 0]] = Sentence(text, _("It goes on by itself then."))
+        text = _("Waiting until %(time)s UTC.") % {"time": f"{due.due_at:%Y-%m-%d %H:%M:%S}"}
+        found[waits[due.job_id or 0]] = Sentence(text, _("Continues automatically."))
     return found

@@ -227,7 +227,7 @@ def _otherwise(line: Line, station: Station | None) -> str:
     """What the policy does at this station where no rule took the outcome (law §4)."""
     policy = line.policy
     passed = policy.no_match if station is None or station.rules else policy.no_rules
-    return _("passed: %(no_match)s · failed: %(on_failure)s") % {
+    return _("no rule matched → %(no_match)s · station failed → %(on_failure)s") % {
         "no_match": policy_words(str(passed)),
         "on_failure": policy_words(str(policy.on_failure)),
     }

@@ -127,7 +127,7 @@ STUCK = {
         lambda: _("Retry by hand from another station."),
     ),
     "ForbiddenParallel": (
-        lambda: _("%(station)s may not go on: two stations would run in parallel that never must."),
+        lambda: _("%(station)s cannot continue: two stations that exclude each other would run in parallel."),
         lambda: _("Retry it when the other branch has left."),
     ),
     "StationGone": (
@@ -188,8 +188,8 @@ def blocked(wait: Mapping[str, Any], summary: str = "") -> Sentence:
             "why": str(wait["why"])[:500],
         }
     return Sentence(
-        question or summary.strip()[:500] or _("The station could not go on by itself."),
-        _("Answer, and it goes on.") if question else _("Say what it needs, and it runs again."),
+        question or summary.strip()[:500] or _("The station could not continue by itself."),
+        _("Answer to continue.") if question else _("Answer what it needs to run it again."),
     )
 
 
@@ -203,10 +203,10 @@ def held(wait: Mapping[str, Any], line: Line) -> Sentence:
         return Sentence(text, _("Retry a station so that there is something new to review."))
     if wait.get("missing"):
         names = [missing_words(str(name)) for name in wait["missing"]]
-        text = _("It may not go on yet. Missing: %(names)s.") % {"names": "; ".join(names)}
+        text = _("Cannot continue yet. Missing: %(names)s.") % {"names": "; ".join(names)}
         return Sentence(
             text,
-            _("It goes on by itself as soon as nothing is missing any more."),
+            _("Continues automatically when nothing is missing."),
             ", ".join(wait["missing"]),
         )
     if wait.get("deadlock"):
@@ -216,11 +216,11 @@ def held(wait: Mapping[str, Any], line: Line) -> Sentence:
         text = _("It waits for %(names)s, which failed or was cancelled.")
         return Sentence(
             text % {"names": ", ".join(wait["failed"])},
-            _("A person decides: release it to go on without, or cancel it."),
+            _("Release it to continue without them, or cancel it."),
         )
     if wait.get("depends_on"):
         text = _("It waits until %(names)s is completed.") % {"names": ", ".join(wait["depends_on"])}
-        return Sentence(text, _("It goes on by itself then; released by hand it goes on at once."))
+        return Sentence(text, _("Continues automatically. Release starts it now."))
     if wait.get("trigger"):
         words = {"trigger": trigger_words(wait["trigger"])}
         text = _("It was escalated: %(trigger)s.")
@@ -237,8 +237,8 @@ def held(wait: Mapping[str, Any], line: Line) -> Sentence:
     if wait.get("by"):
         text = _("%(who)s holds this task") % {"who": wait["by"]}
         reason = f": {wait['reason']}" if wait.get("reason") else "."
-        return Sentence(text + reason, _("It goes on when it is released."))
-    return Sentence(_("This task is held."), _("It goes on when it is released."))
+        return Sentence(text + reason, _("Continues when released."))
+    return Sentence(_("This task is held."), _("Continues when released."))
 
 
 def missing_words(name: str) -> str:

@@ -77,7 +77,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise JsonTextError(f"the key {quoted(twice)} stands twice in one object")
+        raise JsonTextError(f"the key {quoted(twice)} appears twice in one object")
     return result
 
 

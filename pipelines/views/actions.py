@@ -57,7 +57,7 @@ def answer(request: SignedIn, project: Project, wi: str, token: int) -> HttpResp
     kept = typed(request, "text", _("Answer"))
     form = Fact(request.POST) if "evaluation" in found.wait else Answer(request.POST)
     if not form.is_valid():
-        return refused(request, task, _("Say something: the station runs again with your answer."), kept)
+        return refused(request, task, _("Enter an answer. The station runs again with it."), kept)
     words = {**form.cleaned_data}
     do = partial(engine.answer, found.pk, user=request.user, fact=words.pop("answer", ""), **words)
     return act(request, task, do, _("Answered"), kept)
@@ -101,7 +101,7 @@ def supply(request: SignedIn, project: Project, wi: str, token: int) -> HttpResp
 @require_POST
 def retry(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
     task = tasks.get(request, project, wi)
-    blank = _("Say why you retry it: the reason stays with the task.")
+    blank = _("Enter a reason for the retry. It is kept with the task.")
     return _because(request, task, token, engine.retry, blank, _("Runs again"))
 
 
@@ -129,7 +129,7 @@ def retry_ended(request: SignedIn, project: Project, wi: str) -> HttpResponse:
 def hold(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
     """Keep what is queued from starting."""
     task = tasks.get(request, project, wi)
-    blank = _("Say why you hold it: the reason stands on the task.")
+    blank = _("Enter a reason for the hold. It is shown on the task.")
     return _because(request, task, token, engine.hold, blank, _("Held"))
 
 
@@ -162,7 +162,7 @@ def cancel(request: SignedIn, project: Project, wi: str) -> HttpResponse:
     task = tasks.get(request, project, wi)
     form, kept = Reason(request.POST), typed(request, "reason", _("Reason"))
     if not form.is_valid():
-        return refused(request, task, _("Say why you cancel it: the reason stays with the task."), kept)
+        return refused(request, task, _("Enter a reason for cancelling. It is kept with the task."), kept)
     actor = engine.Actor.person(request.user)
     do = partial(engine.cancel, task.pk, actor=actor, reason=form.cleaned_data["reason"])
     return act(request, task, do, _("Cancelled"), kept)

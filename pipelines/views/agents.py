@@ -153,7 +153,7 @@ def _kept(agent: Agent) -> dict[str, str]:
 def suspend(request: SignedIn, project: Project, agent: int) -> HttpResponse:
     found, form = _found(project, agent), Reason(request.POST)
     if not form.is_valid():
-        messages.error(request, _("Say why it is suspended; it is stored and shown."))
+        messages.error(request, _("Enter a reason for the suspension. It is stored and shown."))
     else:
         _said(
             request,

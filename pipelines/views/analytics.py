@@ -97,7 +97,7 @@ def never_words(line: Parsed, station: str, never: Never) -> tuple[str, str, str
     }
     if never.can:
         outcome = (never.witness or {}).get("outcome", {})
-        return _("%(tasks)s, but reachable by") % {"tasks": tasks}, brief(outcome), ""
+        return _("%(tasks)s, but matched by") % {"tasks": tasks}, brief(outcome), ""
     if never.can is None:
         return (
             _("%(tasks)s; whether it can be is not known: %(why)s")
@@ -109,12 +109,12 @@ def never_words(line: Parsed, station: str, never: Never) -> tuple[str, str, str
             "attention",
         )
     if not never.killers:
-        return _("Cannot be taken: nothing satisfies its condition"), "", "danger"
+        return _("Never matches: nothing satisfies its condition"), "", "danger"
     ids = [rule.id for rule in line.station(station).rules]
     numbers = [str(ids.index(killer) + 1) for killer in never.killers]
     words = ngettext(
-        "Cannot be taken: rule %(rules)s already takes everything",
-        "Cannot be taken: rules %(rules)s already take everything",
+        "Never matches: rule %(rules)s already takes everything",
+        "Never matches: rules %(rules)s already take everything",
         len(numbers),
     )
     return (

@@ -94,8 +94,18 @@ def verdicts() -> list[dict[str, str]]:
     return [
         {"key": "same", "tone": "ok", "icon": "end-completed", "word": _("Same")},
         {"key": "different", "tone": "active", "icon": "station-route", "word": _("Different")},
-        {"key": "gate_newly_required", "tone": "attention", "icon": "gate", "word": _("Gate newly required")},
-        {"key": "gate_newly_skipped", "tone": "danger", "icon": "gate-skip", "word": _("Gate newly skipped")},
+        {
+            "key": "gate_newly_required",
+            "tone": "attention",
+            "icon": "gate",
+            "word": _("New approval required"),
+        },
+        {
+            "key": "gate_newly_skipped",
+            "tone": "danger",
+            "icon": "gate-skip",
+            "word": _("Approval no longer required"),
+        },
         {"key": "undecidable", "tone": "neutral", "icon": "help", "word": _("Undecidable")},
     ]
 

@@ -33,8 +33,8 @@ LOOKS: dict[str, tuple[str, Callable[[], str]]] = {
 LEGEND: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("added", "plus", lambda: _("New")),
     ("removed", "minus", lambda: _("Gone")),
-    ("changed", "station-route", lambda: _("Decides otherwise")),
-    ("edited", "edit", lambda: _("Other work or words")),
+    ("changed", "station-route", lambda: _("Routing changes")),
+    ("edited", "edit", lambda: _("Other changes")),
     ("moved", "move", lambda: _("Only moved")),
 )
 

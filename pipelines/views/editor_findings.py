@@ -152,10 +152,10 @@ def _why(study: Study, numbers: Mapping[str, int], standing: Standing) -> str:
     if standing.status == UNKNOWN:
         return standing.why
     if standing.status == DEAD and not standing.killers:
-        return _("Never true: nothing that reaches this station fits.")
+        return _("Never matches: nothing that reaches this station satisfies it.")
     if standing.status == DEAD:
         rules = ", ".join(str(numbers[each]) for each in standing.killers)
-        return _("Never reached: earlier rules (%(rules)s) already take everything.") % {"rules": rules}
+        return _("Never matches: earlier rules (%(rules)s) already take everything.") % {"rules": rules}
     shadows = [str(numbers[each.by]) for each in study.shadows(standing.rule)]
     if standing.status == SHADOWED and shadows:
         return _("Earlier rules (%(rules)s) take a part of it.") % {"rules": ", ".join(shadows)}

@@ -23,7 +23,9 @@ def escalate(request: SignedIn, project: Project, wi: str) -> HttpResponse:
     task = tasks.get(request, project, wi)
     form, kept = Escalated(request.POST), typed(request, "reason", _("Reason"))
     if not form.is_valid():
-        return refused(request, task, _("Say what it is about, and why: both stay with the task."), kept)
+        return refused(
+            request, task, _("Enter what it is about and a reason. Both are kept with the task."), kept
+        )
     do = partial(engine.escalate, task.pk, user=request.user, **form.cleaned_data)
     return act(request, task, do, _("Escalated"), kept)
 

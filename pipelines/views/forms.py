@@ -156,7 +156,7 @@ class AgentForm(forms.Form):
             station, _colon, level = (part.strip() for part in line.rpartition(":"))
             if not station or level not in ("0", "1", "2", "3"):
                 raise ValidationError(
-                    _("Write a station and a level from 0 to 3 on each line, like “testing: 2”.")
+                    _("Write a station and a level from 0 to 3, one per line, like “testing: 2”.")
                 )
             found[station] = int(level)
         return found
@@ -199,7 +199,7 @@ class EndedRetry(forms.Form):
     reason = forms.CharField(
         label=_("Reason"),
         max_length=10_000,
-        error_messages={"required": _("Say why you retry it: the reason stays with the task.")},
+        error_messages={"required": _("Enter a reason for the retry. It is kept with the task.")},
     )
 
 

@@ -183,7 +183,7 @@ def selects_of(line: Line, found: Impact, mapping: dict[str, str]) -> list[dict[
 def _mapping_help(found: Impact, key: str) -> str:
     if key in found.needs:
         n = found.needs[key]
-        return ngettext("%(n)s task stands there.", "%(n)s tasks stand there.", n) % {"n": n}
+        return ngettext("%(n)s task is there.", "%(n)s tasks are there.", n) % {"n": n}
     if key in found.next_gone:
         n = found.next_gone[key]
         text = ngettext(

@@ -56,9 +56,9 @@ def _station(line: Line, station: Station, unenforced: Sequence[str]) -> Station
     rules = [_rule(line, number, rule) for number, rule in enumerate(station.rules, start=1)]
     limits = station.limits
     facts: list[tuple[str, Any]] = [
-        (_("Expected"), limits.expected),
-        (_("At most"), limits.max_timeout),
-        (_("Without output"), limits.idle_timeout),
+        (_("Expected duration"), limits.expected),
+        (_("Timeout"), limits.max_timeout),
+        (_("No-output timeout"), limits.idle_timeout),
     ]
     return StationWords(
         station.key,
@@ -91,7 +91,7 @@ def does(station: Station) -> str:
     if station.kind == "command":
         return " ".join(str(part) for part in work.get("argv") or ())
     if station.kind == "manual":
-        return str(work.get("instructions") or _("A person completes it."))
+        return str(work.get("instructions") or _("Completed by a person."))
     if station.kind == "noop":
         return _("Nothing; it passes at once.")
     return said_of(station)
@@ -146,7 +146,7 @@ def otherwise(line: Line, station: Station) -> str:
         "passed": _next(str(passed), following.name if following else ""),
         "failed": policy_words(str(policy.on_failure)),
     }
-    return _("Passed: %(passed)s · failed: %(failed)s") % words
+    return _("No rule matched → %(passed)s · station failed → %(failed)s") % words
 
 
 def _next(knob: str, name: str) -> str:

@@ -130,7 +130,7 @@ def _refused(line: Line, form: Publish, fault: Exception) -> Refused:
         case publishing.LiveConflict() | confirming.StaleFindings() | StaleImpact():
             titles: dict[type, str] = {
                 publishing.LiveConflict: _("Another version is live by now"),
-                confirming.StaleFindings: _("What is found about this draft changed"),
+                confirming.StaleFindings: _("The problems of this draft changed"),
                 StaleImpact: _("The running tasks changed"),
             }
             return Refused(409, titles[type(fault)], (fault.detail,), stale=True)
@@ -160,9 +160,9 @@ def _since(line: Line, number: int) -> list[str]:
 
 def _asked(fault: Invalid) -> tuple[str, ...]:
     words = {
-        "warnings": _("A warning is not ticked: %(message)s"),
-        "seen": _("Changes of somebody else are not ticked: look at them first."),
-        "reason": _("Say why the running tasks are migrated; it is kept with the migration."),
+        "warnings": _("Warning not acknowledged: %(message)s"),
+        "seen": _("Acknowledge the changes made by others first."),
+        "reason": _("Enter a reason for the migration. It is kept with the migration."),
         "name": _("The name %(message)s."),
     }
     return tuple(

@@ -87,7 +87,7 @@ def run(request: SignedIn, project: Project, line: str) -> HttpResponse:
     elif failed:
         messages.warning(request, said % {"failed": failed, "all": len(told.results)})
     else:
-        messages.success(request, _("All tests hold"))
+        messages.success(request, _("All tests passed"))
     return _back(found, against)
 
 
@@ -130,7 +130,7 @@ def from_task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
         return redirect(reverse("task", args=[*keys, task.name]))
     if made.rest:
         messages.warning(request, made.rest)
-    messages.success(request, _("Test made of %(task)s") % {"task": task.name})
+    messages.success(request, _("Test created from %(task)s") % {"task": task.name})
     address = reverse("line-draw", args=[*keys, task.line.key])
     return redirect(f"{address}?{urlencode({'test': row.key})}")
 

@@ -185,7 +185,7 @@ def manual(mine: Mine) -> Iterator[Need]:
     )
     for job in jobs[:LIMIT]:
         station = versions.by_id(job.pinned_id).station(job.station)
-        says = instructions(job).strip() or _("A person does this station.")
+        says = instructions(job).strip() or _("Manual station.")
         yield Need(
             "manual", str(job.pk), job.task, station.name, Sentence(says[:500]), job.created_at,
             WAITING_FOR_INPUT, job.token.version, icon="manual",

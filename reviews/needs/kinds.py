@@ -27,7 +27,7 @@ CANCEL = Act("cancel", _("Cancel the task"), "reason", Reason, acts.cancel, dang
 
 KINDS: tuple[Kind, ...] = (
     Kind(
-        "gate", _("Gates"), _("A task may go on only after your word."), GateVisit, finding.gates,
+        "gate", _("Gates"), _("A task continues only after your decision."), GateVisit, finding.gates,
         (Link("review", _("Review"), acts.review),),
     ),
     Kind(
@@ -45,11 +45,11 @@ KINDS: tuple[Kind, ...] = (
          Act("deny", _("Deny"), "reason", SeenReason, acts.deny), CANCEL),
     ),
     Kind(
-        "manual", _("Manual stations"), _("Work that a person does."), Job, finding.manual,
+        "manual", _("Manual stations"), _("Work done by a person."), Job, finding.manual,
         (Link("complete", _("Complete"), acts.complete),),
     ),
     Kind(
-        "blocked", _("Blocked"), _("A station could not go on by itself."), Token, finding.blocked,
+        "blocked", _("Blocked"), _("A station could not continue by itself."), Token, finding.blocked,
         (Act("answer", _("Say what it needs"), "text", Answer, acts.answer), RETRY, CANCEL),
     ),
     Kind(
@@ -63,12 +63,12 @@ KINDS: tuple[Kind, ...] = (
         (Act("resolve", _("Resolve"), "resolve", Resolved, acts.resolve), Link("look", _("Open the task"), acts.look)),
     ),
     Kind(
-        "deadlock", _("Deadlocks"), _("Nothing goes on there until somebody resolves it."), Deadlock,
+        "deadlock", _("Deadlocks"), _("Work is on hold until somebody resolves it."), Deadlock,
         finding.deadlocks,
         (Act("unlock", _("Resolve"), "unlock", Unlocked, acts.unlock), Link("look", _("Open the task"), acts.look)),
     ),
     Kind(
-        "missing", _("Held for something missing"), _("A task may not go on yet."), Token, finding.missing,
+        "missing", _("Held for something missing"), _("A task cannot continue yet."), Token, finding.missing,
         (Act("supply", _("Add what is missing"), "metadata", Supplied, acts.supply, offered=acts.lacks_metadata),
          Act("handoff", _("Give the handoff"), "handoff", GivenHandoff, acts.hand_over, offered=acts.lacks_handoff),
          Link("agents", _("See the agents"), acts.agents, acts.lacks_an_agent),

@@ -94,12 +94,12 @@ def test_leaving_the_name_untouched_after_undo_and_redo_renames_nothing(canvas: 
 def test_a_dead_rule_says_so_and_is_alive_after_it_was_moved_up(canvas: Page, line: Line) -> None:
     canvas.locator('.react-flow__node[data-id="build"]').click()
     row = canvas.locator(".ed-rule").nth(1)
-    expect(row).to_contain_text("Never reached")
+    expect(row).to_contain_text("Never matches")
     row.get_by_role("button", name="Move above 1").click()
     saved(canvas)
     assert [rule["id"] for rule in draft(line)["stations"][0]["rules"]] == ["broken", "all"]
     expect(canvas.locator(".ed-rule").first).to_contain_text("Live")
-    expect(canvas.get_by_text("Never reached")).to_have_count(0)
+    expect(canvas.get_by_text("Never matches")).to_have_count(0)
 
 
 def test_a_station_that_is_dragged_stays_where_it_was_let_go(canvas: Page, line: Line) -> None:

@@ -155,7 +155,7 @@ def _forbid(page: Page) -> None:
     form.locator("summary", has_text="Side by side").click()
     form.get_by_role("button", name="Add a pair").click()
     form.get_by_label("While this station runs", exact=True).select_option("qa")
-    form.get_by_label("this one may not", exact=True).select_option("security")
+    form.get_by_label("this one cannot run", exact=True).select_option("security")
 
 
 def _run(page: Page, world: World, line: Line) -> None:

@@ -156,7 +156,7 @@ def test_a_rule_forks_by_dragging_its_number_and_loses_a_branch_by_dragging_it_o
 def test_a_station_with_no_way_out_says_where_it_goes_and_leads_on_by_keyboard(draw: Draw) -> None:
     page, line = draw(SMALL)
     plus = node(page, "ship").get_by_role(
-        "button", name="Add a way on from Ship. Now: Passed: the task is completed"
+        "button", name="Add a rule to Ship. Now: No rule matched → the task is completed"
     )
     expect(page.locator('.ed-stub[data-edge="ship@onward>completed"]')).to_be_visible()
     plus.focus()

@@ -80,7 +80,7 @@ def test_a_dead_rule_says_why_and_its_remedy_brings_it_to_life_and_tells_what_go
     rules: Locator, line: Line, page: Page
 ) -> None:
     dead = row(rules, "high")
-    expect(dead).to_contain_text("Dead")
+    expect(dead).to_contain_text("Never matches")
     expect(dead).to_contain_text("earlier rules (1) already take everything")
     expect(dead).to_contain_text("{result: success, output: {high: 1}}")
     dead.get_by_role("button", name="Move above 1").click()
@@ -88,7 +88,7 @@ def test_a_dead_rule_says_why_and_its_remedy_brings_it_to_life_and_tells_what_go
     assert ids(line) == ["high", "ok", "bad"]
     expect(row(rules, "high")).to_contain_text("Live")
     note = rules.get_by_role("status")
-    expect(note).to_contain_text("These outcomes now go elsewhere")
+    expect(note).to_contain_text("Routing changes")
     expect(note).to_contain_text("{result: success, output: {high: 1}}")
     expect(note).to_contain_text("went to Ship by rule 1")
     expect(note).to_contain_text("go to Fix by rule 1")

@@ -172,7 +172,7 @@ def test_by_keys_alone(enter: Enter, world: World, reviewer: User, hands: subpro
     keys.press("Home")
     keys.press("ArrowRight")
     expect(rules(page)).to_have_count(2)
-    expect(rules(page).nth(1)).to_contain_text("Never reached: earlier rules (1) already take everything.")
+    expect(rules(page).nth(1)).to_contain_text("Never matches: earlier rules (1) already take everything.")
     inspector = page.locator(".ed-inspector")
     by_keys(rules(page).nth(1).locator(".ed-rule-head"))
     reach(inspector.get_by_label("Condition", exact=True))
@@ -213,7 +213,7 @@ def test_by_keys_alone(enter: Enter, world: World, reviewer: User, hands: subpro
 def tried(page: Page, press: Press) -> None:
     """To its end: the tests fail once, and both gates are passed; and kept as a test of the line."""
     panel = page.locator(".ed-test")
-    standing = panel.get_by_role("region", name="Where it stands")
+    standing = panel.get_by_role("region", name="Current position")
     words = "Success Success Failure Success Success Success Approve Success Approve Success"
     for choice in words.split():
         press(standing.get_by_role("button", name=choice).first)
@@ -245,7 +245,7 @@ def test_by_mouse(enter: Enter, world: World, reviewer: User, hands: subprocess.
     node(page, TEST).click()
     drag(page, middle(node(page, TEST).locator('[data-port="@new"]')), middle(node(page, BUILD)))
     expect(rules(page)).to_have_count(2)
-    expect(rules(page).nth(1)).to_contain_text("Never reached: earlier rules (1) already take everything.")
+    expect(rules(page).nth(1)).to_contain_text("Never matches: earlier rules (1) already take everything.")
     rules(page).nth(1).locator(".ed-rule-head").click()
     inspector.get_by_label("Condition", exact=True).select_option("result")
     inspector.get_by_label("failure", exact=True).check()

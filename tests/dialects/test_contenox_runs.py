@@ -33,7 +33,7 @@ def test_B8_a_leaf_ends_and_its_page_says_that_the_line_wants_it_so(world: World
     world.report(task, {"eval": "whatever"})
     assert world.status(task) == "completed"
     page = text(signed_in(world.viewer).get(at(world, "task", task.name)))
-    assert "passed: the task ends · failed: task fails" in page
+    assert "no rule matched → the task ends · station failed → task fails" in page
 
 
 def test_B17_a_loop_counts_the_edges_of_this_task_only(world: World) -> None:

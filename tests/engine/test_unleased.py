@@ -49,7 +49,7 @@ def test_the_page_of_a_task_says_until_when_it_waits(world: World) -> None:
     task = world.start(world.line(stations=[waiting(until="2031-05-06")]))
     [place] = TaskView(task, timezone.now()).positions
     assert place.sentence is not None
-    assert place.sentence.text == "Waits until 2031-05-06 00:00:00 UTC."
+    assert place.sentence.text == "Waiting until 2031-05-06 00:00:00 UTC."
 
 
 def test_no_worker_ever_takes_a_wait(world: World) -> None:

@@ -37,7 +37,7 @@ def test_it_shows_each_change_in_words_with_its_sample(world: World, signed_in: 
 
 
 def test_it_says_that_nothing_goes_elsewhere(world: World, signed_in: As, line: Line) -> None:
-    assert "Nothing goes elsewhere" in page(world, signed_in)
+    assert "No routing changes" in page(world, signed_in)
 
 
 def test_a_draft_that_is_no_line_names_its_problems(world: World, signed_in: As, line: Line) -> None:
@@ -85,7 +85,7 @@ def numbers(world: World, signed_in: As, query: str = "") -> str:
 def test_numbers_without_tasks_say_how_to_get_some(world: World, signed_in: As, line: Line) -> None:
     shown = numbers(world, signed_in)
     assert "No outcome was decided yet" in shown
-    assert "Never taken in 0 tasks, but reachable by" in shown
+    assert "Never taken in 0 tasks, but matched by" in shown
 
 
 @pytest.mark.moves
@@ -97,8 +97,8 @@ def test_numbers_tell_never_from_cannot(world: World, signed_in: As) -> None:
     version = published_before(world, with_target("fix", *more))
     world.report(world.start(version), {"result": "failure"})
     shown = numbers(world, signed_in)
-    assert "Cannot be taken: rule 1 already takes everything" in shown
-    assert "Never taken in 1 task, but reachable by" in shown
+    assert "Never matches: rule 1 already takes everything" in shown
+    assert "Never taken in 1 task, but matched by" in shown
     assert "{result: cancelled}" in shown
     assert "100 %" in shown
 

@@ -196,7 +196,7 @@ def test_what_is_typed_is_written_and_the_rest_stays_as_it_was(ask: Ask) -> None
     said = answer.json()
     limits = {"max_timeout": "1h", "expected": "10m"}
     assert said["fragment"] == {**STATION, "limits": limits, "labels": ["python", "fast"]}
-    assert said["label"] == "Expected time, Labels"
+    assert said["label"] == "Expected duration, Labels"
 
 
 def test_what_the_reader_refuses_stands_in_the_form_with_its_error_and_the_rest_is_taken(ask: Ask) -> None:
@@ -219,11 +219,11 @@ INPUT = {"inputs": [{"key": "who", "type": "choice", "choices": ["a"]}]}
     [
         ("station", STATION, "key", "Not A Key", "is not a key"),
         ("station", STATION, "key", "", "Is empty"),
-        ("station", STATION, "key", "ship", "The station “ship” stands twice"),
+        ("station", STATION, "key", "ship", "The station “ship” appears twice"),
         ("station", STATION, "key", "gone", "stations and ends share one name space"),
         ("station", STATION, "work.argv", "make 'all", "A quotation mark is not closed"),
         ("station", STATION, "work.env", "A=1\nB", "Line 2 is no NAME=value"),
-        ("station", STATION, "work.env", "A=1\nA=2", "A stands twice"),
+        ("station", STATION, "work.env", "A=1\nA=2", "A appears twice"),
         ("station", STATION, "limits.max_timeout", "1 fortnight", "A duration is"),
         ("station", STATION, "limits.max_visits", "-1", "Has to be a whole number, 0 or more"),
         ("station", STATION, "limits.max_retries", "some", "Has to be a whole number"),
@@ -232,7 +232,7 @@ INPUT = {"inputs": [{"key": "who", "type": "choice", "choices": ["a"]}]}
         ("station", STATION, "*", '{"colour": 1}', "Unknown key"),
         ("station", STATION, "*", '{"extra": ', "Is no JSON in line 1"),
         ("station", STATION, "*", "[]", "Has to be an object"),
-        ("gate", GATE, "key", "plain", "The gate “plain” stands twice"),
+        ("gate", GATE, "key", "plain", "The gate “plain” appears twice"),
         ("gate", GATE, "mode", "maybe", "“maybe” is not known"),
         ("gate", GATE, "checks.all[0].field", "", "Is empty"),
         ("gate", GATE, "on_reject", "route:nowhere", "The line has no station “nowhere”"),

@@ -150,7 +150,7 @@ def test_changes_of_somebody_else_are_listed_and_have_to_be_seen(world: World, s
     said = as_shown(client, world)
     refused = post(client, world, {**said, "seen": []})
     assert refused.status_code == 422
-    assert "somebody else are not ticked" in text(refused)
+    assert "Acknowledge the changes made by others" in text(refused)
     assert post(client, world, said).status_code == 302
 
 
@@ -234,7 +234,7 @@ def test_a_station_that_is_gone_has_to_be_mapped_and_a_reason_given(world: World
     assert "checked" in text(unmapped), "the choice is kept"
     silent = post(client, world, as_shown(client, world, running="migrate", **{"map:build": "make"}))
     assert silent.status_code == 422
-    assert "Say why" in text(silent)
+    assert "Enter a reason for the migration" in text(silent)
     assert live(line) == 1
 
 

@@ -194,7 +194,7 @@ def test_a_failed_dependency_holds_for_a_person_and_says_so(world: World, how: s
     ):
         page = client.get(address).content.decode()
         assert said in page
-        assert "It goes on by itself then" not in page
+        assert "Continues automatically" not in page
     world.report(open_one)
     timers.run_due()
     assert world.token(task).wait == {"depends_on": [other.name], "failed": [other.name]}

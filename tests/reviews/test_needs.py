@@ -113,7 +113,7 @@ SAYS: dict[str, tuple[Callable[[World], Task], str, list[str]]] = {
     "approval": (approval, "May these calls be run?", ["approve", "deny", "cancel"]),
     "blocked": (blocked, "The van is full.", ["answer", "retry", "cancel"]),
     "stuck": (stuck, "No rule of weigh took this outcome.", ["retry", "draw", "migrate", "cancel"]),
-    "manual": (manual, "A person does this station.", ["complete"]),
+    "manual": (manual, "Manual station.", ["complete"]),
     "held": (held, "holds this task: Lunch", ["release", "cancel"]),
     "missing": (missing, "Missing: ", ["supply", "look", "retry", "cancel"]),
 }

@@ -79,7 +79,7 @@ def test_the_dossier_shows_what_is_asked_and_what_each_word_does(world: World, w
 def test_who_may_not_decide_sees_why_and_no_button(world: World, waiting: Task) -> None:
     visit = world.visit(waiting)
     shown = as_(world.viewer).get(reverse("gate-visit", args=[visit.pk])).content.decode()
-    assert "not among those whom this gate asks" in shown
+    assert "This gate does not ask you to review" in shown
     assert 'name="word"' not in shown
 
 

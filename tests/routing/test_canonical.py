@@ -139,7 +139,7 @@ def test_what_json_does_not_know_is_not_written(value: Any) -> None:
 
 NOT_JSON = [
     ("NaN", "NaN is not JSON", None),
-    ('{"a":1,"b":{"c":1,"d":2,"c":3}}', 'the key "c" stands twice in one object', None),
+    ('{"a":1,"b":{"c":1,"d":2,"c":3}}', 'the key "c" appears twice in one object', None),
     ("1e99999999999999999999", "the exponent of 1e99999999999999999999 is out of range", None),
     ('{\n "a": }', "line 2, column 7: Expecting value", (2, 7)),
     ("[" * 10**6, "nested too deeply", None),

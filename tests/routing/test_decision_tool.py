@@ -229,7 +229,7 @@ def test_a_document_that_is_refused_says_where_and_why(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, b"")
     text = done.stderr.decode()
     assert "line 4, column 5: stations[0].rule: unknown key (did you mean rules?)" in text
-    assert "line 5, column 5: stations[1]: the station “a” stands twice" in text
+    assert "line 5, column 5: stations[1]: the station “a” appears twice" in text
 
 
 def test_a_file_that_is_not_there_is_an_error_and_no_trace_of_the_program(tmp_path: Path) -> None:

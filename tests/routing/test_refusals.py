@@ -75,7 +75,7 @@ FAULTY = [
         document({}, ends=[{"key": "a", "kind": "failed"}]),
         "stations[0].key: “a” is an end, and stations and ends share one name space",
     ),
-    (document({}, {"key": "a"}), "stations[1]: the station “a” stands twice"),
+    (document({}, {"key": "a"}), "stations[1]: the station “a” appears twice"),
     (
         document({}, ends=[{"key": "failed", "kind": "completed"}]),
         "ends[0].kind: the end “failed” exists always and is failed",
@@ -87,7 +87,7 @@ FAULTY = [
     ),
     (
         document({}, ends=[{"key": "x", "kind": "failed"}, {"key": "x", "kind": "failed"}]),
-        "ends[1]: the end “x” stands twice",
+        "ends[1]: the end “x” appears twice",
     ),
     (document({}, forbidden_parallel=[["a", "z"]]), "forbidden_parallel[0][1]: the line has no station “z”"),
     (document({}, forbidden_parallel=[["a"]]), "forbidden_parallel[0]: has to be a pair of stations"),
@@ -136,7 +136,7 @@ FAULTY = [
         document({}, inputs=[{"key": "x", "type": "choice"}]),
         "inputs[0].choices: a choice lists its choices, no other type does",
     ),
-    (document({}, inputs=[{"key": "x"}, {"key": "x"}]), "inputs[1]: the input “x” stands twice"),
+    (document({}, inputs=[{"key": "x"}, {"key": "x"}]), "inputs[1]: the input “x” appears twice"),
     (station(rule=[]), "stations[0].rule: unknown key (did you mean rules?)"),
     (station(gate="z"), "stations[0].gate: the line has no gate “z” (known: g)"),
     (station(gate=None), "stations[0].gate: has to be a text, not null"),
@@ -348,7 +348,7 @@ FAULTY = [
     (document({}, budgets={}), "budgets: has to be a list, not an object"),
     (document({}, forbidden_parallel="a,b"), "forbidden_parallel: has to be a list, not a string"),
     (document({}, forbidden_parallel=[["a", 1]]), "forbidden_parallel[0]: has to be a pair of stations"),
-    (document({}, gates=[{"key": "g"}, {"key": "g"}]), "gates[1]: the gate “g” stands twice"),
+    (document({}, gates=[{"key": "g"}, {"key": "g"}]), "gates[1]: the gate “g” appears twice"),
     (
         document({}, inputs=[{"key": "x", "choices": ["a"]}]),
         "inputs[0].choices: a choice lists its choices, no other type does",
@@ -377,7 +377,7 @@ FAULTY = [
     ),
     (
         document({}, {"rules": [{"id": "r", "to": "a"}]}, {"rules": [{"id": "r", "to": "a"}]}),
-        "stations[2].rules[0].id: the id “r” stands twice in the line",
+        "stations[2].rules[0].id: the id “r” appears twice in the line",
     ),
     (station(name="x" * 100_001), "stations[0].name: is longer than 100000 characters"),
     (
@@ -397,7 +397,7 @@ FAULTY = [
         station(labels=["a", "", 3]),
         "stations[0].labels[1]: is empty\nstations[0].labels[2]: has to be a text, not a number",
     ),
-    (station(join={"wait_for": ["b", "b"]}), "stations[0].join.wait_for[1]: the station “b” stands twice"),
+    (station(join={"wait_for": ["b", "b"]}), "stations[0].join.wait_for[1]: the station “b” appears twice"),
     (
         station(join={"wait_for": ["b"], "mode": "all"}),
         "stations[0].join.mode: unknown key (known: wait_for, aggregation)",
@@ -423,7 +423,7 @@ FAULTY = [
     (
         station(work={"kind": "manual", "form": [{"key": "n"}, {"key": "n"}], "instructions": 1}),
         "stations[0].work.instructions: has to be a text, not a number\n"
-        "stations[0].work.form[1]: the field “n” stands twice",
+        "stations[0].work.form[1]: the field “n” appears twice",
     ),
     (station(rules=[{}]), "stations[0].rules[0].id: is missing\nstations[0].rules[0].to: is missing"),
     (rule(id="x" * 129), "stations[0].rules[0].id: is longer than 128 characters"),
@@ -662,7 +662,7 @@ FAULTY = [
         "stations[0].rules[0].when.answer: has to be pass or block",
     ),
     (gate(modes="auto"), "gates[0].modes: unknown key (did you mean mode?)"),
-    (gate(offers=["approve", "approve"]), "gates[0].offers[1]: the word “approve” stands twice"),
+    (gate(offers=["approve", "approve"]), "gates[0].offers[1]: the word “approve” appears twice"),
     (gate(offers="approve"), "gates[0].offers: has to be a list of texts, not a string"),
     (gate(notify="lead@example.com"), "gates[0].notify: has to be a list of texts, not a string"),
     (gate(on_reject="route:"), "gates[0].on_reject: route: names no station"),

@@ -78,7 +78,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ),
     (
         escalation(at_once=["notify", "notify"]),
-        "escalations[0].at_once[1]: the action “notify” stands twice",
+        "escalations[0].at_once[1]: the action “notify” appears twice",
     ),
     (station(requires="handoff"), "stations[0].requires: has to be a list of texts, not a string"),
     (station(requires=[1]), "stations[0].requires[0]: has to be a text, not a number"),

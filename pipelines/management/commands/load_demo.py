@@ -67,7 +67,7 @@ def administrator(name: str = "") -> User:
     if user is None and name:
         raise CommandError(_("There is no active person “%s”.") % name)
     if user is None:
-        raise CommandError(_("There is no administrator yet. Make one: manage.py createsuperuser"))
+        raise CommandError(_("There is no administrator yet. Create one: manage.py createsuperuser"))
     return user
 
 

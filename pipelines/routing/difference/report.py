@@ -6,7 +6,7 @@ import json
 
 from pipelines.routing.difference.compare import NONE, UNKNOWN, Difference
 
-NOTHING = "Nothing goes elsewhere: proved for every outcome."
+NOTHING = "No routing changes: proved for every outcome."
 NOT_PROVED = "Nothing was found that goes elsewhere, but not everything could be proved:"
 
 

@@ -131,5 +131,5 @@ def _check_rule_ids(reader: Reader, line: Line) -> None:
         for r, rule in enumerate(station.rules):
             if rule.id and rule.id in seen:
                 path = f"stations[{s}].rules[{r}].id"
-                reader.problems.note(path, f"the id {quote(rule.id)} stands twice in the line")
+                reader.problems.note(path, f"the id {quote(rule.id)} appears twice in the line")
             seen.add(rule.id)

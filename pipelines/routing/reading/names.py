@@ -54,5 +54,5 @@ def note_twins(reader: Reader, key: str, values: Collection[str], what: str) -> 
     seen: set[str] = set()
     for index, value in enumerate(values):
         if value and value in seen:
-            reader.problems.note(f"{reader.at(key)}[{index}]", f"{what} {quote(value)} stands twice")
+            reader.problems.note(f"{reader.at(key)}[{index}]", f"{what} {quote(value)} appears twice")
         seen.add(value)

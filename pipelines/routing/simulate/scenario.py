@@ -113,7 +113,7 @@ def read_scenarios(data: Any) -> tuple[Scenario, ...]:
     for index, each in enumerate(data):
         scenario = read_scenario(each, f"[{index}]")
         if scenario.key in found:
-            raise Malformed(f"[{index}].key", f"the key {scenario.key} stands twice")
+            raise Malformed(f"[{index}].key", f"the key {scenario.key} appears twice")
         found[scenario.key] = scenario
     return tuple(found.values())
 

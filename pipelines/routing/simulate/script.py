@@ -58,7 +58,7 @@ def read_scripts(data: Any) -> tuple[Script, ...]:
     for index, each in enumerate(shapes.sequence(data, "")):
         script = read_script(each, f"[{index}]")
         if script.scenario.key in found:
-            raise Malformed(f"[{index}].key", f"the key {script.scenario.key} stands twice")
+            raise Malformed(f"[{index}].key", f"the key {script.scenario.key} appears twice")
         found[script.scenario.key] = script
     if not found:
         raise Malformed("", "has to be a script, or a list of them")

@@ -81,7 +81,7 @@ def _rows(at: Place, kind: str, depth: int) -> Rows:
         new=lambda fragment, kind: _new(kind),
         title=_title,
         kinds=kinds,
-        empty=_("None yet: an empty group passes."),
+        empty=_("No checks yet. An empty group passes."),
         folded=depth == 1,
     )
 
@@ -140,7 +140,7 @@ def _check(at: Place, member: dict[str, Any]) -> list[Field | Rows]:
     severities = [
         ("", _("Required")),
         ("block", _("Required, shown as a blocker")),
-        ("warn", _("A warning: shown, and decides nothing")),
+        ("warn", _("Warning: shown only")),
     ]
     actions = [
         ("", _("Hold: ask a person")),

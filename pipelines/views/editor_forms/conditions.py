@@ -248,7 +248,7 @@ def members(kind: str, at: Place, around: Around, depth: int) -> Rows:
             ("output", _("Output")),
             ("any" if kind == "all" else "all", _("Group")),
         ],
-        empty=_("Nothing yet: always true.") if kind == "all" else _("Nothing yet: never true."),
+        empty=_("No conditions yet. Always true.") if kind == "all" else _("No conditions yet. Never true."),
         rest=False,
         keeps_empty=True,
         css="ef-condition",
@@ -313,7 +313,7 @@ def _failure_type(fragment: Any, at: Place, around: Around) -> list[Field | Rows
         Types(
             at=(*at, "failure_type"),
             label=_("Failure type is"),
-            help=_("Several with commas between them: any of them."),
+            help=_("Comma-separated; any of them matches."),
             between=",",
         )
     ]
@@ -427,7 +427,7 @@ def _hook(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
     answers = [("pass", _("pass: exit code 0")), ("block", _("block: anything else"))]
     return [
         Arguments(at=(*at, "hook", "argv"), label=_("Program and arguments"), rows=2),
-        Duration(at=(*at, "hook", "timeout"), label=_("Longest run"), placeholder="60s"),
+        Duration(at=(*at, "hook", "timeout"), label=_("Timeout"), placeholder="60s"),
         Choice(at=(*at, "answer"), label=_("Answer"), options=answers, needed=True),
     ]
 

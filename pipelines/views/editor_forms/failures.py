@@ -175,7 +175,7 @@ def _rows(setting: Setting) -> Rows:
         title=title,
         add=_("Add a type of failure"),
         help=_("Each is a rule of its own, before the one that takes every failure."),
-        empty=_("None yet: all failures go the same way."),
+        empty=_("None yet. All failures take the same route."),
         ordered=False,
         folded=True,
         rest=False,
@@ -190,7 +190,7 @@ def _row(fragment: Fragment, at: Place, setting: Setting) -> Sequence[Field | Ro
         Named(
             at=(*at, *_place(places.get(fragment, at))),
             label=_("Type of failure"),
-            help=_("As the work says it. Several with commas between them: any of them."),
+            help=_("As the work reports it. Comma-separated; any of them matches."),
             between=",",
             placeholder="test failure",
         ),
@@ -198,7 +198,7 @@ def _row(fragment: Fragment, at: Place, setting: Setting) -> Sequence[Field | Ro
         Number(
             at=(*at, "max_retries"),
             label=_("At most so many times"),
-            help=_("By one task. Empty: as often as it comes."),
+            help=_("Per task. Leave empty for no limit."),
         ),
         After(
             at=after,
@@ -209,7 +209,9 @@ def _row(fragment: Fragment, at: Place, setting: Setting) -> Sequence[Field | Ro
         Told(
             at=(*at, "told"),
             label=_("Who is told then"),
-            help=_("A role or a group of the project; it is escalated to them. Empty: as the line says."),
+            help=_(
+                "A role or a group of the project to escalate to. Leave empty for the setting of the line."
+            ),
             placeholder="Development Manager",
             longest=MAX_ROLE,
         ),

@@ -249,7 +249,7 @@ class Pairs(Field):
             if not sign or not name.strip():
                 raise Refused(_("line %d is no NAME=value") % number, _("write for example LEVEL=debug"))
             if name.strip() in found:
-                raise Refused(_("%s stands twice") % name.strip(), _("keep one of them"))
+                raise Refused(_("%s appears twice") % name.strip(), _("keep one of them"))
             found[name.strip()] = said
         return found or MISSING
 

@@ -92,8 +92,8 @@ def _people(fragment: Fragment, setting: Setting) -> list[Field | Rows]:
             usual=True,
         ),
         *approvers(fragment, setting),
-        Flag(at=("approval", "requester_may"), label=_("Whoever asked for the task may decide")),
-        Flag(at=("approval", "producer_may"), label=_("Whoever did the work may decide")),
+        Flag(at=("approval", "requester_may"), label=_("The requester can decide")),
+        Flag(at=("approval", "producer_may"), label=_("The producer can decide")),
         Flag(
             at=("approval", "reason_required"),
             label=_("Every word needs a reason"),
@@ -150,5 +150,5 @@ def _due(fragment: Fragment) -> list[Field | Rows]:
     if "due" in fragment:
         words = [("", _("remind")), ("escalate", _("escalate")), ("reject", _("reject"))]
         found.append(Choice(at=("due", "then"), label=_("When that time has passed"), options=words))
-    notify = Listed(at=("notify",), label=_("Also tell"), help=_("Mail addresses, one on each line."), rows=2)
+    notify = Listed(at=("notify",), label=_("Also tell"), help=_("Mail addresses, one per line."), rows=2)
     return [*found, notify]

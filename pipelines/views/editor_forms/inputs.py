@@ -71,7 +71,7 @@ def _row(fragment: Fragment, at: Place) -> list[Field | Rows]:
     kind = places.get(fragment, (*at, "type"))
     choices = places.get(fragment, (*at, "choices"))
     found: list[Field | Rows] = [
-        Text(at=(*at, "label"), label=_("Label"), help=_("What stands over the field.")),
+        Text(at=(*at, "label"), label=_("Label"), help=_("Shown above the field.")),
         Text(
             at=(*at, "key"),
             label=_("Key"),
@@ -90,7 +90,7 @@ def _row(fragment: Fragment, at: Place) -> list[Field | Rows]:
         *found,
         Flag(at=(*at, "required"), label=_("Must be filled in")),
         Text(**default) if text else Anything(**default, words=True),
-        Text(at=(*at, "help"), label=_("Help"), help=_("What stands below the field.")),
+        Text(at=(*at, "help"), label=_("Help"), help=_("Shown below the field.")),
     ]
 
 

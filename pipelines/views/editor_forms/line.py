@@ -86,7 +86,7 @@ def _never(setting: Setting) -> Rows:
     known = dict(stations)
 
     def row(fragment: Fragment, at: Place) -> list[Field | Rows]:
-        labels = (_("While this station runs"), _("this one may not"))
+        labels = (_("While this station runs"), _("this one cannot run"))
         return [
             Choice(at=(*at, place), label=label, options=stations, needed=True)
             for place, label in enumerate(labels)
@@ -144,7 +144,7 @@ def _policy(usual: Policy, setting: Setting) -> list[Field | Rows]:
         Preset(
             at=("preset",),
             label=_("Preset"),
-            help=_("Says all that is not said below."),
+            help=_("Sets everything left open below."),
             options=presets(),
         ),
         _knob(
@@ -185,7 +185,7 @@ def _policy(usual: Policy, setting: Setting) -> list[Field | Rows]:
             "failure_rules",
             _("Rules are asked about failures"),
             usual,
-            [("yes", _("Yes")), ("no", _("No: a failure goes straight to the knob above"))],
+            [("yes", _("Yes")), ("no", _("No: a failure follows the setting above"))],
         ),
         _knob(
             "on_reject", _("After a rejection at a gate"), usual, [*reject_words(), *routes(setting, "route")]
@@ -223,7 +223,7 @@ def _limits(usual: Policy) -> list[Field | Rows]:
         Number(
             at=("policy", "visit_cap"),
             label=_("Most visits of one station by one task"),
-            help=_("Whatever the rules say. One more, and the task is stuck."),
+            help=_("Regardless of the rules. Beyond it, the task is stuck."),
             placeholder=str(usual.visit_cap),
         ),
     ]

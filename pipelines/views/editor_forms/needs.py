@@ -41,7 +41,7 @@ def of_station(setting: Setting) -> Section:
                 at=("agent",),
                 label=_("Agent"),
                 help=_(
-                    "One of the agents of the project, by its key; see its settings. Empty: nobody in particular."
+                    "The key of an agent of the project; see its settings. Leave empty for nobody in particular."
                 ),
                 options=_agents(setting),
                 free=True,
@@ -50,8 +50,8 @@ def of_station(setting: Setting) -> Section:
                 at=("requires",),
                 label=_("Needed to go forward"),
                 help=_(
-                    "With commas: station_gate, handoff, agent, metadata:NAME. Empty: as the line's policy says; [] for"
-                    " nothing."
+                    "Comma-separated: station_gate, handoff, agent, metadata:NAME. Leave empty for the line's policy;"
+                    " [] for nothing."
                 ),
                 placeholder="handoff, metadata:AI-Usage",
                 code=True,
@@ -62,7 +62,7 @@ def of_station(setting: Setting) -> Section:
                 help=_("To enter it is rework of that station's stage, to go back from it is not."),
                 options=[("", _("none: a stage of its own")), *stages],
             ),
-            handoff(_("Empty: that of the line, else that of AEEF.")),
+            handoff(_("Leave empty for that of the line, else that of AEEF.")),
         ],
     )
 
@@ -117,7 +117,7 @@ def of_line(usual: Policy, setting: Setting) -> list[Section]:
             ),
         )
     ]
-    schema = handoff(_("Empty: that of AEEF. A station may have its own."))
+    schema = handoff(_("Leave empty for that of AEEF. A station can have its own."))
     return [Section(title=_("Budgets and preconditions"), fields=[*fields, schema, _budgets(usual, setting)])]
 
 
@@ -145,9 +145,7 @@ def _budgets(usual: Policy, setting: Setting) -> Rows:
         title=_title,
         add=_("Add a budget for"),
         kinds=kinds(),
-        help=_(
-            "So many are allowed, the next one is refused. Of several that are broken the strictest counts."
-        ),
+        help=_("Moves beyond the limit are refused. If several apply, the strictest counts."),
         empty=_of_preset(usual),
         ordered=False,
         folded=True,
@@ -223,7 +221,7 @@ def _budget(
             at=(*at, "role"),
             label=_("Who is told"),
             help=_(
-                "Only where it is escalated. Empty: whom the escalations name for a limit that is used up."
+                "Only where it is escalated. Leave empty for whom the escalations name for a used-up limit."
             ),
             options=told,
             free=True,

@@ -90,7 +90,7 @@ def _label() -> Text:
     return Text(
         at=("label",),
         label=_("Label"),
-        help=_("Stands on the canvas in place of the condition."),
+        help=_("Shown on the canvas in place of the condition."),
         longest=200,
     )
 
@@ -122,7 +122,7 @@ def _as_json(fragment: Fragment, around: Around) -> Section:
     whole = conditions.AsJson(
         at=WHEN,
         label=_("The whole condition"),
-        help=_("Empty is always. What has no field can be written here."),
+        help=_("Leave empty for always. What has no field can be written here."),
         rows=4,
         around=around,
     )
@@ -196,7 +196,7 @@ def _gates(fragment: Fragment, setting: Setting) -> Section:
     gates = setting.names.options("gates")
     asked = places.get(fragment, ("gates",))
     if not gates and not asked:
-        return Section(title=_("Gates"), help=_("The line has no gate yet. Make one below."))
+        return Section(title=_("Gates"), help=_("The line has no gate yet. Add one below."))
 
     def free(fragment: Any) -> str:
         taken = places.get(fragment, ("gates",))

@@ -72,7 +72,7 @@ class StationForm:
             labels = Listed(
                 at=("labels",),
                 label=_("Labels"),
-                help=_("With commas between them. Only a worker that has all of them runs this station."),
+                help=_("Comma-separated. Only a worker that has all of them runs this station."),
                 between=",",
             )
             found.append(Section(title=_("Where it runs"), fields=[labels]))
@@ -125,7 +125,7 @@ def _result(kind: str) -> Section:
         Listed(
             at=("output_keys",),
             label=_("Keys of the output"),
-            help=_("With commas between them. Only these are kept."),
+            help=_("Comma-separated. Only these are kept."),
             between=",",
         ),
     ]
@@ -138,21 +138,23 @@ def _limits() -> Section:
         fields=[
             Duration(
                 at=("limits", "max_timeout"),
-                label=_("Longest run"),
+                label=_("Timeout"),
                 help=_("Then it is cancelled, and the rules decide."),
             ),
             Duration(
                 at=("limits", "idle_timeout"),
-                label=_("Longest silence"),
-                help=_("Without a byte of output."),
+                label=_("No-output timeout"),
+                help=_("Time without any output."),
             ),
             Duration(
-                at=("limits", "expected"), label=_("Expected time"), help=_("The board shows what is late.")
+                at=("limits", "expected"),
+                label=_("Expected duration"),
+                help=_("The board shows what is late."),
             ),
             Number(
                 at=("limits", "max_visits"),
                 label=_("Most visits of one task"),
-                help=_("One more, and the policy for what is exhausted decides."),
+                help=_("Beyond it, the policy for used-up limits decides."),
             ),
             Number(
                 at=("limits", "max_retries"),

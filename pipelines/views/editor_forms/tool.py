@@ -86,11 +86,11 @@ def _judged() -> list[Field | Rows]:
 
 def _run() -> list[Field | Rows]:
     return [
-        Duration(at=("tool", "timeout"), label=_("Longest run"), placeholder="60s"),
+        Duration(at=("tool", "timeout"), label=_("Timeout"), placeholder="60s"),
         Number(at=("tool", "retries", "max"), label=_("Most repeats after trouble"), placeholder="0"),
         Duration(at=("tool", "retries", "backoff"), label=_("Pause before a repeat"), placeholder="1s"),
         Text(at=("tool", "cwd"), label=_("Folder"), placeholder=".", code=True),
-        Pairs(at=("tool", "env"), label=_("Environment"), help=_("NAME=value, one on each line."), rows=2),
+        Pairs(at=("tool", "env"), label=_("Environment"), help=_("NAME=value, one per line."), rows=2),
         Text(
             at=("tool", "stdin"),
             label=_("Standard input"),

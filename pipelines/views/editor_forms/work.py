@@ -99,7 +99,7 @@ def program(at: Place) -> Items:
             placeholder="ruff check --output-format=json .",
             rows=3,
         ),
-        Pairs(at=(*at, "env"), label=_("Environment"), help=_("NAME=value, one on each line."), rows=2),
+        Pairs(at=(*at, "env"), label=_("Environment"), help=_("NAME=value, one per line."), rows=2),
         Text(
             at=(*at, "cwd"),
             label=_("Folder"),
@@ -219,7 +219,7 @@ def call(at: Place) -> Items:
         Pairs(
             at=(*at, "headers"),
             label=_("Headers"),
-            help=_('Name=value, one on each line. As JSON also {"Authorization": {"secret": "NAME"}}.'),
+            help=_('Name=value, one per line. As JSON also {"Authorization": {"secret": "NAME"}}.'),
             rows=2,
         ),
         Text(at=(*at, "body"), label=_("Body"), help=_("A template."), rows=3, code=True),
@@ -338,7 +338,7 @@ def _tool(fragment: Fragment, at: Place) -> Items:
         ),
     ]
     is_call = places.get(fragment, (*at, "http")) is not MISSING
-    last = Duration(at=(*at, "timeout"), label=_("Longest run"))
+    last = Duration(at=(*at, "timeout"), label=_("Timeout"))
     return [*first, *(call((*at, "http")) if is_call else program(at)), last]
 
 

@@ -154,7 +154,7 @@ class Reader {
       const key = this.key(pair.key, node.range?.[0] ?? 0);
       const from = pair.key.range?.[0] ?? 0;
       if (Object.hasOwn(value, key)) {
-        throw new TextError(`the key ${JSON.stringify(key)} stands twice in one object`, from);
+        throw new TextError(`the key ${JSON.stringify(key)} appears twice in one object`, from);
       }
       const below = join(path, key);
       this.places[below] = [from, pair.value?.range?.[1] ?? pair.key.range?.[1] ?? from];

@@ -71,7 +71,7 @@ def test_the_tool_proves_that_nothing_differs_and_exits_with_0(
     files: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["diff", files[0], files[0]]) == 0
-    assert capsys.readouterr().out == "Nothing goes elsewhere: proved for every outcome.\n"
+    assert capsys.readouterr().out == "No routing changes: proved for every outcome.\n"
 
 
 def test_the_tool_answers_as_json(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,7 +44,7 @@ def test_it_says_who_plays_and_that_time_passes() -> None:
 WRONG: list[tuple[Any, str]] = [
     ([], "has to be a script, or a list of them"),
     ([1], "[0]: has to be an object"),
-    ([script(), script()], "[1].key: the key one stands twice"),
+    ([script(), script()], "[1].key: the key one appears twice"),
     (script(people={"ann": {"roles": "x"}}), "people.ann.roles: unknown key"),
     (script(people={"ann": {"groups": [1]}}), "people.ann.groups[0]: has to be a text"),
     (script(agents={"dev": "gone"}), "agents.dev: has to be one of available, busy"),
