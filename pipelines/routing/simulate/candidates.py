@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from pipelines.routing.lint.study import Study
 from pipelines.routing.model import Gate, Line, Station
 from pipelines.routing.regions.situations import Witness
 from pipelines.routing.regions.stations import STANDINGS
+from pipelines.routing.simulate import made_up
 from pipelines.routing.simulate.scenario import Step
 from pipelines.routing.simulate.state import BLOCKED, READY, REVIEW, Position
 from pipelines.routing.situation import JUMP
@@ -62,8 +63,13 @@ class Candidates:
     def _of_station(self, key: str) -> tuple[Candidate, ...]:
         if key not in self._outcomes:
             station = self._line.station(key)
-            found = _outcomes(self._line, station, self._subject)
-            self._outcomes[key] = tuple({jsontext.dumps(c.step.to_dict()): c for c in found}.values())
+            found = [
+                each for c in _outcomes(self._line, station, self._subject) for each in _reported(station, c)
+            ]
+            first: dict[str, Candidate] = {}
+            for each in found:
+                first.setdefault(jsontext.dumps(each.step.to_dict()), each)
+            self._outcomes[key] = tuple(first.values())
         return self._outcomes[key]
 
     def _words(self, position: Position) -> Iterator[Step]:
@@ -92,6 +98,12 @@ def answers_to(evaluation: dict[str, Any]) -> Iterator[Step]:
     kind = next(iter(evaluation))
     for word in ANSWERS[kind]:
         yield Step("answers", answers=({**evaluation, "answer": word},))
+
+
+def _reported(station: Station, found: Candidate) -> Iterator[Candidate]:
+    """As whoever works there can report it."""
+    for outcome in made_up.reported(station, found.step.outcome):
+        yield replace(found, step=replace(found.step, outcome=outcome))
 
 
 def _outcomes(line: Line, station: Station, subject: Analysed) -> Iterator[Candidate]:

@@ -93,8 +93,9 @@ class Search:
             if position.station in (each.station for each in living[:index]):
                 continue
             for candidate in self.candidates.at(position):
-                # With one token there is nothing to choose.
-                step = candidate.step if index == 0 else replace(candidate.step, at=position.station)
+                # With one token there is nothing to choose; of several the step names the one that it means.
+                several = len(living) > 1
+                step = replace(candidate.step, at=position.station) if several else candidate.step
                 try:
                     step, taken = answering(self.line, walk, step)
                 except StepRefused:

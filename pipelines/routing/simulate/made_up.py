@@ -1,0 +1,87 @@
+"""Values for the fields of forms that have to be filled in and of which a scenario says nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice, product
+from typing import Any
+
+from pipelines.routing.model import Input, Station
+from pipelines.routing.reading.reader import Problems, Reader
+from pipelines.routing.reading.stations import read_input
+
+TEXT = "made-up"
+FILE: Mapping[str, str] = {"name": "made-up.txt", "digest": hashlib.sha256(TEXT.encode()).hexdigest()}
+FORMS = 16
+"""Ways to fill in one form that are tried."""
+_TYPES: Mapping[str, tuple[type, ...]] = {"text": (str,), "number": (int, float), "date": (str,)}
+
+
+def value(field: Input) -> Any:
+    """Of one field that has no default; None for a secret, which nobody can make up."""
+    known = {
+        "number": 1,
+        "date": "2026-01-31",
+        "choice": next(iter(field.choices), ""),
+        "repository": "https://example.org/made-up.git",
+        "file": dict(FILE),
+        "secret": None,
+    }
+    return known.get(field.type, TEXT)
+
+
+# Forms
+
+
+def form(station: Station) -> tuple[Input, ...]:
+    """The fields that a person fills in who completes this station."""
+    if station.kind != "manual":
+        return ()
+    return Reader({"form": station.work.get("form") or []}, "work", Problems()).each("form", read_input)
+
+
+def reported(station: Station, outcome: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The outcome as a person can report it: with the form of the station filled in, in every choice that it leaves
+    open. Nothing where the form does not take it. Who reports no `result: success` need not fill the form in."""
+    fields, output = form(station), outcome.get("output", {})
+    needless = "output" not in outcome and outcome.get("result") != "success"
+    if not fields or needless or not isinstance(output, Mapping):
+        yield dict(outcome)
+        return
+    given = {key: said for key, said in output.items() if said not in (None, "")}
+    known = {field.key: field for field in fields}
+    if any(key not in known or not _fits(known[key], said) for key, said in given.items()):
+        return
+    yield from _filled(fields, given, outcome)
+    if not given and outcome.get("result") == "success":
+        # For what a form that is filled in never leads to: a verdict alone says the same, and leaves it open.
+        rest = {key: said for key, said in outcome.items() if key not in ("result", "output")}
+        yield {"verdict": "pass", **rest}
+
+
+def _filled(
+    fields: Iterable[Input], given: Mapping[str, Any], outcome: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    open_ones = [field for field in fields if field.key not in given]
+    ways = product(*(_ways(field) for field in open_ones))
+    for way in islice(ways, FORMS):
+        filled = {field.key: said for field, said in zip(open_ones, way, strict=True) if said is not None}
+        yield {**outcome, "output": {**given, **filled}}
+
+
+def _ways(field: Input) -> tuple[Any, ...]:
+    """What may be filled in; None: nothing."""
+    if field.has_default and field.type != "secret":
+        return (field.default,)
+    if not field.required:
+        return (None,)
+    if field.type == "secret":
+        return ()
+    return field.choices if field.type == "choice" else (value(field),)
+
+
+def _fits(field: Input, said: Any) -> bool:
+    if field.type == "choice":
+        return said in field.choices
+    return not isinstance(said, bool) and isinstance(said, _TYPES.get(field.type, (str, dict)))
