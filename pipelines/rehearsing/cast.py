@@ -8,7 +8,7 @@ from datetime import datetime
 
 from pipelines.errors import Refused
 from pipelines.leases import Claim
-from pipelines.models import Agent, Group, Membership, Project, Role, User, Worker
+from pipelines.models import Agent, Blob, Group, Membership, Project, Role, Upload, User, Worker
 from pipelines.models.people import simplify
 from pipelines.routing.answers import MACHINES
 from pipelines.routing.escalations import role_key
@@ -51,6 +51,14 @@ class Cast:
             capacity=0 if state == "busy" else None,
             created_at=self._now,
             **(suspended if state == "suspended" else {}),
+        )
+
+    def upload(self, file: Mapping[str, str]) -> None:
+        """As somebody of the project has, so that an input may name it. Nothing reads it, so it has no bytes."""
+        told = {"size": 0, "name": file["name"], "created_at": self._now}
+        blob, _new = Blob.objects.get_or_create(digest=file["digest"], defaults=told)
+        Upload.objects.get_or_create(
+            project=self._project, blob=blob, name=file["name"], defaults={"by": "rehearsal", "at": self._now}
         )
 
     def person(self, name: str, role: str = Role.OPERATOR) -> User:

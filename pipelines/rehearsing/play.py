@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
-
-from django.db.models import QuerySet
 
 from pipelines import engine, versions
 from pipelines.engine.gates import policy_of
-from pipelines.errors import Forbidden, Refused
-from pipelines.models import ENDED, Due, Escalation, GateVisit, Job, Purpose, Status, Task, Token
-from pipelines.rehearsing.cast import Cast
+from pipelines.errors import Forbidden
+from pipelines.models import Due, Escalation, GateVisit, Job, Purpose, Status, Token
+from pipelines.rehearsing.giving import give
+from pipelines.rehearsing.stage import CannotHappen, Stage
 from pipelines.routing.answers import WORDS, key_of
+from pipelines.routing.model import HANDOFF
 from pipelines.routing.simulate.script import Played
 
 TICK = timedelta(microseconds=1)
@@ -22,47 +21,10 @@ MOST_TIMES = 1_000
 """That may come due in one step: a reminder that sets itself again would never end."""
 
 
-class CannotHappen(Refused):
-    """This cannot happen here."""
-
-
-@dataclass
-class Stage:
-    """Where one task is played. `passed`: how much time the script has let pass; `set_after`: how much of it had
-    passed when each due time was first seen."""
-
-    task: Task
-    cast: Cast
-    now: datetime
-    passed: timedelta = timedelta(0)
-    set_after: dict[int, timedelta] = field(default_factory=dict)
-
-    @property
-    def living(self) -> QuerySet[Token]:
-        tokens = Token.objects.filter(task=self.task, forked=False).exclude(status__in=ENDED)
-        return tokens.order_by("pk")
-
-    def token(self, at: str | None) -> Token:
-        """The first that has not ended, at this station if one is named."""
-        found = self.living.filter(station=at).first() if at else self.living.first()
-        if found is None:
-            self.task.refresh_from_db(fields=["status", "end"])
-            if self.task.status in ENDED:
-                raise CannotHappen(f"the task has ended: {self.task.end or self.task.status}")
-            stations = ", ".join(token.station for token in self.living)
-            raise CannotHappen(f"no token stands at {at}; it is at {stations}")
-        return found
-
-    def see_dues(self) -> list[Due]:
-        dues = list(Due.objects.filter(task=self.task).order_by("due_at", "pk"))
-        for due in dues:
-            self.set_after.setdefault(due.pk, self.passed)
-        return dues
-
-
 def play(stage: Stage, played: Played) -> str:
     """Do it, and say in a word who did. Raises Refused with the reason why it cannot happen."""
     who = KINDS[played.kind](stage, played)
+    give(stage)
     stage.see_dues()
     return who
 
@@ -76,6 +38,8 @@ def _outcome(stage: Stage, played: Played) -> str:
     job = _open_job(token, Purpose.STATION)
     if job is None:
         raise CannotHappen(f"{token.station} has no work to do: {_standing(token)}")
+    own = {HANDOFF} if played.step.outcome.get("handoff") is not None else set()
+    stage.withheld[token.pk, token.station] = own.union(played.step.missing)
     who = _reported(stage, token, job, dict(played.step.outcome), played.by)
     given = {_key(answer): answer for answer in played.step.answers}
     while given and (asked := _question(stage, token.pk)) is not None and _key(asked[1]) in given:
@@ -240,6 +204,10 @@ def _until(stage: Stage, due: Due) -> timedelta:
 
 
 def _reconsider(stage: Stage, played: Played) -> str:
+    """What was missing is there now, but for what the step names."""
+    assert played.step is not None
+    token = stage.token(played.at)
+    stage.withheld[token.pk, token.station] = set(played.step.missing)
     engine.reconsider(stage.task.pk)
     return "the engine"
 

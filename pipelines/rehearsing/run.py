@@ -14,9 +14,11 @@ from pipelines import engine, versions
 from pipelines.errors import Refused
 from pipelines.models import Decision, Event, Job, LineVersion, Purpose, Role, Status, Task
 from pipelines.rehearsing.cast import Cast
-from pipelines.rehearsing.play import Stage, play
+from pipelines.rehearsing.play import play
+from pipelines.rehearsing.stage import NotPlayable, Stage
 from pipelines.routing.durations import written
 from pipelines.routing.model import Input
+from pipelines.routing.simulate import made_up
 from pipelines.routing.simulate.expect import Failure, Told, compare
 from pipelines.routing.simulate.script import Played, Script
 from pipelines.routing.simulate.state import Position, Walk
@@ -46,7 +48,8 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """What became of a script. It met its expectation if nothing failed."""
+    """What became of a script. It met its expectation if nothing failed. `unplayable`: why no rehearsal can play it,
+    which says nothing about the line."""
 
     script: Script
     task: str
@@ -54,10 +57,11 @@ class Rehearsed:
     end: str
     status: str
     failures: tuple[Failure, ...]
+    unplayable: str = ""
 
     @property
     def met(self) -> bool:
-        return not self.failures
+        return not self.failures and not self.unplayable
 
     @property
     def path(self) -> list[str]:
@@ -72,7 +76,8 @@ class Rehearsed:
             "key": self.script.scenario.key,
             "name": self.script.scenario.name,
             "task": self.task,
-            "met": self.met,
+            "met": None if self.unplayable else self.met,
+            **({"not_rehearsed": self.unplayable} if self.unplayable else {}),
             "failures": [failure.to_dict() for failure in self.failures],
             "path": self.path,
             "rules": self.rules,
@@ -84,10 +89,13 @@ class Rehearsed:
 
 def rehearse(version: LineVersion, script: Script) -> Rehearsed:
     """Play one task of this version through the engine, in one transaction that is rolled back: no task, vote, mail or
-    person of it stays, and no worker sees its jobs. Raises Refused where the task cannot be started."""
+    person of it stays, and no worker sees its jobs. Raises Refused where the script gives what no task is started
+    with."""
     with transaction.atomic():
         try:
             return _rehearse(version, script)
+        except NotPlayable as why:
+            return Rehearsed(script, "", (), "", "", (), str(why))
         finally:
             transaction.set_rollback(True)
 
@@ -96,6 +104,7 @@ def _rehearse(version: LineVersion, script: Script) -> Rehearsed:
     now = timezone.now()
     cast = Cast(version.line.project, script.people, now)
     cast.hire(versions.parsed(version), script.agents)
+    cast.upload(made_up.FILE)
     task = _submitted(version, script, cast)
     stage = Stage(task, cast, task.created_at)
     stage.see_dues()
@@ -103,10 +112,12 @@ def _rehearse(version: LineVersion, script: Script) -> Rehearsed:
     shown = [record.show(0, "start", str(task.requested_by), "", "")]
     refused: tuple[Failure, ...] = ()
     for number, played in enumerate(script.played, 1):
-        at = played.at or next((token.station for token in stage.living), "")
+        at = played.at or next((token.station for token in stage.standing), "")
         try:
             with transaction.atomic():
                 who = play(stage, played)
+        except NotPlayable:
+            raise
         except Refused as why:
             refused = (Failure(number, str(why)),)
             break
@@ -132,22 +143,15 @@ def _submitted(version: LineVersion, script: Script, cast: Cast) -> Task:
 
 
 def _made_up(inputs: Iterable[Input]) -> dict[str, Any]:
-    """Values for what has to be given: a scenario says only the inputs that its path depends on. No file or secret."""
-    missing = (each for each in inputs if each.required and not each.has_default)
-    return {each.key: _value(each) for each in missing if each.type not in ("file", "secret")}
-
-
-def _value(field: Input) -> Any:
-    match field.type:
-        case "number":
-            return 1
-        case "date":
-            return "2026-01-31"
-        case "choice":
-            return next(iter(field.choices), "")
-        case "repository":
-            return "https://example.org/made-up.git"
-    return "made-up"
+    """Values for what has to be given: a scenario says only the inputs that its path depends on."""
+    missing = [each for each in inputs if each.required and (not each.has_default or each.type == "secret")]
+    secret = next((each for each in missing if each.type == "secret"), None)
+    if secret is not None:
+        raise NotPlayable(
+            f"the input {secret.label or secret.key} is a secret that has to be given, and this installation stores "
+            "no secrets yet: no task of this line can be started."
+        )
+    return {each.key: made_up.value(each) for each in missing}
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """`manage.py rehearse LINE SCRIPT`: play one task through the real engine by a script, and print its path.
 
-Exit code 0: every script met its expectation. 1: one did not. 2: nothing could be played."""
+Exit code 0: every script that can be rehearsed met its expectation. 1: one did not. 2: nothing could be used."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps([each.to_dict() for each in told], ensure_ascii=False, indent=2))
         else:
             self.stdout.write("\n\n".join(text_of(each) for each in told))
-        missed = [each.script.scenario.key for each in told if not each.met]
+        missed = [each.script.scenario.key for each in told if each.failures]
         if missed:
             raise CommandError(f"not as expected: {', '.join(missed)}")
 
@@ -123,6 +123,8 @@ def _published(text: bytes) -> LineVersion:
 
 def text_of(told: Rehearsed) -> str:
     scenario = told.script.scenario
+    if told.unplayable:
+        return f"{scenario.key}: {scenario.name}\n  not rehearsed: {told.unplayable}"
     lines = [f"{scenario.key}: {scenario.name}  ({told.task}, not kept)"]
     lines += [_step(step) for step in told.steps]
     ending = f"{told.end} ({told.status})" if told.end else told.status

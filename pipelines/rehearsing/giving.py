@@ -1,0 +1,58 @@
+"""What a forward move needs and a script does not call missing: a person gives it, as on the page of a held task."""
+
+from __future__ import annotations
+
+from pipelines import engine, versions
+from pipelines.engine.handing import metadata
+from pipelines.models import Status, Token
+from pipelines.rehearsing.stage import NotPlayable, Stage
+from pipelines.routing.line import Line
+from pipelines.routing.model import HANDOFF, METADATA
+from pipelines.routing.simulate import made_up
+from pipelines.routing.simulate.minimal import least_handoff
+
+
+def give(stage: Stage) -> None:
+    """To every token that is held for a handoff or for metadata. What else is missing stays missing."""
+    for token in stage.living.filter(status=Status.HELD):
+        lacking = _lacking(stage, token)
+        if HANDOFF in lacking:
+            _hand_over(stage, token)
+            token.refresh_from_db()
+            lacking = _lacking(stage, token)
+        named = {name.removeprefix(METADATA) for name in lacking if name.startswith(METADATA)}
+        if named:
+            _supply(stage, token, named)
+
+
+def _lacking(stage: Stage, token: Token) -> set[str]:
+    if token.status != Status.HELD:
+        return set()
+    return set(token.wait.get("missing", ())) - stage.withheld.get((token.pk, token.station), set())
+
+
+def _hand_over(stage: Stage, token: Token) -> None:
+    """The least document that the schema of the station takes."""
+    document, faults = least_handoff(_line(stage, token).handoff_schema(token.station))
+    if faults:
+        raise NotPlayable(
+            f"{token.station} needs a handoff, and none could be made up that fits its schema ({faults[0]}); write "
+            "one in the script, as `handoff` of the outcome."
+        )
+    engine.hand_over(token.pk, user=stage.cast.person(""), token_version=token.version, document=document)
+
+
+def _supply(stage: Stage, token: Token, named: set[str]) -> None:
+    fields = [field for field in metadata(_line(stage, token), token) if field.key in named]
+    given = {field.key: made_up.value(field) for field in fields}
+    secret = next((field for field in fields if given[field.key] is None), None)
+    if secret is not None:
+        raise NotPlayable(
+            f"{token.station} needs {secret.label or secret.key}, which is a secret, and this installation stores no "
+            "secrets yet."
+        )
+    engine.supply(token.pk, user=stage.cast.person(""), token_version=token.version, given=given)
+
+
+def _line(stage: Stage, token: Token) -> Line:
+    return versions.by_id(token.task.pinned_id)
