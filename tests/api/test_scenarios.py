@@ -101,6 +101,13 @@ class TestHttp:
         assert answer.status_code == 400
         assert "run_scenarios" in answer.json()["detail"]
 
+    def test_no_scenarios_do_not_hold(self, world: World, api: Apis, line: Line) -> None:
+        told = api.as_(world.viewer).post("/lines/line/run-scenarios", {"against": "live"}).json()
+        assert (told["holds"], told["scenarios"], told["coverage"]["percent"]) == (False, [], 0)
+        put(world, line, GOOD)
+        none = api.as_(world.viewer).post("/lines/line/run-scenarios", {"keys": []}).json()
+        assert (none["holds"], none["scenarios"]) == (False, [])
+
     def test_one_is_generated_for_each_rule(self, world: World, api: Apis, line: Line) -> None:
         made = api.as_(world.designer).post("/lines/line/generate-scenarios", {}).json()
         assert [each["key"] for each in made["scenarios"]] == ["takes-again", "takes-on"]
@@ -142,6 +149,15 @@ class TestCommand:
             with pytest.raises(CommandError) as refused:
                 run(*arguments)
             assert refused.value.returncode == 2, arguments
+
+    def test_no_scenarios_do_not_hold(self, world: World, line: Line, tmp_path: Path) -> None:
+        empty = tmp_path / "empty.yaml"
+        empty.write_text("[]")
+        for arguments in ([name(line)], [name(line), "--json"], [name(line), "--scenarios", str(empty)]):
+            out = io.StringIO()
+            with pytest.raises(CommandError, match="there are no scenarios; make some") as refused:
+                call_command("run_scenarios", *arguments, stdout=out)
+            assert (refused.value.returncode, out.getvalue()) == (2, ""), arguments
 
     def test_line_and_scenarios_live_in_files(self, tmp_path: Path) -> None:
         there, tests = tmp_path / "line.yaml", tmp_path / "tests.yaml"

@@ -35,6 +35,14 @@ def test_without_tests_the_page_offers_to_make_them(world: World, line: Line, si
     )
 
 
+def test_running_no_tests_does_not_say_that_all_hold(world: World, line: Line, signed_in: As) -> None:
+    client = signed_in(world.viewer)
+    for against in ("live", "draft"):
+        page = text(client.post(at(world, "line-tests-run", line.key), {"against": against}, follow=True))
+        assert "There are no scenarios to run. Record one, or generate one for each rule." in page
+        assert "All tests hold" not in page
+
+
 def test_generating_runs_them_and_says_which_rules_have_none(world: World, line: Line, signed_in: As) -> None:
     publishing.save_draft(line, DRAFT, world.admin, line.draft_number)
     client = signed_in(world.designer)

@@ -147,8 +147,10 @@ def test_a_report_of_nothing_says_so() -> None:
         "Gates opened: 0 of 0",
         "Policy applied: never",
     ]
-    assert found.problems() == []
-    assert found.problems(min_coverage=0.5) == ["0.0% of the rules are taken, fewer than 0.5%"]
+    assert not found.holds
+    assert found.problems() == ["there are no scenarios"]
+    few = "0.0% of the rules are taken, fewer than 0.5%"
+    assert found.problems(min_coverage=0.5) == ["there are no scenarios", few]
     assert (found.line, report(of, []).line) == ("my line", "line")
 
 

@@ -31,9 +31,9 @@ def test_it_says_who_plays_and_that_time_passes() -> None:
         script(people=people, agents=agents, steps=[{**OUTCOME, "by": "ann"}, {"after": "2h", "by": "bob"}])
     )
     assert found.people == {
-        "ann": Person("reviewer"),
-        "bob": Person("operator", ("security",)),
-        "eve": Person("admin"),
+        "ann": Person(("reviewer",)),
+        "bob": Person(("operator",), ("security",)),
+        "eve": Person(("admin",)),
     }
     assert found.agents == {"dev": "suspended", "qa": "available"}
     assert [each.by for each in found.played] == ["ann", "bob"]
@@ -45,7 +45,8 @@ WRONG: list[tuple[Any, str]] = [
     ([], "has to be a script, or a list of them"),
     ([1], "[0]: has to be an object"),
     ([script(), script()], "[1].key: the key one appears twice"),
-    (script(people={"ann": {"roles": "x"}}), "people.ann.roles: unknown key"),
+    (script(people={"ann": {"rang": "x"}}), "people.ann.rang: unknown key"),
+    (script(people={"ann": {"roles": "x"}}), "people.ann.roles: has to be a list"),
     (script(people={"ann": {"groups": [1]}}), "people.ann.groups[0]: has to be a text"),
     (script(agents={"dev": "gone"}), "agents.dev: has to be one of available, busy"),
     (script(steps=[5]), "steps[0]: has to be an object"),
