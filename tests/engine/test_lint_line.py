@@ -46,7 +46,7 @@ def test_with_a_project_the_gates_are_judged_by_its_people(world: World, tmp_pat
     call_command("lint_line", str(path), stdout=StringIO())
     name, out = f"{world.project.owner.key}/{world.project.key}", StringIO()
     call_command("lint_line", str(path), "--project", name, stdout=out)
-    assert "it wants 1 in the group security, and the project has nobody" in out.getvalue()
+    assert "it needs 1 in the group security, and the project has nobody" in out.getvalue()
     world.group("security", world.reviewer, world.admin)
     call_command("lint_line", str(path), "--project", name, stdout=(after := StringIO()))
     assert after.getvalue() == "Nothing found.\n"

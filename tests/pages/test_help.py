@@ -29,7 +29,7 @@ def test_the_help_is_searched(world: World, signed_in: As) -> None:
     client = signed_in(world.viewer)
     found = text(client.get(reverse("help"), {"q": "resync"}))
     assert "<mark>" in found
-    assert "Nothing about" in text(client.get(reverse("help"), {"q": "zzzz no such word"}))
+    assert "No results for" in text(client.get(reverse("help"), {"q": "zzzz no such word"}))
 
 
 def test_markup_in_a_page_is_text(tmp_path: Path) -> None:

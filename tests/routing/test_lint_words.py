@@ -86,7 +86,7 @@ WORDS: dict[str, Words] = {
     ),
     "unbounded-cycle": (
         "stations[0]",
-        "warning: A task can go round work → fix without a budget; visits: work at most 100, fix at most 100 (give a rule of the cycle max_retries or max_visits, or a station limits: {max_visits: …}, or the line a budget for it) [unbounded-cycle]",
+        "warning: work → fix → work has no limit (only the cap of 100 visits) (give a rule of the cycle max_retries or max_visits, or a station limits: {max_visits: …}, or the line a budget for it) [unbounded-cycle]",
         "work",
         None,
         (),

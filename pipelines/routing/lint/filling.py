@@ -16,11 +16,12 @@ MAX_TRIES = 300
 @dataclass(frozen=True, slots=True)
 class Lack:
     """`barred`: the requester, the producer, or both, without whom there are too few; none: there are too few anyhow.
-    `did`: what they did that bars them."""
+    `did`: what they did that bars them. `remedy`: whom to let decide, so that it no longer does."""
 
     words: str
     barred: tuple[str, ...] = ()
     did: str = ""
+    remedy: str = ""
 
 
 def lack(approval: Approval, people: People, *, by_hand: bool) -> Lack | None:
@@ -36,16 +37,19 @@ def lack(approval: Approval, people: People, *, by_hand: bool) -> Lack | None:
         if tried >= MAX_TRIES:
             return None
         if not satisfiable(approval.who, [voter for voter in able if voter.person not in barred]):
-            return Lack("then nobody is left, or too few, to decide", barred, _did(approval, by_hand, barred))
+            did, remedy = _did(approval, by_hand, barred)
+            return Lack("can never be decided", barred, did, remedy)
     return None
 
 
-def _did(approval: Approval, by_hand: bool, barred: tuple[str, ...]) -> str:
+def _did(approval: Approval, by_hand: bool, barred: tuple[str, ...]) -> tuple[str, str]:
     if len(barred) == 2:
-        return "request the task and do the work"
+        return "request the task and do the work", "the requester or the producer"
     if not by_hand or approval.producer_may:
-        return "requests the task"
-    return "does the work" if approval.requester_may else "requests the task or does the work"
+        return "requests the task", "the requester"
+    if approval.requester_may:
+        return "does the work", "the producer"
+    return "requests or does the work", "the requester and the producer"
 
 
 def _able(approval: Approval, people: People) -> list[Voter]:
@@ -73,7 +77,7 @@ def _too_few(approval: Approval, able: list[Voter]) -> str:
             return _short_of(need, there)
     places = sum(need.count for need in approval.who)
     if places > len(able) or not satisfiable(approval.who, able):
-        return f"it wants {places} different people, and those whom it asks are too few for that"
+        return f"it needs {places} different people, and too few can decide"
     return ""
 
 
@@ -81,7 +85,7 @@ def _short_of(need: Requirement, there: int) -> str:
     if need.kind == "user":
         return f"{need.name} is not a member of the project"
     what = f"with the role {need.name}" if need.kind == "role" else f"in the group {need.name}"
-    return f"it wants {need.count} {what}, and the project has {there or 'nobody'}"
+    return f"it needs {need.count} {what}, and the project has {there or 'nobody'}"
 
 
 def _barred(

@@ -13,7 +13,7 @@ from tests.routing.support import line
 def test_the_page_is_right() -> None:
     finding = the_page_is_right("unbounded-cycle")
     assert "work → fix" in finding.message
-    assert "work at most 100" in finding.message
+    assert "has no limit (only the cap of 100 visits)" in finding.message
 
 
 def test_a_budget_on_the_way_bounds_the_cycle() -> None:
@@ -40,9 +40,9 @@ def test_a_cap_without_end_costs_no_time_and_each_cycle_is_told_apart() -> None:
         {"rules": [to("c")]},
         policy={"visit_cap": 1_000_000_000},
     )
-    assert [f.message.partition(" without")[0] for f in found("unbounded-cycle", of)] == [
-        "A task can go round a → b",
-        "A task can go round c → d",
+    assert [f.message.partition(" has no limit")[0] for f in found("unbounded-cycle", of)] == [
+        "a → b → a",
+        "c → d → c",
     ]
     assert visits(of)["a"] == 1_000_000_000
 
@@ -54,3 +54,13 @@ def test_a_long_way_backwards_is_counted_exactly() -> None:
     ]
     of = read_line({"gateline": 1, "key": "x", "start": "s399", "stations": stations})
     assert set(visits(of).values()) == {1}
+
+
+def test_stations_are_called_by_their_names() -> None:
+    of = line(
+        {"name": "Build", "rules": [{"id": "on", "to": "b"}]},
+        {"name": "Repair", "rules": [{"id": "back", "to": "a"}]},
+        policy={"visit_cap": 7},
+    )
+    [told] = found("unbounded-cycle", of)
+    assert told.message == "Build → Repair → Build has no limit (only the cap of 7 visits)"

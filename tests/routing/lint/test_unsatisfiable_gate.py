@@ -156,9 +156,9 @@ def test_without_people_nothing_is_said_of_them() -> None:
 @pytest.mark.parametrize(
     ("who", "said"),
     [
-        ({"group": "security"}, "it wants 1 in the group security, and the project has nobody"),
-        ({"role": "reviewer", "count": 3}, "it wants 3 with the role reviewer, and the project has 2"),
-        ({"role": "chief"}, "it wants 1 with the role chief, and the project has nobody"),
+        ({"group": "security"}, "it needs 1 in the group security, and the project has nobody"),
+        ({"role": "reviewer", "count": 3}, "it needs 3 with the role reviewer, and the project has 2"),
+        ({"role": "chief"}, "it needs 1 with the role chief, and the project has nobody"),
         ({"user": "eve"}, "eve is not a member of the project"),
     ],
 )
@@ -182,13 +182,13 @@ def test_the_requester_and_the_producer_may_be_the_last_who_could_decide() -> No
     assert lacks(who, ada) == [
         (
             "warning",
-            "Gate g: if ada requests the task, then nobody is left, or too few, to decide",
+            "Gate g can never be decided when ada requests the task",
         )
     ]
     assert lacks(who, ada, approval={"requester_may": True}) == []
     assert lacks(who, ada, bob) == []
     [(_, message)] = lacks(who, ada, bob, kind="manual")
-    assert "if ada and bob request the task and do the work" in message
+    assert "can never be decided when ada and bob request the task and do the work" in message
     assert lacks(who, ada, bob, kind="manual", approval={"producer_may": True}) == []
     assert lacks(who, ada, bob, person("cy"), kind="manual") == []
 
@@ -211,3 +211,13 @@ def test_a_large_project_is_counted_quickly() -> None:
     people = [person(f"p{n}", "reviewer", f"g{n % 7}") for n in range(2_000)]
     who = [{"group": f"g{n}", "count": 100} for n in range(7)] + [{"role": "reviewer", "count": 100}]
     assert lacks(who, *people, kind="manual") == []
+
+
+def test_what_bars_the_last_person_is_named_with_whom_to_let_decide() -> None:
+    ada, who = person("ada"), [{"role": "reviewer"}]
+    gate = {"key": "g", "name": "Human review", "approval": {"who": who}}
+    rules = [{"id": "r", "to": "completed", "gates": ["g"]}]
+    of = line({"work": {"kind": "manual"}, "rules": rules}, gates=[gate])
+    [told] = [f for f in lint(of, People((ada,), frozenset(["ada"]))) if f.check == "unsatisfiable-gate"]
+    assert told.message == "Gate Human review can never be decided when ada requests or does the work"
+    assert told.hint == "add reviewers, or let the requester and the producer decide"

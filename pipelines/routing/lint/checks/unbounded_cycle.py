@@ -6,21 +6,20 @@ from collections.abc import Iterator
 
 from pipelines.routing.lint.finding import WARNING, Finding
 from pipelines.routing.lint.subject import Subject
-from pipelines.routing.lint.visits import unbounded_cycles, worst_visits
+from pipelines.routing.lint.visits import unbounded_cycles
 
 ID = "unbounded-cycle"
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    cycles = unbounded_cycles(subject)
-    most = worst_visits(subject) if cycles else {}
-    for stations in cycles:
-        visits = ", ".join(f"{key} at most {most.get(key, 0)}" for key in stations[:5])
+    cap = subject.line.policy.visit_cap
+    for stations in unbounded_cycles(subject):
+        names = [subject.line.station(key).name for key in (*stations, stations[0])]
         yield Finding(
             check=ID,
             severity=WARNING,
             path=subject.path(subject.line.station(stations[0])),
-            message=f"A task can go round {' → '.join(stations)} without a budget; visits: {visits}",
+            message=f"{' → '.join(names)} has no limit (only the cap of {cap} visits)",
             hint="give a rule of the cycle max_retries or max_visits, or a station limits: {max_visits: …}, or the line"
             " a budget for it",
             station=stations[0],

@@ -29,6 +29,7 @@ class Fault:
     message: str
     hint: str
     severity: str = ERROR
+    joint: str = ": "
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -40,7 +41,7 @@ def check(subject: Subject) -> Iterator[Finding]:
                 check=ID,
                 severity=fault.severity,
                 path=f"gates[{index}]{fault.key}",
-                message=f"Gate {gate.key}: {fault.message}",
+                message=f"Gate {gate.name}{fault.joint}{fault.message}",
                 hint=fault.hint,
             )
 
@@ -140,16 +141,17 @@ def _lack(gate: Gate, people: People, by_hand: bool) -> Iterator[Fault]:
     """A warning, since people come and go without a new version, and a line may be published before they come."""
     found = lack(gate.approval, people, by_hand=by_hand)
     if found is not None:
-        yield Fault(".approval.who", _said(found), _remedy(found), WARNING)
+        joint = " " if found.barred else ": "
+        yield Fault(".approval.who", _said(found), _remedy(found), WARNING, joint)
 
 
 def _said(found: Lack) -> str:
     if not found.barred:
         return found.words
-    return f"if {' and '.join(found.barred)} {found.did}, {found.words}"
+    return f"{found.words} when {' and '.join(found.barred)} {found.did}"
 
 
 def _remedy(found: Lack) -> str:
     if found.barred:
-        return "add people who may decide, or set requester_may or producer_may"
+        return f"add reviewers, or let {found.remedy} decide"
     return "add people in the settings of the project, or ask others"
