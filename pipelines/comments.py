@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import F, Sum
 
 from pipelines import access
-from pipelines.engine import payload
+from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import Comment, Line, User
 from pipelines.ports import LineHint, publish_hints

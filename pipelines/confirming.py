@@ -13,7 +13,7 @@ from typing import Any
 from django.db import DatabaseError, transaction
 
 from pipelines import access, comparing, migrating, publishing
-from pipelines.engine import payload
+from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.formats.authorship import Hand, hands_at
 from pipelines.formats.changes import Change

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import transaction
 
 from pipelines import access, comparing, publishing
-from pipelines.engine import payload
+from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats.merging import same
 from pipelines.models import Line, LineEvent, LineVersion, User

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from pipelines.engine import payload
-from pipelines.engine.entitlement import people_of
+from pipelines.engine.core import payload
+from pipelines.engine.moves.entitlement import people_of
 from pipelines.errors import Invalid
 from pipelines.formats import native
 from pipelines.models import Group, Project, Role

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils.text import slugify
 
 from pipelines import access, versions
-from pipelines.engine import payload
+from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Invalid, NotFound, Refused
 from pipelines.models import Line, Scenario, User
 from pipelines.routing.line import DocumentError, Problem, read_line

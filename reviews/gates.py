@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from pipelines.engine.gates import JUMP
+from pipelines.engine.moves.gates import JUMP
 from pipelines.routing.line import Gate, Line
 
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 from ninja.security import HttpBearer
 
 from pipelines import accounts
-from pipelines.engine.values import Actor
+from pipelines.engine.core.values import Actor
 from pipelines.errors import Forbidden
 from pipelines.models import ApiToken, User
 

@@ -11,7 +11,7 @@ from pydantic import AwareDatetime
 
 from pipelines import access
 from pipelines.api.problems import ProblemOut
-from pipelines.engine.export import exported, exported_all
+from pipelines.engine.commands.export import exported, exported_all
 from pipelines.models import Task
 from pipelines.streaming import ndjson
 

@@ -11,8 +11,8 @@ from pydantic import BaseModel
 
 from pipelines import access, versions
 from pipelines.api.problems import ProblemOut
-from pipelines.engine.handing import metadata
-from pipelines.engine.inputs import form_of
+from pipelines.engine.commands.inputs import form_of
+from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.models import Status
 from pipelines.queries.task import Position, TaskView
 from pipelines.routing.line import Input

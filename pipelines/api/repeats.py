@@ -16,7 +16,7 @@ from ninja import Header
 from pydantic import BaseModel
 
 from pipelines.api.auth import actor_of
-from pipelines.engine.transaction import run
+from pipelines.engine.core.transaction import run
 from pipelines.errors import Conflict
 from pipelines.models import RecordedAnswer
 

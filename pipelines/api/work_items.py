@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.problems import ProblemOut
-from pipelines.engine.work_items import work_item, work_items
+from pipelines.engine.commands.work_items import work_item, work_items
 from pipelines.models import Task
 from pipelines.streaming import ndjson
 

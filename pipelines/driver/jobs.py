@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from pipelines import engine, logs, outbox
 from pipelines.driver.orders import Orders
-from pipelines.engine.opening import takes
+from pipelines.engine.moves.job_creation import takes
 from pipelines.handlers import BY_PEOPLE
 from pipelines.leases import Claim
 from pipelines.models import Job

@@ -15,7 +15,7 @@ from typing import Any
 from pipelines import versions
 from pipelines.driver.config import WorkerConfig
 from pipelines.driver.said import said
-from pipelines.engine.turn import about
+from pipelines.engine.core.decision_context import about
 from pipelines.handlers.base import Attempt, Limits, Spec
 from pipelines.handlers.document import FLUX, NATIVE
 from pipelines.handlers.isolation import Access

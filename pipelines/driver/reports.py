@@ -13,7 +13,7 @@ from pipelines.driver import jobs
 from pipelines.driver.database import Database
 from pipelines.driver.jobs import Started
 from pipelines.engine import Report, ReportResult
-from pipelines.engine.report import LARGEST_BATCH
+from pipelines.engine.commands.report import LARGEST_BATCH
 from pipelines.leases import Claim
 
 # Transactions at once: the second one is for what gathers while the first one waits for a lock.

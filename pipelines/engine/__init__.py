@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from pipelines.engine.byhand import answer, cancel, complete, hold, release, retry
-from pipelines.engine.claims import lose, requeue, start
-from pipelines.engine.deadlocks import resolve_deadlock
-from pipelines.engine.dependencies import depend
-from pipelines.engine.due import fire
-from pipelines.engine.handing import hand_over, supply
-from pipelines.engine.linked import retry_ended
-from pipelines.engine.migrate import MigrateResult, Migrating, migrate
-from pipelines.engine.putback import PuttingBack, put_back
-from pipelines.engine.reconsider import reconsider
-from pipelines.engine.registry import change_agent, register_agent
-from pipelines.engine.report import report
-from pipelines.engine.resolving import escalate, resolve
-from pipelines.engine.submit import submit
-from pipelines.engine.suspending import restore, suspend
-from pipelines.engine.values import ENGINE, Actor, Report, ReportResult, VoteResult
-from pipelines.engine.vote import vote
+from pipelines.engine.commands.agents import change_agent, register_agent
+from pipelines.engine.commands.claims import lose, requeue, start
+from pipelines.engine.commands.deadlocks import resolve_deadlock
+from pipelines.engine.commands.dependencies import depend
+from pipelines.engine.commands.linked import retry_ended
+from pipelines.engine.commands.manual_actions import answer, cancel, complete, hold, release, retry
+from pipelines.engine.commands.reconsider import reconsider
+from pipelines.engine.commands.report import report
+from pipelines.engine.commands.resolve_escalation import escalate, resolve
+from pipelines.engine.commands.submit import submit
+from pipelines.engine.commands.supply_preconditions import hand_over, supply
+from pipelines.engine.commands.vote import vote
+from pipelines.engine.core.values import ENGINE, Actor, Report, ReportResult, VoteResult
+from pipelines.engine.deadlines.table import fire
+from pipelines.engine.migration.migrate import MigrateResult, Migrating, migrate
+from pipelines.engine.migration.undo import PuttingBack, put_back
+from pipelines.engine.moves.agent_suspension import restore, suspend
 
 __all__ = [
     "ENGINE",

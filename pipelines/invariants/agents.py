@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from django.db.models import Count, Q
 
-from pipelines.engine.agents import FACTS, MISSING
-from pipelines.engine.suspending import now
-from pipelines.engine.unleased import UNLEASED
+from pipelines.engine.core.agent_capacity import FACTS, MISSING
+from pipelines.engine.core.unassigned import UNLEASED
+from pipelines.engine.moves.agent_suspension import now
 from pipelines.invariants.reading import whole
 from pipelines.models import Agent, AgentEvent, Deadlock, Job, Status
 from pipelines.ports import Violation

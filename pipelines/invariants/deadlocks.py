@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from pipelines.engine.holding import each_of, is_dependency
-from pipelines.engine.waiting_for import DEPENDENCY
+from pipelines.engine.core.holds import each_of, is_dependency
+from pipelines.engine.moves.releases import DEPENDENCY
 from pipelines.invariants.reading import whole
 from pipelines.models import ENDED, Deadlock, Dependency, Event, Status, Task, Token
 from pipelines.ports import Violation

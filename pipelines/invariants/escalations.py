@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from pipelines import versions
 from pipelines.branches import waits_at_join
-from pipelines.engine.agents import FACTS
-from pipelines.engine.holding import BLOCK, each_of
-from pipelines.engine.pause import WORKING
-from pipelines.engine.waiting_for import RESUME
+from pipelines.engine.core.agent_capacity import FACTS
+from pipelines.engine.core.holds import BLOCK, each_of
+from pipelines.engine.moves.pausing import WORKING
+from pipelines.engine.moves.releases import RESUME
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import (
     ENDED,

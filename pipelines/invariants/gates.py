@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pipelines import versions
-from pipelines.engine import gate_results
-from pipelines.engine.entitlement import Person, barred, counted, meets_any
-from pipelines.engine.export import TRANSITIONS
-from pipelines.engine.gates import JUMP, gate_of, policy_of
+from pipelines.engine.commands.export import TRANSITIONS
+from pipelines.engine.core import gate_results
+from pipelines.engine.moves.entitlement import Person, barred, counted, meets_any
+from pipelines.engine.moves.gates import JUMP, gate_of, policy_of
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Decision, GateVisit, Task, Vote
 from pipelines.ports import Violation

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from pipelines.engine.fold import fold, row_of
-from pipelines.engine.state import COUNTERS
+from pipelines.engine.core.fold import fold, row_of
+from pipelines.engine.core.state import COUNTERS
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Purpose
 from pipelines.ports import Violation

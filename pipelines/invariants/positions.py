@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from pipelines import versions
 from pipelines.branches import waits_at_join
-from pipelines.engine.unleased import MANUAL, UNLEASED, WAIT
+from pipelines.engine.core.unassigned import MANUAL, UNLEASED, WAIT
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import ENDED, Decision, GateVisit, Job, Lease, Purpose, Token
 from pipelines.ports import Violation

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pipelines import versions
-from pipelines.engine.unleased import WAIT
-from pipelines.engine.watch import LATE, expected
+from pipelines.engine.core.expected_times import LATE, expected
+from pipelines.engine.core.unassigned import WAIT
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import ENDED, Due, GateVisit, Job, Purpose
 from pipelines.ports import Violation

@@ -10,8 +10,8 @@ from typing import Any
 from django.db.models import QuerySet
 
 from pipelines import versions
-from pipelines.engine import payload
-from pipelines.engine.ground import Ground, Planned
+from pipelines.engine.core import payload
+from pipelines.engine.migration.snapshot import Ground, Planned
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import ENDED, Line, LineVersion, Task, Token, VersionStation
 from pipelines.queries import impacts

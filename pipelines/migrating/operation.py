@@ -11,7 +11,8 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 
 from pipelines import access, engine, versions
-from pipelines.engine import MigrateResult, payload
+from pipelines.engine import MigrateResult
+from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.handlers.code import code_of
 from pipelines.migrating.impact import Impact, impact_of

@@ -56,7 +56,7 @@ class Event(models.Model):
     target = models.CharField(max_length=64, blank=True, help_text=_("Station, gate or end after."))
     trigger = models.CharField(max_length=120, blank=True)
     decision = models.ForeignKey(Decision, models.PROTECT, null=True, blank=True, related_name="events")
-    # Everything that folding needs: see pipelines/engine/fold.py
+    # Everything that folding needs: see pipelines/engine/core/fold.py
     data = models.JSONField(default=dict)
 
     class Meta:

@@ -157,9 +157,9 @@ class Token(models.Model):
         "self", models.CASCADE, null=True, blank=True, related_name="merged", db_index=False
     )
     signal_reworks = models.PositiveIntegerField(default=0)
-    # What would free it, see pipelines/engine/effects.py: {decision, question, missing, gates, to, rule, evaluation,
-    # evaluator, why, trigger, message, rejection, by, was}; of a forked one {to, branches}; at a join {join}, see
-    # engine/joins.py
+    # What would free it, see pipelines/engine/moves/effects.py: {decision, question, missing, gates, to,
+    # rule, evaluation, evaluator, why, trigger, message, rejection, by, was}; of a forked one {to,
+    # branches}; at a join {join}, see pipelines/engine/moves/joins.py
     wait = models.JSONField(default=dict)
     error = models.CharField(max_length=64, blank=True)
     end = models.CharField(max_length=64, blank=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines import engine, versions
-from pipelines.engine.handing import metadata
+from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.models import Status, Token
 from pipelines.rehearsing.stage import NotPlayable, Stage
 from pipelines.routing.line import Line

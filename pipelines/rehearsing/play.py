@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from pipelines import engine, versions
-from pipelines.engine.gates import policy_of
+from pipelines.engine.moves.gates import policy_of
 from pipelines.errors import Forbidden
 from pipelines.models import Due, Escalation, GateVisit, Job, Purpose, Status, Token
 from pipelines.rehearsing.giving import give

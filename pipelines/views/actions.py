@@ -18,8 +18,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import engine, versions
 from pipelines.driver.instructions import instructions
-from pipelines.engine.handing import metadata
-from pipelines.engine.inputs import form_of
+from pipelines.engine.commands.inputs import form_of
+from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Job, Project, Task
 from pipelines.queries.task import TaskView

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import engine
-from pipelines.engine.errors import Conflict
-from pipelines.engine.values import Actor
+from pipelines.engine.core.errors import Conflict
+from pipelines.engine.core.values import Actor
 from pipelines.models import Agent, Job, Project, User
 from pipelines.queries import people
 from pipelines.views.forms import AgentForm, NewAgent, Reason

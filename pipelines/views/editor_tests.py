@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from pydantic import BaseModel, Field, ValidationError
 
 from pipelines import scenarios
-from pipelines.engine import payload
+from pipelines.engine.core import payload
 from pipelines.errors import Invalid, NotFound, Refused
 from pipelines.models import Line, Project, Scenario
 from pipelines.routing.line import Problem

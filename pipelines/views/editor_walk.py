@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_POST
 from pydantic import BaseModel, Field, ValidationError
 
-from pipelines.engine import payload
+from pipelines.engine.core import payload
 from pipelines.errors import Invalid
 from pipelines.models import Project
 from pipelines.queries import choosing, walks

@@ -11,7 +11,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from pipelines.engine.deadlocks import WORDS as DEADLOCK_WORDS
+from pipelines.engine.commands.deadlocks import WORDS as DEADLOCK_WORDS
 from pipelines.models import Agent, ApiToken, Group, Membership, Project, Role, User
 from pipelines.models.agents import agent_id
 from pipelines.models.people import simplify, slug

@@ -15,9 +15,9 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from pipelines import access, logs
-from pipelines.engine import linked
-from pipelines.engine.handing import metadata
-from pipelines.engine.unleased import UNLEASED
+from pipelines.engine.commands import linked
+from pipelines.engine.commands.supply_preconditions import metadata
+from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import ENDED, GateVisit, Job, Project, Purpose, Status, Task, Token
 from pipelines.queries.actors import actor_of
 from pipelines.queries.failures import failures

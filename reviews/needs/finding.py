@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 
 from pipelines import versions
 from pipelines.driver.instructions import instructions
-from pipelines.engine.handing import metadata
-from pipelines.engine.roles import Roles
+from pipelines.engine.commands.supply_preconditions import metadata
+from pipelines.engine.moves.roles import Roles
 from pipelines.models import (
     ASKS,
     ENDED,

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 
 from pipelines import access
-from pipelines.engine.roles import Roles
+from pipelines.engine.moves.roles import Roles
 from pipelines.models import ApiToken, Project, Task, User
 from pipelines.queries.words import Sentence
 

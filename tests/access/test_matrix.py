@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from pipelines import accounts, comments, engine
 from pipelines.api import api
-from pipelines.engine.batch import Batch
+from pipelines.engine.core.batch import Batch
 from pipelines.live.routing import urlpatterns as socket_routes
 from pipelines.models import Agent, Artifact, Blob, Deadlock, Membership, Migration, Role, Scenario
 from tests.access import matrix

@@ -9,9 +9,9 @@ import pytest
 from django.utils import timezone
 
 from pipelines import engine, timers
-from pipelines.engine import agents
-from pipelines.engine.errors import Conflict, Invalid
-from pipelines.engine.export import exported
+from pipelines.engine.commands.export import exported
+from pipelines.engine.core import agent_capacity
+from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.invariants import check
 from pipelines.models import Agent, Due, Job, LineVersion, Task
 from tests.factories import World, make_project, station
@@ -78,7 +78,7 @@ def test_E14_a_place_that_is_freed_goes_to_who_waits(world: World) -> None:
     first, second = planned(world, version), planned(world, version)
     assert world.status(second) == "held"
     world.report(first)
-    assert Due.objects.get(task=second).kind == agents.FACTS
+    assert Due.objects.get(task=second).kind == agent_capacity.FACTS
     assert timers.run_due()["fired"] == 1
     assert (world.at(second), world.status(second)) == (["code"], "queued")
     assert not Due.objects.exists()

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from pipelines import engine, ports
-from pipelines.engine import effects
+from pipelines.engine.moves import effects
 from pipelines.models import Job, Lease, Task
 from tests.factories import World, station
 

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from pipelines import engine, timers
-from pipelines.engine.errors import Conflict, Forbidden, InputError, Invalid
+from pipelines.engine.core.errors import Conflict, Forbidden, InputError, Invalid
 from pipelines.models import Deadlock, Due, Escalation, Job, Lease, Task, Token
 from pipelines.routing.deadlocks import SUGGESTIONS
 from reviews.models import Notice

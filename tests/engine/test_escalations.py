@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from pipelines import engine, timers, versions
-from pipelines.engine.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import Agent, Due, Escalation, Incident, Lease, Task
 from reviews.models import Notice
 from tests.factories import World, station

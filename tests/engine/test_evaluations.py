@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from pipelines import engine, publishing, timers
-from pipelines.engine.errors import Conflict, Forbidden, Invalid
+from pipelines.engine.core.errors import Conflict, Forbidden, Invalid
 from pipelines.leases import MAX_ATTEMPTS, Claim
 from pipelines.models import Due, Job, Purpose, Task
 from tests.factories import World, document, station

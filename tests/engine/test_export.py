@@ -16,8 +16,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from pipelines.engine import gate_results
-from pipelines.engine.export import exported, exported_all, handoff_id
+from pipelines.engine.commands.export import exported, exported_all, handoff_id
+from pipelines.engine.core import gate_results
 from pipelines.invariants import check
 from pipelines.invariants.gates import events_name_what_was_evaluated
 from pipelines.models import Task

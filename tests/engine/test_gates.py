@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.engine.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, LineVersion, Task, Vote
 from tests.factories import World, station
 

@@ -8,8 +8,8 @@ import pytest
 
 from pipelines import engine
 from pipelines.driver.orders import Orders
-from pipelines.engine.errors import Conflict, Invalid
-from pipelines.engine.export import exported
+from pipelines.engine.commands.export import exported
+from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.models import Handoff, Job, Task
 from tests.factories import World, station
 from tests.routing.test_preconditions import HANDOFF

@@ -369,7 +369,7 @@ def i19_a_word_that_is_swallowed(world: World) -> None:
     def swallowed(facts: Any, now: Any, words: Any) -> Any:
         return {**facts, **now, "gates": words}
 
-    with patch("pipelines.engine.vote.told", swallowed):
+    with patch("pipelines.engine.commands.vote.told", swallowed):
         world.vote(task, "reject", reason="No.")
     assert {violation.invariant for violation in check()} == {"I19"}
 

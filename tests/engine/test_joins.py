@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine, invariants
-from pipelines.engine.errors import Conflict
+from pipelines.engine.core.errors import Conflict
 from pipelines.models import Decision, Escalation, Event, Job, LineVersion, Task, Token
 from pipelines.publishing import PublishRefused
 from tests.engine.lines_in_change import published

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine, migrating, publishing
-from pipelines.engine.errors import Conflict
+from pipelines.engine.core.errors import Conflict
 from pipelines.invariants import check
 from pipelines.models import GateVisit, Line, LineVersion, Migration, Task
 from tests.engine.test_races import at_once, gated, open_gates, word

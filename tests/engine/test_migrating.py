@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from pipelines import engine, invariants, migrating
-from pipelines.engine.export import exported
+from pipelines.engine.commands.export import exported
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import LineVersion, Migration, Task, Token, User
 from tests.factories import World, make_member, station

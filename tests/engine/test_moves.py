@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.engine.fold import fold, row_of
+from pipelines.engine.core.fold import fold, row_of
 from pipelines.models import Job, Task
 from tests.factories import World, station
 

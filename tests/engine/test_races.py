@@ -13,7 +13,7 @@ import pytest
 from django.db import connection
 
 from pipelines import engine
-from pipelines.engine.errors import Conflict
+from pipelines.engine.core.errors import Conflict
 from pipelines.invariants import check
 from pipelines.models import Decision, GateVisit, IgnoredReport, LineVersion, Task, User
 from tests.factories import World, make_world, station

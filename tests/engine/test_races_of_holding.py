@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine, timers
-from pipelines.engine.errors import Conflict
+from pipelines.engine.core.errors import Conflict
 from pipelines.invariants import check
 from pipelines.models import ENDED, Agent, Deadlock, Due, Escalation, Handoff, LineVersion, Task
 from tests.engine.test_agents import agent

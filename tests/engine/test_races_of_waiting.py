@@ -13,7 +13,7 @@ import pytest
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.engine.errors import Conflict
+from pipelines.engine.core.errors import Conflict
 from pipelines.invariants import check
 from pipelines.models import Due, Escalation, GateVisit, Incident, LineVersion, Task
 from tests.engine.test_races import at_once

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine import turn
+from pipelines.engine.core import decision_context
 from pipelines.models import Task
 from tests.factories import World
 
@@ -20,10 +20,10 @@ Facts = Callable[..., None]
 @pytest.fixture
 def facts(monkeypatch: pytest.MonkeyPatch) -> Facts:
     """Further facts of the moment, as the engine reads them."""
-    counts = turn.counts
+    counts = decision_context.counts
 
     def given(**more: Any) -> None:
-        monkeypatch.setattr(turn, "counts", lambda task: {**counts(task), **more})
+        monkeypatch.setattr(decision_context, "counts", lambda task: {**counts(task), **more})
 
     return given
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine import linked
-from pipelines.engine.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.engine.commands import linked
+from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import LineVersion, Task, Token
 from tests.engine.test_races import at_once
 from tests.factories import World, document, station

@@ -35,7 +35,7 @@ def reworked(world: World) -> Task:
     )
     task = world.start(version)
     world.report(task)
-    with patch("pipelines.engine.turn.decide", looped):
+    with patch("pipelines.engine.core.decision_context.decide", looped):
         world.vote(task, "rework", reason="Not yet.")
     assert world.status(task) == "stuck"
     return task

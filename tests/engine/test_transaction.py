@@ -7,7 +7,7 @@ import threading
 import pytest
 from django.db import DatabaseError, OperationalError, connection, transaction
 
-from pipelines.engine.transaction import RERUNS, run
+from pipelines.engine.core.transaction import RERUNS, run
 from pipelines.models import Owner
 from tests.waiting import LONG
 

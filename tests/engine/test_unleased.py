@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from pipelines import engine, timers
 from pipelines.driver import jobs
-from pipelines.engine.errors import Conflict, Invalid, NotFound
+from pipelines.engine.core.errors import Conflict, Invalid, NotFound
 from pipelines.models import Due, Job, Lease, LineVersion, Task
 from pipelines.queries.task import TaskView
 from tests.factories import World, station

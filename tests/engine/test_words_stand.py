@@ -198,7 +198,10 @@ def test_every_decision_keeps_the_revision_and_those_of_before_keep_their_invari
     def as_before(facts: Any, now: Any, words: Any) -> Any:
         return {**facts, **now, "gates": words}
 
-    with patch("pipelines.engine.vote.told", as_before), patch("pipelines.engine.turn.REVISION", 1):
+    with (
+        patch("pipelines.engine.commands.vote.told", as_before),
+        patch("pipelines.engine.core.decision_context.REVISION", 1),
+    ):
         world.vote(task, "approve")
     revisions = set(task.decisions.values_list("cause", "revision"))
     assert {revision for cause, revision in revisions if cause.startswith("gate:")} == {1}

@@ -16,7 +16,7 @@ from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines import storage
-from pipelines.engine.errors import InputError
+from pipelines.engine.core.errors import InputError
 from pipelines.models import Blob, Task, Upload, User
 from tests.factories import World, make_project
 from tests.pages.conftest import As, at, text

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from pipelines import publishing
 from pipelines.demo import example
-from pipelines.engine.values import Actor
+from pipelines.engine.core.values import Actor
 from pipelines.errors import Refused
 from pipelines.formats import native
 from pipelines.models import (

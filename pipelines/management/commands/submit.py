@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from pipelines import access, storage, versions
 from pipelines.addresses import absolute
 from pipelines.engine import submit
-from pipelines.engine.values import Actor
+from pipelines.engine.core.values import Actor
 from pipelines.errors import Invalid, NotFound, Refused
 from pipelines.management.commands.load_demo import administrator
 from pipelines.models import ENDED, Line, Priority, Project, Status, Task, User

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from pipelines.engine.entitlement import Person, people_of
+from pipelines.engine.moves.entitlement import Person, people_of
 from pipelines.models import Group, Role
 from pipelines.models.people import expand
 from pipelines.routing.reading.gates import REQUIREMENTS

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.engine.inputs import fault_of
+from pipelines.engine.commands.inputs import fault_of
 from pipelines.models import Priority
 from pipelines.routing.line import Input, Problem
 from pipelines.routing.problems import join

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 from pydantic import ValidationError
 
 from pipelines import access
-from pipelines.engine import payload
+from pipelines.engine.core import payload
 from pipelines.errors import Invalid
 from pipelines.models import Project
 from pipelines.routing.line import Problem

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.engine.gates import policy_of
+from pipelines.engine.moves.gates import policy_of
 from pipelines.routing.approval import Vote, tally
 from tests.engine.stateful.people import Cast
 from tests.engine.stateful.sight import ENDED, Row, Subject

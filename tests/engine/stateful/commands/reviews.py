@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from pipelines import engine
-from pipelines.engine.gates import gate_of
+from pipelines.engine.moves.gates import gate_of
 from pipelines.models import User
 from pipelines.routing.model import OFFERS
 from tests.engine.stateful.commands.tools import Act, Command

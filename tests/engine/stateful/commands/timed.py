@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import partial
 
 from pipelines import engine
-from pipelines.engine.gates import gate_of
+from pipelines.engine.moves.gates import gate_of
 from tests.engine.stateful.commands.tools import Act, Command
 from tests.engine.stateful.scene import Scene
 from tests.engine.stateful.sight import Subject

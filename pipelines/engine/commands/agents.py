@@ -1,0 +1,67 @@
+"""The registry of agents: adding one and changing it, each with its line in the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from pipelines.engine.core.agent_capacity import wake
+from pipelines.engine.core.errors import Conflict
+from pipelines.engine.core.transaction import run
+from pipelines.engine.core.values import Actor
+from pipelines.engine.moves.agent_suspension import audit, locked, now
+from pipelines.models import Agent, Project
+
+FIELDS = (
+    "name",
+    "owner_id",
+    "contract_version",
+    "allowed_inputs",
+    "allowed_outputs",
+    "forbidden_actions",
+    "required_checks",
+    "escalates_to",
+    "valid_until",
+    "capacity",
+    "trust",
+)
+
+
+def register_agent(project: Project, key: str, values: Mapping[str, Any], *, actor: Actor) -> Agent:
+    """`values`: fields of `FIELDS`, checked by whoever asks. Who waits for it is decided again. Raises Conflict (there
+    is one of this key)."""
+    return run(partial(_register, project, key, values, actor))
+
+
+def _register(project: Project, key: str, values: Mapping[str, Any], actor: Actor) -> Agent:
+    agent, made = Agent.objects.get_or_create(
+        project=project, key=key, defaults={**values, "created_at": now()}
+    )
+    if not made:
+        raise Conflict("There is an agent with this key already.")
+    audit(agent, actor, "added", **{name: _said(getattr(agent, name)) for name in FIELDS})
+    wake(project.pk, key)
+    return agent
+
+
+def change_agent(agent_id: int, values: Mapping[str, Any], *, actor: Actor) -> Agent:
+    """Raises NotFound."""
+    return run(partial(_change, agent_id, values, actor))
+
+
+def _change(agent_id: int, values: Mapping[str, Any], actor: Actor) -> Agent:
+    agent = locked(agent_id)
+    changed = {name: value for name, value in values.items() if getattr(agent, name) != value}
+    if changed:
+        for name, value in changed.items():
+            setattr(agent, name, value)
+        agent.save(update_fields=[name.removesuffix("_id") for name in changed])
+        audit(agent, actor, "changed", **{name: _said(value) for name, value in changed.items()})
+        wake(agent.project_id, agent.key)
+    return agent
+
+
+def _said(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value

@@ -1,0 +1,112 @@
+"""How a job gets a worker and loses it again. `pipelines/leases.py` keeps the leases; here the task is told."""
+
+from __future__ import annotations
+
+from functools import partial
+from uuid import UUID
+
+from django.db import connection
+
+from pipelines import leases
+from pipelines.engine.commands.report import report
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.expected_times import unwatch, watch
+from pipelines.engine.core.state import job_ref, token_state
+from pipelines.engine.core.transaction import run
+from pipelines.engine.core.unassigned import UNLEASED
+from pipelines.engine.core.values import ENGINE, Actor, Report
+from pipelines.engine.moves.job_creation import takes
+from pipelines.leases import MAX_ATTEMPTS, Claim
+from pipelines.models import Job, Purpose, Status
+
+TAKE_BACK = "DELETE FROM pipelines_lease WHERE job_id = %s AND key = %s"
+LOST = {"result": "cancelled", "reason": "lease_lost"}
+EXPIRED = " AND expires_at < clock_timestamp()"
+
+
+def start(job_id: int, claim: Claim) -> Job | None:
+    """Give a queued job to a worker. None when there is nothing to do for it: somebody else was first, the task is
+    held or over, its agent is suspended or has enough to do, or the claim does not fit the station. The lease is set
+    here and never null (house §4)."""
+    return run(partial(_start, job_id, claim))
+
+
+def _start(job_id: int, claim: Claim) -> Job | None:
+    batch = Batch.of_jobs([job_id])
+    job = batch.jobs.get(job_id)
+    if job is None or job.state != Job.State.QUEUED or job.kind in UNLEASED:
+        return None
+    task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
+    asks = job.purpose != Purpose.STATION
+    if token.status != (Status.EVALUATING if asks else Status.QUEUED) or not takes(claim, task, job):
+        return None
+    if not batch.agents.may_start(task, job):
+        return None
+    job.lease_key, job.worker_id = leases.grant(job.pk, claim), claim.worker
+    job.state, job.started_at = Job.State.RUNNING, batch.now
+    if not asks:
+        token.status = Status.RUNNING
+        watch(batch, task, token, job)
+    job.task, job.token = task, token
+    batch.job_changed(job)
+    _tell(batch, job, "job.started", Actor("worker", str(claim.worker)))
+    batch.flush()
+    return job
+
+
+def lose(job_id: int, attempt: int, lease: UUID) -> str:
+    """A lease has expired. `requeued` with attempt + 1 and a ticket; `ended` when that was the last attempt: its
+    outcome is cancelled, `lease_lost`, routed like any other; `kept` when it was renewed or reported meanwhile."""
+    return run(partial(_take_back, job_id, attempt, lease, expired=True))
+
+
+def requeue(job_id: int, attempt: int, lease: UUID) -> str:
+    """A planned stop of a worker: `requeued`, and no attempt is counted; or `kept`, see `lose`."""
+    return run(partial(_take_back, job_id, attempt, lease, expired=False))
+
+
+def _take_back(job_id: int, attempt: int, lease: UUID, *, expired: bool) -> str:
+    batch = Batch.of_jobs([job_id])
+    job = batch.jobs.get(job_id)
+    if job is None or (job.state, job.attempt, job.lease_key) != (Job.State.RUNNING, attempt, lease):
+        return "kept"
+    if not _took(job_id, lease, expired):
+        return "kept"
+    if expired and attempt >= MAX_ATTEMPTS:
+        report([Report(job_id, attempt, lease, dict(LOST), by=str(ENGINE))])
+        return "ended"
+    token = batch.tokens[job.token_id]
+    job.state, job.lease_key, job.worker_id, job.started_at = Job.State.QUEUED, None, None, None
+    job.attempt += expired
+    if job.purpose == Purpose.STATION:
+        token.status = Status.QUEUED
+        unwatch(batch, batch.tasks[job.task_id], token)
+    batch.job_changed(job)
+    batch.ticket(token)
+    _tell(batch, job, "job.lost" if expired else "job.returned", ENGINE)
+    batch.flush()
+    return "requeued"
+
+
+def _took(job_id: int, lease: UUID, expired: bool) -> bool:
+    """A worker renews without locking the task: whether its lease has expired is settled by the row itself."""
+    with connection.cursor() as cursor:
+        cursor.execute(TAKE_BACK + (EXPIRED if expired else ""), [job_id, lease])
+        return cursor.rowcount == 1
+
+
+def _tell(batch: Batch, job: Job, kind: str, actor: Actor) -> None:
+    task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
+    batch.changed(token)
+    batch.settle_status(task)
+    batch.event(
+        task,
+        kind,
+        actor,
+        token=token,
+        source=job.station,
+        target=job.station,
+        trigger=f"job:{job.pk}.{job.attempt}",
+        tokens=[token_state(token)],
+        job=job_ref(job),
+    )

@@ -1,0 +1,305 @@
+"""Deadlocks: found, told to the responsible role, and resolved, after which what they held goes on (AEEF E22, E23)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from uuid import UUID, uuid4
+
+from pipelines import ports, versions
+from pipelines.engine.commands import manual_actions
+from pipelines.engine.core import payload
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.decision_context import Turn, settle, situation
+from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.engine.core.expected_times import is_late
+from pipelines.engine.core.holds import each_of, joined, paused_by
+from pipelines.engine.core.state import job_ref
+from pipelines.engine.core.transaction import run
+from pipelines.engine.core.values import ENGINE, Actor
+from pipelines.engine.moves import effects, escalations, roles
+from pipelines.engine.moves.completion import finish_job
+from pipelines.engine.moves.pausing import hold, is_paused_by, let_go, pause
+from pipelines.engine.moves.releases import DEPENDENCY, close
+from pipelines.models import Deadlock, Dependency, Due, Job, Status, Task, Token, User
+from pipelines.routing.deadlocks import CIRCULAR, SUGGESTIONS, TIMEOUT
+from pipelines.routing.escalations import ARCHITECT
+
+WORDS = ("output", "context", "escalate", "cancel")
+LAST = 10
+
+# Found
+
+
+def work_is_late(batch: Batch, due: Due) -> None:
+    """The function of the due times of kind `deadlock`: a job runs for more than twice what is expected. Who waits for
+    people by then waits for their due times, not for this one."""
+    task, token = batch.tasks[due.task_id], batch.tokens[int(due.key)]
+    job = batch.open_job(token)
+    if job is None or token.status != Status.RUNNING:
+        return
+    if not is_late(batch, task, token, job):
+        batch.flush()
+        return
+    found = _found(task, TIMEOUT, [task])
+    if pause(batch, task, token, ENGINE, str(found.pk), deadlock=TIMEOUT):
+        _open(batch, found, task, [(task, token)])
+        batch.flush()
+
+
+def found_circle(batch: Batch, task: Task, circle: Sequence[Task]) -> None:
+    """Tasks that wait for each other; all of them are locked. Nothing where there is none, or where it is told already
+    and nobody has resolved it."""
+    open_ones = Deadlock.objects.filter(tasks=task.pk, kind=CIRCULAR, state=Deadlock.State.OPEN)
+    told = [set(each.tasks.values_list("pk", flat=True)) for each in open_ones]
+    if not circle or any({each.pk for each in circle} <= each for each in told):
+        return
+    found = _found(task, CIRCULAR, circle)
+    parties = [(each, token) for each in circle for token in batch.living(each) if not token.forked]
+    for each, token in parties:
+        pause(batch, each, token, ENGINE, str(found.pk), deadlock=CIRCULAR)
+    _open(batch, found, task, parties)
+
+
+def _found(task: Task, kind: str, tasks: Sequence[Task]) -> Deadlock:
+    role = versions.by_id(task.pinned_id).escalation("deadlock").role
+    return Deadlock(id=uuid4(), task=task, kind=kind, suggestion=SUGGESTIONS[kind], role=role)
+
+
+def _open(batch: Batch, found: Deadlock, task: Task, parties: Sequence[tuple[Task, Token]]) -> None:
+    found.parties = [_party(each, token) for each, token in parties]
+    found.agents = sorted({party["agent"] for party in found.parties if party["agent"]})
+    found.handoffs = _handoffs([each.pk for each, _ in parties])
+    found.found_at = batch.now
+    found.save(force_insert=True)
+    found.tasks.set({each.pk for each, _ in parties})
+    for each in {each.pk: each for each, _ in parties}.values():
+        batch.event(
+            each,
+            "deadlock.found",
+            ENGINE,
+            trigger=found.kind,
+            deadlock=str(found.pk),
+            parties=found.parties,
+            role=found.role,
+            suggestion=found.suggestion,
+        )
+    to = roles.addresses(task.project_id, found.role)
+    batch.tell(ports.Alarm("deadlock", found.pk, task.pk, to, batch.now))
+
+
+def _party(task: Task, token: Token) -> dict[str, Any]:
+    station = versions.by_id(task.pinned_id).stations_by_key.get(token.station)
+    return {
+        "task": task.pk,
+        "name": task.name,
+        "token": token.pk,
+        "station": token.station,
+        "agent": station.agent if station else "",
+        "status": str(token.status),
+        "since": token.entered_at.isoformat(),
+    }
+
+
+def _handoffs(task_ids: Sequence[int]) -> list[dict[str, Any]]:
+    """What the parties handed over last: the stations that are done, the newest first, with what they said."""
+    done = Job.objects.filter(task__in=task_ids, state=Job.State.DONE).select_related("task__project")
+    return [
+        {
+            "task": job.task.name,
+            "station": job.station,
+            "result": job.result,
+            "summary": job.summary[:500],
+            "handoff": (job.outcome or {}).get("handoff"),
+        }
+        for job in done.order_by("-ended_at", "-pk")[:LAST]
+    ]
+
+
+def questions(project_id: int) -> Iterator[tuple[int, int]]:
+    """Tasks that asked another task something: by a signal `hold` whose `meta.task` names it. Who asks a person is part
+    of no circle."""
+    asking = Token.objects.filter(task__project=project_id, status=Status.BLOCKED, wait__has_key="question")
+    for token in asking.select_related("task__project"):
+        job = token.jobs.filter(state=Job.State.DONE).order_by("-pk").first()
+        for signal in ((job.outcome or {}).get("signals") or ()) if job else ():
+            name = str((signal.get("meta") or {}).get("task") or "") if isinstance(signal, dict) else ""
+            number = name.removeprefix(f"WI-{token.task.project.key}-")
+            if number != name and number.isascii() and number.isdigit() and len(number) < 19:
+                on = Task.objects.filter(project=project_id, number=int(number)).values_list("pk", flat=True)
+                yield from ((token.task_id, pk) for pk in on)
+
+
+# Resolved
+
+
+@dataclass(frozen=True)
+class Answer:
+    user: User
+    word: str
+    reason: str
+    output: Any
+
+    @property
+    def actor(self) -> Actor:
+        return Actor.person(self.user)
+
+
+def resolve_deadlock(deadlock_id: UUID, *, user: User, word: str, reason: str, output: Any = None) -> Task:
+    """Resolve a deadlock, once; what it held goes on. `output`: the station is done with this output, any JSON value;
+    `context`: it runs again and is told the reason; of a circle, the task in which it was found waits no longer for
+    the others. `escalate`: to the Solution Architect, who has it resolved before any work goes on; `cancel`: the task
+    in which it was found.
+
+    Raises NotFound, Forbidden (for another role), Invalid (path `word` or `reason`), Conflict (resolved already)."""
+    answer = Answer(user, word, payload.text(reason, "reason").strip(), output)
+    if output is not None:
+        payload.accept({"output": output}, "outcome")
+    return run(partial(_resolve, deadlock_id, answer))
+
+
+def _resolve(deadlock_id: UUID, answer: Answer) -> Task:
+    found = Deadlock.objects.select_related("task").filter(pk=deadlock_id).first()
+    if found is None or roles.people_of(found.task.project_id).get(answer.user.pk) is None:
+        raise NotFound()
+    if not roles.may_answer(found.task.project_id, found.role, answer.user):
+        raise Forbidden(f"This is for {found.role}.")
+    if answer.word not in WORDS or (answer.word == "output" and found.kind != TIMEOUT):
+        raise Invalid.at("word", f"“{answer.word}” is not offered here", f"Use one of {', '.join(WORDS)}.")
+    if not answer.reason:
+        raise Invalid.at("reason", "A reason is needed.", "Say why; it is stored and shown.")
+    batch = Batch.of_tasks(*found.tasks.values_list("pk", flat=True))
+    task = batch.tasks[found.task_id]
+    found = Deadlock.objects.select_related("resolved_by").get(pk=deadlock_id)
+    if found.state != Deadlock.State.OPEN:
+        raise Conflict("This was resolved already.", by=str(found.resolved_by or ""), at=found.resolved_at)
+    found.resolved_by, found.answer = answer.user, answer.reason
+    close(batch, found, answer.word)
+    _told(batch, found, answer)
+    held = [
+        (each, token)
+        for each in batch.tasks.values()
+        for token in batch.living(each)
+        if any(map(is_paused_by(found.pk), each_of(token.wait)))
+    ]
+    ACTS[answer.word](batch, found, task, held, answer)
+    batch.flush()
+    if answer.word == "cancel":
+        manual_actions.cancel(task.pk, actor=answer.actor, reason=answer.reason)
+    return task
+
+
+def _told(batch: Batch, found: Deadlock, answer: Answer) -> None:
+    for each in batch.tasks.values():
+        batch.event(
+            each,
+            "deadlock.resolved",
+            answer.actor,
+            trigger=found.kind,
+            deadlock=str(found.pk),
+            how=answer.word,
+            reason=answer.reason,
+        )
+
+
+Held = Sequence[tuple[Task, Token]]
+
+
+def _output(batch: Batch, found: Deadlock, task: Task, held: Held, answer: Answer) -> None:
+    """The station is done with what a person chose, routed like any outcome."""
+    for each, token in held:
+        job = batch.open_job(token)
+        assert job is not None
+        outcome = {"result": "success", "output": answer.output, "summary": answer.reason}
+        finish_job(batch, job, outcome, str(answer.actor))
+        cause = f"deadlock:{found.pk}"
+        batch.event(
+            each,
+            "job.reported",
+            answer.actor,
+            token=token,
+            source=job.station,
+            target=job.station,
+            trigger=cause,
+            job=job_ref(job),
+            outcome={"result": job.result},
+        )
+        turn = Turn(batch, each, token, job, answer.actor, cause, cause)
+        effects.apply(turn, settle(turn, situation(turn)))
+
+
+def _context(batch: Batch, found: Deadlock, task: Task, held: Held, answer: Answer) -> None:
+    if found.kind == CIRCULAR:
+        parties = [party["task"] for party in found.parties]
+        Dependency.objects.filter(task=task, on__in=parties).delete()
+        batch.set_due(DEPENDENCY, task, batch.now, key=str(found.pk))
+        _answered(batch, task, answer)
+    for each, token in held:
+        if each.pk == task.pk and _had_begun(token, found):
+            _begin_anew(batch, task, token, answer)
+            continue
+        said = answer.reason if each.pk == task.pk else ""
+        let_go(batch, each, token, answer.actor, is_paused_by(found.pk), feedback=said)
+
+
+def _had_begun(token: Token, found: Deadlock) -> bool:
+    """Whether its job ran when the deadlock was found."""
+    return any(
+        wait.get("was") == Status.RUNNING for wait in each_of(token.wait) if is_paused_by(found.pk)(wait)
+    )
+
+
+def _begin_anew(batch: Batch, task: Task, token: Token, answer: Answer) -> None:
+    """What ran is over, and a new visit is told the reason. Whatever else holds the task's work holds that, too."""
+    job = batch.open_job(token)
+    assert job is not None
+    finish_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(answer.actor))
+    why = f"deadlock:{answer.word}"
+    manual_actions.run_again(
+        batch, task, token, answer.actor, why, feedback=answer.reason, reason=answer.reason
+    )
+
+
+def _answered(batch: Batch, task: Task, answer: Answer) -> None:
+    """What it asked another task it is told by who resolves the circle."""
+    asking = {pk for pk, _ in questions(task.project_id)}
+    for token in batch.living(task) if task.pk in asking else ():
+        if token.status == Status.BLOCKED and token.wait.get("question"):
+            asked = str(token.wait["question"])
+            manual_actions.run_again(
+                batch, task, token, answer.actor, "answer", feedback=answer.reason, asked=asked
+            )
+
+
+def _escalate(batch: Batch, found: Deadlock, task: Task, held: Held, answer: Answer) -> None:
+    """What the deadlock held the escalation holds from now on."""
+    line = versions.by_id(task.pinned_id)
+    opened = escalations.open_one(
+        batch, task, line, "deadlock", answer.actor, role=ARCHITECT, reason=answer.reason
+    )
+    for each, token in held:
+        job = batch.open_job(token)
+        if job and each.pk == task.pk:
+            others = [wait for wait in each_of(token.wait) if not is_paused_by(found.pk)(wait)]
+            hold(batch, each, token, job, answer.actor, joined([paused_by(opened), *others]))
+        else:
+            let_go(batch, each, token, answer.actor, is_paused_by(found.pk))
+
+
+def _cancel(batch: Batch, found: Deadlock, task: Task, held: Held, answer: Answer) -> None:
+    """The others go on; the task itself is cancelled after this."""
+    for each, token in held:
+        let_go(batch, each, token, answer.actor, is_paused_by(found.pk))
+
+
+ACTS = {"output": _output, "context": _context, "escalate": _escalate, "cancel": _cancel}
+
+
+def may_go_on(batch: Batch, due: Due) -> None:
+    """The function of the due times of kind `resume`: a deadlock is over because another party ended."""
+    task = batch.tasks[due.task_id]
+    for token in batch.living(task):
+        let_go(batch, task, token, ENGINE, is_paused_by(due.key))
+    batch.flush()

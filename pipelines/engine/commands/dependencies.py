@@ -1,0 +1,143 @@
+"""Tasks that wait for tasks: a task does no work before those that it depends on are completed (law §8)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import partial
+
+from django.db import connection
+
+from pipelines.engine.commands import deadlocks
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.errors import Conflict, Invalid, NotFound
+from pipelines.engine.core.holds import each_of, is_dependency, joined, waits_for
+from pipelines.engine.core.transaction import run
+from pipelines.engine.core.unassigned import UNLEASED
+from pipelines.engine.core.values import ENGINE, Actor
+from pipelines.engine.moves.pausing import WORKING, hold, let_go
+from pipelines.engine.moves.releases import CIRCLE
+from pipelines.models import ENDED, Dependency, Due, Job, Project, Status, Task, Token
+from pipelines.routing.deadlocks import circle
+
+MOST = 50
+ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('gateline.dependencies'), %s)"
+
+
+def named(project: Project, names: Sequence[str], path: str = "depends_on") -> list[Task]:
+    """The tasks of the project with these names, `WI-app-7`. Raises Invalid with the place."""
+    if len(names) > MOST:
+        raise Invalid.at(path, f"are more than {MOST}")
+    found = []
+    for index, name in enumerate(dict.fromkeys(names)):
+        start, _, number = name.rpartition("-")
+        known = start == f"WI-{project.key}" and number.isascii() and number.isdigit() and len(number) < 19
+        task = Task.objects.filter(project=project, number=int(number)).first() if known else None
+        if task is None:
+            raise Invalid.at(f"{path}[{index}]", f"there is no task {name[:80]} in this project")
+        found.append(task)
+    return found
+
+
+def depend(task_id: int, names: Sequence[str], *, actor: Actor) -> Task:
+    """Let a task wait for others. A job that runs already goes on to its end; none is begun after it.
+
+    Raises NotFound, Conflict (it has ended), Invalid (path `depends_on[…]`)."""
+    task = Task.objects.select_related("project").filter(pk=task_id).first()
+    if task is None:
+        raise NotFound()
+    others = named(task.project, names)
+    if any(other.pk == task.pk for other in others):
+        raise Invalid.at("depends_on", "a task cannot wait for itself")
+    return run(partial(_depend, task, others, actor))
+
+
+def _depend(task: Task, others: list[Task], actor: Actor) -> Task:
+    _one_at_a_time(task.project_id)
+    found = _circle(task.project_id, task.pk, *others)
+    batch = Batch.of_tasks(task.pk, *(other.pk for other in others), *found)
+    task = batch.tasks[task.pk]
+    if task.status in ENDED:
+        raise Conflict("This task has already ended.", at=task.ended_at)
+    # As they are under the lock: one that was read before may be completed by now, and would tell nobody any more.
+    begin(batch, task, [batch.tasks[other.pk] for other in others], actor)
+    deadlocks.found_circle(batch, task, [batch.tasks[pk] for pk in found])
+    batch.flush()
+    return task
+
+
+def _circle(project_id: int, task_id: int, *others: Task) -> list[int]:
+    """The tasks of a circle through this one, if it waits for these others, too."""
+    waits = graph(project_id)
+    waits[str(task_id)] |= {str(other.pk) for other in others}
+    return [int(pk) for pk in circle(waits, str(task_id))]
+
+
+def parties(task_id: int) -> list[int]:
+    """Whose locks `look_for_circle` needs besides. A circle that is closed meanwhile is looked for by whoever does."""
+    project_id = Task.objects.values_list("project_id", flat=True).get(pk=task_id)
+    _one_at_a_time(project_id)
+    return _circle(project_id, task_id)
+
+
+def look_for_circle(batch: Batch, due: Due) -> None:
+    """The function of the due times of kind `circle`: this task asked another one something."""
+    task = batch.tasks[due.task_id]
+    found = _circle(task.project_id, task.pk)
+    if set(found) <= set(batch.tasks):
+        deadlocks.found_circle(batch, task, [batch.tasks[pk] for pk in found])
+    else:
+        batch.set_due(CIRCLE, task, batch.now)
+    batch.flush()
+
+
+def _one_at_a_time(project_id: int) -> None:
+    """Two dependencies that close a circle together must see each other. Before any task is locked."""
+    with connection.cursor() as cursor:
+        cursor.execute(ONE_AT_A_TIME, [project_id])
+
+
+def begin(batch: Batch, task: Task, others: Sequence[Task], actor: Actor) -> None:
+    """The rows, and what of the task has not begun is held."""
+    rows = [Dependency(task=task, on=other, made_at=batch.now) for other in others]
+    Dependency.objects.bulk_create(rows, ignore_conflicts=True)
+    new = {other.name: str(other.status) for other in others if other.status != Status.COMPLETED}
+    names = {**batch.unmet.get(task.pk, {}), **new}
+    for token in batch.living(task) if new else ():
+        job = batch.open_job(token)
+        if job is not None and (job.state == Job.State.QUEUED or job.kind in UNLEASED):
+            _hold(batch, task, token, job, actor, names)
+
+
+def _hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor, names: dict[str, str]) -> None:
+    """Whatever holds it besides, it waits for these."""
+    if token.status in WORKING:
+        hold(batch, task, token, job, actor, waits_for(names))
+    elif token.status == Status.HELD:
+        others = [each for each in each_of(token.wait) if not is_dependency(each)]
+        hold(batch, task, token, job, actor, joined([*others, waits_for(names)]))
+
+
+def may_be_met(batch: Batch, due: Due) -> None:
+    """The function of the due times of kind `dependency`: a task that this one waits for has ended, or it waits no
+    longer for it."""
+    task = batch.tasks[due.task_id]
+    names = batch.unmet.get(task.pk)
+    for token in batch.living(task):
+        job = batch.open_job(token)
+        if not names:
+            let_go(batch, task, token, ENGINE, is_dependency)
+        elif job and any(map(is_dependency, each_of(token.wait))):
+            _hold(batch, task, token, job, ENGINE, names)
+    batch.flush()
+
+
+def graph(project_id: int) -> defaultdict[str, set[str]]:
+    """Who waits for whom among the tasks of a project that go on."""
+    rows = Dependency.objects.filter(task__project=project_id).exclude(task__status__in=ENDED)
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for waits, on in rows.exclude(on__status__in=ENDED).values_list("task_id", "on_id"):
+        found[str(waits)].add(str(on))
+    for waits, on in deadlocks.questions(project_id):
+        found[str(waits)].add(str(on))
+    return found

@@ -1,0 +1,192 @@
+"""Events in the exchange format of law §9 (dialects E29): of a task, of a line, of a project."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import groupby, islice
+from typing import Any
+
+from django.db.models import QuerySet
+
+from pipelines import versions
+from pipelines.engine.core import gate_results
+from pipelines.models import Event, GateVisit, Task
+from pipelines.routing.line import Line
+
+# Events that are transitions: a position comes from one state to another.
+TRANSITIONS = ("task.submitted", "token.moved", "token.forked", "token.joined", "token.ended")
+AT_ONCE = 50
+"""Tasks that are read together."""
+
+
+@dataclass
+class _Told:
+    """What is known of a task while its events are told: the version of that moment, and since when each position is
+    where it is."""
+
+    task: Task
+    visits: dict[str, GateVisit]
+    pinned: int
+    before: datetime | None = None
+    since: dict[int, datetime] = field(default_factory=dict)
+
+    @property
+    def line(self) -> Line:
+        return versions.by_id(self.pinned)
+
+
+def exported(task: Task, *, transitions: bool = False) -> Iterator[dict[str, Any]]:
+    """Every event of the task, oldest first; `transitions`: only those that lead from one state to another."""
+    return exported_of([task], transitions=transitions)
+
+
+def exported_all(
+    tasks: QuerySet[Task], *, since: datetime | None = None, transitions: bool = False
+) -> Iterator[dict[str, Any]]:
+    """The events of many tasks, one task after the other, each in its sequence; `since`: those from then on."""
+    rows = tasks.select_related("project").order_by("project_id", "number")
+    changed = rows.filter(changed_at__gte=since) if since else rows
+    found = changed.iterator(chunk_size=AT_ONCE)
+    while chunk := list(islice(found, AT_ONCE)):
+        yield from exported_of(chunk, since=since, transitions=transitions)
+
+
+def exported_of(
+    tasks: Sequence[Task], *, since: datetime | None = None, transitions: bool = False
+) -> Iterator[dict[str, Any]]:
+    by_id = {task.pk: task for task in tasks}
+    firsts = _first_versions(by_id.values())
+    visits = GateVisit.objects.filter(task__in=by_id).select_related("decided_by")
+    words: dict[int, dict[str, GateVisit]] = {}
+    for visit in visits:
+        words.setdefault(visit.task_id, {})[str(visit.pk)] = visit
+    for pk, events in groupby(_events(list(by_id)), key=lambda event: event.task_id):
+        told = _Told(by_id[pk], words.get(pk, {}), firsts[pk])
+        for event in events:
+            said = _one(told, event)
+            if (since is None or event.at >= since) and (not transitions or event.kind in TRANSITIONS):
+                yield said
+
+
+def _events(tasks: list[int]) -> Iterator[Event]:
+    rows = Event.objects.filter(task__in=tasks).select_related("decision")
+    return rows.order_by("task__project_id", "task__number", "seq").iterator(chunk_size=500)
+
+
+def _first_versions(tasks: Iterable[Task]) -> dict[int, int]:
+    """Under which each task was started. Of several migrations the first says so: it is read last."""
+    pinned = {task.pk: task.pinned_id for task in tasks}
+    migrated = Event.objects.filter(task__in=pinned, kind="task.migrated").order_by("task_id", "-seq")
+    return pinned | {event.task_id: int(event.data["was"]) for event in migrated}
+
+
+def _one(told: _Told, event: Event) -> dict[str, Any]:
+    told.pinned = event.data.get("pinned", told.pinned)
+    moved = event.kind in TRANSITIONS
+    source, target = _agents(told.line, event.source), _agents(told.line, _target(event))
+    told_as = {
+        "event_id": f"EVT-{event.pk}",
+        "timestamp": _utc(event.at).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "work_item_id": told.task.name,
+        "transition": {
+            "from_state": event.source or None,
+            "to_state": _target(event) or None,
+            "trigger": _trigger(event) or event.trigger or event.kind,
+        },
+        "agent": {"source": source, "target": target},
+        "handoff_id": _handoff(event, source, target) if moved else None,
+        "gate_results": _gate_results(told, event),
+        "trust_level": event.data.get("trust_level"),
+        "human_approval": _approval(told, event),
+        "duration_seconds": _duration(told, event, moved),
+        "kind": event.kind,
+        "sequence": event.seq,
+        "actor": event.actor,
+        "cause": event.trigger,
+    }
+    told.before = event.at
+    return told_as
+
+
+def _target(event: Event) -> str:
+    """The states after it: of a fork all, with commas between them."""
+    if event.kind != "token.forked":
+        return event.target
+    return ",".join(str(child["station"]) for child in event.data.get("tokens", ())[1:]) or event.target
+
+
+def _duration(told: _Told, event: Event, moved: bool) -> int:
+    """Of a transition: how long the position was in the state that it leaves; else since the event before."""
+    began = told.since.get(event.token_id or 0, told.before) if moved else told.before
+    if moved:
+        for token in event.data.get("tokens", ()):
+            told.since[token["id"]] = event.at
+    return int((event.at - began).total_seconds()) if began else 0
+
+
+def handoff_id(source: str, target: str, at: datetime) -> str:
+    """`HO-{source}-{target}-{YYYYMMDDTHHMMSS}`, UTC."""
+    return f"HO-{_plain(source)}-{_plain(target)}-{_utc(at):%Y%m%dT%H%M%S}"
+
+
+def _handoff(event: Event, source: str | None, target: str | None) -> str | None:
+    """Of work that one hands to another; a fork hands it to several, a join takes it from several."""
+    if event.kind != "token.moved" or event.source == event.target or not source or not target:
+        return None
+    return str(event.data.get("handoff") or handoff_id(source, target, event.at))
+
+
+def _agents(line: Line, places: str) -> str | None:
+    """Who works at a station: the agent that it names, else the station itself; of several all. An end has nobody."""
+    stations = [line.stations_by_key.get(place) for place in places.split(",")]
+    names = [_agent(station) for station in stations if station]
+    return ",".join(dict.fromkeys(names)) or None
+
+
+def _agent(station: Any) -> str:
+    return str(getattr(station, "agent", "") or station.work.get("agent") or station.key)
+
+
+# What gates had to do with it
+
+
+def _trigger(event: Event) -> str:
+    return gate_results.trigger(event.decision) if event.kind in TRANSITIONS and event.decision else ""
+
+
+def _gate_results(told: _Told, event: Event) -> dict[str, str]:
+    if event.kind == "gate.decided":
+        visit = told.visits.get(str(event.data.get("visit")))
+        return {visit.gate: gate_results.verdict(visit.word == "approve")} if visit else {}
+    if event.kind not in TRANSITIONS or event.decision is None:
+        return {}
+    return gate_results.results(event.decision)
+
+
+def _approval(told: _Told, event: Event) -> dict[str, Any] | None:
+    """Who decided: at the event of the decision itself, and at the transition that it led to."""
+    visit = None
+    if event.kind == "gate.decided":
+        visit = told.visits.get(str(event.data.get("visit")))
+    elif event.kind in TRANSITIONS and event.decision is not None:
+        visit = told.visits.get(event.decision.cause.removeprefix("gate:"))
+    if visit is None:
+        return None
+    return {
+        "gate": visit.gate,
+        "decision": visit.word,
+        "by": str(visit.decided_by) if visit.decided_by else None,
+        "reason": visit.reason,
+        "evidence_digest": visit.evidence_digest,
+    }
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]", "-", name)
+
+
+def _utc(at: datetime) -> datetime:
+    return at.astimezone(UTC)

@@ -1,0 +1,102 @@
+"""The fence (law §5 step 1): what may be recorded, what is repeated, what is ignored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.unassigned import UNLEASED
+from pipelines.engine.core.values import Report, ReportResult
+from pipelines.models import ENDED, Job, Token
+
+COUNT = """INSERT INTO pipelines_ignoredreport (job_id, attempt, digest, count)
+           SELECT * FROM unnest(%s::bigint[], %s::int[], %s::text[], %s::int[])
+           ON CONFLICT (job_id, attempt, digest) DO UPDATE SET count = pipelines_ignoredreport.count + excluded.count
+           RETURNING job_id, attempt, digest, xmax = 0"""
+
+Key = tuple[int, int, str]
+
+
+def check(batch: Batch, report: Report, digest: str) -> ReportResult | None:
+    """None: record it. Otherwise what to answer instead; nothing moves."""
+    job = batch.jobs.get(report.job_id)
+    if job is None:
+        return ReportResult("not_found", 404, "There is no such job.")
+    same = (job.attempt, job.lease_key) == (report.attempt, report.lease)
+    if job.state == Job.State.DONE:
+        if same and job.report_digest == digest:
+            return first_answer(job)
+        return _refused("conflict" if same else "ignored", job)
+    if not same or not _is_open(batch, job, report):
+        return _refused("ignored", job)
+    return None
+
+
+def _is_open(batch: Batch, job: Job, report: Report) -> bool:
+    token = batch.tokens.get(job.token_id)
+    if token is None or token.status in ENDED or job.state != Job.State.RUNNING:
+        return False
+    if job.kind in UNLEASED:
+        return report.token_version == token.version
+    return report.lease is not None
+
+
+def _refused(status: Any, job: Job) -> ReportResult:
+    why = {
+        "conflict": "Another outcome of this attempt was recorded first.",
+        "ignored": "This is not the open job of its task: the attempt is over, or was never this one.",
+    }
+    return ReportResult(status, 409, why[status])
+
+
+def first_answer(job: Job) -> ReportResult:
+    """The answer that the recorded report got."""
+    said = dict(job.report_answer or {})
+    lease = said.pop("next_lease", None)
+    return replace(
+        ReportResult("accepted", 200), **said, next_lease=UUID(lease) if lease else None, status="repeated"
+    )
+
+
+def answer_of(result: ReportResult) -> dict[str, Any]:
+    """What a repeat will be answered."""
+    return {
+        "decision": result.decision,
+        "next_job_id": result.next_job_id,
+        "next_lease": str(result.next_lease) if result.next_lease else None,
+    }
+
+
+def keep_evidence(batch: Batch, ignored: list[tuple[Report, str]]) -> None:
+    """An event `job.ignored` once per job, attempt and digest, then only a counter."""
+    counts: dict[Key, int] = {}
+    by: dict[Key, str] = {}
+    for report, digest in ignored:
+        key = (report.job_id, report.attempt, digest)
+        counts[key] = counts.get(key, 0) + 1
+        by.setdefault(key, report.by)
+    for key in sorted(_first_times(counts)):
+        job = batch.jobs[key[0]]
+        batch.event(
+            batch.tasks[job.task_id],
+            "job.ignored",
+            by[key],
+            token=Token(pk=job.token_id),
+            source=job.station,
+            target=job.station,
+            trigger=f"report:{job.pk}.{key[1]}",
+            report={"job": job.pk, "attempt": key[1], "digest": key[2]},
+        )
+
+
+def _first_times(counts: dict[Key, int]) -> list[Key]:
+    if not counts:
+        return []
+    columns = [list(column) for column in zip(*counts, strict=True)]
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT, [*columns, list(counts.values())])
+        return [(job, attempt, digest) for job, attempt, digest, first in cursor.fetchall() if first]

@@ -1,0 +1,269 @@
+"""What people do to a task besides deciding gates: complete, answer, retry, hold, release, cancel."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from pipelines import versions
+from pipelines.engine.commands import inputs as forms
+from pipelines.engine.commands.report import report
+from pipelines.engine.core import payload, version_mapping
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.decision_context import settle
+from pipelines.engine.core.errors import Conflict, Invalid, NotFound
+from pipelines.engine.core.holds import each_of, is_dependency
+from pipelines.engine.core.state import job_ref, merge_counts, token_state
+from pipelines.engine.core.transaction import run
+from pipelines.engine.core.unassigned import MANUAL
+from pipelines.engine.core.values import Actor, Report, ReportResult
+from pipelines.engine.moves import effects, evaluations
+from pipelines.engine.moves.completion import Ending, end_everything, finish_job
+from pipelines.engine.moves.job_creation import open_job
+from pipelines.engine.moves.pausing import let_go
+from pipelines.engine.moves.releases import answered, wait_no_longer
+from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token, User
+from pipelines.routing.answers import ANSWERS
+from pipelines.routing.consequences import origin_after
+
+RETRIED = (Status.STUCK, Status.BLOCKED, Status.HELD)
+
+
+def complete(job_id: int, *, user: User, token_version: int, outcome: dict[str, Any]) -> ReportResult:
+    """A person reports on a manual job. The form of its station is checked. Raises NotFound, Invalid, Conflict."""
+    job = Job.objects.filter(pk=job_id, kind=MANUAL).first()
+    if job is None:
+        raise NotFound()
+    filled = _filled(job, outcome)
+    result = report([Report(job_id, job.attempt, None, filled, str(Actor.person(user)), token_version)])[0]
+    if result.status == "invalid":
+        raise Invalid.at(result.path, result.detail)
+    if result.status in ("conflict", "ignored"):
+        raise Conflict("This job was reported on, or its task changed, after you opened the page.")
+    return result
+
+
+def _filled(job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
+    """The outcome, with the form of the station checked and its defaults filled in. Who reports no success need not
+    fill it."""
+    station = versions.by_id(job.pinned_id).station(job.station)
+    fields = forms.form_of(station)
+    if not fields or not isinstance(outcome, dict) or not isinstance(outcome.get("output", {}), dict):
+        return outcome
+    if "output" not in outcome and outcome.get("result") != "success":
+        return outcome
+    filled = forms.fill(fields, outcome.get("output", {}), job.task.project_id, "outcome.output")
+    if station.kind == "route":
+        # What came in passes through: the label is all that a person adds (dialects B12).
+        rest = {key: value for key, value in outcome.items() if key != "output"}
+        return {**rest, "eval": filled[forms.LABEL]}
+    return {**outcome, "output": filled}
+
+
+def answer(token_id: int, *, user: User, token_version: int, text: str = "", fact: str = "") -> Task:
+    """Answer a blocked token: `fact` (yes, no; pass, block) for an evaluation that a person must answer, then the
+    same Situation is decided again with it; `text` for a question: the station runs again with it as feedback. An
+    agentic question may be answered while a machine is asked, too: the machine's job is closed.
+
+    Raises NotFound, Conflict (not blocked any more), Invalid (path `fact` or `text`)."""
+    return run(partial(_answer, token_id, user, token_version, payload.text(text, "text"), fact))
+
+
+def _answer(token_id: int, user: User, token_version: int, text: str, fact: str) -> Task:
+    batch, task, token = _locked(token_id, token_version, (Status.BLOCKED, Status.EVALUATING))
+    actor = Actor.person(user)
+    evaluation = token.wait.get("evaluation")
+    if token.status == Status.EVALUATING and "agentic" not in evaluation:
+        raise Conflict("A program decides this; a person is asked only if it cannot be run.")
+    if evaluation:
+        _decide_again(batch, token, actor, _fact(evaluation, fact), text)
+    else:
+        if not text.strip():
+            raise Invalid.at("text", "is missing or blank", "Say what the station needs to know.")
+        question = str(token.wait.get("question") or "")
+        answered(batch, task, user, text)
+        run_again(batch, task, token, actor, "answer", feedback=text, asked=question)
+    batch.flush()
+    return task
+
+
+def _fact(evaluation: dict[str, Any], fact: str) -> str:
+    words = ANSWERS[next(iter(evaluation))]
+    if fact not in words:
+        raise Invalid.at("fact", f"has to be {words[0]} or {words[1]}")
+    return fact
+
+
+def _decide_again(batch: Batch, token: Token, actor: Actor, fact: str, text: str) -> None:
+    """The same Situation plus the answer (law §3). What a machine was asked, and has not answered, is closed."""
+    evaluation, asked = token.wait["evaluation"], batch.open_job(token)
+    if asked:
+        finish_job(batch, asked, {"result": "cancelled", "reason": "manual"}, str(actor))
+    said = {**evaluation, "answer": fact, **({"text": text} if text else {})}
+    cause = f"answer:{token.pk}.{token.version}"
+    turn, situation = evaluations.decide_with(batch, token, actor, cause, said)
+    effects.apply(turn, settle(turn, situation))
+
+
+def retry(token_id: int, *, user: User | Actor, token_version: int, reason: str = "") -> Task:
+    """Run the station of a stuck, blocked or held token again: a new job, a new visit. Gates are never passed by
+    hand. Raises NotFound, Conflict."""
+    actor = user if isinstance(user, Actor) else Actor.person(user)
+    return run(partial(_retry, token_id, actor, token_version, payload.text(reason, "reason")))
+
+
+def _retry(token_id: int, actor: Actor, token_version: int, reason: str) -> Task:
+    batch, task, token = _locked(token_id, token_version, RETRIED)
+    if "paused_by" in token.wait:
+        raise Conflict("Its work is held until somebody resolves what holds it.")
+    if batch.open_job(token):
+        raise Conflict("This task is only held; release it to go on.")
+    last = _last(token)
+    said = {"feedback": last.feedback, "asked": last.asked} if last else {"feedback": ""}
+    run_again(batch, task, token, actor, "retry", **said, reason=reason)
+    batch.flush()
+    return task
+
+
+def _last(token: Token) -> Job | None:
+    """The job by whose outcome it rests, else its last one."""
+    decided = Decision.objects.filter(pk=token.wait["decision"]) if "decision" in token.wait else None
+    stations = token.jobs.filter(purpose=Purpose.STATION)
+    jobs = Job.objects.filter(pk__in=decided.values("job_id")) if decided else stations.order_by("-pk")
+    return jobs.first()
+
+
+def run_again(
+    batch: Batch,
+    task: Task,
+    token: Token,
+    actor: Actor,
+    why: str,
+    *,
+    feedback: str,
+    asked: str = "",
+    reason: str = "",
+    at: str = "",
+) -> None:
+    """Counts as a visit, but binds no budget (law §5 Counting). `at`: another station than its own."""
+    source, token.station = token.station, at or _where(task, token)
+    token.origin = origin_after(source, token.origin, at or source) or ""
+    count = merge_counts(task, {"visits": {token.station: 1}})
+    token.wait, token.error, token.signal_reworks, token.entered_at = {}, "", 0, batch.now
+    job = open_job(batch, task, token, feedback=feedback, asked=asked)
+    batch.changed(token)
+    batch.settle_status(task)
+    batch.event(
+        task,
+        "token.moved",
+        actor,
+        token=token,
+        source=source,
+        target=token.station,
+        trigger=why,
+        tokens=[token_state(token)],
+        job=job_ref(job),
+        count=count,
+        reason=reason,
+        by="hand",
+    )
+    effects.meet(batch, task, actor, why)
+
+
+def _where(task: Task, token: Token) -> str:
+    """Its station, under its name in the version that the task was migrated to since. Raises Conflict."""
+    last = _last(token)
+    place = (
+        version_mapping.station(versions.by_id(task.pinned_id), last, token.station)
+        if last
+        else token.station
+    )
+    if place is None:
+        raise Conflict(
+            f"The station {token.station} is not part of version {task.pinned.number}, to which this task was"
+            " migrated. Migrate it with a mapping for this station."
+        )
+    return place
+
+
+def hold(token_id: int, *, user: User, token_version: int, reason: str = "") -> Task:
+    """Keep a queued token from starting until somebody releases it. Raises NotFound, Conflict."""
+    return run(partial(_hold, token_id, user, token_version, payload.text(reason, "reason")))
+
+
+def _hold(token_id: int, user: User, token_version: int, reason: str) -> Task:
+    batch, task, token = _locked(token_id, token_version, (Status.QUEUED,))
+    if not batch.open_job(token):
+        raise Conflict("This branch waits for others at a join; hold those.")
+    token.wait = {"by": str(user), "reason": reason, "was": token.status}
+    _set(batch, task, token, Status.HELD, "token.waits", Actor.person(user), "hold")
+    batch.flush()
+    return task
+
+
+def release(token_id: int, *, user: User, token_version: int) -> Task:
+    """Let a token go on that a person holds, or that waits for other tasks: it waits for them no longer. Raises
+    NotFound, Conflict."""
+    return run(partial(_release, token_id, user, token_version))
+
+
+def _release(token_id: int, user: User, token_version: int) -> Task:
+    batch, task, token = _locked(token_id, token_version, (Status.HELD,))
+    if not batch.open_job(token) or "paused_by" in token.wait:
+        raise Conflict("No person holds this task; see what it waits for.")
+    if any(map(is_dependency, each_of(token.wait))):
+        wait_no_longer(batch, task)
+    let_go(batch, task, token, Actor.person(user), _may_be_released, trigger="release")
+    batch.flush()
+    return task
+
+
+def _may_be_released(wait: dict[str, Any]) -> bool:
+    return "paused_by" not in wait
+
+
+def _set(batch: Batch, task: Task, token: Token, status: str, kind: str, actor: Actor, why: str) -> None:
+    token.status = status
+    batch.changed(token)
+    batch.settle_status(task)
+    batch.event(
+        task,
+        kind,
+        actor,
+        token=token,
+        source=token.station,
+        target=token.station,
+        trigger=why,
+        tokens=[token_state(token)],
+        wait=token.wait,
+    )
+
+
+def cancel(task_id: int, *, actor: Actor, reason: str = "") -> Task:
+    """End the task and everything that is open in it; never routed (law §5). Raises NotFound, Conflict."""
+    return run(partial(_cancel, task_id, actor, payload.text(reason, "reason")))
+
+
+def _cancel(task_id: int, actor: Actor, reason: str) -> Task:
+    batch = Batch.of_tasks(task_id)
+    task = batch.tasks.get(task_id)
+    if task is None:
+        raise NotFound()
+    if task.status in ENDED:
+        raise Conflict("This task has already ended.", at=task.ended_at)
+    how = Ending(Status.CANCELLED, "cancelled", actor, "cancel", reason=reason)
+    end_everything(batch, task, batch.living(task)[0], how)
+    batch.flush()
+    return task
+
+
+def _locked(token_id: int, token_version: int, statuses: tuple[str, ...]) -> tuple[Batch, Task, Token]:
+    """The token under its task's lock, if it still is what the person saw."""
+    task_id = Token.objects.filter(pk=token_id).values_list("task_id", flat=True).first()
+    if task_id is None:
+        raise NotFound()
+    batch = Batch.of_tasks(task_id)
+    token = batch.tokens.get(token_id)
+    if token is None or token.version != token_version or token.status not in statuses or token.forked:
+        raise Conflict("This task changed after you opened the page; look again.")
+    return batch, batch.tasks[task_id], token

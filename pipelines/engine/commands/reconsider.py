@@ -1,0 +1,71 @@
+"""A token that is held for what is missing is decided again when facts have changed (law §5 step 7)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.decision_context import Turn, fresh, of_now, settle
+from pipelines.engine.core.transaction import run
+from pipelines.engine.core.values import ENGINE, Actor
+from pipelines.engine.moves import effects
+from pipelines.models import Decision, Due, Job, Status, Task, Token
+from pipelines.routing import consequences
+from pipelines.routing.redecide.recorded import again, said
+
+
+def reconsider(task_id: int, *, actor: Actor = ENGINE) -> list[int]:
+    """Decide the held tokens of a task again by the facts of now: the same stored outcome, the words and answers that
+    were said about it, under the version that decided. Answers the ids of those that moved or wait for something else.
+
+    Where the same would come out nothing is written, so that it may be called as often as facts may have changed. A
+    task that is gone, has ended or is not held is nothing to do."""
+    return run(partial(_reconsider, task_id, actor))
+
+
+def _reconsider(task_id: int, actor: Actor) -> list[int]:
+    if not Token.objects.filter(task=task_id, status=Status.HELD, wait__has_key="missing").exists():
+        return []
+    batch = Batch.of_tasks(task_id)
+    task = batch.tasks[task_id]
+    changed = []
+    for token in batch.living(task):
+        # A token before it may have ended the whole task.
+        if token.status == Status.HELD and token.wait.get("missing") and _again(batch, task, token, actor):
+            changed.append(token.pk)
+    batch.flush()
+    return changed
+
+
+def once_more(
+    batch: Batch, task: Task, token: Token, actor: Actor, why: str
+) -> tuple[Turn, dict[str, Any], Decision]:
+    """A held token's turn once more, its situation by the facts of now, and the decision by which it is held."""
+    before = Decision.objects.get(pk=token.wait["decision"])
+    job = Job.objects.get(pk=before.job_id)
+    cause = f"{why}:{token.pk}.{token.version}"
+    turn = Turn(batch, task, token, job, actor, cause, cause, under=before.pinned_id)
+    situation = {**before.situation, "facts": consequences.once_more(before.situation["facts"], of_now(turn))}
+    return turn, fresh(turn, situation), before
+
+
+def _again(batch: Batch, task: Task, token: Token, actor: Actor) -> bool:
+    turn, situation, before = once_more(batch, task, token, actor, "facts")
+    if _same(turn, before, situation):
+        return False
+    effects.apply(turn, settle(turn, situation))
+    return True
+
+
+def facts_changed(batch: Batch, due: Due) -> None:
+    """The due time of a token that is held for an agent, which may be free by now."""
+    token = batch.tokens.get(due.token_id or 0)
+    if token is not None and token.status == Status.HELD and token.wait.get("missing"):
+        _again(batch, batch.tasks[due.task_id], token, ENGINE)
+    batch.flush()
+
+
+def _same(turn: Turn, before: Decision, situation: dict[str, Any]) -> bool:
+    """Whether it would be held for the same as it is."""
+    return said(again(turn.judged_by, situation)) == before.answer

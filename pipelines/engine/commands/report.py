@@ -1,0 +1,189 @@
+"""Outcomes of jobs come in here, up to fifty tasks in one transaction (house §2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import structlog
+
+from pipelines.engine.commands import fence
+from pipelines.engine.core import payload
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.decision_context import Turn, settle, situation
+from pipelines.engine.core.errors import Invalid
+from pipelines.engine.core.state import job_ref
+from pipelines.engine.core.transaction import run
+from pipelines.engine.core.values import Report, ReportResult
+from pipelines.engine.moves import effects, evaluations
+from pipelines.engine.moves.completion import finish_job
+from pipelines.models import Job, Purpose, Task, Token
+from pipelines.routing.outcome import Outcome, OutcomeError, derive, read_outcome
+from pipelines.routing.reported import is_signal
+
+LARGEST_BATCH = 50
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A report whose payload is well formed."""
+
+    report: Report
+    digest: str
+    outcome: Outcome
+
+
+def report(reports: Sequence[Report]) -> list[ReportResult]:
+    """Record outcomes and move their tasks; one result per report, in their order.
+
+    A refused member is a value and holds up none of the others; members of one task apply in order. An unexpected
+    error rolls its batch back, and its members are replayed one by one: then only the faulty one answers `error`.
+    A single report raises it."""
+    results: list[ReportResult] = []
+    for start in range(0, len(reports), LARGEST_BATCH):
+        results += _chunk(reports[start : start + LARGEST_BATCH])
+    return results
+
+
+def _chunk(chunk: Sequence[Report]) -> list[ReportResult]:
+    if len(chunk) == 1:
+        return run(partial(_together, chunk))
+    try:
+        return run(partial(_together, chunk))
+    except Exception:
+        # Whatever one member met must not be the others' (house §2); alone, each says what it is.
+        log.exception("batch_rolled_back", members=len(chunk))
+        return [_alone(each) for each in chunk]
+
+
+def _alone(each: Report) -> ReportResult:
+    try:
+        return run(partial(_together, [each]))[0]
+    except Exception:
+        log.exception("report_failed", job=each.job_id)
+        return ReportResult("error", 500, "Something unexpected happened; nothing was changed.")
+
+
+def _together(chunk: Sequence[Report]) -> list[ReportResult]:
+    members = [_check(each) for each in chunk]
+    batch = Batch.of_jobs(each.job_id for each in chunk)
+    results: list[ReportResult] = []
+    ignored = []
+    for member in members:
+        if isinstance(member, ReportResult):
+            results.append(member)
+            continue
+        refusal = fence.check(batch, member.report, member.digest)
+        if refusal and refusal.status in ("conflict", "ignored"):
+            ignored.append((member.report, member.digest))
+        results.append(refusal or _record(batch, member))
+    fence.keep_evidence(batch, ignored)
+    batch.flush()
+    return results
+
+
+def _check(each: Report) -> Checked | ReportResult:
+    try:
+        _in_range(each)
+        outcome = read_outcome(each.outcome, "outcome")
+        _exit_code(outcome)
+        return Checked(each, payload.accept(each.outcome, "outcome"), outcome)
+    except Invalid as fault:
+        return ReportResult("invalid", 400, fault.message, fault.path)
+    except OutcomeError as fault:
+        return ReportResult("invalid", 400, fault.message, fault.path)
+
+
+def _in_range(each: Report) -> None:
+    if not 0 < each.job_id < 2**63:
+        raise Invalid.at("job", "not the number of a job")
+    if not 0 < each.attempt < 2**31:
+        raise Invalid.at("attempt", "not the number of an attempt")
+
+
+def _exit_code(outcome: Outcome) -> None:
+    if outcome.exit_code is not None and abs(outcome.exit_code) >= 2**31:
+        raise Invalid.at("outcome.exit_code", "is no exit code")
+
+
+def _record(batch: Batch, member: Checked) -> ReportResult:
+    """Steps 2 to 9 of law §5 for one outcome."""
+    each, job = member.report, batch.jobs[member.report.job_id]
+    task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
+    finish_job(batch, job, each.outcome, each.by)
+    _show(job, member.outcome)
+    job.report_digest = member.digest
+    cause = f"report:{job.pk}.{job.attempt}"
+    batch.event(
+        task,
+        "job.reported",
+        each.by,
+        token=token,
+        source=job.station,
+        target=job.station,
+        trigger=cause,
+        job=job_ref(job),
+        outcome={"result": job.result, "exit_code": job.exit_code, "digest": job.report_digest},
+    )
+    _tell_faulty_signals(batch, task, token, job, member, cause)
+    if job.purpose == Purpose.STATION:
+        turn = Turn(batch, task, token, job, each.by, cause, cause, claim=each.claim_next)
+        facts = situation(turn)
+    else:
+        turn, facts = evaluations.answered(batch, job, each.by, cause, each.claim_next)
+    answer = settle(turn, facts)
+    effects.apply(turn, answer)
+    result = _accepted(batch, turn, answer)
+    job.report_answer = fence.answer_of(result)
+    return result
+
+
+def _tell_faulty_signals(
+    batch: Batch, task: Task, token: Token, job: Job, member: Checked, cause: str
+) -> None:
+    """A signal whose verdict is none is recorded with the outcome, decides nothing, and is an event (D20)."""
+    faulty = [
+        signal.get("verdict") for signal in member.outcome.signals if not is_signal(signal.get("verdict"))
+    ]
+    if not faulty:
+        return
+    batch.event(
+        task,
+        "signal.ignored",
+        member.report.by,
+        token=token,
+        source=job.station,
+        target=job.station,
+        trigger=cause,
+        error="InvalidSignal",
+        verdicts=[str(verdict)[:100] for verdict in faulty[:10]],
+        signals=len(faulty),
+    )
+
+
+def _show(job: Job, outcome: Outcome) -> None:
+    """What lists show of an outcome without reading it."""
+    job.result, job.exit_code = derive(outcome, job.kind).result, outcome.exit_code
+    job.summary = (outcome.summary or _titles(outcome.blockers))[:2000]
+
+
+def _titles(blockers: Sequence[Any]) -> str:
+    """What keeps the station from going on, where it has no summary of its own."""
+    said = (
+        each.get("title") or each.get("description") if isinstance(each, dict) else each for each in blockers
+    )
+    return "; ".join(str(each) for each in said if each)
+
+
+def _accepted(batch: Batch, turn: Turn, answer: Any) -> ReportResult:
+    following = batch.open_job(turn.token)
+    return ReportResult(
+        "accepted",
+        200,
+        decision=answer.kind,
+        next_job_id=following.pk if following else None,
+        next_lease=following.lease_key if following else None,
+    )

@@ -1,0 +1,185 @@
+"""A person resolves what was escalated: it goes on, runs again, goes elsewhere, or is cancelled (law §8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from pipelines import versions
+from pipelines.engine.commands import manual_actions
+from pipelines.engine.commands.reconsider import reconsider
+from pipelines.engine.core import payload
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.decision_context import Turn, of_now, settle
+from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.engine.core.transaction import run
+from pipelines.engine.core.values import Actor
+from pipelines.engine.moves import effects, escalations, roles
+from pipelines.engine.moves.releases import CIRCLE
+from pipelines.models import ENDED, Decision, Escalation, Job, Status, Task, Token, User
+from pipelines.routing.consequences import once_more
+from pipelines.routing.escalations import LONGEST, ROUTED, WORDS_TO_RESOLVE
+from pipelines.routing.redecide.recorded import again, said
+from pipelines.routing.sending import ways
+
+DEADLOCK = "deadlock"
+"""The trigger of an escalation that a deadlock was handed on to."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    user: User
+    word: str
+    reason: str
+    route: str
+
+    @property
+    def actor(self) -> Actor:
+        return Actor.person(self.user)
+
+
+def escalate(task_id: int, *, user: User, trigger: str, reason: str) -> Escalation:
+    """A person escalates a task: it may not go forward until somebody of the role resolves it. `trigger`: one that the
+    line has a rule for, or any word; then the administrators are asked.
+
+    Raises NotFound, Invalid (path `trigger` or `reason`), Conflict (it has ended)."""
+    trigger, reason = payload.text(trigger, "trigger").strip(), payload.text(reason, "reason").strip()
+    if not trigger or len(trigger) > LONGEST:
+        raise Invalid.at("trigger", f"has 1 to {LONGEST} characters", "Say in a word what it is about.")
+    if not reason:
+        raise Invalid.at("reason", "A reason is needed.", "Say what is wrong; it is stored and shown.")
+    return run(partial(_escalate, task_id, user, trigger, reason))
+
+
+def _escalate(task_id: int, user: User, trigger: str, reason: str) -> Escalation:
+    batch = Batch.of_tasks(task_id)
+    task = batch.tasks.get(task_id)
+    if task is None:
+        raise NotFound()
+    if task.status in ENDED:
+        raise Conflict("This task has already ended.", at=task.ended_at)
+    line = versions.by_id(task.pinned_id)
+    opened = escalations.open_one(batch, task, line, trigger, Actor.person(user), reason=reason)
+    batch.flush()
+    return opened
+
+
+def resolve(escalation_id: UUID, *, user: User, word: str, reason: str, route: str = "") -> Task:
+    """Resolve an escalation, once. `go_on`: what it held is decided again by the facts of now; `retry`: the station
+    runs again with the reason as feedback; `route`: to one of `ways` of the station; `cancel`: the task; `choose`:
+    where branches contradict each other, what the one says that came from the station `route` counts.
+
+    Raises NotFound (none such, or a stranger), Forbidden (for another role), Invalid (path `word`, `reason` or
+    `route`), Conflict (resolved already; or the same would come out again)."""
+    answer = Answer(user, word, payload.text(reason, "reason").strip(), route)
+    return run(partial(_resolve, escalation_id, answer))
+
+
+def _resolve(escalation_id: UUID, answer: Answer) -> Task:
+    found = Escalation.objects.select_related("task").filter(pk=escalation_id).first()
+    if found is None or roles.people_of(found.task.project_id).get(answer.user.pk) is None:
+        raise NotFound()
+    if not roles.may_answer(found.task.project_id, found.role, answer.user):
+        raise Forbidden(f"This is for {found.role}.")
+    if answer.word not in WORDS_TO_RESOLVE:
+        raise Invalid.at(
+            "word", f"“{answer.word}” is not offered here", f"Use one of {', '.join(WORDS_TO_RESOLVE)}."
+        )
+    if not answer.reason:
+        raise Invalid.at("reason", "A reason is needed.", "Say why; it is stored and shown.")
+    if answer.route and answer.word not in ROUTED:
+        raise Invalid.at("route", "is not asked for here", "Leave it out.")
+    batch = Batch.of_tasks(found.task_id)
+    task = batch.tasks[found.task_id]
+    found = Escalation.objects.select_related("resolved_by").get(pk=escalation_id)
+    if found.state != Escalation.State.OPEN:
+        raise Conflict("This was resolved already.", by=str(found.resolved_by or ""), at=found.resolved_at)
+    _go(batch, task, found, answer)
+    batch.flush()
+    if answer.word == "cancel":
+        manual_actions.cancel(task.pk, actor=answer.actor, reason=answer.reason)
+    else:
+        reconsider(task.pk, actor=answer.actor)
+    return task
+
+
+def _go(batch: Batch, task: Task, found: Escalation, answer: Answer) -> None:
+    token = held_by(batch, found)
+    if answer.word in ("retry", "route") and token is None:
+        raise Invalid.at("word", "it holds no station", "Let it go on, or cancel the task.")
+    target = _target(task, token, answer.route) if token and answer.word == "route" else ""
+    chosen = _chosen(token, answer) if answer.word == "choose" else {}
+    escalations.close(
+        batch,
+        task,
+        found,
+        answer.word,
+        answer.actor,
+        by=answer.user,
+        answer=answer.reason,
+        route=target or answer.route,
+        context=chosen,
+    )
+    if found.trigger == DEADLOCK:
+        # Whoever waits in a circle still does, unless somebody has opened it meanwhile.
+        batch.set_due(CIRCLE, task, batch.now)
+    if chosen:
+        task.context = {**task.context, **chosen}
+        batch.task_changed(task, "context")
+    if token is None or answer.word == "cancel":
+        return
+    if answer.word == "go_on" and "decision" in token.wait:
+        _decide_again(batch, task, token, found, answer)
+    elif answer.word == "go_on":
+        # Branches of a join contradict each other: it begins with what was written later.
+        manual_actions.run_again(batch, task, token, answer.actor, f"escalation:{found.pk}", feedback="")
+    else:
+        manual_actions.run_again(
+            batch,
+            task,
+            token,
+            answer.actor,
+            f"escalation:{found.pk}",
+            feedback=answer.reason if answer.word in ("retry", "route") else "",
+            reason=answer.reason,
+            at=target,
+        )
+
+
+def held_by(batch: Batch, found: Escalation) -> Token | None:
+    """The position that it holds: one that was decided so. Others it only keeps from going forward."""
+    token = batch.tokens.get(found.token_id) if found.token_id else None
+    holds = token is not None and token.wait.get("escalation") == str(found.pk)
+    return token if holds and token is not None and token.status == Status.HELD else None
+
+
+def _chosen(token: Token | None, answer: Answer) -> dict[str, Any]:
+    """What the chosen branch says under the keys that are contradicted."""
+    said: dict[str, dict[str, Any]] = token.wait.get("values", {}) if token else {}
+    if not said:
+        raise Invalid.at("word", "nothing is contradicted here", "Let it go on, or cancel the task.")
+    if answer.route not in said:
+        raise Invalid.at("route", "has to name a branch", f"Use one of: {', '.join(said)}.")
+    return said[answer.route]
+
+
+def _target(task: Task, token: Token, route: str) -> str:
+    open_ways = ways(versions.by_id(task.pinned_id), token.station)
+    if route not in open_ways:
+        known = ", ".join(open_ways) or "none from here"
+        raise Invalid.at("route", "leads to no station where rules allow it", f"Use one of: {known}.")
+    return route
+
+
+def _decide_again(batch: Batch, task: Task, token: Token, found: Escalation, answer: Answer) -> None:
+    """The same outcome by the facts of now, and by the version that the task has now."""
+    before = Decision.objects.get(pk=token.wait["decision"])
+    job = Job.objects.get(pk=before.job_id)
+    cause = f"escalation:{found.pk}"
+    turn = Turn(batch, task, token, job, answer.actor, cause, cause, under=before.pinned_id)
+    situation = {**before.situation, "facts": once_more(before.situation["facts"], of_now(turn))}
+    if said(again(turn.judged_by, situation)).get("decision") == "escalate":
+        raise Conflict("The same would be escalated again: run the station again, send it on, or cancel.")
+    effects.apply(turn, settle(turn, situation))

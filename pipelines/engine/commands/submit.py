@@ -1,0 +1,188 @@
+"""A new task: numbered in its project, pinned to a version, with its first job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from django.db import connection
+
+from pipelines import versions
+from pipelines.engine.commands import dependencies
+from pipelines.engine.commands import inputs as forms
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.errors import InputError, Invalid
+from pipelines.engine.core.state import job_ref, token_state
+from pipelines.engine.core.transaction import run
+from pipelines.engine.core.values import Actor
+from pipelines.engine.moves.job_creation import open_job
+from pipelines.models import ENDED, LineVersion, Priority, Task, Token
+from pipelines.routing.line import Problem
+
+NEXT = """INSERT INTO pipelines_taskcounter (project_id, last) VALUES (%s, 1)
+          ON CONFLICT (project_id) DO UPDATE SET last = pipelines_taskcounter.last + 1
+          RETURNING last, clock_timestamp()"""
+
+# What a task that retries another begins with; of any other it is empty.
+INHERITED = ("context", "variables", "unreadable")
+TITLE, DESCRIPTION, LABEL, LABELS = 300, 100_000, 100, 50
+# What the database keeps, no clock may be able to read: another zone makes the year 10000 of the last of 9999.
+EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
+
+
+def submit(
+    version: LineVersion,
+    *,
+    actor: Actor,
+    title: str,
+    description: str = "",
+    priority: str = Priority.MEDIUM,
+    inputs: Mapping[str, Any] | None = None,
+    labels: Sequence[str] = (),
+    due_at: datetime | str | None = None,
+    follows: Task | None = None,
+    depends_on: Sequence[str] = (),
+) -> Task:
+    """Start a task of this version's line. Inputs are checked and filled with their defaults. `depends_on`: tasks of
+    the project by name, such as WI-app-7, that have to be completed before it does any work. `due_at`: also as people
+    write it, see `inputs.moment`.
+
+    The requester is the actor, if a person. `follows`: a task of the project that has ended, of which this is new work
+    (AEEF E13). Raises `InputError` with every problem."""
+    line = versions.parsed(version)
+    due, unread = _moment(due_at)
+    problems = unread + _problems(title, description, priority, labels, due) + _not_over(version, follows)
+    try:
+        filled = forms.fill(line.inputs, inputs or {}, version.line.project_id)
+    except InputError as fault:
+        problems += fault.problems
+    try:
+        others = dependencies.named(version.line.project, depends_on) if depends_on else []
+    except Invalid as fault:
+        problems += fault.problems
+    if problems:
+        raise InputError(problems)
+    task = Task(
+        project_id=version.line.project_id,
+        line=version.line,
+        pinned=version,
+        title=title.strip(),
+        description=description,
+        requester_id=int(actor.id) if actor.kind == "person" else None,
+        requested_by=(actor.name or str(actor))[:200],
+        priority=priority,
+        labels=list(labels),
+        due_at=due,
+        follows=follows,
+        inputs=filled,
+        visits={line.start: 1},
+    )
+    return run(partial(_submit, task, line.start, actor, others))
+
+
+def _moment(due_at: datetime | str | None) -> tuple[datetime | None, list[Problem]]:
+    """The time, and what is wrong with how it is written."""
+    try:
+        return (forms.moment(due_at), []) if isinstance(due_at, str) else (due_at, [])
+    except InputError as fault:
+        return None, list(fault.problems)
+
+
+def _problems(
+    title: str, description: str, priority: str, labels: Sequence[str], due_at: datetime | None
+) -> list[Problem]:
+    """What is wrong with the fields that every task has."""
+    checks = (
+        ("title", bool(title.strip()), "is required", "Say in one line what this is about."),
+        (
+            "title",
+            len(title) <= TITLE,
+            f"is longer than {TITLE} characters",
+            "Put the rest into the description.",
+        ),
+        ("description", len(description) <= DESCRIPTION, f"is longer than {DESCRIPTION} characters", ""),
+        ("priority", priority in Priority.values, "has to be one of: " + ", ".join(Priority.values), ""),
+        ("labels", len(labels) <= LABELS, f"are more than {LABELS}", ""),
+        ("labels", all(0 < len(each) <= LABEL for each in labels), f"have 1 to {LABEL} characters each", ""),
+        (
+            "title",
+            _storable(title),
+            "holds a character that cannot be stored",
+            "Remove NUL and half characters.",
+        ),
+        ("description", _storable(description), "holds a character that cannot be stored", ""),
+        ("labels", all(map(_storable, labels)), "hold a character that cannot be stored", ""),
+        (
+            "due_at",
+            due_at is None or EARLIEST <= due_at < LATEST,
+            "is not between the years 1970 and 9000",
+            "",
+        ),
+    )
+    return [Problem(path, message, hint) for path, fine, message, hint in checks if not fine]
+
+
+def _not_over(version: LineVersion, follows: Task | None) -> list[Problem]:
+    """Only what has ended is followed; an end is final, so it stays true."""
+    if follows is None:
+        return []
+    if follows.project_id != version.line.project_id:
+        return [Problem("follows", "is a task of another project")]
+    if follows.status not in ENDED:
+        said = f"{follows.name} has not ended yet"
+        return [Problem("follows", said, "Follow up what has ended; until then go on with the task itself.")]
+    return []
+
+
+def _storable(text: str) -> bool:
+    return "\0" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _submit(blank: Task, start: str, actor: Actor, others: Sequence[Task]) -> Task:
+    task = numbered(blank)
+    batch = begin(task, start, actor, *others, trigger="submit", follows=blank.followed_name)
+    if others:
+        dependencies.begin(batch, batch.tasks[task.pk], [batch.tasks[other.pk] for other in others], actor)
+    batch.flush()
+    return batch.tasks[task.pk]
+
+
+def begin(task: Task, start: str, actor: Actor, *others: Task, trigger: str, **more: Any) -> Batch:
+    """Put a numbered task at its first station: its token, its job, its first event, which says what the task begins
+    with. The `others` are locked with it."""
+    token = Token.objects.create(
+        task=task, station=start, version=0, entered_at=task.created_at, changed_at=task.created_at
+    )
+    batch = Batch.of_tasks(task.pk, *(other.pk for other in others))
+    task, token = batch.tasks[task.pk], batch.tokens[token.pk]
+    job = open_job(batch, task, token)
+    batch.changed(token)
+    batch.settle_status(task)
+    inherited = {name: found for name in INHERITED if (found := getattr(task, name))}
+    batch.event(
+        task,
+        "task.submitted",
+        actor,
+        token=token,
+        target=start,
+        trigger=trigger,
+        tokens=[token_state(token)],
+        job=job_ref(job),
+        pinned=task.pinned_id,
+        count={"visits": {start: 1}},
+        **inherited,
+        **more,
+    )
+    return batch
+
+
+def numbered(blank: Task) -> Task:
+    """The number counter is locked before any task (house §2)."""
+    with connection.cursor() as cursor:
+        cursor.execute(NEXT, [blank.project_id])
+        number, now = cursor.fetchone()
+    values = {field.attname: getattr(blank, field.attname) for field in Task._meta.concrete_fields}
+    values |= {"id": None, "number": number, "created_at": now, "changed_at": now}
+    return Task.objects.create(**values)

@@ -1,0 +1,120 @@
+"""A person gives what a held task waits for: its handoff document, or metadata (law §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from pipelines.engine.commands.inputs import fault_of
+from pipelines.engine.commands.reconsider import once_more
+from pipelines.engine.core import payload
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.decision_context import Turn, fresh, of_now, settle
+from pipelines.engine.core.errors import Conflict, Invalid, NotFound
+from pipelines.engine.core.handoffs import worker_of
+from pipelines.engine.core.transaction import run
+from pipelines.engine.core.values import Actor
+from pipelines.engine.moves import effects
+from pipelines.models import Handoff, Status, Task, Token, User
+from pipelines.routing import consequences
+from pipelines.routing.handoffs import faults
+from pipelines.routing.line import Input, Line, Problem
+from pipelines.routing.model import HANDOFF, METADATA
+
+
+def hand_over(token_id: int, *, user: User, token_version: int, document: Any) -> Task:
+    """The document is kept, and the task decided again. Raises NotFound, Invalid (every fault of the schema, at its
+    place), Conflict (it is not held for a handoff any more)."""
+    payload.accept(document, "handoff")
+    return run(partial(_hand_over, token_id, user, token_version, document))
+
+
+def _hand_over(token_id: int, user: User, token_version: int, document: Any) -> Task:
+    batch, task, token = _held(token_id, token_version)
+    if not waits_for_it(token):
+        raise Conflict(CHANGED)
+    turn, situation = _once_more(batch, task, token, user, "handoff")
+    found = faults(document, turn.judged_by.handoff_schema(token.station))
+    if found:
+        raise Invalid(found)
+    source = worker_of(turn.judged_by, token.station)
+    Handoff.objects.create(
+        task=task, job=turn.job, source=source, document=document, by=str(turn.actor), at=batch.now
+    )
+    batch.event(task, "handoff.added", turn.actor, token=token, source=token.station, trigger=turn.cause)
+    effects.apply(turn, settle(turn, fresh(turn, situation)))
+    batch.flush()
+    return task
+
+
+def waits_for_it(token: Token) -> bool:
+    return token.status == Status.HELD and HANDOFF in token.wait.get("missing", ())
+
+
+def supply(token_id: int, *, user: User, token_version: int, given: Mapping[str, Any]) -> Task:
+    """Metadata by name, of that which is missing: a field of the start form that was left open is an input from now on,
+    checked as there; anything else is a text that belongs to the task's context. Then the task is decided again; what
+    is still missing holds it as before.
+
+    Raises NotFound, Invalid (path `metadata.<name>`; none where nothing is given), Conflict (it does not wait for
+    any of these any more)."""
+    payload.accept(dict(given), "metadata")
+    said = {name: value for name, value in given.items() if value is not None and str(value).strip()}
+    return run(partial(_supply, token_id, user, token_version, said))
+
+
+def _supply(token_id: int, user: User, token_version: int, given: dict[str, Any]) -> Task:
+    batch, task, token = _held(token_id, token_version)
+    if not given:
+        raise Invalid.at("", "Fill in at least one field.")
+    turn, situation = _once_more(batch, task, token, user, "metadata")
+    fields = {field.key: field for field in metadata(turn.judged_by, token)}
+    if not fields.keys() >= given.keys():
+        raise Conflict(CHANGED)
+    found = [Problem(f"metadata.{key}", fault_of(fields[key], value), "") for key, value in given.items()]
+    if any(problem.message for problem in found):
+        raise Invalid(problem for problem in found if problem.message)
+    asked = {field.key for field in turn.judged_by.inputs}
+    inputs = {key: value for key, value in given.items() if key in asked}
+    rest = {key: value for key, value in given.items() if key not in asked}
+    task.inputs, task.context = {**task.inputs, **inputs}, {**task.context, **rest}
+    batch.task_changed(task, "inputs", "context")
+    said: dict[str, Any] = {"given": sorted(given), "inputs": inputs, "context": rest}
+    batch.event(
+        task, "metadata.added", turn.actor, token=token, source=token.station, trigger=turn.cause, **said
+    )
+    now = {**situation, "facts": consequences.once_more(situation["facts"], of_now(turn))}
+    effects.apply(turn, settle(turn, fresh(turn, now)))
+    batch.flush()
+    return task
+
+
+def metadata(line: Line, token: Token) -> tuple[Input, ...]:
+    """The fields that a person can fill in for what this held token misses: as the start form of the line has them,
+    else a text under its name."""
+    known = {field.key: field for field in line.inputs if field.type != "file"}
+    missing = token.wait.get("missing", ()) if token.status == Status.HELD else ()
+    names = [name.removeprefix(METADATA) for name in missing if name.startswith(METADATA)]
+    return tuple(replace(known.get(name) or Input(name, "text", label=name), required=True) for name in names)
+
+
+CHANGED = "This task changed after you opened the page; look again."
+
+
+def _held(token_id: int, token_version: int) -> tuple[Batch, Task, Token]:
+    """The token under its task's lock, if it still is what the person saw."""
+    task_id = Token.objects.filter(pk=token_id).values_list("task_id", flat=True).first()
+    if task_id is None:
+        raise NotFound()
+    batch = Batch.of_tasks(task_id)
+    token = batch.tokens.get(token_id)
+    if token is None or token.version != token_version or not token.wait.get("missing"):
+        raise Conflict(CHANGED)
+    return batch, batch.tasks[task_id], token
+
+
+def _once_more(batch: Batch, task: Task, token: Token, user: User, why: str) -> tuple[Turn, dict[str, Any]]:
+    turn, situation, _before = once_more(batch, task, token, Actor.person(user), why)
+    return turn, situation

@@ -1,0 +1,247 @@
+"""A person's word at a gate (law §5 “A person's word at any gate”, §6 Approval)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from pipelines import ports, versions
+from pipelines.engine.core import payload
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.decision_context import Turn, moment, settle
+from pipelines.engine.core.errors import Conflict, Invalid, NotFound
+from pipelines.engine.core.state import merge_counts
+from pipelines.engine.core.transaction import run
+from pipelines.engine.core.values import ENGINE, Actor, VoteResult
+from pipelines.engine.moves import effects, escalations
+from pipelines.engine.moves.completion import GATE_DUE, close_visit
+from pipelines.engine.moves.entitlement import Person, counted, entitled
+from pipelines.engine.moves.gates import gate_of, policy_of
+from pipelines.models import Decision, GateVisit, Task, Token, User, Vote, Word
+from pipelines.routing.consequences import told
+from pipelines.routing.line import Approval, Gate, Line
+from pipelines.routing.model import OFFERS
+
+NEEDS_REASON = (Word.REJECT, Word.SEND_BACK)
+CHOOSES = "reviewer_chooses"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What somebody says, and about what: the token version and evidence that were shown. `user` is None where the time
+    that the gate sets has passed."""
+
+    user: User | None
+    word: str
+    reason: str
+    route: str
+    token_version: int
+    evidence_digest: str
+    via: str
+
+    @property
+    def actor(self) -> Actor:
+        return Actor.person(self.user) if self.user else ENGINE
+
+
+def vote(
+    visit_id: UUID,
+    *,
+    user: User,
+    word: str,
+    reason: str = "",
+    route: str = "",
+    token_version: int,
+    evidence_digest: str,
+    via: str = "page",
+) -> VoteResult:
+    """One person's word on one gate visit. The first word other than approve decides at once; approvals decide when
+    the policy has all it asks for.
+
+    Raises NotFound (no such visit, or a stranger), Forbidden (not asked, or barred: requester, producer), Invalid
+    (path `word`, `reason` or `route`), Conflict (decided or closed already, another evidence, voted already, no
+    round left to send back)."""
+    said = Said(user, word, reason, route, token_version, evidence_digest, via)
+    return run(partial(_vote, visit_id, said))
+
+
+def _vote(visit_id: UUID, said: Said) -> VoteResult:
+    visit = _visit(visit_id)
+    if visit.state != GateVisit.State.OPEN:
+        # No lock for who comes too late: a visit that is not open never opens again.
+        _may_say(visit, said)
+        raise _too_late(visit)
+    batch = Batch.of_tasks(visit.task_id)
+    task, visit = batch.tasks[visit.task_id], _visit(visit_id)
+    person, policy = _may_say(visit, said)
+    token = _still_shown(batch, visit, said)
+    if said.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
+        raise Conflict(f"This was sent back {policy.max_rounds} times already; approve or reject it.")
+    cast = _cast(batch, task, visit, said, person)
+    decides = counted(policy, visit.votes.order_by("pk")).word is not None
+    moved = decides and decide_visit(batch, task, token, visit, said)
+    batch.flush()
+    return VoteResult(cast.pk, visit.state, moved, task.status, batch.now)
+
+
+def _visit(visit_id: UUID) -> GateVisit:
+    visit = (
+        GateVisit.objects.select_related("task", "job", "asked_by", "decided_by").filter(pk=visit_id).first()
+    )
+    if visit is None:
+        raise NotFound()
+    return visit
+
+
+def _may_say(visit: GateVisit, said: Said) -> tuple[Person, Approval]:
+    """Who says it and under which policy. Raises NotFound, Forbidden, Invalid."""
+    line = versions.by_id(visit.asked_by.pinned_id)
+    policy = policy_of(line, visit.gate)
+    assert said.user is not None
+    person = entitled(said.user, visit, policy)
+    _check_words(line, gate_of(line, visit.gate), said, reason_required=policy.reason_required)
+    return person, policy
+
+
+def _check_words(line: Line, gate: Gate | None, said: Said, *, reason_required: bool) -> None:
+    offers = gate.offers if gate else OFFERS
+    if said.word not in offers:
+        raise Invalid.at("word", f"“{said.word}” is not offered here", f"Use one of {', '.join(offers)}.")
+    payload.text(said.reason, "reason")
+    if (reason_required or said.word in NEEDS_REASON) and not said.reason.strip():
+        raise Invalid.at("reason", "A reason is needed.", "Say why; it is stored and shown.")
+    chooses = ((gate and gate.on_reject) or line.policy.on_reject) == CHOOSES
+    if said.word == Word.REJECT and chooses:
+        if said.route not in ("fail", "rework") and said.route not in line.stations_by_key:
+            raise Invalid.at("route", "has to be fail, rework or a station", "Say where the task goes then.")
+    elif said.route:
+        raise Invalid.at("route", "is not asked for here", "Leave it out.")
+
+
+def _still_shown(batch: Batch, visit: GateVisit, said: Said) -> Token:
+    """The token, if the visit is open and what was voted on is what is shown there now (law §6)."""
+    if visit.state != GateVisit.State.OPEN:
+        raise _too_late(visit)
+    token = batch.tokens.get(visit.token_id)
+    shown = (visit.token_version, visit.evidence_digest)
+    if (
+        token is None
+        or token.version != visit.token_version
+        or (said.token_version, said.evidence_digest) != shown
+    ):
+        raise Conflict("What you saw is not what is under review now; look again.")
+    if visit.votes.filter(user=said.user).exists():
+        raise Conflict("You have voted here already.", by=str(said.user))
+    return token
+
+
+def _too_late(visit: GateVisit) -> Conflict:
+    by = str(visit.decided_by) if visit.decided_by else ""
+    what = f"{by or 'Somebody'} said “{visit.word}” here first." if visit.word else "This review was closed."
+    return Conflict(what, by=by, at=visit.decided_at)
+
+
+def _cast(batch: Batch, task: Task, visit: GateVisit, said: Said, person: Person) -> Vote:
+    assert said.user is not None
+    cast = Vote.objects.create(
+        visit=visit,
+        user=said.user,
+        word=said.word,
+        reason=said.reason,
+        route=said.route,
+        token_version=said.token_version,
+        evidence_digest=said.evidence_digest,
+        entitled_as=person.to_dict(),
+        via=said.via,
+        at=batch.now,
+    )
+    _tell(batch, task, visit, said, "gate.voted", vote=cast.pk)
+    return cast
+
+
+def decide_visit(batch: Batch, task: Task, token: Token, visit: GateVisit, said: Said) -> bool:
+    """The visit has its word. Whether that settles what was asked: after an approval, when no other gate is open."""
+    _swap(batch, visit, said)
+    batch.drop_due(GATE_DUE, task, str(visit.pk))
+    escalations.close_those_of(batch, task, visit, said.actor)
+    count = merge_counts(task, {"rounds": {visit.gate: 1} if said.word == Word.SEND_BACK else {}})
+    _tell(batch, task, visit, said, "gate.decided", count=count)
+    pk, email = (said.user.pk, said.user.email) if said.user else (None, "")
+    batch.tell(ports.GateDecided(visit.pk, task.pk, said.word, pk, email, batch.now))
+    others = [each for each in batch.open_visits(token) if each.pk != visit.pk]
+    if said.word == Word.APPROVE and others:
+        return False
+    for other in others:
+        close_visit(batch, task, other, said.actor, "decided_elsewhere")
+    _go_on(batch, task, token, visit, said)
+    return True
+
+
+def _swap(batch: Batch, visit: GateVisit, said: Said) -> None:
+    """Compare and swap: a visit is decided once (house §4)."""
+    decided = {
+        "state": GateVisit.State.DECIDED,
+        "word": said.word,
+        "route": said.route,
+        "reason": said.reason,
+        "decided_by": said.user,
+        "decided_at": batch.now,
+    }
+    open_one = GateVisit.objects.filter(
+        pk=visit.pk, state=GateVisit.State.OPEN, token_version=said.token_version
+    )
+    if open_one.update(**decided) != 1:
+        raise Conflict()
+    for name, value in decided.items():
+        setattr(visit, name, value)
+
+
+def _go_on(batch: Batch, task: Task, token: Token, visit: GateVisit, said: Said) -> None:
+    """Decide again on the situation that was shown, told the words; step 7 reads the facts of this moment (law §5
+    step 8, §12)."""
+    asked = Decision.objects.get(pk=visit.asked_by_id)
+    against = said.word != Word.APPROVE
+    turn = Turn(
+        batch,
+        task,
+        token,
+        visit.job,
+        said.actor,
+        cause=f"gate:{visit.pk}",
+        trigger=f"gate:{visit.gate}",
+        word=said.word if against else "",
+        reason=said.reason if against else "",
+        asked_rule=asked.answer.get("rule"),
+        under=asked.pinned_id,
+    )
+    facts = told(asked.situation["facts"], moment(turn), _words(visit))
+    effects.apply(turn, settle(turn, {**asked.situation, "facts": facts}))
+
+
+def _words(visit: GateVisit) -> dict[str, dict[str, str]]:
+    """The words said at the gates that were asked together."""
+    together = GateVisit.objects.filter(asked_by=visit.asked_by_id, state=GateVisit.State.DECIDED)
+    return {each.gate: _word(each) for each in together.order_by("position")}
+
+
+def _word(visit: GateVisit) -> dict[str, str]:
+    given = {"decision": visit.word, "route": visit.route, "reason": visit.reason}
+    return {key: value for key, value in given.items() if value}
+
+
+def _tell(batch: Batch, task: Task, visit: GateVisit, said: Said, kind: str, **more: Any) -> None:
+    batch.event(
+        task,
+        kind,
+        said.actor,
+        token=batch.tokens[visit.token_id],
+        source=visit.gate,
+        target=visit.gate,
+        trigger=f"gate:{visit.gate}",
+        visit=str(visit.pk),
+        word=said.word,
+        reason=said.reason,
+        **more,
+    )

@@ -1,0 +1,158 @@
+"""The agents of the tasks that one transaction moves: how much more each takes, and who waits for one that is free.
+
+Capacity is taken by an open job, so it is reserved by the move that opens the job. The agent's row is locked, after
+the tasks', by whoever reads what is free and by whoever frees some: of two moves only one gets the last place, and
+nobody who waits is overlooked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from django.db import connection
+from django.db.models import Count
+
+from pipelines import outbox, versions
+from pipelines.engine.core.locked import LockedTasks
+from pipelines.models import Agent, Deadlock, Job, Status, Task
+
+Name = tuple[int, str]
+"""Project and key."""
+FACTS = "facts"
+"""The kind of due time at which a token that is held is decided again."""
+MISSING = "agent:"
+TICKETS = 100
+
+WAITING = """
+    INSERT INTO pipelines_due (task_id, kind, key, token_id, set_at, due_at)
+    SELECT token.task_id, %(kind)s, token.id::text, token.id, clock_timestamp(), clock_timestamp()
+    FROM pipelines_token token JOIN pipelines_task task ON task.id = token.task_id
+    WHERE token.status = 'held' AND task.project_id = %(project)s AND token.wait -> 'missing' ? %(missing)s
+    ON CONFLICT DO NOTHING"""
+
+
+class Agents:
+    """Of one batch. Nothing is read for tasks whose lines name no agent."""
+
+    def __init__(self, batch: LockedTasks) -> None:
+        self.batch = batch
+        self._rows: dict[Name, Agent | None] = {}
+        self._elsewhere: dict[Name, int] = {}
+        self._freed: set[Name] = set()
+
+    def facts(self, task: Task, keys: Iterable[str]) -> dict[str, Any]:
+        """Of those that are registered, as a decision reads them (docs/rules.md, Facts)."""
+        names = [(task.project_id, key) for key in keys]
+        self._load(names)
+        found = {name: agent for name in names if (agent := self._rows[name]) is not None}
+        return {key: self._fact((project, key), agent) for (project, key), agent in found.items()}
+
+    def _fact(self, name: Name, agent: Agent) -> dict[str, Any]:
+        state = "available"
+        if agent.suspended_at is not None:
+            state = "suspended"
+        elif not agent.has_contract(self.batch.now):
+            state = "no_contract"
+        if agent.capacity is None:
+            return {"state": state}
+        return {"state": state, "free": max(0, agent.capacity - self._open(name))}
+
+    def may_start(self, task: Task, job: Job) -> bool:
+        """Whether its agent may begin another job: not while it is suspended or party to a deadlock (AEEF E23), nor
+        beyond its capacity."""
+        if not job.agent:
+            return True
+        name = (task.project_id, job.agent)
+        if _is_locked(*name):
+            return False
+        self._load([name])
+        agent = self._rows[name]
+        if agent is None:
+            return True
+        if agent.suspended_at is not None:
+            return False
+        return agent.capacity is None or self._running(name) < agent.capacity
+
+    def frees(self, task: Task, job: Job) -> None:
+        """The job is over: somebody else may have its place."""
+        if job.agent:
+            name = (task.project_id, job.agent)
+            self._load([name])
+            self._freed.add(name)
+
+    def may_begin_again(self, project: int, keys: Iterable[str]) -> None:
+        """They were party to a deadlock, and got no work as long as it was open."""
+        self._freed.update((project, key) for key in keys)
+
+    def trust(self, task: Task, key: str, station: str) -> int | None:
+        """How far the agent is trusted at this station; None where there is no such agent."""
+        if not key:
+            return None
+        name = (task.project_id, key)
+        self._load([name])
+        agent = self._rows[name]
+        return agent.trust_at(station) if agent is not None else None
+
+    def flush(self, opened: Collection[int]) -> None:
+        """Who waits for an agent that has a place now is decided again, a branch of the same task, too. `opened`: jobs
+        of this batch, which are offered already."""
+        for project, key in sorted(self._freed):
+            wake(project, key, opened)
+
+    def _open(self, name: Name) -> int:
+        project, key = name
+        here = (job for job in self.batch.jobs.values() if job.agent == key and job.state != Job.State.DONE)
+        return self._elsewhere[name] + sum(
+            self.batch.tasks[job.task_id].project_id == project for job in here
+        )
+
+    def _running(self, name: Name) -> int:
+        project, key = name
+        running = Job.objects.filter(agent=key, task__project=project, state=Job.State.RUNNING)
+        here = (
+            job for job in self.batch.jobs.values() if job.agent == key and job.state == Job.State.RUNNING
+        )
+        return running.exclude(task__in=self.batch.tasks).count() + sum(
+            self.batch.tasks[job.task_id].project_id == project for job in here
+        )
+
+    def _load(self, names: Iterable[Name]) -> None:
+        """At the first need all that the tasks of the batch could need, in one order, so that no two wait for each
+        other."""
+        if all(name in self._rows for name in names):
+            return
+        wanted = {*names, *self._named()} - self._rows.keys()
+        projects, keys = {project for project, _ in wanted}, {key for _, key in wanted}
+        rows = Agent.objects.filter(project__in=projects, key__in=keys).order_by("pk")
+        found = {(agent.project_id, agent.key): agent for agent in rows.select_for_update(no_key=True)}
+        counted = (
+            Job.objects.filter(agent__in=keys, task__project__in=projects)
+            .exclude(state=Job.State.DONE)
+            .exclude(task__in=self.batch.tasks)
+            .values_list("task__project", "agent")
+            .annotate(n=Count("pk"))
+        )
+        open_jobs = {(project, key): n for project, key, n in counted.order_by()}
+        for name in wanted:
+            self._rows[name] = found.get(name)
+            self._elsewhere[name] = open_jobs.get(name, 0)
+
+    def _named(self) -> Iterable[Name]:
+        for task in self.batch.tasks.values():
+            for key in versions.by_id(task.pinned_id).agents:
+                yield task.project_id, key
+
+
+def _is_locked(project: int, key: str) -> bool:
+    found = Deadlock.objects.filter(state=Deadlock.State.OPEN, agents__contains=[key])
+    return found.filter(task__project=project).exists()
+
+
+def wake(project: int, key: str, opened: Collection[int] = ()) -> None:
+    """Tokens that are held for this agent are decided again soon, and its jobs that nobody could take are offered
+    anew. `opened`: jobs that are offered already."""
+    with connection.cursor() as cursor:
+        cursor.execute(WAITING, {"kind": FACTS, "project": project, "missing": f"{MISSING}{key}"})
+    queued = Job.objects.filter(agent=key, task__project=project, state=Job.State.QUEUED)
+    offered = queued.filter(token__status=Status.QUEUED).exclude(pk__in=opened).order_by("pk")
+    outbox.drive(offered.values_list("token_id", flat=True)[:TICKETS])

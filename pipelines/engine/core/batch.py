@@ -1,0 +1,338 @@
+"""The tasks that one transaction moves: locked, changed in memory, written by few statements (house §2).
+
+Lock order: a number counter, then task rows in id order, then child rows. `now` is the database's clock after the
+lock, but always later than what these tasks saw last. Everything that `flush` writes is one statement per table, for
+one task as for fifty."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Q, QuerySet
+
+from pipelines import leases, outbox, ports
+from pipelines.engine.core import due_times, rows
+from pipelines.engine.core.agent_capacity import Agents
+from pipelines.engine.core.values import Actor
+from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
+from pipelines.routing.statuses import status_of
+
+TICK = timedelta(microseconds=1)
+# What a move may change. The large ones are written only when they did change.
+TASK = (
+    "status",
+    "end",
+    "error",
+    "reason",
+    "seq",
+    "visits",
+    "edges",
+    "rules",
+    "rounds",
+    "failures",
+    "escalations",
+    "changed_at",
+    "ended_at",
+)
+TOKEN = (
+    "version",
+    "station",
+    "status",
+    "origin",
+    "forked",
+    "signal_reworks",
+    "wait",
+    "error",
+    "end",
+    "joined",
+    "entered_at",
+    "changed_at",
+    "ended_at",
+)
+JOB = (
+    "state",
+    "attempt",
+    "lease_key",
+    "worker",
+    "outcome",
+    "result",
+    "exit_code",
+    "summary",
+    "report_digest",
+    "report_answer",
+    "reported_by",
+    "started_at",
+    "ended_at",
+)
+
+
+@dataclass(frozen=True)
+class HandOn:
+    """A lease that goes from a finished job to the next one of the same worker."""
+
+    old: int
+    new: int
+    key: uuid.UUID
+    seconds: float
+
+
+class Batch:
+    """See the module. Made by `of_tasks` or `of_jobs`; nothing is written before `flush`."""
+
+    def __init__(self, tasks: QuerySet[Task], jobs: Iterable[int] = ()) -> None:
+        wanted = list(jobs)
+        locked = (
+            tasks.select_related("project__owner").order_by("pk").select_for_update(no_key=True, of=("self",))
+        )
+        self.tasks = {task.pk: task for task in locked}
+        clock, self._job_ids, self.dues, self.unmet = due_times.clock(len(wanted) + 1, self.tasks)
+        # A clock that was set back must not turn a task's history around.
+        self.now = max([clock, *(task.changed_at + TICK for task in self.tasks.values())])
+        self.tokens: dict[int, Token] = {}
+        self.jobs: dict[int, Job] = {}
+        if self.tasks:
+            self._load(wanted)
+        self._changed_tasks: dict[int, Task] = {}
+        self._changed_tokens: dict[int, Token] = {}
+        self._changed_jobs: dict[int, Job] = {}
+        self._extra: set[str] = set()
+        self._events: list[Event] = []
+        self._decisions: list[Decision] = []
+        self._visits: list[GateVisit] = []
+        self._new_jobs: list[Job] = []
+        self._tickets: list[Token] = []
+        self._dropped: set[int] = set()
+        self._new_dues: list[Due] = []
+        self._handoffs: list[Handoff] = []
+        self.agents = Agents(self)
+        self._over: set[int] = set()
+        self._handed_on: list[HandOn] = []
+        self.consequences: list[ports.Consequence] = []
+
+    @classmethod
+    def of_tasks(cls, *ids: int) -> Batch:
+        return cls(Task.objects.filter(pk__in=ids))
+
+    @classmethod
+    def of_jobs(cls, ids: Iterable[int]) -> Batch:
+        """A job never changes its task, so finding the tasks needs no lock."""
+        wanted = list(ids)
+        return cls(Task.objects.filter(pk__in=Job.objects.filter(pk__in=wanted).values("task_id")), wanted)
+
+    def _load(self, wanted: list[int]) -> None:
+        alive = Token.objects.filter(task__in=self.tasks).exclude(status__in=ENDED)
+        self.tokens = {token.pk: token for token in alive}
+        open_or_wanted = ~Q(state=Job.State.DONE) | Q(pk__in=wanted)
+        self.jobs = {job.pk: job for job in Job.objects.filter(open_or_wanted, task__in=self.tasks)}
+
+    # What is there
+
+    def living(self, task: Task) -> list[Token]:
+        """The task's tokens that have not ended, forked ones included, oldest first."""
+        mine = (token for token in self.tokens.values() if token.task_id == task.pk)
+        return sorted((token for token in mine if token.status not in ENDED), key=lambda token: token.pk)
+
+    def open_job(self, token: Token) -> Job | None:
+        """The token's job that is queued or running."""
+        for job in self.jobs.values():
+            if job.token_id == token.pk and job.state != Job.State.DONE:
+                return job
+        return None
+
+    # What happens
+
+    def next_job_id(self) -> int:
+        for job_id in self._job_ids:
+            return job_id
+        _, self._job_ids, *_ = due_times.clock(8, ())
+        return next(self._job_ids)
+
+    def add_job(self, job: Job) -> None:
+        self.jobs[job.pk] = job
+        self._new_jobs.append(job)
+
+    def add_token(self, token: Token) -> Token:
+        """A branch. Written at once: events name tokens by id."""
+        token.save(force_insert=True)
+        self.tokens[token.pk] = token
+        return token
+
+    def add_visit(self, visit: GateVisit) -> None:
+        self._visits.append(visit)
+
+    def open_visits(self, token: Token) -> list[GateVisit]:
+        """The gate visits at which this token waits, in the order in which they were asked."""
+        new = [
+            visit for visit in self._visits if visit.token_id == token.pk and visit.state == visit.State.OPEN
+        ]
+        return new or list(token.gate_visits.filter(state=GateVisit.State.OPEN).order_by("position"))
+
+    def add_handoff(self, handoff: Handoff) -> None:
+        self._handoffs.append(handoff)
+
+    def add_decision(self, decision: Decision) -> None:
+        self._decisions.append(decision)
+
+    def changed(self, token: Token) -> None:
+        """The token's row is about to be another one: its version grows (house §4)."""
+        token.version += 1
+        token.changed_at = self.now
+        self._changed_tokens[token.pk] = token
+
+    def job_changed(self, job: Job) -> None:
+        if job not in self._new_jobs:
+            self._changed_jobs[job.pk] = job
+
+    def task_changed(self, task: Task, *extra: str) -> None:
+        """`extra` names of columns that are not always written: context, variables, pinned."""
+        self._extra.update(extra)
+        self._changed_tasks[task.pk] = task
+
+    def ticket(self, token: Token) -> None:
+        """A queue job “drive this token”."""
+        self._tickets.append(token)
+
+    def drop_lease(self, job: Job) -> None:
+        self._dropped.add(job.pk)
+
+    def set_due(
+        self,
+        kind: str,
+        task: Task,
+        at: datetime,
+        *,
+        key: str = "",
+        token: Token | None = None,
+        job: Job | None = None,
+        visit: GateVisit | None = None,
+    ) -> None:
+        """At `at` the function of this kind is called (`engine/due.py`), unless what it is bound to is over by then. A
+        second one of the same kind and key takes the place of the first."""
+        self.drop_due(kind, task, key)
+        self._new_dues.append(
+            Due(
+                task=task,
+                kind=kind,
+                key=key,
+                token_id=token.pk if token else None,
+                job_id=job.pk if job else None,
+                visit_id=visit.pk if visit else None,
+                set_at=self.now,
+                due_at=at,
+            )
+        )
+
+    def drop_due(self, kind: str, task: Task, key: str = "") -> None:
+        """What it was for is over."""
+        mine = (task.pk, kind, key)
+        self._over |= {each.pk for each in self.dues.values() if (each.task_id, each.kind, each.key) == mine}
+        self._new_dues = [each for each in self._new_dues if (each.task_id, each.kind, each.key) != mine]
+
+    def hand_lease_on(self, hand_on: HandOn) -> None:
+        self._handed_on.append(hand_on)
+        self._dropped.discard(hand_on.old)
+
+    def tell(self, consequence: ports.Consequence) -> None:
+        self.consequences.append(consequence)
+
+    def event(
+        self,
+        task: Task,
+        kind: str,
+        actor: Actor | str,
+        /,
+        *,
+        token: Token | None = None,
+        source: str = "",
+        target: str = "",
+        trigger: str = "",
+        decision: Decision | None = None,
+        **data: Any,
+    ) -> Event:
+        """Append to the task's gapless sequence. `data`: what folding needs, see `fold.py`."""
+        task.seq += 1
+        task.changed_at = self.now
+        self.task_changed(task)
+        event = Event(
+            task=task,
+            seq=task.seq,
+            kind=kind,
+            at=self.now,
+            token_id=token.pk if token else None,
+            actor=str(actor),
+            source=source,
+            target=target,
+            trigger=trigger,
+            decision=decision,
+            data={key: value for key, value in data.items() if value not in (None, {}, [], "")},
+        )
+        self._events.append(event)
+        return event
+
+    def events(self, task: Task) -> list[Event]:
+        """Those of this transaction so far."""
+        return [event for event in self._events if event.task_id == task.pk]
+
+    def settle_status(self, task: Task) -> None:
+        """The status of a task that has not ended, from its positions."""
+        positions = [token.status for token in self.living(task) if not token.forked]
+        if positions:
+            task.status = status_of(positions)
+            self.task_changed(task)
+
+    # What is written
+
+    def flush(self) -> None:
+        """Write everything, tell the observers, enqueue the tickets, and promise the hints."""
+        Decision.objects.bulk_create(self._decisions)
+        # Before the new ones are written: a token has one open job.
+        rows.update(list(self._changed_jobs.values()), JOB)
+        Job.objects.bulk_create(self._new_jobs)
+        self._write_leases()
+        rows.update(list(self._changed_tokens.values()), TOKEN)
+        rows.update(list(self._changed_tasks.values()), (*TASK, *sorted(self._extra)))
+        GateVisit.objects.bulk_create(self._visits)
+        Event.objects.bulk_create(self._events)
+        Handoff.objects.bulk_create(self._handoffs)
+        self.agents.flush({job.pk for job in self._new_jobs})
+        due_times.write(self, self._new_dues, self._over)
+        if self.consequences:
+            for observer in ports.observers():
+                observer.consequences(tuple(self.consequences))
+        tickets: dict[str, list[int]] = {}
+        for token in self._tickets:
+            tickets.setdefault(outbox.queue_of(self.open_job(token)), []).append(token.pk)
+        for queue, tokens in tickets.items():
+            outbox.drive(tokens, queue)
+        if self._events:
+            # A push that fails must not look like a move that failed: it is only a hint.
+            hints = self._hints()
+            transaction.on_commit(lambda: ports.publish_hints(hints), robust=True)
+
+    def _write_leases(self) -> None:
+        if self._handed_on:
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "UPDATE pipelines_lease AS l SET job_id = v.new, key = v.key,"
+                    " expires_at = clock_timestamp() + make_interval(secs => v.seconds)"
+                    " FROM unnest(%s::bigint[], %s::bigint[], %s::uuid[], %s::float8[]) AS v(old, new, key, seconds)"
+                    " WHERE l.job_id = v.old",
+                    [list(column) for column in zip(*map(_row, self._handed_on), strict=True)],
+                )
+                if cursor.rowcount != len(self._handed_on):
+                    raise rows.LostRow("a lease that was to be handed on is gone")
+        if self._dropped:
+            leases.drop(self._dropped)
+
+    def _hints(self) -> list[ports.Hint]:
+        moved = {event.task_id: event.task for event in self._events}
+        return [ports.Hint(task.project_id, task.line_id, task.name, task.seq) for task in moved.values()]
+
+
+def _row(hand_on: HandOn) -> tuple[int, int, uuid.UUID, float]:
+    return hand_on.old, hand_on.new, hand_on.key, hand_on.seconds

@@ -1,0 +1,187 @@
+"""One cause at one token: what is decided about it, and by which facts."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pipelines import versions
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.handoffs import added_by_hand
+from pipelines.engine.core.values import Actor
+from pipelines.leases import Claim
+from pipelines.models import Decision, GateVisit, Job, Task, Token
+from pipelines.routing.consequences import About
+from pipelines.routing.decide import decide
+from pipelines.routing.line import REVISION, Line
+from pipelines.routing.model import HANDOFF
+from pipelines.routing.outcome import Decision as Answer
+from pipelines.routing.outcome import read_outcome, read_situation
+
+
+@dataclass
+class Turn:
+    """`job`: whose outcome is decided about, or that the token did last. `cause` is unique per task (house §3 I4)."""
+
+    batch: Batch
+    task: Task
+    token: Token
+    job: Job
+    actor: Actor | str
+    cause: str
+    trigger: str
+    claim: Claim | None = None
+    # A person's word other than approve that forces this turn, with what it was said about.
+    word: str = ""
+    reason: str = ""
+    asked_rule: str | None = None
+    decision: Decision | None = None
+    # The version that judges, where it is not the job's: its outcome was decided again after a migration.
+    under: int | None = None
+    # Whose lease goes on to the next job, where it is not `job`: a question about it was answered just now.
+    holder: Job | None = None
+
+    @property
+    def judge(self) -> int:
+        """The id of the version under which the job started, unless told otherwise (law §1, LineVersion)."""
+        return self.under or self.job.pinned_id
+
+    @property
+    def after(self) -> Job:
+        """The job that has just been reported, by whose worker the next one may be taken at once."""
+        return self.holder or self.job
+
+    @property
+    def judged_by(self) -> Line:
+        return versions.by_id(self.judge)
+
+    @property
+    def line(self) -> Line:
+        """The version that the task is pinned to now: next jobs start under it."""
+        return versions.by_id(self.task.pinned_id)
+
+    @cached_property
+    def about(self) -> About:
+        """What the consequences of a decision are counted by. The token has not moved yet."""
+        return About(
+            self.judged_by,
+            self.token.station,
+            self.token.origin,
+            read_outcome(self.job.outcome),
+            self.word,
+            self.asked_rule,
+            unreadable=self.task.unreadable,
+        )
+
+
+def counts(task: Task) -> dict[str, Any]:
+    """The facts that count, as of now, and the escalations that are open."""
+    return {
+        "visits": dict(task.visits),
+        "edges": dict(task.edges),
+        "rules": dict(task.rules),
+        "rounds": dict(task.rounds),
+        "failures": dict(task.failures),
+        "open_escalations": task.escalations,
+    }
+
+
+def situation(turn: Turn) -> dict[str, Any]:
+    """The input of the decision tool for a fresh outcome (line-document.md, “The decision tool”)."""
+    token = turn.token
+    return {
+        "station": token.station,
+        "outcome": turn.job.outcome,
+        "facts": {**of_now(turn), "signal_reworks": token.signal_reworks, "origin": token.origin or None},
+    }
+
+
+def of_now(turn: Turn) -> dict[str, Any]:
+    """What may be otherwise when the same outcome is decided again: everything about the task but what the token
+    itself brought along."""
+    words = {"words": last_words(turn.task)} if turn.judged_by.reads_words else {}
+    return {**moment(turn), **words}
+
+
+def moment(turn: Turn) -> dict[str, Any]:
+    """The same without the words at gates: what step 7 reads after a word or an answer (law §12)."""
+    task = turn.task
+    return {
+        **counts(task),
+        "context": dict(task.context),
+        "variables": dict(task.variables),
+        "inputs": dict(task.inputs),
+        "task": about(task),
+        **({"unreadable": dict(task.unreadable)} if task.unreadable else {}),
+        **beside(turn.batch, task, turn.token, turn.judged_by),
+    }
+
+
+def last_words(task: Task) -> dict[str, str]:
+    """The last decision at each gate of this task, for checks that read it."""
+    decided = GateVisit.objects.filter(task=task, state=GateVisit.State.DECIDED).order_by("decided_at")
+    return dict(decided.values_list("gate", "word"))
+
+
+def beside(batch: Batch, task: Task, token: Token, line: Line) -> dict[str, Any]:
+    """The stations in which other tokens stand, where the line forbids some to run in parallel. What waits at a join
+    does not run there."""
+    if not line.forbidden_parallel:
+        return {}
+    others = [each for each in batch.living(task) if each.pk != token.pk and not each.forked]
+    return {"beside": [each.station for each in others if "join" not in each.wait]}
+
+
+def about(task: Task) -> dict[str, Any]:
+    """The fields of the task that conditions, checks and templates may read: `task.title`, …"""
+    return {
+        "name": task.name,
+        "number": task.number,
+        "title": task.title,
+        "description": task.description,
+        "requester": task.requested_by,
+        "priority": task.priority,
+        "labels": list(task.labels),
+        "due_at": task.due_at.isoformat() if task.due_at else None,
+    }
+
+
+def fresh(turn: Turn, situation: dict[str, Any]) -> dict[str, Any]:
+    """With how free the line's agents are at this moment, whatever the situation was before: what is free is taken by
+    the move itself (law §8). And with the handoff that a person gave since."""
+    line, facts = turn.judged_by, situation["facts"]
+    if line.agents:
+        facts = {**facts, "agents": turn.batch.agents.facts(turn.task, line.agents)}
+    if HANDOFF in line.requires(situation["station"]) and added_by_hand(turn.job) is not None:
+        facts = {**facts, "preconditions": {**facts.get("preconditions", {}), HANDOFF: True}}
+    return situation if facts is situation["facts"] else {**situation, "facts": facts}
+
+
+def settle(turn: Turn, facts: dict[str, Any]) -> Answer:
+    """Decide on the situation and keep the decision with everything it read; the answer is a value, applied by
+    `effects`. The trace is kept apart from it."""
+    facts = fresh(turn, facts)
+    began = time.perf_counter_ns()
+    answer = decide(turn.judged_by, read_situation(facts), clock=time.perf_counter)
+    micros = (time.perf_counter_ns() - began) // 1000
+    said = answer.to_dict()
+    turn.decision = Decision(
+        id=uuid.uuid4(),
+        task=turn.task,
+        token_id=turn.token.pk,
+        job_id=turn.job.pk,
+        pinned_id=turn.judge,
+        revision=REVISION,
+        cause=turn.cause,
+        station=turn.token.station,
+        situation=facts,
+        trace=said.pop("trace", []),
+        answer=said,
+        micros=micros,
+        at=turn.batch.now,
+    )
+    turn.batch.add_decision(turn.decision)
+    return answer

@@ -1,0 +1,74 @@
+"""The due time of work that takes too long: in a line that looks for deadlocks, a job whose station says what is
+expected of it has twice that time from its start (law §8, §12 Waiting). What has not started is not late:
+waiting for a worker, for a place at its agent, or for whatever holds it takes as long as it takes."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from pipelines import versions
+from pipelines.engine.core.batch import TICK, Batch
+from pipelines.engine.core.unassigned import WAIT
+from pipelines.models import AgentEvent, Job, Task, Token
+from pipelines.routing.deadlocks import limit, timed_out
+
+LATE = "deadlock"
+"""The kind of the due time; its key is the token's."""
+SUSPENDED, RESTORED = "suspended", "restored"
+NEXT_LOOK = 60.0
+"""Seconds until it is looked again while the agent is suspended: nobody tells the tasks when it is restored."""
+
+
+def expected(job: Job) -> float | None:
+    """Seconds, by the version under which the job starts: its station may have another name in the task's by now."""
+    return versions.by_id(job.pinned_id).station(job.station).limits.expected
+
+
+def watch(batch: Batch, task: Task, token: Token, job: Job) -> None:
+    """The job starts now."""
+    seconds = expected(job)
+    if seconds and job.kind != WAIT and versions.by_id(job.pinned_id).policy.deadlocks:
+        _set(batch, task, token, limit(seconds))
+
+
+def unwatch(batch: Batch, task: Task, token: Token) -> None:
+    """The job was taken back. It begins anew when it starts again."""
+    batch.drop_due(LATE, task, str(token.pk))
+
+
+def is_late(batch: Batch, task: Task, token: Token, job: Job) -> bool:
+    """Whether a job that runs has taken too long; if not, it is looked at again. The time during which its agent was
+    suspended does not count."""
+    seconds = expected(job)
+    if not seconds or job.started_at is None:
+        return False
+    total, suspended = _worked(batch.now, job.started_at, _suspensions(task, job))
+    if timed_out(total, seconds):
+        return True
+    left = limit(seconds) - total
+    _set(batch, task, token, max(left, NEXT_LOOK) if suspended else left)
+    return False
+
+
+def _set(batch: Batch, task: Task, token: Token, seconds: float) -> None:
+    """Late is strictly more than that (`timed_out`)."""
+    late = batch.now + timedelta(seconds=seconds) + TICK
+    batch.set_due(LATE, task, late, key=str(token.pk), token=token)
+
+
+def _worked(now: datetime, started: datetime, suspensions: list[tuple[str, datetime]]) -> tuple[float, bool]:
+    """Seconds since the start, less those of the suspensions; and whether one is in force."""
+    total, since = now - started, None
+    for kind, at in [*suspensions, ("now", now)]:
+        at = min(max(at, started), now)
+        if since is not None:
+            total -= at - since
+        since = at if kind == SUSPENDED else None if kind == RESTORED else since
+    return total.total_seconds(), since is not None
+
+
+def _suspensions(task: Task, job: Job) -> list[tuple[str, datetime]]:
+    if not job.agent:
+        return []
+    told = AgentEvent.objects.filter(agent__project=task.project_id, agent__key=job.agent)
+    return list(told.filter(kind__in=(SUSPENDED, RESTORED)).order_by("pk").values_list("kind", "at"))

@@ -1,0 +1,74 @@
+"""Folding a task's events gives its row (house §3 I2). No event is needed but these, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pipelines.engine.core.state import COUNTERS, TOKEN_FIELDS
+from pipelines.models import Event, Task, Token
+from pipelines.routing.consequences import added_up
+from pipelines.routing.statuses import ENDS, status_of
+
+Row = dict[str, Any]
+EMPTY: Row = {
+    "seq": 0,
+    "pinned_id": None,
+    "status": "queued",
+    "end": "",
+    "error": "",
+    "reason": "",
+    **{name: {} for name in COUNTERS},
+    "escalations": 0,
+    "context": {},
+    "variables": {},
+    "unreadable": {},
+    "tokens": {},
+    "ended_at": None,
+}
+
+
+def fold(events: Iterable[Event]) -> Row:
+    """The derived fields of a task's row: seq, pinned_id (None before an event names it), status, end, error, reason,
+    the counters, escalations, context, variables, ended_at, and `tokens` {id: state}."""
+    row = EMPTY
+    for event in events:
+        row = step(row, event)
+    return row
+
+
+def step(row: Row, event: Event) -> Row:
+    """One event further. Never changes `row`."""
+    data = event.data
+    row = {**row, "seq": event.seq, "tokens": {**row["tokens"], **_by_id(data.get("tokens", []))}}
+    for name, added in data.get("count", {}).items():
+        row[name] = added_up(row[name], added)
+    for name in ("context", "variables", "unreadable"):
+        row[name] = {**row[name], **data.get(name, {})}
+    row.update(data.get("restored", {}))
+    row["escalations"] = data.get("escalations", row["escalations"])
+    row["pinned_id"] = data.get("pinned", row["pinned_id"])
+    if "task" in data:
+        row.update(data["task"], ended_at=event.at)
+    return {**row, "status": _status(row)}
+
+
+def row_of(task: Task, tokens: Iterable[Token]) -> Row:
+    """The same fields, read from the rows."""
+    return {
+        **{name: getattr(task, name) for name in EMPTY if name != "tokens"},
+        "tokens": {token.pk: {name: getattr(token, name) for name in TOKEN_FIELDS} for token in tokens},
+    }
+
+
+def _by_id(tokens: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    return {token["id"]: {name: token.get(name) for name in TOKEN_FIELDS} for token in tokens}
+
+
+def _status(row: Row) -> str:
+    """Of the living positions; of a task that has ended that of its first token, whose end is the worst of them."""
+    tokens = row["tokens"].values()
+    living = [each["status"] for each in tokens if not each["forked"] and each["status"] not in ENDS]
+    if living:
+        return status_of(living)
+    return next((str(each["status"]) for each in tokens if each["parent_id"] is None), row["status"])

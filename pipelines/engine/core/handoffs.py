@@ -1,0 +1,26 @@
+"""Handoff documents: kept with the move that they go along with."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from pipelines.models import Handoff, Job
+from pipelines.routing.line import Line
+
+
+def name_of(source: str, target: str, at: datetime) -> str:
+    """`HO-{source}-{target}-{YYYYMMDDTHHMMSS}`, UTC."""
+    plain = (re.sub(r"[^A-Za-z0-9_.-]", "-", each) for each in (source, target))
+    return f"HO-{'-'.join(plain)}-{at.astimezone(UTC):%Y%m%dT%H%M%S}"
+
+
+def worker_of(line: Line, station: str) -> str:
+    """Who works there, by the name that events and handoffs use."""
+    found = line.stations_by_key.get(station)
+    return found.agent or station if found else station
+
+
+def added_by_hand(job: Job) -> Handoff | None:
+    """The last document that a person added to the outcome of this job."""
+    return Handoff.objects.filter(job=job, name="").order_by("-at").first()

@@ -1,0 +1,63 @@
+"""What holds all work of a task: dependencies that are not completed, and escalations that block it.
+
+Several may hold one position. The first stands in `token.wait`, the others behind it under `then`; it goes on when the
+last of them lets it go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pipelines import versions
+from pipelines.engine.core.batch import Batch
+from pipelines.models import ENDED, Escalation, Task
+
+FOR, LOST, THEN = "depends_on", "failed", "then"
+BLOCK = "block"
+Wait = dict[str, Any]
+
+
+def holds(batch: Batch, task: Task) -> Wait:
+    """The `wait` of work that would begin now; empty where nothing holds it."""
+    others = batch.unmet.get(task.pk)
+    return joined([*([waits_for(others)] if others else []), *_blocks(task)])
+
+
+def waits_for(others: Mapping[str, str]) -> Wait:
+    """The `wait` of a task that depends on these: {name: state}, none of them completed. One that failed or was
+    cancelled never will be, and is named: a person has to decide."""
+    lost = [name for name, status in others.items() if status in ENDED]
+    return {FOR: list(others), **({LOST: lost} if lost else {})}
+
+
+def _blocks(task: Task) -> list[Wait]:
+    """Open escalations whose action `block` is in force. Costs nothing where none is open."""
+    if not task.escalations:
+        return []
+    line = versions.by_id(task.pinned_id)
+    rows = Escalation.objects.filter(task=task.pk, state=Escalation.State.OPEN).order_by("opened_at", "pk")
+    return [
+        paused_by(row)
+        for row in rows
+        if (row.breached_at and BLOCK in row.on_breach) or BLOCK in line.escalation(row.trigger).at_once
+    ]
+
+
+def paused_by(escalation: Escalation) -> Wait:
+    return {"paused_by": str(escalation.pk), "trigger": escalation.trigger}
+
+
+def is_dependency(wait: Wait) -> bool:
+    return FOR in wait
+
+
+def each_of(wait: Wait) -> list[Wait]:
+    """Everything that holds a position, the first first."""
+    return [{key: value for key, value in wait.items() if key != THEN}, *wait.get(THEN, ())]
+
+
+def joined(waits: Sequence[Wait]) -> Wait:
+    if not waits:
+        return {}
+    first, *others = waits
+    return {**first, **({THEN: others} if others else {})}

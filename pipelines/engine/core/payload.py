@@ -1,0 +1,57 @@
+"""Data from outside: what no JSON column, log or page should ever meet is refused with its place (law §2)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from pipelines.engine.core.errors import Invalid
+from pipelines.routing import values
+from pipelines.routing.problems import Malformed
+
+SIZE = 10 * 1024 * 1024
+LONGEST_TEXT = 20_000
+
+
+def accept(value: Any, path: str = "") -> str:
+    """Check a JSON value and return its digest. Raises `Invalid` naming the place.
+
+    Refused: NUL, lone surrogates, NaN and infinities, nesting deeper than 100, more than 10 MiB."""
+    try:
+        values.check(value, path)
+        text = _text(value)
+    except Malformed as fault:
+        raise Invalid.at(fault.path, fault.message) from fault
+    except ValueError as fault:
+        # Python refuses to write a number of more than 4,300 digits.
+        raise Invalid.at(path, "holds a number that is too long") from fault
+    if len(text) > SIZE:
+        raise Invalid.at(path, f"larger than {SIZE >> 20} MiB", "Hand large data over as an artifact.")
+    return _sha(text)
+
+
+def text(value: str, path: str, longest: int = LONGEST_TEXT) -> str:
+    """Words of a person, as they were said. Raises `Invalid`: what cannot be stored, or is too long."""
+    accept(value, path)
+    if len(value) > longest:
+        raise Invalid.at(path, f"is longer than {longest} characters")
+    return value
+
+
+def digest(value: Any) -> str:
+    """SHA-256, hex, of a JSON value, whatever the order of its keys."""
+    return _sha(_text(value))
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_too_exact)
+
+
+def _too_exact(value: Any) -> Any:
+    """A number that a document said with more digits than an int or a double keeps is a Decimal here."""
+    raise ValueError(f"{type(value).__name__} has no place in JSON")
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,77 @@
+"""Work that no worker does: a person's, or the clock's. Its job runs from the moment it is opened, without a lease."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pipelines import versions
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.decision_context import about
+from pipelines.models import Job, Task
+from pipelines.routing.durations import seconds
+from pipelines.routing.line import Station
+from pipelines.routing.templates import TemplateError, render
+
+MANUAL, WAIT = "manual", "wait"
+UNLEASED = (MANUAL, WAIT)
+# A century: further away no time is kept.
+LONGEST = 100 * 365 * 86400.0
+
+
+class NotATime(ValueError):
+    """`until` says no time; the message says why, and is the outcome's summary."""
+
+
+def kind_of(station: Station) -> str:
+    """Of the station's jobs: what a person does is a manual one, whatever it is called in the line."""
+    return MANUAL if station.by_people else station.kind
+
+
+def begin(batch: Batch, task: Task, job: Job) -> None:
+    """The job runs from now on; one that waits gets its due time. Until the time that it names cannot be told, it is
+    due at once, and ends so."""
+    job.state, job.started_at = Job.State.RUNNING, batch.now
+    if job.kind == WAIT:
+        try:
+            at = time_of(versions.by_id(job.pinned_id).station(job.station), task, batch.now)
+        except NotATime:
+            at = batch.now
+        batch.set_due(WAIT, task, at, key=str(job.pk), job=job)
+
+
+def unbegin(batch: Batch, task: Task, job: Job) -> None:
+    """It has not begun after all: its task is held."""
+    job.state, job.started_at = Job.State.QUEUED, None
+    batch.drop_due(WAIT, task, str(job.pk))
+
+
+def time_of(station: Station, task: Task, now: datetime) -> datetime:
+    """Until when a `wait` waits that begins now. :raises NotATime:"""
+    work = station.work
+    if "for" in work:
+        return now + timedelta(seconds=seconds(work["for"]))
+    text = rendered(station, str(work.get("until", "")), task)
+    try:
+        found = datetime.fromisoformat(text.strip())
+        found = found if found.tzinfo else found.replace(tzinfo=UTC)
+        return min(max(found.astimezone(UTC), now), now + timedelta(seconds=LONGEST))
+    except (ValueError, OverflowError):
+        raise NotATime(
+            f"{station.key}: work.until says “{text[:100]}”, which is no time like 2031-05-06T07:08:09+02:00."
+        ) from None
+
+
+def rendered(station: Station, text: str, task: Task) -> str:
+    """:raises NotATime:"""
+    scope: Mapping[str, Any] = {
+        "task": about(task),
+        "input": task.inputs,
+        "context": task.context,
+        "variables": task.variables,
+    }
+    try:
+        return render(text, scope)
+    except TemplateError as error:
+        raise NotATime(f"{station.key}: work.until: {error}") from None

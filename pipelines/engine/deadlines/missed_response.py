@@ -1,0 +1,24 @@
+"""An escalation that nobody answered in time: what its line wants done then, once (law §8, AEEF E18)."""
+
+from __future__ import annotations
+
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.values import ENGINE
+from pipelines.engine.moves import escalations
+from pipelines.engine.moves.escalation_actions import ACTIONS
+from pipelines.models import Due, Escalation
+
+
+def escalation_is_due(batch: Batch, due: Due) -> None:
+    """The function of the due times of kind `escalation`. That it fires once is its row's, which is gone by now; that a
+    breach is recorded once, `breached_at`'s."""
+    found = Escalation.objects.get(pk=due.key)
+    if found.state != Escalation.State.OPEN or found.breached_at:
+        return
+    task = batch.tasks[due.task_id]
+    found.breached_at = batch.now
+    found.save(update_fields=["breached_at"])
+    escalations.tell(batch, found, task, "escalation.breached", ENGINE, actions=list(found.on_breach))
+    for action in found.on_breach:
+        ACTIONS[action](batch, task, found)
+    batch.flush()

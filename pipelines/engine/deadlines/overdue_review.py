@@ -1,0 +1,82 @@
+"""A gate whose due time has passed: what its `due.then` says, never an approval (law §6)."""
+
+from __future__ import annotations
+
+from pipelines import ports, versions
+from pipelines.engine.commands.vote import CHOOSES, Said, decide_visit
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.values import ENGINE
+from pipelines.engine.moves import escalations
+from pipelines.engine.moves.entitlement import barred, meets_any, people_of
+from pipelines.engine.moves.gates import gate_of
+from pipelines.models import Due, GateVisit, Task, User, Word
+from pipelines.routing.line import Gate, Line
+
+
+def gate_is_due(batch: Batch, due: Due) -> None:
+    """The function of the due times of kind `gate`."""
+    assert due.visit_id is not None
+    visit = GateVisit.objects.select_related("task", "job", "asked_by").get(pk=due.visit_id)
+    line = versions.by_id(visit.asked_by.pinned_id)
+    gate = gate_of(line, visit.gate)
+    assert gate is not None and gate.due is not None
+    if gate.due.then == "reject":
+        _reject(batch, visit, line, gate)
+    else:
+        _say(batch, visit, gate.due.then)
+        if gate.due.then == "escalate":
+            _escalate(batch, visit, line, gate)
+        else:
+            to = _addresses(visit.task, visit, gate)
+            batch.tell(ports.GateOverdue(visit.pk, visit.task_id, to, batch.now))
+    batch.flush()
+
+
+def _say(batch: Batch, visit: GateVisit, then: str) -> None:
+    batch.event(
+        batch.tasks[visit.task_id],
+        "gate.overdue",
+        ENGINE,
+        token=batch.tokens[visit.token_id],
+        source=visit.gate,
+        target=visit.gate,
+        trigger=f"due:{visit.gate}",
+        visit=str(visit.pk),
+        then=then,
+    )
+
+
+def _escalate(batch: Batch, visit: GateVisit, line: Line, gate: Gate) -> None:
+    """Until the review is decided, or somebody of the role resolves it."""
+    reason = f"Nobody decided at {gate.name} by {visit.due_at:%Y-%m-%d %H:%M} UTC."
+    task = batch.tasks[visit.task_id]
+    escalations.open_one(batch, task, line, "gate_overdue", ENGINE, visit=visit, reason=reason)
+
+
+def _addresses(task: Task, visit: GateVisit, gate: Gate) -> tuple[str, ...]:
+    """Those whom the gate notifies; where it names none, everybody whose word would count."""
+    if gate.notify:
+        return tuple(gate.notify)
+    may = [
+        person.user_id
+        for person in people_of(task.project_id).values()
+        if meets_any(person, gate.approval.who) and not barred(person.user_id, task, visit, gate.approval)
+    ]
+    people = User.objects.filter(pk__in=may).exclude(email="").order_by("pk")
+    return tuple(dict.fromkeys(people.values_list("email", flat=True)))
+
+
+def _reject(batch: Batch, visit: GateVisit, line: Line, gate: Gate) -> None:
+    """As a person's reject, by the gate's `on_reject`; where a reviewer would choose, nobody did, and it fails."""
+    assert visit.due_at is not None
+    chooses = (gate.on_reject or line.policy.on_reject) == CHOOSES
+    said = Said(
+        user=None,
+        word=Word.REJECT,
+        reason=f"Nobody decided by {visit.due_at:%Y-%m-%d %H:%M} UTC.",
+        route="fail" if chooses else "",
+        token_version=visit.token_version,
+        evidence_digest=visit.evidence_digest,
+        via="",
+    )
+    decide_visit(batch, batch.tasks[visit.task_id], batch.tokens[visit.token_id], visit, said)

@@ -1,0 +1,72 @@
+"""What happens when a time has come: one function per kind of due time, in one table.
+
+Each gets the batch that holds the task's lock and the due time, whose row is gone already, and flushes what it does;
+or it calls another function of the engine and leaves the batch as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from functools import partial
+
+from django.db import connection
+
+from pipelines.engine.commands import deadlocks, dependencies
+from pipelines.engine.commands.reconsider import facts_changed
+from pipelines.engine.core.agent_capacity import FACTS
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.expected_times import LATE
+from pipelines.engine.core.transaction import run
+from pipelines.engine.core.unassigned import WAIT
+from pipelines.engine.deadlines.missed_response import escalation_is_due
+from pipelines.engine.deadlines.overdue_review import gate_is_due
+from pipelines.engine.deadlines.unanswered_question import nobody_answered
+from pipelines.engine.deadlines.wait_elapsed import wait_is_over
+from pipelines.engine.moves import escalations
+from pipelines.engine.moves.completion import GATE_DUE
+from pipelines.engine.moves.evaluations import UNTAKEN
+from pipelines.engine.moves.releases import CIRCLE, DEPENDENCY, RESUME
+from pipelines.models import Due
+
+Fires = Callable[[Batch, Due], None]
+
+KINDS: dict[str, Fires] = {
+    GATE_DUE: gate_is_due,
+    escalations.KIND: escalation_is_due,
+    WAIT: wait_is_over,
+    FACTS: facts_changed,
+    LATE: deadlocks.work_is_late,
+    RESUME: deadlocks.may_go_on,
+    DEPENDENCY: dependencies.may_be_met,
+    CIRCLE: dependencies.look_for_circle,
+    UNTAKEN: nobody_answered,
+}
+BESIDES: dict[str, Callable[[int], Iterable[int]]] = {CIRCLE: dependencies.parties}
+"""Kinds that need the locks of other tasks, too: which, by the id of the task."""
+
+TAKE = "DELETE FROM pipelines_due WHERE id = %s AND due_at <= %s"
+
+
+def fire(due_id: int, now: datetime | None = None) -> str:
+    """The time of this row has come: `fired`, or `gone` when it is no longer there under its task's lock (another
+    worker was first, or what it waited for ended), or is not due. `now`: the database's clock, unless told."""
+    return run(partial(_fire, due_id, now))
+
+
+def _fire(due_id: int, now: datetime | None) -> str:
+    found = Due.objects.filter(pk=due_id).values_list("task_id", "kind").first()
+    if found is None:
+        return "gone"
+    task_id, kind = found
+    batch = Batch.of_tasks(task_id, *(BESIDES[kind](task_id) if kind in BESIDES else ()))
+    due = batch.dues.pop(due_id, None)
+    if due is None or not _taken(due, now or batch.now):
+        return "gone"
+    KINDS[due.kind](batch, due)
+    return "fired"
+
+
+def _taken(due: Due, now: datetime) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(TAKE, [due.pk, now])
+        return cursor.rowcount == 1

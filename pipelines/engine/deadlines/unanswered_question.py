@@ -1,0 +1,28 @@
+"""A question that no machine takes: nobody is able to answer it any more. It is for a person then (law §3)."""
+
+from __future__ import annotations
+
+from pipelines import leases
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.decision_context import settle
+from pipelines.engine.core.values import ENGINE
+from pipelines.engine.moves import effects, evaluations
+from pipelines.engine.moves.completion import finish_job
+from pipelines.models import Due, Job
+
+
+def nobody_answered(batch: Batch, due: Due) -> None:
+    """The function of the due times of kind `evaluation`. What has begun has limits of its own, and what waits for
+    workers that are alive and busy will begin: both are looked at again, for these workers may be lost."""
+    job = batch.jobs.get(due.job_id or 0)
+    if job is None or job.state == Job.State.DONE:
+        return
+    task = batch.tasks[job.task_id]
+    if job.state == Job.State.RUNNING or job.kind in leases.able(task.project.owner.key):
+        evaluations.wait_for_machines(batch, task, job)
+    else:
+        outcome = {"result": "cancelled", "summary": "No worker is left that can answer this question."}
+        finish_job(batch, job, outcome, str(ENGINE))
+        turn, situation = evaluations.answered(batch, job, ENGINE, f"due:{job.pk}")
+        effects.apply(turn, settle(turn, situation))
+    batch.flush()

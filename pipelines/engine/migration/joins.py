@@ -1,0 +1,106 @@
+"""Branches and joins of a task that is migrated: their names in the other version, and the joins that it completes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pipelines.branches import branches_of
+from pipelines.engine.core.batch import Batch
+from pipelines.models import Task, Token
+from pipelines.routing import impact
+from pipelines.routing.impact import Effect
+from pipelines.routing.joining.branches import Branch, Fork
+from pipelines.routing.joining.joining import Merge, due
+from pipelines.routing.line import Line
+
+
+def renamed(batch: Batch, task: Task, line: Line, mapping: Mapping[str, str]) -> list[Token]:
+    """The forked tokens by their names in `line`; those whose row changed."""
+    changed = []
+    for token in batch.living(task):
+        if not token.forked:
+            continue
+        station = _name(line, mapping, token.station)
+        to = [_name(line, mapping, key) for key in token.wait.get("to", ())]
+        if (station, to) != (token.station, token.wait.get("to", [])):
+            token.station, token.wait = station, {**token.wait, "to": to}
+            batch.changed(token)
+            changed.append(token)
+    return changed
+
+
+def forks(batch: Batch, task: Task) -> dict[str, dict[str, Any]]:
+    """By their ids, how the forked tokens are named now, for `put_back`."""
+    return {
+        str(token.pk): {"station": token.station, "to": list(token.wait.get("to", ()))}
+        for token in batch.living(task)
+        if token.forked
+    }
+
+
+def put_back(batch: Batch, task: Task, names: Mapping[str, Mapping[str, Any]]) -> list[Token]:
+    """The forked tokens under the names that they had; those whose row changed. No mapping tells them: what two
+    stations were mapped to has two names before it."""
+    changed = []
+    for token in batch.living(task):
+        had = names.get(str(token.pk))
+        if had and (had["station"], had["to"]) != (token.station, token.wait.get("to", [])):
+            token.station, token.wait = had["station"], {**token.wait, "to": had["to"]}
+            batch.changed(token)
+            changed.append(token)
+    return changed
+
+
+def arrived(line: Line, mapping: Mapping[str, str], token: Token) -> bool:
+    """The station that a waiting token came from, by its name in `line`. Whether its row changed."""
+    said = token.wait.get("join")
+    if not said:
+        return False
+    source = _name(line, mapping, said["from"])
+    token.wait = {**token.wait, "join": {**said, "from": source}}
+    return bool(source != said["from"])
+
+
+def _name(line: Line, mapping: Mapping[str, str], key: str) -> str:
+    return impact.landed(line, mapping, key) or key
+
+
+def foreseen(
+    living: Sequence[Token], effects: list[Effect], line: Line, mapping: Mapping[str, str]
+) -> list[Effect]:
+    """The effects, where the other version waits for something else: then a join may be complete at once."""
+    at = {effect.token: effect for effect in effects}
+    branches = [b for each in branches_of(living) for b in _standing(each, at[each.id], line, mapping)]
+    while True:
+        merge = due(line, branches)
+        if merge is None:
+            return [at[effect.token] for effect in effects]
+        station = line.stations_by_key[merge.station]
+        status = "running" if station.kind == "manual" else "queued"
+        for token in merge.arrived:
+            if token in at:
+                at[token] = replace(at[token], effect=impact.MOVES, to=(merge.station,), status=status)
+        branches = [*(each for each in branches if each.id not in merge.arrived), _merged(branches, merge)]
+
+
+def _standing(branch: Branch, effect: Effect, line: Line, mapping: Mapping[str, str]) -> Iterable[Branch]:
+    """Where it is after its own effect: at one station, at several, or at none."""
+    within = tuple(
+        Fork(fork.id, _name(line, mapping, fork.station), tuple(_name(line, mapping, key) for key in fork.to))
+        for fork in branch.within
+    )
+    arrival = branch.arrival
+    if arrival:
+        arrival = replace(arrival, source=_name(line, mapping, arrival.source))
+    places = effect.to if effect.effect == impact.MOVES and effect.to else (effect.station,)
+    for place in places:
+        if place in line.stations_by_key:
+            yield replace(branch, station=place, within=within, arrival=arrival)
+
+
+def _merged(branches: Sequence[Branch], merge: Merge) -> Branch:
+    first = next(each for each in branches if each.id == merge.arrived[0])
+    outer = first.within[: first.within.index(merge.fork)] if merge.fork else ()
+    return Branch(-first.id, merge.station, outer)

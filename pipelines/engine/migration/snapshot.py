@@ -1,0 +1,260 @@
+"""What a migration of tasks stands on: every living position with all that its effect depends on, read by few
+statements. The impact reads it without a lock, the migration once more under the lock; both then plan alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipelines import versions
+from pipelines.branches import waits_at_join
+from pipelines.engine.core.state import COUNTERS, added_up
+from pipelines.engine.migration import joins
+from pipelines.engine.moves import gates
+from pipelines.models import (
+    Decision,
+    Event,
+    GateVisit,
+    Job,
+    LineVersion,
+    Purpose,
+    Status,
+    Task,
+    Token,
+    Vote,
+    Word,
+)
+from pipelines.routing import consequences, impact
+from pipelines.routing.consequences import About, asked_anew
+from pipelines.routing.impact import Effect, Position
+from pipelines.routing.line import Line
+from pipelines.routing.outcome import Finish, Move, Wait, read_outcome
+
+Counts = dict[str, dict[str, int]]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What migrating a task does, one effect per living position, in the order in which it is done."""
+
+    effects: tuple[Effect, ...]
+    nothing: bool
+    taken_back: Counts
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Stations that the mapping does not name and the version does not have."""
+        return tuple(dict.fromkeys(effect.needs for effect in self.effects if effect.needs))
+
+    def to_list(self) -> list[dict[str, Any]]:
+        return [effect.to_dict() for effect in self.effects]
+
+
+class Ground:
+    """Of these tasks with these tokens (living, not forked ones count). `jobs`: rows that are loaded already."""
+
+    def __init__(
+        self, tasks: Iterable[Task], tokens: Iterable[Token], jobs: Mapping[int, Job] | None = None
+    ) -> None:
+        self.tasks = {task.pk: task for task in tasks}
+        self._living = [each for each in tokens if each.ended_at is None]
+        positions = [each for each in self._living if not each.forked]
+        self.tokens = sorted(positions, key=lambda token: token.pk)
+        self.decisions = self._decisions()
+        self.open, self.jobs = self._jobs(dict(jobs or {}))
+        self.voted, self.approved = self._votes()
+        self._rejecting = self._with_rejections()
+        self._counted = self._counted_by_waiting()
+
+    # Reading
+
+    def _decisions(self) -> dict[str, Decision]:
+        ids = [token.wait["decision"] for token in self.tokens if "decision" in token.wait]
+        return {str(decision.pk): decision for decision in Decision.objects.filter(pk__in=ids)}
+
+    def _jobs(self, known: dict[int, Job]) -> tuple[dict[int, Job], dict[int, Job]]:
+        """The open job of each token, and every job by its id: open ones and those that were decided about. A question
+        about an outcome is no job that a token could start under another version: it rests by the decision that asked,
+        and is judged by it to the end."""
+        done = {decision.job_id for decision in self.decisions.values()} - set(known)
+        tokens = [token.pk for token in self.tokens]
+        rows = Job.objects.filter(pk__in=done) | Job.objects.filter(token__in=tokens).exclude(state="done")
+        found = {job.pk: known.get(job.pk, job) for job in rows} | known
+        work = [each for each in found.values() if each.purpose == Purpose.STATION]
+        return {job.token_id: job for job in work if job.state != Job.State.DONE}, found
+
+    def _votes(self) -> tuple[set[int], dict[int, dict[str, dict[str, str]]]]:
+        """Tokens at whose open gates somebody voted; and of each that waits, {gate: word} of those that were asked
+        together with the open ones and are decided."""
+        asked = [token.wait["decision"] for token in self.tokens if token.status == Status.AWAITING_REVIEW]
+        visits = GateVisit.objects.filter(asked_by__in=asked)
+        votes = Vote.objects.filter(visit__in=visits.filter(state=GateVisit.State.OPEN))
+        said: dict[int, dict[str, dict[str, str]]] = {}
+        for token, gate, word in visits.filter(state="decided").values_list("token_id", "gate", "word"):
+            said.setdefault(token, {})[gate] = {"decision": word}
+        return set(votes.values_list("visit__token_id", flat=True)), said
+
+    def _with_rejections(self) -> set[int]:
+        rejected = GateVisit.objects.filter(task__in=self.tasks, word=Word.REJECT)
+        return set(rejected.values_list("task_id", flat=True))
+
+    def _counted_by_waiting(self) -> dict[str, Counts]:
+        """What a decision counted although the token stayed: a rule to `@blocked`. Decided again, it is taken back."""
+        blocked = [
+            token.wait["decision"]
+            for token in self.tokens
+            if token.status == Status.BLOCKED and "decision" in token.wait
+        ]
+        events = Event.objects.filter(task__in=self.tasks, decision__in=blocked)
+        return {str(event.decision_id): event.data.get("count", {}) for event in events}
+
+    # Positions
+
+    def of(self, task: Task) -> list[Token]:
+        return [token for token in self.tokens if token.task_id == task.pk]
+
+    def decision_of(self, token: Token) -> Decision | None:
+        """By which it rests; None while it has a job to do."""
+        return None if token.pk in self.open else self.decisions.get(token.wait.get("decision", ""))
+
+    def job_of(self, token: Token) -> Job | None:
+        """The open one, or that whose outcome it rests by."""
+        decision = self.decision_of(token)
+        return self.open.get(token.pk) or (self.jobs.get(decision.job_id) if decision else None)
+
+    def judge_of(self, token: Token) -> int:
+        job, decision = self.open.get(token.pk), self.decision_of(token)
+        if job:
+            return job.pinned_id
+        return decision.pinned_id if decision else self.tasks[token.task_id].pinned_id
+
+    def position(self, token: Token, to: int | None, counts: Counts) -> Position:
+        job, decision, judge = self.job_of(token), self.decision_of(token), self.judge_of(token)
+        there = judge == to
+        return Position(
+            token=token.pk,
+            station=token.station,
+            status=token.status,
+            judge=versions.by_id(judge),
+            work="running" if token.status == Status.EVALUATING else _work(self.open.get(token.pk)),
+            mapping=job.mapping if job and not there else {},
+            there=there,
+            situation=_now(decision, counts, self.tasks[token.task_id]) if decision else None,
+            answer=decision.answer if decision else None,
+            error=token.error,
+            against=_against(token, decision),
+            voted=token.pk in self.voted,
+            approved=tuple(self.approved.get(token.pk, ())),
+        )
+
+    # Planning
+
+    def plan(
+        self, task: Task, to: LineVersion, mapping: Mapping[str, str], line: Line | None = None
+    ) -> Planned:
+        """One position after the other, each with the counts that the ones before it leave. `line`: of a draft, which
+        has no version yet."""
+        line = line or versions.parsed(to)
+        back = self._taken_back(task, to, mapping, line)
+        counts = _plus({name: getattr(task, name) for name in COUNTERS}, back)
+        effects: list[Effect] = []
+        for token in self.of(task):
+            position = self.position(token, to.pk, counts)
+            effect = self._held_again(token, impact.foresee(position, line, mapping), position, line)
+            counts = _plus(counts, self._counts(token, effect, mapping, line))
+            effects.append(effect)
+            if self._aborts(token, effect, line):
+                effects = self._all_end(task, effect)
+                break
+        if any(waits_at_join(token) for token in self.of(task)):
+            living = [each for each in self._living if each.task_id == task.pk]
+            effects = joins.foreseen(living, effects, line, mapping)
+        return Planned(tuple(effects), self._nothing(task, to, mapping, effects), back)
+
+    def _taken_back(self, task: Task, to: LineVersion, mapping: Mapping[str, str], line: Line) -> Counts:
+        """What waiting tokens counted that will be decided again."""
+        back: Counts = {}
+        for token in self.of(task):
+            counted = self._counted.get(token.wait.get("decision", ""), {})
+            if counted and impact.foresee(self.position(token, to.pk, {}), line, mapping).how == "again":
+                below = {name: {key: -n for key, n in added.items()} for name, added in counted.items()}
+                back = _plus(back, below)
+        return back
+
+    def _held_again(self, token: Token, effect: Effect, position: Position, line: Line) -> Effect:
+        """People are not asked again what they rejected: then it is held, naming the rejection (law §6)."""
+        answer, job = effect.decision, self.job_of(token)
+        if token.task_id not in self._rejecting or not effect.gates or job is None:
+            return effect
+        if not isinstance(answer, Wait) or not gates.rejected_before(line, effect.station, job, answer):
+            return effect
+        kind = impact.STAYS if position.status == Status.HELD else impact.STUCK
+        return replace(effect, effect=kind, status=Status.HELD.value, to=())
+
+    def _about(self, token: Token, effect: Effect, line: Line, origin: str = "") -> About:
+        job = self.job_of(token)
+        assert job is not None
+        return About(line, effect.station, origin or token.origin, read_outcome(job.outcome))
+
+    def _counts(self, token: Token, effect: Effect, mapping: Mapping[str, str], line: Line) -> Counts:
+        """What doing it counts."""
+        if effect.how == "carry":
+            return {"visits": {effect.station: 1}}
+        answer = effect.decision
+        if not isinstance(answer, Move | Finish | Wait) or effect.gates:
+            return {}
+        job = self.job_of(token)
+        read = impact.composed(job.mapping if job else {}, mapping)
+        about = self._about(token, effect, line, impact.landed(line, read, token.origin) or "")
+        return consequences.counted(about, answer, consequences.entered(line, effect.station))
+
+    def _aborts(self, token: Token, effect: Effect, line: Line) -> bool:
+        answer = effect.decision
+        return isinstance(answer, Finish) and consequences.aborts(self._about(token, effect, line), answer)
+
+    def _all_end(self, task: Task, ending: Effect) -> list[Effect]:
+        """Abort ends every branch (law §7)."""
+        return [
+            ending
+            if token.pk == ending.token
+            else replace(ending, token=token.pk, how="ended", decision=None)
+            for token in self.of(task)
+        ]
+
+    def _nothing(
+        self, task: Task, to: LineVersion, mapping: Mapping[str, str], effects: Iterable[Effect]
+    ) -> bool:
+        """Whether the task is where it would be brought."""
+        if task.pinned_id != to.pk:
+            return False
+        by_token = {effect.token: effect for effect in effects}
+        return all(self._rests(token, mapping, by_token[token.pk]) for token in self.of(task))
+
+    def _rests(self, token: Token, mapping: Mapping[str, str], effect: Effect) -> bool:
+        if effect.how == "keep":
+            job = self.job_of(token)
+            return job is not None and impact.composed(job.mapping, mapping) == job.mapping
+        return effect.how in ("there", "still") and effect.station == token.station
+
+
+def _work(job: Job | None) -> str:
+    if job is None:
+        return ""
+    return "running" if job.state == Job.State.RUNNING else "queued"
+
+
+def _now(decision: Decision, counts: Counts, task: Task) -> dict[str, Any]:
+    """The recorded situation with the counts of this moment: another version asks anew."""
+    now = {**counts, "open_escalations": task.escalations}
+    return {**decision.situation, "facts": asked_anew(decision.situation["facts"], now)}
+
+
+def _against(token: Token, decision: Decision | None) -> bool:
+    """A person said no. No migration lets such a token go on by another version's rules."""
+    words = decision.situation["facts"].get("gates", {}) if decision else {}
+    return "rejection" in token.wait or any(word.get("decision") != "approve" for word in words.values())
+
+
+def _plus(counts: Counts, more: Counts) -> Counts:
+    return {**counts, **{name: added_up(counts.get(name, {}), added) for name, added in more.items()}}

@@ -1,0 +1,241 @@
+"""Putting tasks back to where a migration found them: the version, the position, the question (docs/versions.md).
+
+Only what has not moved since goes back; a task that did says so and stays. A decision that waited is made again by the
+version that made it, on the same situation: the same question, asked in a new gate visit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pipelines.engine.core.decision_context import Turn, settle
+from pipelines.engine.core.state import merge_counts, token_state
+from pipelines.engine.core.unassigned import UNLEASED
+from pipelines.engine.core.values import Actor
+from pipelines.engine.migration import joins
+from pipelines.engine.migration.migrate import (
+    LARGEST_BATCH,
+    MigrateResult,
+    Moving,
+    carry,
+    close_visits,
+    in_one,
+    moving,
+    pin,
+)
+from pipelines.engine.moves import effects
+from pipelines.engine.moves.completion import finish_job
+from pipelines.models import ENDED, Decision, Event, Job, LineVersion, MigrationEntry, Task, Token
+from pipelines.routing.consequences import told
+from pipelines.versions import parsed
+
+WHY = "undo"
+# What may have happened since without the task having moved.
+HARMLESS = ("job.started", "job.lost", "job.returned", "job.ignored", "gate.voted")
+
+
+@dataclass(frozen=True)
+class PuttingBack:
+    """One task back to where the migration of `undoes` found it (id of a MigrationEntry). `entry_id`: as in
+    `Migrating`."""
+
+    task_id: int
+    undoes: int
+    entry_id: int | None = None
+
+
+def put_back(members: Sequence[PuttingBack], actor: Actor) -> list[MigrateResult]:
+    """Undo what a migration did, up to fifty tasks in one transaction; one result per member: restored, refused (it
+    moved since, or ended), or error. Refused members are values and hold up none of the others."""
+    results: list[MigrateResult] = []
+    for start in range(0, len(members), LARGEST_BATCH):
+        chunk = members[start : start + LARGEST_BATCH]
+        results += in_one(partial(_together, actor=actor), chunk)
+    return results
+
+
+def _together(chunk: Sequence[PuttingBack], *, actor: Actor) -> list[MigrateResult]:
+    undone = MigrationEntry.objects.in_bulk([each.undoes for each in chunk])
+    versions = [entry.was_id for entry in undone.values()]
+    this = moving([each.task_id for each in chunk], versions, [each.entry_id for each in chunk], actor)
+    results = [_one(this, member, undone.get(member.undoes)) for member in chunk]
+    this.write()
+    return results
+
+
+def _one(this: Moving, member: PuttingBack, undoes: MigrationEntry | None) -> MigrateResult:
+    task, entry = this.batch.tasks.get(member.task_id), this.entries.get(member.entry_id or 0)
+    if entry and entry.result != MigrationEntry.Result.PLANNED:
+        return MigrateResult(member.task_id, "already", "This was done before.")
+    why = _why_not(this, task, undoes)
+    if why or task is None or undoes is None:
+        return this.enter(member.entry_id, task, MigrateResult(member.task_id, "refused", why))
+    _restore(this, task, undoes)
+    return this.enter(member.entry_id, task, MigrateResult(task.pk, "restored"))
+
+
+def _why_not(this: Moving, task: Task | None, undoes: MigrationEntry | None) -> str:
+    if task is None or undoes is None or undoes.task_id != task.pk:
+        return "There is no such task in this migration."
+    if this.twice(task.pk):
+        return "This task is named twice."
+    if undoes.result != MigrationEntry.Result.MIGRATED:
+        return "This task was not migrated."
+    if task.status in ENDED:
+        return "This task has ended; terminal is final."
+    since = Event.objects.filter(task=task, seq__gt=undoes.seq).exclude(kind__in=HARMLESS)
+    if since.exists():
+        return "This task has moved since."
+    if any(said["after"]["forked"] for said in undoes.tokens):
+        return "The migration forked this task, and branches have begun."
+    return _begun(this, undoes)
+
+
+def _begun(this: Moving, undoes: MigrationEntry) -> str:
+    """A job that was opened by the migration and that somebody works on by now."""
+    for said in undoes.tokens:
+        job = this.batch.jobs.get(said["after"]["job"] or 0)
+        opened = job is not None and job.pk != said["before"]["job"]
+        if said["token"] not in this.batch.tokens or this.batch.tokens[said["token"]].status in ENDED:
+            return "A branch of this task has ended since."
+        if job and opened and not _untouched(job):
+            return f"Work at {job.station} has begun."
+    return ""
+
+
+def _untouched(job: Job) -> bool:
+    return job.state == Job.State.QUEUED or job.kind in UNLEASED
+
+
+def _restore(this: Moving, task: Task, undoes: MigrationEntry) -> None:
+    batch, to, migrated = this.batch, this.known[undoes.was_id], this.known[task.pinned_id]
+    backs = [Back(this, task, this.batch.tokens[said["token"]], said, to, undoes) for said in undoes.tokens]
+    task.pinned = to
+    restored = {name: value for name, value in undoes.before.items() if name != "forks"}
+    batch.task_changed(task, "pinned", *restored)
+    for name, value in restored.items():
+        setattr(task, name, value)
+    counted = merge_counts(task, _uncounted(undoes))
+    changed = [back.token for back in backs if back.quietly()]
+    changed += joins.put_back(batch, task, undoes.before.get("forks", {}))
+    entry = next((each for each in this.entries.values() if each.task_id == task.pk), None)
+    batch.event(
+        task,
+        "task.migrated",
+        this.actor,
+        source=f"v{migrated.number}",
+        target=f"v{to.number}",
+        trigger=WHY,
+        pinned=to.pk,
+        was=migrated.pk,
+        undoes=str(undoes.migration_id),
+        migration=str(entry.migration_id) if entry else "",
+        restored=restored,
+        tokens=[token_state(token) for token in changed],
+        count=counted,
+    )
+    for back in backs:
+        back.loudly()
+    effects.meet(batch, task, this.actor, WHY)
+
+
+def _uncounted(undoes: MigrationEntry) -> dict[str, dict[str, int]]:
+    """The edges and rules that the migration's own moves counted. (Visits are jobs, and jobs stay.)"""
+    events = Event.objects.filter(task=undoes.task_id, seq__lte=undoes.seq).order_by("-seq")
+    counted: dict[str, Counter[str]] = {"edges": Counter(), "rules": Counter()}
+    for event in events:
+        if event.kind == "task.migrated":
+            break
+        for name, total in counted.items():
+            total.update(event.data.get("count", {}).get(name, {}))
+    return {name: {key: -n for key, n in total.items()} for name, total in counted.items()}
+
+
+@dataclass
+class Back:
+    """One position goes back. `said`: how it was and what was done, as the migration wrote it down."""
+
+    this: Moving
+    task: Task
+    token: Token
+    said: dict[str, Any]
+    to: LineVersion
+    undoes: MigrationEntry
+
+    def __post_init__(self) -> None:
+        self.before, self.how = self.said["before"], self.said["how"]
+        self.job = self.this.ground.open.get(self.token.pk)
+
+    def quietly(self) -> bool:
+        """What the event of the undo tells. Whether the token's row changed."""
+        if self.how == "again":
+            # Told by the events of the decision that is made again.
+            return False
+        changed = self._stand() if self.how in ("pin", "still") else False
+        if self.how == "pin" and self.job:
+            changed = self._unpin(self.job) or changed
+        elif self.how in ("keep", "there"):
+            self._map(self.this.ground.job_of(self.token), self.before["mapping"])
+        if changed:
+            self.this.batch.changed(self.token)
+        return changed
+
+    def loudly(self) -> None:
+        if self.how == "carry" and self.job:
+            carry(
+                self.this, self.task, self.token, self.job, self.before["station"], self.before["origin"], WHY
+            )
+        elif self.how == "again":
+            self._ask_as_before()
+
+    def _stand(self) -> bool:
+        was = {name: getattr(self.token, name) for name in ("station", "origin", "signal_reworks")}
+        for name in was:
+            setattr(self.token, name, self.before[name])
+        changed = any(self.before[name] != value for name, value in was.items())
+        if "join" in self.before["wait"]:
+            changed = changed or self.token.wait != self.before["wait"]
+            self.token.wait = self.before["wait"]
+        return changed
+
+    def _unpin(self, job: Job) -> bool:
+        if _untouched(job):
+            return pin(self.this, self.token, job, self.to)
+        # Somebody works on it under the version that is left: judged by it, then read back.
+        self._map(job, self._former())
+        return False
+
+    def _former(self) -> dict[str, str]:
+        """The mapping backwards. What has its name in both versions keeps it, but for where this position stood."""
+        known = parsed(self.to).stations_by_key
+        former = {new: old for old, new in self.undoes.migration.mapping.items() if new not in known}
+        own = {self.said["after"]["station"]: self.before["station"]}
+        return {new: old for new, old in {**former, **own}.items() if new != old}
+
+    def _map(self, job: Job | None, mapping: dict[str, str]) -> None:
+        if job and job.mapping != mapping:
+            job.mapping = mapping
+            self.this.jobs[job.pk] = job
+
+    def _ask_as_before(self) -> None:
+        decision = Decision.objects.get(pk=self.before["wait"]["decision"])
+        job = self.this.ground.jobs.get(decision.job_id) or Job.objects.get(pk=decision.job_id)
+        batch, actor = self.this.batch, self.this.actor
+        close_visits(self.this, self.task, self.token, "migration_undone")
+        opened = batch.open_job(self.token)
+        if opened:
+            finish_job(batch, opened, {"result": "cancelled", "reason": "manual"}, str(actor))
+        self._map(job, self.before["mapping"])
+        self._stand()
+        self.token.entered_at = batch.now
+        cause = f"undo:{self.token.pk}.{self.token.version}"
+        turn = Turn(batch, self.task, self.token, job, actor, cause, WHY, under=decision.pinned_id)
+        asked = decision.situation["facts"]
+        facts = told(asked, asked.get("now", {}), self.before["approved"])
+        effects.apply(turn, settle(turn, {**decision.situation, "facts": facts}))
+
+
+__all__ = ["PuttingBack", "put_back"]

@@ -1,0 +1,72 @@
+"""Suspending an agent and restoring it: who is suspended gets no new work; what it has begun goes on."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+
+from django.db import connection
+
+from pipelines.engine.core import payload
+from pipelines.engine.core.agent_capacity import wake
+from pipelines.engine.core.errors import Conflict, Invalid, NotFound
+from pipelines.engine.core.transaction import run
+from pipelines.engine.core.values import Actor
+from pipelines.models import Agent, AgentEvent
+
+
+def suspend(agent_id: int, *, actor: Actor, reason: str) -> Agent:
+    """Raises NotFound, Invalid (path `reason`), Conflict (suspended already)."""
+    if not payload.text(reason, "reason").strip():
+        raise Invalid.at("reason", "A reason is needed.", "Say why; it is stored and shown.")
+    return run(partial(_suspend, agent_id, actor, reason))
+
+
+def _suspend(agent_id: int, actor: Actor, reason: str) -> Agent:
+    agent = locked(agent_id)
+    if agent.suspended_at is not None:
+        raise Conflict("This agent is suspended already.", by=agent.suspended_by, at=agent.suspended_at)
+    agent.suspended_at = now()
+    agent.suspended_by, agent.suspended_why = (actor.name or str(actor))[:200], reason
+    _keep(agent, actor, "suspended", reason=reason)
+    return agent
+
+
+def restore(agent_id: int, *, actor: Actor) -> Agent:
+    """It gets work again, and who waits for it goes on. Raises NotFound, Conflict (not suspended)."""
+    return run(partial(_restore, agent_id, actor))
+
+
+def _restore(agent_id: int, actor: Actor) -> Agent:
+    agent = locked(agent_id)
+    if agent.suspended_at is None:
+        raise Conflict("This agent is not suspended.")
+    agent.suspended_at, agent.suspended_by, agent.suspended_why = None, "", ""
+    _keep(agent, actor, "restored")
+    wake(agent.project_id, agent.key)
+    return agent
+
+
+def locked(agent_id: int) -> Agent:
+    agent = Agent.objects.select_for_update(no_key=True).filter(pk=agent_id).first()
+    if agent is None:
+        raise NotFound()
+    return agent
+
+
+def _keep(agent: Agent, actor: Actor, kind: str, **data: str) -> None:
+    agent.save(update_fields=["suspended_at", "suspended_by", "suspended_why"])
+    audit(agent, actor, kind, **data)
+
+
+def audit(agent: Agent, actor: Actor, kind: str, **data: object) -> None:
+    """Who changed what; in the transaction of the change."""
+    AgentEvent.objects.create(agent=agent, kind=kind, actor=str(actor), data=data, at=now())
+
+
+def now() -> datetime:
+    """The database's clock only (house §4)."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        at: datetime = cursor.fetchone()[0]
+    return at

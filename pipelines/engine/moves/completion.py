@@ -1,0 +1,144 @@
+"""Ends: of one branch, of a whole task, and of everything that was still open then (house §3 I8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines import ports
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.state import token_state
+from pipelines.engine.core.values import Actor
+from pipelines.engine.moves import escalations
+from pipelines.engine.moves import releases as waiting
+from pipelines.models import ENDED, Decision, GateVisit, Job, Status, Task, Token
+from pipelines.routing.statuses import status_of
+
+Who = Actor | str
+
+GATE_DUE = "gate"
+"""The kind of the due time of a gate visit; its key is the visit's."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How something ends, and by what. `kind`: completed, failed, cancelled; `end`: the key; `data`: for the event."""
+
+    kind: str
+    end: str
+    actor: Who
+    trigger: str
+    error: str = ""
+    reason: str = ""
+    decision: Decision | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+def end_token(batch: Batch, task: Task, token: Token, how: Ending) -> None:
+    """An end inside a branch ends that branch only; the task ends when all have ended (law §7)."""
+    _end(batch, token, how.kind, how.end, how.error)
+    _record(batch, task, token, [token, *_ended_forks(batch, token)], how)
+
+
+def end_everything(batch: Batch, task: Task, token: Token, how: Ending) -> None:
+    """`abort` and cancelling end the task with all its branches: open jobs and gates are closed."""
+    closed = batch.living(task)
+    for each in closed:
+        close_work(batch, task, each, how.actor, why=Status(how.kind).value)
+        _end(batch, each, how.kind, how.end, how.error)
+    _record(batch, task, token, closed, how)
+
+
+def close_work(batch: Batch, task: Task, token: Token, actor: Who, why: str) -> None:
+    """Close what is open at a token that ends: its job becomes cancelled, its gate visits get no decision."""
+    job = batch.open_job(token)
+    if job:
+        finish_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(actor))
+    if token.status == Status.AWAITING_REVIEW:
+        for visit in batch.open_visits(token):
+            close_visit(batch, task, visit, actor, why)
+
+
+def finish_job(batch: Batch, job: Job, outcome: dict[str, Any], by: str) -> None:
+    """The job is done with this outcome, untouched; its lease ends."""
+    job.state, job.outcome, job.ended_at, job.reported_by = Job.State.DONE, outcome, batch.now, by[:200]
+    job.result = str(outcome.get("result") or "")
+    batch.job_changed(job)
+    if job.lease_key:
+        batch.drop_lease(job)
+    batch.agents.frees(batch.tasks[job.task_id], job)
+
+
+def close_visit(batch: Batch, task: Task, visit: GateVisit, actor: Who, why: str) -> None:
+    """A gate visit that will never be decided."""
+    visit.state, visit.decided_at = GateVisit.State.CLOSED, batch.now
+    if not visit._state.adding:
+        visit.save(update_fields=["state", "decided_at"])
+    batch.drop_due(GATE_DUE, task, str(visit.pk))
+    escalations.close_those_of(batch, task, visit, actor)
+    batch.event(
+        task, "gate.closed", actor, source=visit.gate, target=visit.gate, trigger=why, visit=str(visit.pk)
+    )
+    batch.tell(ports.GateClosed(visit.pk, task.pk, why, batch.now))
+
+
+def _end(batch: Batch, token: Token, kind: str, end: str, error: str) -> None:
+    token.status, token.end, token.error = kind, end, error
+    token.ended_at, token.wait, token.forked = batch.now, {}, False
+    batch.changed(token)
+
+
+def _ended_forks(batch: Batch, token: Token) -> list[Token]:
+    """Forked tokens that have no living branch left end as their worst branch did, from the inside out. Branches that a
+    join has accounted for are theirs no more."""
+    ended = []
+    while token.parent_id is not None:
+        parent = batch.tokens[token.parent_id]
+        own = parent.wait.get("branches")
+        children = parent.children.all() if own is None else parent.children.filter(pk__in=own)
+        branches = [_current(batch, each) for each in children]
+        if any(branch.status not in ENDED for branch in branches):
+            break
+        worst = _worst(branches)
+        _end(batch, parent, worst.status, worst.end, worst.error)
+        ended.append(parent)
+        token = parent
+    return ended
+
+
+def _current(batch: Batch, token: Token) -> Token:
+    """As changed in this transaction, not as stored."""
+    return batch.tokens.get(token.pk, token)
+
+
+def _worst(tokens: list[Token]) -> Token:
+    status = status_of(token.status for token in tokens)
+    return next(token for token in tokens if token.status == status)
+
+
+def _record(batch: Batch, task: Task, token: Token, closed: list[Token], how: Ending) -> None:
+    """The event of the end; and when no position is left, the task's own."""
+    over = not batch.living(task)
+    if over:
+        root = next(each for each in closed if each.parent_id is None)
+        task.status, task.end, task.error, task.reason = root.status, root.end, root.error, how.reason
+        task.ended_at = batch.now
+        batch.task_changed(task)
+        escalations.close_all(batch, task, how.actor)
+        waiting.let_go(batch, task, how.actor)
+    batch.event(
+        task,
+        "token.ended",
+        how.actor,
+        token=token,
+        source=token.station,
+        target=token.end,
+        trigger=how.trigger,
+        decision=how.decision,
+        tokens=[token_state(each) for each in closed],
+        task={"end": task.end, "error": task.error, "reason": task.reason} if over else None,
+        reason=how.reason,
+        **how.data,
+    )
+    if over:
+        batch.tell(ports.TaskEnded(task.pk, task.end, task.status, batch.now))

@@ -1,0 +1,89 @@
+"""What is done when an escalation is not answered in time, or at once: one function per action, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from pipelines import ports, versions
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.errors import Conflict
+from pipelines.engine.core.holds import paused_by
+from pipelines.engine.core.payload import LONGEST_TEXT
+from pipelines.engine.core.values import ENGINE
+from pipelines.engine.moves import roles
+from pipelines.engine.moves.agent_suspension import suspend
+from pipelines.engine.moves.escalation_records import record
+from pipelines.engine.moves.pausing import hold_besides
+from pipelines.models import Agent, Escalation, Incident, Task
+from pipelines.routing.escalations import REVIEW
+
+
+def _block(batch: Batch, task: Task, escalation: Escalation) -> None:
+    """No work on the task until it is resolved."""
+    for token in batch.living(task):
+        hold_besides(batch, task, token, ENGINE, paused_by(escalation))
+
+
+def _notify(batch: Batch, task: Task, escalation: Escalation) -> None:
+    to = roles.addresses(task.project_id, *(escalation.notify or [escalation.role]))
+    kind = "breached" if escalation.breached_at else "escalated"
+    batch.tell(ports.Alarm(kind, escalation.pk, task.pk, to, batch.now))
+
+
+def _create_incident(batch: Batch, task: Task, escalation: Escalation) -> None:
+    title = f"{task.name}: {_what(escalation)}"[:300]
+    Incident.objects.get_or_create(
+        escalation=escalation, defaults={"task": task, "title": title, "opened_at": batch.now}
+    )
+
+
+def _suspend_agent(batch: Batch, task: Task, escalation: Escalation) -> None:
+    """The agents where it arose, else those that work on the task now, get no new work. Suspended already, they stay
+    so: the event of the breach tells it again (AEEF E19)."""
+    line = versions.by_id(task.pinned_id)
+    places = [escalation.station] if escalation.station else [each.station for each in batch.living(task)]
+    known = (line.stations_by_key.get(place) for place in places)
+    keys = {station.agent for station in known if station and station.agent}
+    found = Agent.objects.filter(project=task.project_id, key__in=keys, suspended_at=None).order_by("pk")
+    why = f"{task.name}: {escalation.trigger}. {escalation.reason}".strip()[:LONGEST_TEXT]
+    for pk in list(found.values_list("pk", flat=True)):
+        # Somebody else may suspend it at the same moment: it is suspended all the same.
+        with suppress(Conflict):
+            suspend(pk, actor=ENGINE, reason=why)
+
+
+def _convene_review(batch: Batch, task: Task, escalation: Escalation) -> None:
+    """One more that each of these roles resolves; until then the task may not go forward. A role that is asked already
+    is not asked twice."""
+    about = Escalation.objects.filter(task=task.pk, trigger=REVIEW, station=escalation.station)
+    asked = set(about.filter(state=Escalation.State.OPEN).values_list("role", flat=True))
+    for role in dict.fromkeys(escalation.notify or [escalation.role]):
+        if role in asked:
+            continue
+        reason = f"A review is convened: {_what(escalation)}."
+        convened = Escalation(
+            task=task,
+            trigger=REVIEW,
+            role=role,
+            station=escalation.station,
+            reason=reason,
+            opened_by=str(ENGINE),
+            opened_at=batch.now,
+        )
+        record(batch, task, convened, ENGINE)
+
+
+def _what(escalation: Escalation) -> str:
+    if escalation.breached_at:
+        return f"{escalation.trigger} was not answered by {escalation.role} in time"
+    return f"{escalation.trigger} was escalated to {escalation.role}"
+
+
+ACTIONS: dict[str, Callable[[Batch, Task, Escalation], None]] = {
+    "block": _block,
+    "notify": _notify,
+    "create_incident": _create_incident,
+    "suspend_agent": _suspend_agent,
+    "convene_review": _convene_review,
+}

@@ -1,0 +1,45 @@
+"""How an escalation is written down: its row, the task's counter, the event, and those who are told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines import ports
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.values import Actor
+from pipelines.engine.moves import roles
+from pipelines.models import Escalation, Task
+
+KIND = "escalation"
+"""The kind of the due time of an answer; its key is the escalation's."""
+
+Who = Actor | str
+
+
+def record(batch: Batch, task: Task, opened: Escalation, actor: Who, **data: Any) -> None:
+    """It is open: counted, told as an event, and to those who may resolve it."""
+    opened.save(force_insert=True)
+    task.escalations += 1
+    if opened.due_at:
+        batch.set_due(KIND, task, opened.due_at, key=str(opened.pk))
+    tell(batch, opened, task, "escalation.opened", actor, reason=opened.reason, **data)
+    to = roles.addresses(task.project_id, opened.role)
+    batch.tell(ports.Alarm("escalated", opened.pk, task.pk, to, batch.now))
+
+
+def tell(batch: Batch, escalation: Escalation, task: Task, kind: str, actor: Who, **data: Any) -> None:
+    """An event about it; `escalations`: how many are open then, which folding needs."""
+    batch.event(
+        task,
+        kind,
+        actor,
+        token=batch.tokens.get(escalation.token_id) if escalation.token_id else None,
+        source=escalation.station,
+        target=escalation.station,
+        trigger=f"escalation:{escalation.trigger}"[:120],
+        escalation=str(escalation.pk),
+        escalated=escalation.trigger,
+        role=escalation.role,
+        escalations=task.escalations,
+        **data,
+    )

@@ -1,0 +1,129 @@
+"""Escalations as they open and close, each inside the move that causes it (law §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from pipelines.engine.core.agent_capacity import FACTS
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.moves import escalation_actions
+from pipelines.engine.moves.escalation_records import KIND, Who, record, tell
+from pipelines.engine.moves.pausing import is_paused_by, let_go
+from pipelines.models import Escalation, GateVisit, Status, Task, Token, User
+from pipelines.routing.deciding.preconditions import NO_ESCALATION
+from pipelines.routing.line import Line
+
+
+def open_one(
+    batch: Batch,
+    task: Task,
+    line: Line,
+    trigger: str,
+    actor: Who,
+    *,
+    token: Token | None = None,
+    visit: GateVisit | None = None,
+    role: str = "",
+    rule: str = "",
+    reason: str = "",
+) -> Escalation:
+    """As `line` says for this trigger; `role`: another one that is named by what escalates. The task's forward moves
+    are blocked from now on, and the role is told."""
+    said = line.escalation(trigger)
+    opened = Escalation(
+        task=task,
+        token=token,
+        visit_id=visit.pk if visit else None,
+        trigger=trigger,
+        role=role or said.role,
+        station=token.station if token else "",
+        rule=rule,
+        reason=reason,
+        opened_by=str(actor)[:200],
+        opened_at=batch.now,
+        due_at=None if said.sla is None else batch.now + timedelta(seconds=float(said.sla)),
+        on_breach=list(said.on_breach),
+        notify=list(said.notify),
+    )
+    record(batch, task, opened, actor, at_once=list(said.at_once))
+    for action in said.at_once:
+        escalation_actions.ACTIONS[action](batch, task, opened)
+    return opened
+
+
+def open_ones(task: Task) -> list[Escalation]:
+    """The oldest first. Costs nothing where there is none."""
+    if not task.escalations:
+        return []
+    found = Escalation.objects.filter(task=task.pk, state=Escalation.State.OPEN)
+    return list(found.select_related("task__project").order_by("opened_at", "pk"))
+
+
+def close(
+    batch: Batch,
+    task: Task,
+    escalation: Escalation,
+    how: str,
+    actor: Who,
+    *,
+    by: User | None = None,
+    answer: str = "",
+    route: str = "",
+    context: Mapping[str, Any] | None = None,
+) -> None:
+    """It is resolved, once; what it held up goes on. `context`: what a person chose, which counts from now on."""
+    values = {
+        "state": Escalation.State.RESOLVED,
+        "how": how,
+        "resolved_by": by,
+        "answer": answer,
+        "route": route,
+        "resolved_at": batch.now,
+    }
+    for name, value in values.items():
+        setattr(escalation, name, value)
+    escalation.save(update_fields=list(values))
+    task.escalations -= 1
+    batch.drop_due(KIND, task, str(escalation.pk))
+    tell(
+        batch,
+        escalation,
+        task,
+        "escalation.resolved",
+        actor,
+        how=how,
+        reason=answer,
+        route=route,
+        context=dict(context or {}),
+    )
+    for token in batch.living(task):
+        let_go(batch, task, token, actor, is_paused_by(escalation.pk))
+
+
+def close_all(batch: Batch, task: Task, actor: Who) -> None:
+    """The task has ended."""
+    for each in open_ones(task):
+        close(batch, task, each, Escalation.How.ENDED, actor)
+
+
+def close_those_of(batch: Batch, task: Task, visit: GateVisit, actor: Who) -> None:
+    """The review that nobody decided in time is decided, or closed."""
+    for each in open_ones(task):
+        if each.visit_id == visit.pk:
+            close(batch, task, each, Escalation.How.DECIDED, actor)
+            _wake(batch, task)
+
+
+def _wake(batch: Batch, task: Task) -> None:
+    """Branches that an escalation has kept from going forward are decided again, each by a cause of its own."""
+    for token in batch.living(task):
+        held = token.status == Status.HELD and NO_ESCALATION in token.wait.get("missing", ())
+        if held and not task.escalations:
+            batch.set_due(FACTS, task, batch.now, key=str(token.pk), token=token)
+
+
+def of_token(task: Task, token: Token, trigger: str) -> Escalation | None:
+    """The open one of this trigger that arose at this position: nobody is told twice of the same."""
+    return next((e for e in open_ones(task) if (e.token_id, e.trigger) == (token.pk, trigger)), None)

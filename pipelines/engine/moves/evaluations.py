@@ -1,0 +1,122 @@
+"""Questions that a decision asks before it can be made: each a job of its own, run once per visit and question
+(law §3, agentic and hook; ALP A25 to A28).
+
+The token is `evaluating` meanwhile. The outcome of that job is a fact, and the same situation is decided again with it;
+what is no answer is the fact `unanswered`, by which the token is blocked for a person. Nothing advances silently."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from pipelines import leases, ports, versions
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.decision_context import Turn, moment
+from pipelines.engine.core.state import job_ref, token_state
+from pipelines.engine.core.values import Actor
+from pipelines.engine.moves.job_creation import open_question
+from pipelines.engine.moves.waiting import stay
+from pipelines.leases import Claim
+from pipelines.models import Decision, Job, Purpose, Status, Task, Token
+from pipelines.routing import consequences
+from pipelines.routing.answers import MACHINES, PERSON, evaluator_of
+from pipelines.routing.gatetools import KIND
+from pipelines.routing.outcome import Ask, Wait
+
+UNTAKEN = "evaluation"
+"""The kind of the due time at which it is looked whether a machine can still answer; its key is the job's."""
+PATIENCE = timedelta(minutes=5)
+
+
+def ask(turn: Turn, answer: Ask) -> None:
+    """Open the job that answers; or, where only a person can, block the token for one."""
+    question = dict(answer.evaluation)
+    by = _evaluator(turn.task, question)
+    if by == PERSON:
+        where = consequences.staying(answer)
+        stay(turn, where.status, where.wait)
+        return
+    batch, task, token = turn.batch, turn.task, turn.token
+    assert turn.decision is not None
+    token.status, token.error = Status.EVALUATING, ""
+    token.wait = {"evaluation": question, "evaluator": by, "decision": str(turn.decision.pk)}
+    job = open_question(turn, Purpose.CHECK if KIND in question else Purpose.EVALUATION, by, question)
+    if by in MACHINES:
+        wait_for_machines(batch, task, job)
+    batch.changed(token)
+    batch.event(
+        task,
+        "evaluation.asked",
+        turn.actor,
+        token=token,
+        source=token.station,
+        target=token.station,
+        trigger=turn.trigger,
+        decision=turn.decision,
+        tokens=[token_state(token)],
+        job=job_ref(job),
+        question=question,
+        evaluator=by,
+    )
+    batch.tell(ports.TaskWaits(task.pk, token.pk, token.status, "", batch.now))
+
+
+def wait_for_machines(batch: Batch, task: Task, job: Job) -> None:
+    """Those that could answer when it was asked may be gone."""
+    batch.set_due(UNTAKEN, task, batch.now + PATIENCE, key=str(job.pk), job=job)
+
+
+def _evaluator(task: Task, question: dict[str, Any]) -> str:
+    """Code runs on a worker, whatever workers there are at this moment; a question needs one that can answer."""
+    if "agentic" not in question:
+        return next(iter(question))
+    return evaluator_of(question, leases.able(task.project.owner.key))
+
+
+def answered(
+    batch: Batch, job: Job, by: Actor | str, cause: str, claim: Claim | None = None
+) -> tuple[Turn, dict[str, Any]]:
+    """The job of a question has its outcome: the turn and the situation that are decided now."""
+    assert job.question is not None and job.outcome is not None
+    answer = consequences.answer_of(versions.by_id(job.pinned_id), job.question, job.outcome)
+    return decide_with(batch, batch.tokens[job.token_id], by, cause, answer, job, claim)
+
+
+def decide_with(
+    batch: Batch,
+    token: Token,
+    by: Actor | str,
+    cause: str,
+    answer: dict[str, Any],
+    job: Job | None = None,
+    claim: Claim | None = None,
+) -> tuple[Turn, dict[str, Any]]:
+    """The situation in which it was asked plus the answer, by the version that asked; step 7 reads the facts of this
+    moment, what other branches have spent and escalated meanwhile among them. `job`: that answered, if one did."""
+    task, asked = batch.tasks[token.task_id], Decision.objects.get(pk=token.wait["decision"])
+    batch.event(
+        task,
+        "evaluation.answered",
+        by,
+        token=token,
+        source=token.station,
+        trigger=cause,
+        answer=answer,
+        job=job_ref(job) if job else None,
+    )
+    about = Job.objects.get(pk=asked.job_id)
+    turn = Turn(batch, task, token, about, by, cause, cause, claim=claim, under=asked.pinned_id, holder=job)
+    facts = consequences.answered(asked.situation["facts"], moment(turn), answer)
+    return turn, {**asked.situation, "facts": facts}
+
+
+def why_unanswered(turn: Turn, answer: Wait) -> str:
+    """What the machine said that was asked before a person is."""
+    if answer.evaluation is None or turn.decision is None:
+        return ""
+    told = turn.decision.situation["facts"].get("answers", [])
+    return next((str(each.get("text", "")) for each in reversed(told) if _is_about(each, answer)), "")
+
+
+def _is_about(told: dict[str, Any], answer: Wait) -> bool:
+    return all(told.get(kind) == asked for kind, asked in (answer.evaluation or {}).items())

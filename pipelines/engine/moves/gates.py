@@ -1,0 +1,147 @@
+"""Opening gates: one visit for each gate that a decision asks, bound to what is shown (law §6)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.db import connection
+
+from pipelines import ports
+from pipelines.engine.core import payload
+from pipelines.engine.core.decision_context import Turn
+from pipelines.engine.moves.completion import GATE_DUE
+from pipelines.engine.moves.waiting import stay
+from pipelines.models import Artifact, GateVisit, Job, Status, Word
+from pipelines.routing.consequences import shown_at
+from pipelines.routing.line import Approval, Gate, Line
+from pipelines.routing.outcome import JUMP, Wait
+
+LOG_DIGEST = """SELECT encode(sha256(string_agg(sha256(data), ''::bytea ORDER BY number)), 'hex')
+                FROM pipelines_logchunk WHERE job_id = %s AND attempt = %s"""
+
+
+def gate_of(line: Line, key: str) -> Gate | None:
+    """The declared gate; None for the review of a jump, which has the default policy."""
+    return None if key == JUMP else line.gate(key)
+
+
+def policy_of(line: Line, key: str) -> Approval:
+    gate = gate_of(line, key)
+    return gate.approval if gate else Approval()
+
+
+def ask(turn: Turn, answer: Wait) -> None:
+    """The token waits for people at every gate of the decision, asked together; or it is held, naming the rejection,
+    when one of them was rejected and nothing has changed since (law §6, last sentence)."""
+    evidence = [_evidence(turn, answer, key) for key in answer.gates]
+    rejection = _unchanged_rejection(turn.task.pk, answer.gates, [each["content"] for each in evidence])
+    if rejection:
+        _hold(turn, answer, rejection)
+        return
+    stay(turn, Status.AWAITING_REVIEW, _behind(answer))
+    for position, (key, shown) in enumerate(zip(answer.gates, evidence, strict=True)):
+        _open(turn, key, position, shown)
+
+
+def _behind(answer: Wait) -> dict[str, Any]:
+    """What waits behind the gates."""
+    return {"gates": list(answer.gates), "to": list(answer.to or []), "rule": answer.rule}
+
+
+def _open(turn: Turn, key: str, position: int, evidence: dict[str, Any]) -> None:
+    batch, task, token = turn.batch, turn.task, turn.token
+    gate = gate_of(turn.judged_by, key)
+    after = gate.due.after if gate and gate.due else None
+    visit = GateVisit(
+        id=uuid.uuid4(),
+        task=task,
+        token=token,
+        job=turn.job,
+        asked_by=turn.decision,
+        gate=key,
+        position=position,
+        round=evidence["round"],
+        token_version=token.version,
+        evidence=evidence,
+        evidence_digest=payload.digest(evidence),
+        opened_at=batch.now,
+        due_at=batch.now + timedelta(seconds=float(after)) if after else None,
+    )
+    batch.add_visit(visit)
+    if visit.due_at:
+        batch.set_due(GATE_DUE, task, visit.due_at, key=str(visit.pk), visit=visit)
+    batch.event(
+        task,
+        "gate.opened",
+        turn.actor,
+        token=token,
+        source=token.station,
+        target=key,
+        trigger=turn.trigger,
+        visit=str(visit.pk),
+        round=visit.round,
+        evidence_digest=visit.evidence_digest,
+    )
+    notify = tuple(gate.notify) if gate else ()
+    batch.tell(
+        ports.GateOpened(
+            visit.pk, task.pk, task.project_id, key, visit.round, notify, visit.due_at, visit.opened_at
+        )
+    )
+
+
+def _evidence(turn: Turn, answer: Wait, key: str) -> dict[str, Any]:
+    """What is shown and voted on. `content` is the digest of what a run produced, without what differs from run to run:
+    two visits with the same content ask the same question again."""
+    task, job = turn.task, turn.job
+    shown = _shown(turn.judged_by, turn.token.station, job, answer, key)
+    return {
+        **shown,
+        "task": {"name": task.name, "title": task.title},
+        "job": {"id": job.pk, "visit": job.visit, "attempt": job.attempt},
+        "log": {"digest": _log_digest(turn)},
+        "round": 1 + task.rounds.get(key, 0),
+        "content": payload.digest(shown),
+    }
+
+
+def _shown(line: Line, station: str, job: Job, answer: Wait, key: str) -> dict[str, Any]:
+    outcome = job.outcome or {}
+    asked = shown_at(line, station, answer, key, outcome, payload.digest(outcome.get("output")))
+    return {**asked, "artifacts": _artifacts(job)}
+
+
+def _artifacts(job: Job) -> list[dict[str, Any]]:
+    rows = Artifact.objects.filter(job=job).order_by("name").values_list("name", "blob_id", "blob__size")
+    return [{"name": name, "digest": digest, "size": size} for name, digest, size in rows]
+
+
+def _log_digest(turn: Turn) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(LOG_DIGEST, [turn.job.pk, turn.job.attempt])
+        return cursor.fetchone()[0] or ""
+
+
+def rejected_before(line: Line, station: str, job: Job, answer: Wait) -> GateVisit | None:
+    """The rejection that would hold a token here instead of asking the same once more."""
+    contents = [payload.digest(_shown(line, station, job, answer, key)) for key in answer.gates]
+    return _unchanged_rejection(job.task_id, answer.gates, contents)
+
+
+def _unchanged_rejection(task_id: int, gates: Sequence[str], contents: Sequence[str]) -> GateVisit | None:
+    """The rejection of one of these gates, if it was its last word and what it was said about is the same."""
+    decided = GateVisit.objects.filter(task=task_id, gate__in=gates, state=GateVisit.State.DECIDED)
+    last = {visit.gate: visit for visit in decided.order_by("decided_at")}
+    for key, content in zip(gates, contents, strict=True):
+        visit = last.get(key)
+        if visit and visit.word == Word.REJECT and visit.evidence["content"] == content:
+            return visit
+    return None
+
+
+def _hold(turn: Turn, answer: Wait, rejection: GateVisit) -> None:
+    naming = {"visit": str(rejection.pk), "gate": rejection.gate, "reason": rejection.reason}
+    stay(turn, Status.HELD, {**_behind(answer), "rejection": naming})

@@ -1,0 +1,109 @@
+"""Opening the next job of a token: the only place where a Job is made (law §1, Job)."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from pipelines import ports, versions
+from pipelines.engine.core import payload
+from pipelines.engine.core.batch import Batch, HandOn
+from pipelines.engine.core.decision_context import Turn
+from pipelines.engine.core.expected_times import watch
+from pipelines.engine.core.holds import holds
+from pipelines.engine.core.unassigned import UNLEASED, begin, kind_of
+from pipelines.leases import Claim
+from pipelines.models import Job, Purpose, Status, Task, Token
+from pipelines.routing.answers import MACHINES
+
+
+def open_job(
+    batch: Batch,
+    task: Task,
+    token: Token,
+    *,
+    feedback: str = "",
+    asked: str = "",
+    claim: Claim | None = None,
+    after: Job | None = None,
+) -> Job:
+    """The job of the station at which the token stands now; its visit is already counted in `task.visits`.
+
+    What no worker does runs at once, without a lease. A driver that goes straight on (`claim`, from the job `after`
+    whose lease it holds) gets the job leased, if it may take it; else there is a ticket. Nothing of it begins while
+    something holds all work of the task."""
+    station = versions.by_id(task.pinned_id).station(token.station)
+    job = Job(
+        id=batch.next_job_id(),
+        task=task,
+        token=token,
+        pinned_id=task.pinned_id,
+        station=station.key,
+        kind=kind_of(station),
+        agent=station.agent,
+        visit=task.visits[station.key],
+        feedback=feedback,
+        asked=asked,
+        created_at=batch.now,
+    )
+    token.status = Status.QUEUED
+    held = holds(batch, task)
+    if held:
+        token.status, token.wait = Status.HELD, held
+    elif job.kind in UNLEASED:
+        begin(batch, task, job)
+    elif not _handed_on(batch, task, job, claim, after):
+        batch.ticket(token)
+    if job.state == Job.State.RUNNING:
+        token.status = Status.RUNNING
+        watch(batch, task, token, job)
+    batch.add_job(job)
+    batch.tell(ports.JobOpened(task.pk, job.pk, job.station, job.kind))
+    return job
+
+
+def open_question(turn: Turn, purpose: Purpose, kind: str, question: dict[str, Any]) -> Job:
+    """The job of a question about the outcome of `turn.job`. It is no visit, and never starts under another version
+    than the one that asks."""
+    batch, task, token = turn.batch, turn.task, turn.token
+    job = Job(
+        id=batch.next_job_id(),
+        task=task,
+        token=token,
+        pinned_id=turn.judge,
+        station=token.station,
+        kind=kind,
+        purpose=purpose,
+        question=question,
+        question_digest=payload.digest(question),
+        visit=turn.job.visit,
+        created_at=batch.now,
+    )
+    if not _handed_on(batch, task, job, turn.claim, turn.after):
+        batch.ticket(token)
+    batch.add_job(job)
+    return job
+
+
+def _handed_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after: Job | None) -> bool:
+    """Whether the worker that holds the lease of `after` goes straight on with this job."""
+    if not claim or not after or after.worker_id != claim.worker or not takes(claim, task, job):
+        return False
+    if not batch.agents.may_start(task, job):
+        return False
+    job.lease_key, job.worker_id = uuid.uuid4(), claim.worker
+    job.state, job.started_at = Job.State.RUNNING, job.created_at
+    batch.hand_lease_on(HandOn(after.pk, job.pk, job.lease_key, claim.seconds))
+    return True
+
+
+def takes(claim: Claim, task: Task, job: Job) -> bool:
+    """Whether a worker with this claim may do this job. A question for a machine asks for nothing of its station: it
+    is answered by whoever can. Code that is asked (a hook) runs where the station's work runs."""
+    owner = task.project.owner.key
+    if job.purpose != Purpose.STATION and job.kind in MACHINES:
+        return claim.serves(owner) and job.kind in claim.answers
+    station = versions.by_id(job.pinned_id).station(job.station)
+    if job.purpose != Purpose.STATION:
+        return claim.takes(owner, station.labels)
+    return claim.can(owner, station)

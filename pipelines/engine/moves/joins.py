@@ -1,0 +1,281 @@
+"""Tokens that wait at a join, and what becomes of them together (law §7). Which and when is decided in
+`routing/joining`; here the facts are read and the consequences written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from pipelines import ports, versions
+from pipelines.branches import branches_of, waits_at_join
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.decision_context import Turn, beside
+from pipelines.engine.core.state import job_ref, merge_counts, token_state
+from pipelines.engine.core.values import ENGINE, Actor
+from pipelines.engine.moves import escalations
+from pipelines.engine.moves.job_creation import open_job
+from pipelines.models import ENDED, Event, Job, Status, Task, Token
+from pipelines.routing.joining.branches import Write
+from pipelines.routing.joining.context import contradictions, merged
+from pipelines.routing.joining.joining import PASS, Merge, accounts_for, due
+from pipelines.routing.line import Line
+from pipelines.routing.outcome import Move, derive, read_outcome
+
+FORBIDDEN = "ForbiddenParallel"
+CONTRADICTION = "contradiction"
+Route = Callable[[Turn], None]
+"""Decides the outcome of the turn's job, and does what was decided."""
+
+
+def arrive(turn: Turn, token: Token, source: str, answer: Move) -> None:
+    """The token, which stands at a join station by now, waits there for its siblings."""
+    said = {
+        "from": source,
+        "standing": answer.standing,
+        "job": turn.job.pk,
+        # Of the event that tells of it, which comes next.
+        "order": turn.task.seq + 1,
+    }
+    failure_type = turn.about.outcome.failure_type
+    token.wait = {"join": {**said, **({"failure_type": failure_type} if failure_type else {})}}
+    token.status = Status.QUEUED
+
+
+def settle(batch: Batch, task: Task, actor: Actor | str, trigger: str, route: Route) -> None:
+    """Merge at every join that can be decided by now. Each may make another one decidable, so they are asked for again
+    until none is."""
+    while any(waits_at_join(token) for token in batch.living(task)):
+        line = versions.by_id(task.pinned_id)
+        merge = due(line, branches_of(batch.living(task)))
+        if merge is None:
+            return
+        Meeting(batch, task, line, merge, actor, trigger).meet(route)
+
+
+class Meeting:
+    """One merge of exactly the tokens that were delivered."""
+
+    def __init__(
+        self, batch: Batch, task: Task, line: Line, merge: Merge, actor: Actor | str, trigger: str
+    ) -> None:
+        self.batch, self.task, self.line, self.merge = batch, task, line, merge
+        self.actor, self.trigger = actor, trigger
+        self.count: dict[str, dict[str, int]] = {}
+        self.touched: dict[int, Token] = {}
+        self.arrived = [batch.tokens[pk] for pk in merge.arrived]
+        self.family = {token.pk: token for token in Token.objects.filter(task=task)} | {
+            pk: token for pk, token in batch.tokens.items() if token.task_id == task.pk
+        }
+
+    def meet(self, route: Route) -> None:
+        keys = contradictions(self._writes()) if len(self.arrived) > 1 else ()
+        token, closed = self._become_one()
+        job: Job | None = None
+        if self.merge.verdict != PASS:
+            job = self._judged(token)
+        else:
+            job = self._begin(token, keys)
+        self._tell(token, closed, job, keys)
+        if job is not None and self.merge.verdict != PASS:
+            # The join is a cause of its own: what made it complete has its decision already (law §9).
+            cause, trigger = f"join:{job.pk}", f"join:{self.merge.station}"
+            route(Turn(self.batch, self.task, token, job, ENGINE, cause, trigger))
+
+    # Many become one
+
+    def _become_one(self) -> tuple[Token, list[Token]]:
+        """The merged token, and those that it closes: it takes the place of the forked one once no sibling lives and
+        none has ended in a way that the task's end has still to tell; else it stays their sibling."""
+        over = [token for token in self.family.values() if self._is_over(token)]
+        counted = [token for token in over if accounts_for(self.line, self.merge, token.station)]
+        untold = [t for t in over if t not in counted and t.status != Status.COMPLETED]
+        emptied = [self.family[pk] for pk in self.merge.emptied]
+        if self.merge.fork is None:
+            token = self.arrived[0]
+        elif self.merge.alone and not untold:
+            token = self.family[self.merge.fork.id]
+        else:
+            token = self.batch.add_token(self._sibling())
+            self._replace((*self.arrived, *emptied, *counted), token)
+        closed = [each for each in (*self.arrived, *emptied) if each is not token]
+        for each in closed:
+            self._close(each, token)
+        self._stand(token)
+        return token, closed
+
+    def _is_over(self, token: Token) -> bool:
+        """A branch of this fork that ended by itself, and whose end has still to be told by the fork's."""
+        if token.status not in ENDED or token.joined_id is not None or token.parent_id is None:
+            return False
+        parent = self.family[token.parent_id]
+        return parent.forked and self._is_below(token) and token.pk in parent.wait.get("branches", ())
+
+    def _is_below(self, token: Token) -> bool:
+        while token.parent_id is not None:
+            if self.merge.fork and token.parent_id == self.merge.fork.id:
+                return True
+            token = self.family[token.parent_id]
+        return False
+
+    def _replace(self, gone: Iterable[Token], token: Token) -> None:
+        """Among the branches by which their fork will end."""
+        assert token.parent_id is not None
+        for each in gone:
+            assert each.parent_id is not None
+            self._branches(self.family[each.parent_id], without=each.pk)
+        self._branches(self.family[token.parent_id], plus=token.pk)
+
+    def _branches(self, fork: Token, without: int = 0, plus: int = 0) -> None:
+        kept = [pk for pk in fork.wait.get("branches", ()) if pk != without]
+        if fork.status not in ENDED:
+            self.touched[fork.pk] = fork
+            fork.wait = {**fork.wait, "branches": [*kept, plus] if plus else kept}
+            self.batch.changed(fork)
+
+    def _sibling(self) -> Token:
+        assert self.merge.fork is not None
+        now, parent = self.batch.now, self.family[self.merge.fork.id]
+        return Token(
+            task=self.task,
+            parent=parent,
+            station=self.merge.station,
+            version=0,
+            entered_at=now,
+            changed_at=now,
+        )
+
+    def _close(self, token: Token, into: Token) -> None:
+        """It goes on as part of the other, whose end will be the one that counts."""
+        token.joined_id = into.pk
+        token.status, token.ended_at = Status.COMPLETED, self.batch.now
+        token.wait, token.error, token.forked = {}, "", False
+        self.batch.changed(token)
+
+    def _stand(self, token: Token) -> None:
+        """At the join, brought there by the branch that came last."""
+        token.station, token.origin = self.merge.station, self.merge.sources[-1]
+        token.forked, token.wait, token.error, token.signal_reworks = False, {}, "", 0
+        token.status, token.entered_at = Status.QUEUED, self.batch.now
+
+    # What the join station does
+
+    def _begin(self, token: Token, keys: tuple[str, ...]) -> Job | None:
+        """Its work; unless it may not begin."""
+        pair = self._forbidden(token)
+        if keys and self.line.policy.contradiction == "escalate":
+            reason = self._reason(keys)
+            opened = escalations.open_one(
+                self.batch, self.task, self.line, CONTRADICTION, self.actor, token=token, reason=reason
+            )
+            wait = {"trigger": CONTRADICTION, "keys": list(keys), "escalation": str(opened.pk)}
+            self._stay(token, Status.HELD, {**wait, "values": self._said(keys)})
+        elif pair:
+            message = f"{token.station} and {pair} must never run in parallel."
+            self._stay(token, Status.STUCK, {"message": message}, FORBIDDEN)
+        else:
+            self._count(token.station)
+            return open_job(self.batch, self.task, token)
+        return None
+
+    def _reason(self, keys: tuple[str, ...]) -> str:
+        return f"{', '.join(self.merge.sources)} wrote different values under {', '.join(keys)}."
+
+    def _said(self, keys: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+        """By the station that delivered it, what each branch says under these keys."""
+        said = [merged([writes]) for writes in self._writes()]
+        return {
+            source: {key: values[key] for key in keys if key in values}
+            for source, values in zip(self.merge.sources, said, strict=True)
+        }
+
+    def _stay(self, token: Token, status: str, wait: dict[str, Any], error: str = "") -> None:
+        token.status, token.wait, token.error = status, wait, error
+        self.batch.tell(ports.TaskWaits(self.task.pk, token.pk, status, error, self.batch.now))
+
+    def _forbidden(self, token: Token) -> str:
+        others = beside(self.batch, self.task, token, self.line).get("beside", ())
+        pairs = [set(pair) for pair in self.line.forbidden_parallel]
+        return next((other for other in others if {token.station, other} in pairs), "")
+
+    def _judged(self, token: Token) -> Job:
+        """The visit of a station that does not run: the outcome is the join's."""
+        station, outcome = self.line.station(token.station), self.merge.outcome()
+        self._count(station.key)
+        job = Job(
+            id=self.batch.next_job_id(),
+            task=self.task,
+            token=token,
+            pinned_id=self.task.pinned_id,
+            station=station.key,
+            kind=station.kind,
+            visit=self.task.visits[station.key],
+            state=Job.State.DONE,
+            outcome=outcome,
+            result=derive(read_outcome(outcome), station.kind).result,
+            summary=self.merge.sentence[:2000],
+            reported_by=str(ENGINE),
+            created_at=self.batch.now,
+            ended_at=self.batch.now,
+        )
+        self.batch.add_job(job)
+        return job
+
+    def _count(self, station: str) -> None:
+        self.count = merge_counts(self.task, {"visits": {station: 1}})
+
+    def _tell(self, token: Token, closed: list[Token], job: Job | None, keys: tuple[str, ...]) -> None:
+        self.batch.changed(token)
+        told = self.touched | {each.pk: each for each in closed}
+        self.batch.event(
+            self.task,
+            "token.joined",
+            self.actor,
+            token=token,
+            source=",".join(dict.fromkeys(self.merge.sources))[:64],
+            target=token.station,
+            trigger=self.trigger,
+            tokens=[token_state(each) for each in ({token.pk: token} | told).values()],
+            merged=list(self.merge.arrived),
+            join=self.merge.to_dict(),
+            contradictions=list(keys),
+            wait=token.wait,
+            job=job_ref(job) if job else None,
+            count=self.count,
+        )
+
+    # What the branches wrote
+
+    def _writes(self) -> list[list[Write]]:
+        """Of each arrived token: what it put into the context since the fork, and what was joined into it."""
+        own = [self._part(token) for token in self.arrived]
+        every = {pk for part in own for pk in part}
+        stored = Event.objects.filter(task=self.task, token_id__in=every, data__has_key="context")
+        said = [*stored.values_list("token_id", "seq", "data__context")]
+        said += [
+            (e.token_id, e.seq, e.data["context"])
+            for e in self.batch.events(self.task)
+            if "context" in e.data
+        ]
+        return [[Write(seq, values) for pk, seq, values in said if pk in part] for part in own]
+
+    def _part(self, token: Token) -> set[int]:
+        found, grown = set(self._up(token)), True
+        while grown:
+            more = {
+                pk
+                for each in self.family.values()
+                if each.joined_id in found and each.pk not in found
+                for pk in self._up(each)
+            }
+            grown = not more <= found
+            found |= more
+        return found
+
+    def _up(self, token: Token) -> Iterable[int]:
+        """The token and the forks above it, below the one whose branches meet."""
+        fork = self.merge.fork.id if self.merge.fork else None
+        while token.pk != fork:
+            yield token.pk
+            if token.parent_id is None:
+                return
+            token = self.family[token.parent_id]

@@ -1,0 +1,61 @@
+"""Whom the end of a task lets go: tasks that depend on it, and the parties of a deadlock that it was part of. They have
+locks of their own, so that each is told by a due time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.values import Actor
+from pipelines.models import ENDED, Deadlock, Dependency, Due, Status, Task, User
+from pipelines.routing.deadlocks import CIRCULAR
+
+DEPENDENCY = "dependency"
+"""The kind of the due time at which a dependency may be met; its key is the id of the other task."""
+CIRCLE = "circle"
+"""The kind of the due time at which it is looked whether a task waits for itself in a circle."""
+RESUME = "resume"
+"""The kind of the due time at which the party of a deadlock that is over goes on; its key is the deadlock's."""
+
+
+def let_go(batch: Batch, task: Task, actor: Actor | str) -> None:
+    """The task has ended."""
+    waiting = Dependency.objects.filter(on=task.pk).exclude(task__status__in=ENDED)
+    _tell(batch, waiting.values_list("task_id", flat=True), DEPENDENCY, str(task.pk))
+    for found in Deadlock.objects.filter(tasks=task.pk, state=Deadlock.State.OPEN):
+        _over(batch, task, actor, found, Deadlock.How.ENDED)
+
+
+def wait_no_longer(batch: Batch, task: Task) -> None:
+    """A person lets it go on without those that are not completed; all its branches."""
+    waiting = Dependency.objects.filter(task=task.pk).exclude(on__status=Status.COMPLETED)
+    waiting.delete()
+    batch.set_due(DEPENDENCY, task, batch.now, key="released")
+
+
+def answered(batch: Batch, task: Task, user: User, text: str) -> None:
+    """Its question was answered by a person: the circle that it closed is open, unless it waits for more than that."""
+    circles = Deadlock.objects.filter(tasks=task.pk, state=Deadlock.State.OPEN, kind=CIRCULAR)
+    for found in circles:
+        found.resolved_by, found.answer = user, text
+        _over(batch, task, str(Actor.person(user)), found, Deadlock.How.CONTEXT)
+        batch.set_due(RESUME, task, batch.now, key=str(found.pk))
+        batch.set_due(CIRCLE, task, batch.now)
+
+
+def _over(batch: Batch, task: Task, actor: Actor | str, found: Deadlock, how: str) -> None:
+    close(batch, found, how)
+    batch.event(task, "deadlock.resolved", actor, trigger=found.kind, deadlock=str(found.pk), how=how)
+    others = found.tasks.exclude(pk=task.pk).exclude(status__in=ENDED)
+    _tell(batch, others.values_list("pk", flat=True), RESUME, str(found.pk))
+
+
+def close(batch: Batch, found: Deadlock, how: str) -> None:
+    found.state, found.how, found.resolved_at = Deadlock.State.RESOLVED, how, batch.now
+    found.save(update_fields=["state", "how", "answer", "resolved_by", "resolved_at"])
+    batch.agents.may_begin_again(found.task.project_id, found.agents)
+
+
+def _tell(batch: Batch, task_ids: Iterable[int], kind: str, key: str) -> None:
+    rows = [Due(task_id=pk, kind=kind, key=key, set_at=batch.now, due_at=batch.now) for pk in task_ids]
+    Due.objects.bulk_create(rows, ignore_conflicts=True)

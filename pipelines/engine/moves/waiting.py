@@ -1,0 +1,34 @@
+"""A token that stays where it is: waiting for people, held, blocked or stuck."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines import ports
+from pipelines.engine.core.decision_context import Turn
+from pipelines.engine.core.state import token_state
+from pipelines.models import Status
+
+
+def stay(turn: Turn, status: str, wait: dict[str, Any], error: str = "", **data: Any) -> None:
+    """The token stays where it is; `wait` shows what would free it."""
+    batch, task, token = turn.batch, turn.task, turn.token
+    token.status, token.error = status, error
+    token.wait = {key: value for key, value in wait.items() if value not in (None, [], ())}
+    if turn.decision:
+        token.wait["decision"] = str(turn.decision.pk)
+    batch.changed(token)
+    batch.event(
+        task,
+        "token.stuck" if status == Status.STUCK else "token.waits",
+        turn.actor,
+        token=token,
+        source=token.station,
+        target=token.station,
+        trigger=turn.trigger,
+        decision=turn.decision,
+        tokens=[token_state(token)],
+        wait=token.wait,
+        **data,
+    )
+    batch.tell(ports.TaskWaits(task.pk, token.pk, status, error, batch.now))
