@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from pipelines.outgoing import nat64
+from pipelines.work.outgoing import nat64
 
 
 def text(name: str, default: str = "") -> str:

@@ -15,7 +15,6 @@ from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid, Refused
 from pipelines.formats import native
 from pipelines.formats.authorship import WHOLE, Hand, noted
-from pipelines.handlers.code import code_of
 from pipelines.linting import examined
 from pipelines.models import (
     Line,
@@ -35,6 +34,7 @@ from pipelines.routing.lint.examination import Examination
 from pipelines.routing.lint.finding import Finding
 from pipelines.routing.networks import to_publish
 from pipelines.routing.values import MAX_VALUES, is_larger
+from pipelines.work.handlers.code import code_of
 
 __all__ = [
     "DraftConflict",

@@ -10,12 +10,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from pipelines import logs
 from pipelines.models import Artifact, GateVisit, Job, Purpose, User, Vote, Word
 from pipelines.queries.words import question_of
 from pipelines.routing.conditions import describe
 from pipelines.routing.line import Gate, Line, Requirement
 from pipelines.versions import parsed
+from pipelines.work import logs
 from reviews.consequences import Option, options
 from reviews.gates import gate_of
 from reviews.standing import Standing, Standings

@@ -8,10 +8,11 @@ from ninja import File, Router
 from ninja.files import UploadedFile
 from pydantic import BaseModel
 
-from pipelines import access, storage
+from pipelines import access
 from pipelines.api.auth import actor_of
 from pipelines.api.problems import ProblemOut
 from pipelines.errors import Invalid
+from pipelines.work import storage
 
 router = Router(tags=["tasks"])
 

@@ -14,11 +14,11 @@ from pipelines import access, engine, versions
 from pipelines.engine import MigrateResult
 from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.handlers.code import code_of
 from pipelines.migrating.impact import Impact, impact_of
 from pipelines.models import Line, LineVersion, Migration, MigrationEntry, User
 from pipelines.routing.line import Line as Parsed
 from pipelines.routing.line import Problem
+from pipelines.work.handlers.code import code_of
 
 REASON = 2_000
 Result = MigrationEntry.Result

@@ -1,4 +1,4 @@
-"""What cards and pages read of logs beside `pipelines.logs`: the last line of many jobs at once."""
+"""What cards and pages read of logs beside `pipelines.work.logs`: the last line of many jobs at once."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def last_lines(job_ids: Iterable[int]) -> dict[int, str]:
 
 
 def _last(data: bytes) -> str:
-    """Lines are `seconds<TAB>text` (pipelines.logs)."""
+    """Lines are `seconds<TAB>text` (pipelines.work.logs)."""
     lines = (line.partition("\t")[2].strip() for line in reversed(zlib.decompress(data).decode().split("\n")))
     return next((line[:LONGEST] for line in lines if line), "")

@@ -17,7 +17,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import engine, versions
-from pipelines.driver.instructions import instructions
 from pipelines.engine.commands.inputs import form_of
 from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.errors import Conflict, Invalid
@@ -43,6 +42,7 @@ from pipelines.views.forms import (
 from pipelines.views.page import SignedIn, crumbs, in_project, show
 from pipelines.views.saying import said, sayings
 from pipelines.views.start import fields_of, given
+from pipelines.work.orders.instructions import instructions
 
 RESULTS = (("success", _("Done")), ("failure", _("Failed")), ("blocked", _("Blocked")))
 AT = "outcome.output"

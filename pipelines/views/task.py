@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
-from pipelines import access, logs
+from pipelines import access
 from pipelines.engine.commands import linked
 from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.engine.core.unassigned import UNLEASED
@@ -31,6 +31,7 @@ from pipelines.views.page import SignedIn, crumbs, fragment, in_project, show
 from pipelines.views.start import Field, fields_of
 from pipelines.views.tasks import number
 from pipelines.visible import visible
+from pipelines.work import logs
 
 TABS = ("log", "outputs", "artifacts", "events")
 LOG_LINES = 400

@@ -12,10 +12,10 @@ from django.core.files.uploadhandler import SkipFile, TemporaryFileUploadHandler
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from pipelines import storage
 from pipelines.models import Project
 from pipelines.routing.line import Input, Problem
 from pipelines.views.page import SignedIn
+from pipelines.work import storage
 
 
 class Limited(TemporaryFileUploadHandler):

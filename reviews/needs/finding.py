@@ -10,7 +10,6 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from pipelines import versions
-from pipelines.driver.instructions import instructions
 from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.engine.moves.roles import Roles
 from pipelines.models import (
@@ -29,6 +28,7 @@ from pipelines.queries.words import Sentence, blocker_words, station_name, waiti
 from pipelines.routing.answers import ANSWERS
 from pipelines.routing.conditions import describe
 from pipelines.views.escalated import locked, shown
+from pipelines.work.orders.instructions import instructions
 from reviews.gates import gate_of
 from reviews.needs.need import Mine, Need
 from reviews.standing import Standings

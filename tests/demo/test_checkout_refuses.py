@@ -16,7 +16,7 @@ from dulwich.web import make_wsgi_chain
 from pipelines.demo.stations import git_dulwich, git_http, git_system, way_out
 from pipelines.demo.stations.report import StationError
 from pipelines.demo.stations.source import Address, revision, source
-from pipelines.outgoing.guard import Guard
+from pipelines.work.outgoing.guard import Guard
 from tests.demo.conftest import Workspace
 from tests.demo.repositories import GOOD, Repository
 from tests.demo.test_checkout import needs_git

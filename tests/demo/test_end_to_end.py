@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from pipelines import engine, logs, publishing
+from pipelines import engine, publishing
 from pipelines.models import ENDED, Artifact, GateVisit, Job, Line, Status, Task, Token, User
-from pipelines.storage import artifacts
+from pipelines.work import logs
+from pipelines.work.storage import artifacts
 from tests import waiting
 from tests.demo.repositories import GOOD, Repository
 from tests.factories import make_user

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from pipelines import engine, timers
+from pipelines import engine
 from pipelines.engine.commands.export import exported
 from pipelines.engine.core import agent_capacity
 from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.invariants import check
 from pipelines.models import Agent, Due, Job, LineVersion, Task
+from pipelines.work.worker import timers
 from tests.factories import World, make_project, station
 
 pytestmark = pytest.mark.django_db

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from pipelines import engine, timers
+from pipelines import engine
 from pipelines.invariants import check
 from pipelines.models import Agent, Deadlock, Due, LineVersion, Task
+from pipelines.work.worker import timers
 from tests.engine.stateful import clock
 from tests.engine.test_agents import agent
 from tests.factories import World, station

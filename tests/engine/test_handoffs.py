@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.driver.orders import Orders
 from pipelines.engine.commands.export import exported
 from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.models import Handoff, Job, Task
+from pipelines.work.orders.order import Orders
 from tests.factories import World, station
 from tests.routing.test_preconditions import HANDOFF
 

@@ -9,10 +9,10 @@ from django.db import IntegrityError, connection, transaction
 
 from pipelines import publishing
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
-from pipelines.handlers import BY_PEOPLE, BY_THE_CLOCK, BY_WORKERS
 from pipelines.models import Line, LineVersion, Role, VersionGate, VersionRule, VersionStation
 from pipelines.routing.line import DocumentError, digest, read_line
 from pipelines.routing.reading.stations import WORK
+from pipelines.work.handlers import BY_PEOPLE, BY_THE_CLOCK, BY_WORKERS
 from tests.factories import World, document, make_member, station
 
 pytestmark = pytest.mark.django_db

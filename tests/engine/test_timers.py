@@ -10,8 +10,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from pipelines import engine, timers
+from pipelines import engine
 from pipelines.models import Due, GateVisit, Task
+from pipelines.work.worker import timers
 from tests.factories import World, station
 from tests.waiting import LONG
 

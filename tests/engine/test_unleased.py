@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from pipelines import engine, timers
-from pipelines.driver import jobs
+from pipelines import engine
 from pipelines.engine.core.errors import Conflict, Invalid, NotFound
 from pipelines.models import Due, Job, Lease, LineVersion, Task
 from pipelines.queries.task import TaskView
+from pipelines.work.transport import jobs
+from pipelines.work.worker import timers
 from tests.factories import World, station
 
 pytestmark = [pytest.mark.django_db, pytest.mark.moves]

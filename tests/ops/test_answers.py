@@ -18,8 +18,9 @@ from django.core.files.storage import storages
 from django.urls import reverse
 from django.utils import timezone
 
-from pipelines import engine, logs
+from pipelines import engine
 from pipelines.models import Artifact, Blob, Task
+from pipelines.work import logs
 from tests.factories import World
 from tests.fixtures.site import Site
 from tests.live.conftest import session_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from pipelines.outgoing.fetching import Call, fetch
-from pipelines.outgoing.guard import Guard
+from pipelines.work.outgoing.fetching import Call, fetch
+from pipelines.work.outgoing.guard import Guard
 from tests.outgoing.servers import say, serving, silent
 
 LOOPBACK = Guard(("127.0.0.0/8",))

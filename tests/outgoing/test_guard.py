@@ -5,11 +5,11 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from pipelines.outgoing import nat64
-from pipelines.outgoing.fetching import Call, fetch
-from pipelines.outgoing.guard import Guard, RefusedAddress
-from pipelines.outgoing.special_purpose import SPECIAL_PURPOSE, Network
-from pipelines.outgoing.transport import blocking_client
+from pipelines.work.outgoing import nat64
+from pipelines.work.outgoing.fetching import Call, fetch
+from pipelines.work.outgoing.guard import Guard, RefusedAddress
+from pipelines.work.outgoing.special_purpose import SPECIAL_PURPOSE, Network
+from pipelines.work.outgoing.transport import blocking_client
 from tests.outgoing.servers import say, serving
 
 PRIVATE = [

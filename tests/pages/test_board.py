@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from pipelines.logs import Writer
 from pipelines.models import Job, Line, Task
 from pipelines.queries.board import Board, Filters, board
+from pipelines.work.logs import Writer
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 

@@ -10,8 +10,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from pipelines import engine, timers
+from pipelines import engine
 from pipelines.models import Deadlock, Due, Escalation, Task, Token
+from pipelines.work.worker import timers
 from tests.factories import World, station
 from tests.reviews.test_pages import as_
 

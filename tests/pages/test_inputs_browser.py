@@ -15,9 +15,9 @@ from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
-from pipelines import storage
 from pipelines.engine.core.errors import InputError
 from pipelines.models import Blob, Task, Upload, User
+from pipelines.work import storage
 from tests.factories import World, make_project
 from tests.pages.conftest import As, at, text
 

@@ -11,9 +11,9 @@ from django.core.files.storage import storages
 from django.test import Client
 from django.utils import timezone
 
-from pipelines import logs
 from pipelines.models import Artifact, Blob, Job, Task, Token
 from pipelines.views.saying import SKELETON
+from pipelines.work import logs
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 

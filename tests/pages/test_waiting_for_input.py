@@ -11,10 +11,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from pipelines import engine, timers
+from pipelines import engine
 from pipelines.models import Job, Task
 from pipelines.queries import tasks as tables
 from pipelines.queries.board import Filters, board
+from pipelines.work.worker import timers
 from tests.factories import World, station
 from tests.reviews.test_pages import as_
 

@@ -11,8 +11,9 @@ from django.test import Client
 from django.urls import get_script_prefix, reverse, set_script_prefix
 from django.utils import timezone
 
-from pipelines import engine, invariants, timers
+from pipelines import engine, invariants
 from pipelines.models import Due, Task
+from pipelines.work.worker import timers
 from reviews.mail import compose
 from reviews.models import Mail, Notice
 from reviews.tasks import send, tell

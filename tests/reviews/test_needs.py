@@ -11,8 +11,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from pipelines import engine, timers
+from pipelines import engine
 from pipelines.models import Membership, Task, Token, User
+from pipelines.work.worker import timers
 from reviews.needs.kinds import KINDS, Found, needs
 from reviews.needs.need import Act, Mine
 from tests.factories import World, station

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.core.files.storage import storages
 
-from pipelines.handlers.base import Attempt, Limits, Spec
+from pipelines.work.spec.base import Attempt, Limits, Spec
 from tests.work.driving import Bench
 
 PYTHON = sys.executable

@@ -13,13 +13,13 @@ from typing import Any
 
 from django.db import connection
 
-from pipelines import logs
-from pipelines.driver.config import WorkerConfig
-from pipelines.driver.database import Database
-from pipelines.driver.drive import Driver, Pools
-from pipelines.handlers.isolation import Isolation
 from pipelines.models import Job, Task, Token
-from pipelines.workspaces import Folders
+from pipelines.work import logs
+from pipelines.work.config import WorkerConfig
+from pipelines.work.database import Database
+from pipelines.work.processes.isolation import Isolation
+from pipelines.work.worker.drive import Driver, Pools
+from pipelines.work.workspaces import Folders
 from tests.factories import make_worker, station
 
 PYTHON = sys.executable

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from pipelines.outgoing.endpoint import Endpoint, Outgoing
-from pipelines.outgoing.guard import Guard
+from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
+from pipelines.work.outgoing.guard import Guard
 from tests.outgoing.servers import Asked, Server, say, serving
 
 Answer = Callable[[BaseHTTPRequestHandler, dict[str, Any]], None]

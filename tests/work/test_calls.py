@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.handlers import error, hook, http, route
-from pipelines.handlers.base import Attempt, Limits, Outcome, Spec
-from pipelines.outgoing.endpoint import Outgoing
-from pipelines.outgoing.guard import Guard
+from pipelines.work.handlers import error, hook, http, route
+from pipelines.work.outgoing.endpoint import Outgoing
+from pipelines.work.outgoing.guard import Guard
+from pipelines.work.spec.base import Attempt, Limits, Outcome, Spec
 from tests.outgoing.servers import say, serving, silent
 from tests.work.conftest import Collected
 from tests.work.modelserver import model, refuses, says

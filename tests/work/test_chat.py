@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from pipelines.driver.orders import expected_outputs
-from pipelines.handlers import chat
-from pipelines.handlers.base import Attempt, Limits, Outcome, Spec
-from pipelines.handlers.toolbox import offered
-from pipelines.outgoing.endpoint import Endpoint, Outgoing
-from pipelines.outgoing.guard import Guard
+from pipelines.work.handlers import chat
+from pipelines.work.orders.order import expected_outputs
+from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
+from pipelines.work.outgoing.guard import Guard
+from pipelines.work.spec.base import Attempt, Limits, Outcome, Spec
+from pipelines.work.spec.toolbox import offered
 from tests.outgoing.servers import say, serving, silent
 from tests.waiting import LONG, eventually
 from tests.work.conftest import Collected

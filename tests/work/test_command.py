@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.handlers import command
-from pipelines.handlers.base import Attempt, Limits, Spec
+from pipelines.work.handlers import command
+from pipelines.work.spec.base import Attempt, Limits, Spec
 from tests.waiting import LONG, eventually
 from tests.work.conftest import PYTHON, Collected, alive
 

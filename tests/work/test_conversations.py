@@ -11,8 +11,8 @@ import pytest
 
 from pipelines import engine
 from pipelines.models import Event, Job, Task
-from pipelines.outgoing.endpoint import Outgoing
-from pipelines.outgoing.guard import Guard
+from pipelines.work.outgoing.endpoint import Outgoing
+from pipelines.work.outgoing.guard import Guard
 from tests.factories import World, station
 from tests.outgoing.servers import say, serving
 from tests.work.driving import Bench, done, drive, text_of

@@ -13,11 +13,12 @@ from django.core.files.storage import storages
 from django.db import connection
 from django.utils import timezone
 
-from pipelines import engine, leases, timers
-from pipelines.driver import jobs
-from pipelines.handlers import table
-from pipelines.handlers.base import Outcome, Sink, Spec
+from pipelines import engine, leases
 from pipelines.models import Artifact, Blob, Job, Lease, LogChunk, Snapshot, Task, Token
+from pipelines.work.handlers import table
+from pipelines.work.spec.base import Outcome, Sink, Spec
+from pipelines.work.transport import jobs
+from pipelines.work.worker import timers
 from tests.factories import World, station
 from tests.waiting import LONG, eventually
 from tests.work.conftest import alive

@@ -11,11 +11,11 @@ import pytest
 from django.db import connection
 from procrastinate.contrib.django.models import ProcrastinateJob
 
-from pipelines.handlers import asking
-from pipelines.handlers.base import Limits, Spec
 from pipelines.models import Job, Purpose, Snapshot, Task, Token
 from pipelines.outbox import EVALUATE
-from pipelines.outgoing.endpoint import Endpoint, Outgoing
+from pipelines.work.handlers import evaluate
+from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
+from pipelines.work.spec.base import Limits, Spec
 from tests.factories import World
 from tests.outgoing.servers import serving
 from tests.waiting import LONG, until
@@ -132,7 +132,7 @@ def test_A27_whatever_is_not_exit_code_0_blocks(
     (workspace.parent / "outside").chmod(0o755)
     (workspace / "link").symlink_to("/bin/true")
     (workspace / "plain").write_text("exit 0\n")
-    outcome = asyncio.run(asking.hook(Spec(**{**vars(given), "env": env}), sink))
+    outcome = asyncio.run(evaluate.hook(Spec(**{**vars(given), "env": env}), sink))
     assert (outcome["result"], outcome["eval"]) == ("success", "block")
     assert why in outcome["feedback"]
 

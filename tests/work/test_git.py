@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.handlers import gitchanges, repositories
-from pipelines.handlers.base import Attempt, Spec
+from pipelines.work.results import git_changes, repositories
+from pipelines.work.spec.base import Attempt, Spec
 from tests.factories import World
 from tests.work.driving import Bench, command, drive, outcome_of
 
@@ -58,7 +58,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.moves]
     ],
 )
 def test_trailers_are_the_last_paragraph(message: str, found: dict[str, list[str]]) -> None:
-    assert gitchanges.trailers(message) == found
+    assert git_changes.trailers(message) == found
 
 
 def test_C31_files_and_commits_of_a_station_are_found(world: World, bench: Bench) -> None:
@@ -164,4 +164,4 @@ async def test_a_broken_repository_takes_nothing_from_the_outcome(
 
 
 def test_what_is_told_is_json_that_can_be_stored() -> None:
-    assert json.loads(json.dumps(gitchanges.text(b"\xff\x00x"))) == "\ufffd\\x00x"
+    assert json.loads(json.dumps(git_changes.text(b"\xff\x00x"))) == "\ufffd\\x00x"

@@ -16,12 +16,13 @@ from typing import Any
 import pytest
 
 from config.links import stays_private
-from pipelines.handlers import command, landlock
-from pipelines.handlers.base import Attempt, Limits, Outcome, Spec
-from pipelines.handlers.isolation import Access, CannotIsolate, Isolation, Places
-from pipelines.handlers.isolation_choice import choose
-from pipelines.handlers.resources import DEFAULT, Resources, of_words
 from pipelines.management.commands.worker import station_places
+from pipelines.work.handlers import command
+from pipelines.work.processes import landlock
+from pipelines.work.processes.isolation import Access, CannotIsolate, Isolation, Places
+from pipelines.work.processes.isolation_choice import choose
+from pipelines.work.processes.resources import DEFAULT, Resources, of_words
+from pipelines.work.spec.base import Attempt, Limits, Outcome, Spec
 from tests.work.conftest import PYTHON, Collected
 
 HOSTILE = Path(__file__).with_name("hostile_conftest.py")
@@ -41,10 +42,10 @@ def installation(tmp_path: Path, settings: Any) -> Path:
         "run.log": f"Gateline runs at http://127.0.0.1:8000/ · sign in once, within ten minutes: {LINK}",
         "config/settings.py": "SECRET = 1",
         "pipelines/__init__.py": "",
-        "pipelines/handlers/gitchanges.py": "",
-        "pipelines/handlers/command.py": "",
+        "pipelines/work/results/git_changes.py": "",
+        "pipelines/work/handlers/command.py": "",
         "pipelines/demo/stations/lint.py": "",
-        "pipelines/outgoing/guard.py": "",
+        "pipelines/work/outgoing/guard.py": "",
         ".git/HEAD": "ref: refs/heads/main",
         ".git/config": "[remote]",
         ".gateline/secret-key": "key",
@@ -217,8 +218,8 @@ async def test_of_the_installation_only_programs_are_seen(
         for path in (
             "pipelines/__init__.py",
             "pipelines/demo/stations/lint.py",
-            "pipelines/handlers/gitchanges.py",
-            "pipelines/outgoing/guard.py",
+            "pipelines/work/results/git_changes.py",
+            "pipelines/work/outgoing/guard.py",
         )
     ]
 

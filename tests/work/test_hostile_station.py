@@ -13,9 +13,9 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from pipelines import logs
 from pipelines.models import GateVisit, Job, Vote, Worker
 from pipelines.queries.workers import without_isolation
+from pipelines.work import logs
 from tests.factories import World, document, station
 from tests.fixtures.site import Site, environment, manage, stop
 from tests.waiting import until

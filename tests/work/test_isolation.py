@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.handlers import command, landlock
-from pipelines.handlers.base import Attempt, Limits, Spec
-from pipelines.handlers.isolation import CannotIsolate, Isolation, Places, cut, places, way_to
-from pipelines.handlers.isolation_choice import choose
+from pipelines.work.handlers import command
+from pipelines.work.processes import landlock
+from pipelines.work.processes.isolation import CannotIsolate, Isolation, Places, cut, places, way_to
+from pipelines.work.processes.isolation_choice import choose
+from pipelines.work.spec.base import Attempt, Limits, Spec
 from tests.work.conftest import PYTHON, Collected, alive
 
 HOSTILE = Path(__file__).with_name("hostile.py")

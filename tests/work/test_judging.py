@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.handlers.base import Outcome
-from pipelines.handlers.judging import judge
-from pipelines.outgoing.endpoint import Endpoint, Outgoing
+from pipelines.work.handlers.judge import judge
+from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
+from pipelines.work.spec.base import Outcome
 from tests.outgoing.servers import Answers, Asked, Server, say, serving
 
 OUTCOME = {"result": "success", "output": {"findings": 0}}

@@ -7,8 +7,8 @@ import zlib
 import pytest
 from django.utils import timezone
 
-from pipelines import logs
 from pipelines.models import Job, LogChunk
+from pipelines.work import logs
 from tests.factories import World
 
 pytestmark = [pytest.mark.django_db, pytest.mark.moves]

@@ -13,15 +13,15 @@ from django.test import Client
 from django.urls import reverse
 
 from pipelines import comparing, history, publishing
-from pipelines.driver.config import WorkerConfig
-from pipelines.driver.orders import Orders, access, command_spec
 from pipelines.errors import Forbidden
 from pipelines.formats import native
-from pipelines.handlers.base import Attempt
-from pipelines.handlers.isolation import Isolation, places, way_to
-from pipelines.handlers.isolation_choice import choose
-from pipelines.handlers.resources import Resources
 from pipelines.models import Job, LineVersion, Role, Task, Worker
+from pipelines.work.config import WorkerConfig
+from pipelines.work.orders.order import Orders, access, command_spec
+from pipelines.work.processes.isolation import Isolation, places, way_to
+from pipelines.work.processes.isolation_choice import choose
+from pipelines.work.processes.resources import Resources
+from pipelines.work.spec.base import Attempt
 from tests.factories import World, document, make_member, station
 from tests.fixtures.older import published_before
 from tests.work.driving import PYTHON, Bench, command, drive, outcome_of

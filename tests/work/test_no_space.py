@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import storage
 from pipelines.models import Blob, Job, Snapshot, Token
+from pipelines.work import storage
 from tests.factories import World
 from tests.work.driving import Bench, command, outcome_of
 

@@ -10,14 +10,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from pipelines.driver.config import WorkerConfig
-from pipelines.handlers.isolation import Isolation
 from pipelines.leases import Claim
 from pipelines.models import Job, Task, Worker
-from pipelines.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.queries import unoffered
 from pipelines.routing.kinds import DEFAULT_MODEL, MODEL_SERVER, needs
 from pipelines.routing.line import read_line
+from pipelines.work.config import WorkerConfig
+from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
+from pipelines.work.processes.isolation import Isolation
 from tests.factories import World, document, make_worker, station
 from tests.pages.conftest import client_of
 from tests.work.driving import Bench, drive

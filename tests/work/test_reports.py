@@ -13,10 +13,10 @@ import pytest
 from django.db import connection
 
 from pipelines import engine
-from pipelines.driver import jobs, reports
-from pipelines.driver.database import Database
-from pipelines.driver.jobs import Started
-from pipelines.driver.reports import ReportFailed, Reports
+from pipelines.work.database import Database
+from pipelines.work.transport import jobs, reports
+from pipelines.work.transport.jobs import Started
+from pipelines.work.transport.reports import ReportFailed, Reports
 from tests.factories import World
 from tests.waiting import until
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from pipelines.driver.jobs import Started
-from pipelines.driver.running import Running, Work
-from pipelines.workspaces import Folders
+from pipelines.work.transport.jobs import Started
+from pipelines.work.worker.running import Running, Work
+from pipelines.work.workspaces import Folders
 
 
 def started(job: int) -> Started:

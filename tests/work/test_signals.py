@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.handlers import command
-from pipelines.handlers.base import Limits, Spec
-from pipelines.handlers.signals import LONGEST_LINE, MOST, Reader, carried, signals_in
+from pipelines.work.handlers import command
+from pipelines.work.results.signals import LONGEST_LINE, MOST, Reader, carried, signals_in
+from pipelines.work.spec.base import Limits, Spec
 from tests.work.conftest import Collected, alive
 
 Make = Callable[..., Spec]

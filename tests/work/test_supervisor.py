@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.handlers.process import CannotStart, Ended, Launch, Process
+from pipelines.work.processes.process import CannotStart, Ended, Launch, Process
 from tests.waiting import eventually
 from tests.work.conftest import PYTHON, alive
 
@@ -108,7 +108,7 @@ async def test_cancelling_kills_everything_before_it_returns(tmp_path: Path) -> 
 WORKER = """
 import asyncio, sys
 from pathlib import Path
-from pipelines.handlers.process import Launch, Process
+from pipelines.work.processes.process import Launch, Process
 
 async def main():
     async with Process(Launch(sys.argv[1:], {"PATH": "/usr/bin:/bin"}, Path("/"))) as process:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.handlers import log
-from pipelines.handlers.log import JobLog
-from pipelines.handlers.text import LONGEST_LINE, MASK, Lines, Masker, escaped
+from pipelines.work.handlers import log
+from pipelines.work.handlers.log import JobLog
+from pipelines.work.results.text import LONGEST_LINE, MASK, Lines, Masker, escaped
 from tests.waiting import LONG, eventually, let_others_run
 
 SECRET = "gl_s3cr3t-value"

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.handlers import tools
-from pipelines.handlers.base import Attempt, Outcome, Spec
-from pipelines.handlers.toolbox import Argument, BadCall, Request, Tool, action, argv_of, call_of
-from pipelines.outgoing.endpoint import Outgoing
-from pipelines.outgoing.guard import Guard
+from pipelines.work.handlers import tools
+from pipelines.work.outgoing.endpoint import Outgoing
+from pipelines.work.outgoing.guard import Guard
+from pipelines.work.spec.base import Attempt, Outcome, Spec
+from pipelines.work.spec.toolbox import Argument, BadCall, Request, Tool, action, argv_of, call_of
 from tests.outgoing.servers import say, serving
 from tests.work.conftest import Collected
 

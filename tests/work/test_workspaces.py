@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import workspaces
-from pipelines.workspaces import Folders, Kept, WorkspaceTooLarge, restore, take_picture
+from pipelines.work import workspaces
+from pipelines.work.workspaces import Folders, Kept, WorkspaceTooLarge, restore, take_picture
 
 
 @pytest.fixture

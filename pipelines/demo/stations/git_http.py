@@ -1,4 +1,4 @@
-"""Git over HTTPS by the guarded client: dulwich speaks the protocol, pipelines/outgoing makes the connection."""
+"""Git over HTTPS by the guarded client: dulwich speaks the protocol, pipelines/work/outgoing makes the connection."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import httpx
 from dulwich.client import AbstractHttpGitClient, HTTPUnauthorized
 from dulwich.errors import GitProtocolError, NotGitRepository
 
-from pipelines.outgoing.guard import RefusedAddress
-from pipelines.outgoing.transport import blocking_client
+from pipelines.work.outgoing.guard import RefusedAddress
+from pipelines.work.outgoing.transport import blocking_client
 
 from .report import StationError
 from .way_out import guard

@@ -6,8 +6,8 @@ import asyncio
 
 import httpx
 
-from pipelines.outgoing import nat64
-from pipelines.outgoing.guard import Guard, RefusedAddress
+from pipelines.work.outgoing import nat64
+from pipelines.work.outgoing.guard import Guard, RefusedAddress
 
 from .report import StationError, listed
 from .source import Address

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from pipelines import access, storage, versions
+from pipelines import access, versions
 from pipelines.addresses import absolute
 from pipelines.engine import submit
 from pipelines.engine.core.values import Actor
@@ -19,6 +19,7 @@ from pipelines.errors import Invalid, NotFound, Refused
 from pipelines.management.commands.load_demo import administrator
 from pipelines.models import ENDED, Line, Priority, Project, Status, Task, User
 from pipelines.routing.line import Input
+from pipelines.work import storage
 
 LOOK_EVERY = 0.5  # seconds
 # Somebody has to do something before such a task goes on.

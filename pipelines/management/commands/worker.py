@@ -14,13 +14,13 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from pipelines.driver.config import EVALUATOR_LABEL, WorkerConfig
-from pipelines.driver.service import Service
-from pipelines.handlers.isolation import CannotIsolate, Places, places, way_to
-from pipelines.handlers.isolation_choice import InForce, choose
-from pipelines.handlers.resources import Resources, of_words
-from pipelines.outgoing.endpoint import Endpoint, Outgoing
-from pipelines.outgoing.guard import Guard
+from pipelines.work.config import EVALUATOR_LABEL, WorkerConfig
+from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
+from pipelines.work.outgoing.guard import Guard
+from pipelines.work.processes.isolation import CannotIsolate, Places, places, way_to
+from pipelines.work.processes.isolation_choice import InForce, choose
+from pipelines.work.processes.resources import Resources, of_words
+from pipelines.work.worker.service import Service
 
 SHORTEST_SECRET = 12
 # State folders that a checkout of this project may hold, besides the one in use.
@@ -29,9 +29,10 @@ STATE_FOLDERS = (".gateline", ".test-state")
 # behind the isolation of its station.
 PROGRAMS = (
     "pipelines/__init__.py",
+    "pipelines/work/__init__.py",
     "pipelines/demo",
-    "pipelines/outgoing",
-    "pipelines/handlers/gitchanges.py",
+    "pipelines/work/outgoing",
+    "pipelines/work/results/git_changes.py",
 )
 
 

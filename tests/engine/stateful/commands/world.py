@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pipelines import leases, timers
+from pipelines import leases
 from pipelines.models import Line
+from pipelines.work.worker import timers
 from tests.engine.stateful.commands.tools import Act, Command
 from tests.engine.stateful.scene import LEASE, Scene
 from tests.engine.stateful.sight import Subject

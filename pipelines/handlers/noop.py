@@ -1,9 +1,0 @@
-"""Work of kind `noop`: nothing, at once."""
-
-from __future__ import annotations
-
-from pipelines.handlers.base import Outcome, Sink, Spec
-
-
-async def run(spec: Spec, sink: Sink) -> Outcome:
-    return {"result": "success"}

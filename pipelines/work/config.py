@@ -1,0 +1,65 @@
+"""What a worker is told when it starts; made from the settings by the command, handed in everywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipelines.leases import LEASE_SECONDS
+from pipelines.routing.answers import MODEL, WORKER
+from pipelines.routing.kinds import DEFAULT_MODEL, MODEL_SERVER
+from pipelines.work.handlers import BY_WORKERS
+from pipelines.work.outgoing.endpoint import Outgoing
+from pipelines.work.processes.isolation import Isolation
+from pipelines.work.processes.resources import DEFAULT, Resources
+
+# A driver that goes straight on gives others a turn after this many stations or seconds (house §2).
+MOST_STATIONS = 20
+MOST_SECONDS = 30.0
+EVALUATOR_LABEL = "evaluator"
+
+
+@dataclass(frozen=True)
+class WorkerConfig:
+    """`owners` None: every owner. `station_path`: the PATH of commands. `variables`: GATELINE_… of every command.
+    `secrets`: never to be seen in a log. `evaluator`: the command that answers questions, if this worker has the label
+    for it. Seconds and counts otherwise."""
+
+    workspaces: Path
+    isolation: Isolation
+    station_path: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    # Of a station that says nothing of its own; and folders under which repositories may be read.
+    resources: Resources = DEFAULT
+    repository_roots: tuple[str, ...] = ()
+    labels: frozenset[str] = frozenset()
+    owners: frozenset[str] | None = None
+    concurrency: int = 8
+    engine_threads: int = 4
+    lease_seconds: float = LEASE_SECONDS
+    heartbeat_seconds: float = 2.0
+    drain_seconds: float = 4.0
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    # {name: value} of GATELINE_SECRET_…: what headers of calls may ask for.
+    named_secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    outgoing: Outgoing = field(default_factory=Outgoing)
+    evaluator: tuple[str, ...] = ()
+    most_stations: int = MOST_STATIONS
+    most_seconds: float = MOST_SECONDS
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """What this worker can do of what stations need (`routing.kinds.needs`)."""
+        endpoint = self.outgoing.endpoint
+        model = {MODEL_SERVER} if endpoint.url else set()
+        model |= {DEFAULT_MODEL} if endpoint.url and endpoint.model else set()
+        kinds = {f"kind:{kind}" for kind in BY_WORKERS}
+        return frozenset(kinds | model | {f"secret:{name}" for name in self.named_secrets})
+
+    @property
+    def answers(self) -> frozenset[str]:
+        """Which questions this worker can answer (docs/workers.md, Evaluations)."""
+        by_command = {WORKER} if self.evaluator and EVALUATOR_LABEL in self.labels else set()
+        by_model = {MODEL} if self.outgoing.endpoint.url and self.outgoing.endpoint.model else set()
+        return frozenset(by_command | by_model)

@@ -1,0 +1,104 @@
+"""Work of kind `chat`: asks a model that speaks the protocol of OpenAI (dialects B11: stop, tool-call, length)."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from pipelines.work.handlers.timed import Heard, TimeIsUp, stopped, timed
+from pipelines.work.models import conversation
+from pipelines.work.models.completion import NoAnswer, Question, Reply, ask
+from pipelines.work.models.conversation import Conversation, NoConversation
+from pipelines.work.results import output
+from pipelines.work.spec.base import Outcome, Sink, Spec
+
+EVALS = {"tool_calls": "tool-call", "function_call": "tool-call"}
+SUMMARY_CHARACTERS = 500
+
+
+async def run(spec: Spec, sink: Sink) -> Outcome:
+    """The text streams into the log. Output: the text, or the JSON in it; with `history` an object that also holds the
+    conversation under that key, which the context keeps for whoever goes on with it."""
+    began = time.monotonic()
+    try:
+        async with timed(spec.limits) as heard:
+            outcome = await talked(spec, sink, heard)
+    except TimeIsUp as late:
+        outcome = await stopped(late, sink)
+    except NoAnswer as why:
+        await sink.note(f"[gateline] {why}")
+        outcome = {"result": "failure", "failure_type": why.failure_type, "summary": str(why)}
+    usage = {**outcome.get("usage", {}), "duration_sec": round(time.monotonic() - began, 3)}
+    return {**outcome, "usage": usage}
+
+
+async def talked(spec: Spec, sink: Sink, heard: Heard) -> Outcome:
+    work, history = spec.work, str(spec.work.get("history") or "")
+    try:
+        before = conversation.read(conversation.found(history, spec.data) if history else None)
+    except NoConversation as error:
+        raise NoAnswer("bad_history", f"“{history}” {error}.") from error
+    told = conversation.asked(before, str(work.get("system") or ""), spec.prompt or "", spec.feedback)
+    if not told.messages:
+        raise NoAnswer("bad_history", "There is nothing to say: neither a prompt nor a conversation.")
+    reply = await ask(question(spec, told), spec.outgoing, hearing(sink, heard))
+    await sink.write("out", b"\n")
+    for call in reply.calls:
+        await sink.note(f"[gateline] The model calls {call.name}({call.arguments[:500]})")
+    return outcome_of(spec, told, reply, history)
+
+
+def question(spec: Spec, told: Conversation) -> Question:
+    work = spec.work
+    return Question(
+        told.messages,
+        model=str(work.get("model") or ""),
+        temperature=work.get("temperature"),
+        max_tokens=work.get("max_tokens"),
+        tools=spec.offered,
+        stream=bool(work.get("stream", True)),
+    )
+
+
+def hearing(sink: Sink, heard: Heard) -> Any:
+    async def hear(text: str) -> None:
+        heard()
+        if text:
+            await sink.write("out", text.encode(errors="backslashreplace"))
+
+    return hear
+
+
+def outcome_of(spec: Spec, told: Conversation, reply: Reply, history: str) -> Outcome:
+    outcome: Outcome = {
+        "result": "success",
+        "eval": "tool-call" if reply.calls else EVALS.get(reply.finish, reply.finish),
+        "usage": reply.usage,
+    }
+    if reply.finish == "content_filter":
+        outcome |= {"result": "failure", "failure_type": "content_filter"}
+    if reply.text.strip():
+        outcome["summary"] = reply.text.strip()[:SUMMARY_CHARACTERS]
+    found, value = said(reply.text, spec.output_keys, spec.prompt or "")
+    if not history and not reply.calls:
+        return {**outcome, "output": value} if found else outcome
+    whole = dict(value) if isinstance(value, dict) else {"text": reply.text}
+    if history:
+        whole[history] = told.adding(message(reply)).to_dict(reply.model)
+    # An empty list, too: what the context holds of an earlier answer is over.
+    whole["tool_calls"] = [call.to_dict() for call in reply.calls]
+    return {**outcome, "output": whole}
+
+
+def said(text: str, wanted: tuple[str, ...], prompt: str = "") -> tuple[bool, Any]:
+    """(there is one, the output): the JSON in the text, else, where no keys are wanted, the text (law §2)."""
+    found, value = output.from_text(text, wanted, prompt)
+    if found:
+        return True, value
+    return not wanted, text if not wanted else None
+
+
+def message(reply: Reply) -> dict[str, Any]:
+    """The model's own message, for the conversation."""
+    told: dict[str, Any] = {"role": "assistant", "content": reply.text}
+    return {**told, "tool_calls": [call.message() for call in reply.calls]} if reply.calls else told

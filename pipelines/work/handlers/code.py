@@ -1,0 +1,23 @@
+"""What publishing a station needs the permission `execute` for (house §5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines.routing.kinds import secrets
+from pipelines.routing.line import Line, Station
+from pipelines.routing.networks import OPEN
+from pipelines.routing.regions.situations import evaluations
+from pipelines.work.handlers import EXECUTING
+
+
+def code_of(line: Line, station: Station) -> list[Any]:
+    """Its own work, if that is code on a worker, sends a secret of the worker somewhere or has the network; the hooks
+    that its rules ask, and the tools of its gates."""
+    asked = [each for rule in station.rules for each in evaluations(rule.when)]
+    hooks = [each.payload for each in asked if each.kind == "hook"]
+    runs = station.kind in EXECUTING or bool(secrets(station.work)) or station.work.get("network") == OPEN
+    keys = [*([station.gate] if station.gate else []), *(key for rule in station.rules for key in rule.gates)]
+    found = [line.gates_by_key[key] for key in keys if key in line.gates_by_key]
+    tools = [gate.tool.run() for gate in found if gate.tool]
+    return [*([station.work] if runs else []), *hooks, *tools]

@@ -1,0 +1,250 @@
+"""Work of kind `command`: a program with its arguments, never a shell."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipelines.work.processes.isolation import CannotIsolate
+from pipelines.work.processes.process import CannotStart, Ended, Launch, Process
+from pipelines.work.results import document, output
+from pipelines.work.results.signals import MOST, Reader, Signal, carried, is_valid
+from pipelines.work.results.text import escaped
+from pipelines.work.spec.base import Outcome, Sink, Spec
+
+NOT_FOUND = 127  # as a shell has it
+READ_BYTES = 64 * 1024
+NO_DOCUMENT = "This station did not produce a valid result document."
+
+
+async def run(spec: Spec, sink: Sink) -> Outcome:
+    """Start the command, stream what it writes, stop it when its time is up, and say how it ended (law §2).
+
+    Cancelling the call kills everything that the command started, and returns only then."""
+    began = time.monotonic()
+    try:
+        launch = prepared(spec)
+        async with Process(launch) as process:
+            watch = Watch(spec, sink, process)
+            outcome = await watch.until_the_end()
+    except CannotStart as error:
+        await sink.note(f"[gateline] The command could not be started: {error}")
+        outcome = not_started(spec, str(error))
+    usage = outcome.get("usage")
+    outcome["usage"] = (usage if isinstance(usage, dict) else {}) | {
+        "duration_sec": round(time.monotonic() - began, 3)
+    }
+    return outcome
+
+
+def not_started(spec: Spec, why: str) -> Outcome:
+    return {
+        "result": "failure",
+        "exit_code": NOT_FOUND,
+        "failure_type": "command_not_started",
+        "summary": f"{escaped(spec.argv[0])} could not be started: {why}",
+    }
+
+
+def over_limit(spec: Spec, limit: str) -> Outcome:
+    """Whatever the command said of itself before it was killed."""
+    summary = spec.resources.exceeded(limit)
+    said = {"result": "failure", "verdict": "fail", "eval": "error"}
+    return {**said, "failure_type": "resource_limit", "summary": summary}
+
+
+def prepared(spec: Spec) -> Launch:
+    """:raises CannotStart: no such program or folder; the isolation cannot be set up"""
+    cwd = confined(spec)
+    argv = (program(spec, cwd), *spec.argv[1:])
+    try:
+        wrapped = spec.isolation.wrap(argv, spec.attempt.root, cwd, spec.access)
+    except CannotIsolate as error:
+        raise CannotStart(str(error)) from error
+    if any("\x00" in part for part in (*argv, *spec.env, *spec.env.values())):
+        raise CannotStart("an argument or a variable holds a NUL character")
+    return Launch(
+        wrapped.argv,
+        spec.env,
+        cwd,
+        wrapped.levels,
+        wrapped.no_new_privileges,
+        stdin=spec.prompt is not None,
+        limits=spec.resources.limits(spec.attempt.root),
+    )
+
+
+def confined(spec: Spec) -> Path:
+    """The working folder, links resolved, inside the workspace."""
+    workspace = spec.attempt.workspace.resolve()
+    cwd = (workspace / spec.cwd).resolve()
+    if not cwd.is_relative_to(workspace):
+        raise CannotStart(f"the folder {spec.cwd} lies outside the workspace")
+    if not cwd.is_dir():
+        raise CannotStart(f"there is no folder {spec.cwd} in the workspace")
+    return cwd
+
+
+def program(spec: Spec, cwd: Path) -> str:
+    """The program's path: looked up on the station's PATH, or relative to its working folder."""
+    name = spec.argv[0]
+    if "/" in name:
+        found = shutil.which(str(cwd / name))
+    else:
+        found = shutil.which(name, path=spec.env.get("PATH", os.defpath))
+    if found is None:
+        raise CannotStart(f"there is no program {escaped(name)} on this worker")
+    return found
+
+
+@dataclass
+class Watch:
+    """One running command: its streams, its clocks, what it said."""
+
+    spec: Spec
+    sink: Sink
+    process: Process
+    heard_at: float = field(default_factory=time.monotonic)
+    text: bytearray = field(default_factory=bytearray)
+    text_cut: bool = False
+    signals: list[Signal] = field(default_factory=list)
+    cancelled: str = ""
+    _reader: Reader = field(default_factory=Reader)
+    _hurry: asyncio.TimerHandle | None = None
+
+    async def until_the_end(self) -> Outcome:
+        clocks = asyncio.create_task(self._clocks())
+        prompt = asyncio.create_task(self._prompt())
+        try:
+            async with asyncio.TaskGroup() as streams:
+                streams.create_task(self._copy("out", self.process.stdout))
+                streams.create_task(self._copy("err", self.process.stderr))
+            ended = await self.process.wait()
+        finally:
+            if self._hurry is not None:
+                self._hurry.cancel()
+            for task in (clocks, prompt):
+                task.cancel()
+            await asyncio.gather(clocks, prompt, return_exceptions=True)
+        if ended.survivors:
+            await self.sink.note(f"[gateline] Could not be killed: {ended.survivors}")
+        if ended.limit:
+            await self.sink.note(f"[gateline] {self.spec.resources.exceeded(ended.limit)}")
+        found = await asyncio.to_thread(
+            document.read_document,
+            self.spec.attempt,
+            self.spec.limits.document_bytes,
+            self.spec.document_style,
+        )
+        return self._outcome(ended, found)
+
+    async def _copy(self, name: str, stream: asyncio.StreamReader) -> None:
+        while data := await stream.read(READ_BYTES):
+            self.heard_at = time.monotonic()
+            # Before the log, which may be behind: an abort is followed at once.
+            notes = self._keep(data) if name == "out" else []
+            await self.sink.write(name, data)
+            for note in notes:
+                await self.sink.note(note)
+        if name == "out":
+            for note in self._follow(self._reader.end()):
+                await self.sink.note(note)
+
+    def _keep(self, data: bytes) -> list[str]:
+        room = self.spec.limits.text_bytes - len(self.text)
+        self.text += data[:room]
+        self.text_cut = self.text_cut or len(data) > room
+        return self._follow(self._reader.feed(data))
+
+    def _follow(self, found: list[Signal]) -> list[str]:
+        """Record signals, as many as an outcome has room for; lines for the log."""
+        notes = []
+        for signal in found if self.spec.heeds_signals else ():
+            decided = any(map(is_valid, self.signals))
+            if len(self.signals) >= MOST and (decided or not is_valid(signal)):
+                continue
+            self.signals.append(signal)
+            if not is_valid(signal):
+                notes.append("[gateline] A signal without a known verdict was ignored.")
+            elif not decided:
+                notes.append(self._obey(str(signal["verdict"])))
+        return notes
+
+    def _obey(self, verdict: str) -> str:
+        """The first valid signal decides: on abort the command is killed at once, else it has a while to end by itself
+        (law §5 step 3)."""
+        if verdict == "abort":
+            self.process.kill()
+            return "[gateline] The signal abort: the command is killed."
+        grace = self.spec.limits.signal_grace
+        loop = asyncio.get_running_loop()
+        self._hurry = loop.call_later(grace, self.process.stop, self.spec.limits.grace)
+        return f"[gateline] The signal {verdict}: the command has {grace:g} s to end by itself."
+
+    async def _clocks(self) -> None:
+        """Stop the command when it was silent, or ran, for too long."""
+        limits, began = self.spec.limits, time.monotonic()
+        while True:
+            dues = [("max_timeout", began + limits.total)] if limits.total else []
+            dues += [("idle_timeout", self.heard_at + limits.idle)] if limits.idle else []
+            if not dues:
+                return
+            reason, due = min(dues, key=lambda one: one[1])
+            if (left := due - time.monotonic()) > 0:
+                await asyncio.sleep(left)
+                continue
+            self.cancelled = reason
+            self.process.stop(limits.grace)
+            seconds = limits.total if reason == "max_timeout" else limits.idle
+            await self.sink.note(f"[gateline] Stopped: {reason} after {seconds:g} s.")
+            return
+
+    async def _prompt(self) -> None:
+        if self.process.stdin is None or self.spec.prompt is None:
+            return
+        try:
+            self.process.stdin.write(self.spec.prompt.encode(errors="backslashreplace"))
+            await self.process.stdin.drain()
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # It does not want to read: its own affair.
+        finally:
+            self.process.stdin.close()
+
+    def _outcome(self, ended: Ended, found: document.Document) -> Outcome:
+        outcome, code = dict(found.fields), ended.code
+        if self.signals:
+            outcome["signals"] = [*self.signals, *outcome.get("signals", [])]
+            self._carry(outcome)
+        if found.error:
+            outcome["output_error"] = found.error
+        elif "output" not in outcome and self.spec.result_document != "required":
+            there, value = self._from_text()
+            if there:
+                outcome["output"] = value
+        if code is not None:
+            outcome["exit_code"] = code
+        if self.cancelled:
+            outcome["result"], outcome["reason"] = "cancelled", self.cancelled
+        elif ended.limit:
+            outcome |= over_limit(self.spec, ended.limit)
+        elif code is None:
+            outcome["result"], outcome["failure_type"] = "failure", "supervisor_lost"
+        if self.spec.result_document == "required" and code == 0 and "output" not in outcome:
+            why = f" {found.error}" if found.error else ""
+            outcome.setdefault("summary", NO_DOCUMENT + why)
+        return outcome
+
+    def _from_text(self) -> tuple[bool, Any]:
+        text = self.text.decode(errors="replace")
+        return output.from_text(text, self.spec.output_keys, self.spec.prompt or "")
+
+    def _carry(self, outcome: Outcome) -> None:
+        """What the signal that decides says besides its verdict; the result document's own words come first."""
+        said = carried(next(filter(is_valid, self.signals), {}))
+        usage = {**said.pop("usage", {}), **outcome.get("usage", {})}
+        outcome |= {**said, **outcome, **({"usage": usage} if usage else {})}

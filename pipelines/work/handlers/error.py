@@ -1,0 +1,16 @@
+"""Work of kind `error`: raises what it is told to, as a failure that rules can route (dialect B, `raise_error`)."""
+
+from __future__ import annotations
+
+from pipelines.work.spec.base import Outcome, Sink, Spec
+
+RAISED = "raised"
+
+
+async def run(spec: Spec, sink: Sink) -> Outcome:
+    said = str(spec.work.get("message", ""))
+    return {
+        "result": "failure",
+        "failure_type": str(spec.work.get("failure_type") or RAISED),
+        "summary": said,
+    }

@@ -1,0 +1,187 @@
+"""Programs that answer a question about an outcome: a hook of the workspace, or the evaluator of a worker.
+
+The question comes on standard input. What the program writes, errors included, is the explanation. Its outcome is that
+of the question's own job: `eval` is the word, `feedback` the text (law §3; ALP A26 to A28)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass, field
+
+from pipelines.work.handlers import command
+from pipelines.work.models.answer_text import answer_in
+from pipelines.work.processes.process import CannotStart, Process
+from pipelines.work.results.output import Unreadable, parse
+from pipelines.work.results.text import escaped
+from pipelines.work.spec.base import Outcome, Sink, Spec
+
+TEXT_CHARACTERS = 20_000
+READ_BYTES = 64 * 1024
+KEPT_BYTES = 1024 * 1024
+# A question that was stopped has no reason to tidy up for long.
+GRACE_SECONDS = 2.0
+
+
+@dataclass
+class Said:
+    """What a program left: both streams as they came, `code` (None: it never ran to an end), and what stopped it."""
+
+    out: bytearray = field(default_factory=bytearray)
+    both: bytearray = field(default_factory=bytearray)
+    code: int | None = None
+    trouble: str = ""
+    started: bool = False
+
+    @property
+    def text(self) -> str:
+        """The text, its beginning if it is long, with the trouble at its end."""
+        said = _cut(escaped(self.both.decode(errors="replace")).strip())
+        return "\n".join(part for part in (said, self.trouble) if part)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TEXT_CHARACTERS else text[:TEXT_CHARACTERS] + "\n[the rest was cut]"
+
+
+async def hook(spec: Spec, sink: Sink) -> Outcome:
+    """Exit code 0 passes; anything else, a hook that is missing or one that takes too long blocks."""
+    began = time.monotonic()
+    said = await _run(spec, sink, confined=True)
+    word = "pass" if said.code == 0 and not said.trouble else "block"
+    return _outcome(said, began) | {"result": "success", "eval": word, "feedback": said.text}
+
+
+async def evaluator(spec: Spec, sink: Sink) -> Outcome:
+    """The last yes or no on standard output; without one, or if the program fails, nobody has answered."""
+    began = time.monotonic()
+    said = await _run(spec, sink, confined=False)
+    found = answer_in(said.out.decode(errors="replace"))
+    if said.trouble or said.code != 0 or not found.word:
+        why = said.trouble or (
+            f"The evaluator ended with exit code {said.code}." if said.code else "It said neither yes nor no."
+        )
+        return _outcome(said, began) | unanswered(why)
+    why = _cut(escaped(found.why))
+    return _outcome(said, began) | {"result": "success", "eval": found.word, "feedback": why}
+
+
+@dataclass(frozen=True)
+class Try:
+    """How a tool's run is read, and how often it is repeated that met trouble. `backoff`: seconds before a repeat."""
+
+    parse: str
+    success_on: tuple[int, ...]
+    retries: int
+    backoff: float
+
+
+async def tool(spec: Spec, sink: Sink, how: Try) -> Outcome:
+    """A run of a gate's tool as it is: what it means is decided by `routing.gatetools`. Trouble is `failure_type`:
+    timeout, not_started or parse_error."""
+    began = time.monotonic()
+    for repeat in range(how.retries + 1):
+        if repeat:
+            await sink.note(f"[gateline] Once more, {repeat} of {how.retries}.")
+            await asyncio.sleep(how.backoff)
+        said = await _run(spec, sink, confined=True)
+        found = _outcome(said, began) | {"feedback": said.text} | _read(said, how)
+        if said.code in how.success_on and "failure_type" not in found:
+            break
+    return found
+
+
+def _read(said: Said, how: Try) -> Outcome:
+    if said.trouble:
+        kind = "timeout" if said.started else "not_started"
+        return {"result": "failure", "failure_type": kind, "summary": said.trouble[:2000]}
+    text = said.out.decode(errors="replace")
+    result = {"result": "success" if said.code == 0 else "failure"}
+    if how.parse == "exit_code" or said.code not in how.success_on:
+        return result
+    if how.parse == "text":
+        return result | {"output": escaped(text)[:TEXT_CHARACTERS]}
+    try:
+        return result | {"output": parse(text, "output")}
+    except Unreadable as error:
+        return {"result": "failure", "failure_type": "parse_error", "summary": str(error)[:2000]}
+
+
+def unanswered(why: str) -> Outcome:
+    """No answer: a person is asked, and sees why."""
+    return {"result": "failure", "failure_type": "no_answer", "summary": why[:2000]}
+
+
+def _outcome(said: Said, began: float) -> Outcome:
+    code = {} if said.code is None else {"exit_code": said.code}
+    return {**code, "usage": {"duration_sec": round(time.monotonic() - began, 3)}}
+
+
+async def _run(spec: Spec, sink: Sink, *, confined: bool) -> Said:
+    said = Said()
+    try:
+        if confined:
+            inside(spec)
+        async with Process(command.prepared(spec)) as process:
+            said.started = True
+            await _until_the_end(spec, sink, process, said)
+    except CannotStart as error:
+        said.trouble = f"It could not be started: {error}"
+    if said.trouble:
+        await sink.note(f"[gateline] {said.trouble}")
+    return said
+
+
+def inside(spec: Spec) -> None:
+    """A path that names the program lies in the workspace, links resolved; a bare name is looked up as for commands.
+
+    :raises CannotStart: it leads out of it"""
+    name, workspace = spec.argv[0], spec.attempt.workspace.resolve()
+    if "/" in name and not (command.confined(spec) / name).resolve().is_relative_to(workspace):
+        raise CannotStart(f"the program {escaped(name)} lies outside the workspace")
+
+
+async def _until_the_end(spec: Spec, sink: Sink, process: Process, said: Said) -> None:
+    clock = asyncio.create_task(_clock(spec, process, said))
+    prompt = asyncio.create_task(_question(spec, process))
+    try:
+        async with asyncio.TaskGroup() as streams:
+            streams.create_task(_copy("out", process.stdout, sink, said))
+            streams.create_task(_copy("err", process.stderr, sink, said))
+        ended = await process.wait()
+        said.code = ended.code
+        if ended.limit:
+            said.trouble = spec.resources.exceeded(ended.limit)
+    finally:
+        for task in (clock, prompt):
+            task.cancel()
+        await asyncio.gather(clock, prompt, return_exceptions=True)
+
+
+async def _copy(name: str, stream: asyncio.StreamReader, sink: Sink, said: Said) -> None:
+    while data := await stream.read(READ_BYTES):
+        said.both += data[: max(0, KEPT_BYTES - len(said.both))]
+        if name == "out":
+            # The answer stands at the end.
+            said.out += data
+            del said.out[:-KEPT_BYTES]
+        await sink.write(name, data)
+
+
+async def _question(spec: Spec, process: Process) -> None:
+    if process.stdin is None or spec.prompt is None:
+        return
+    with contextlib.suppress(
+        BrokenPipeError, ConnectionResetError
+    ):  # It does not want to read: its own affair.
+        process.stdin.write(spec.prompt.encode(errors="backslashreplace"))
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+async def _clock(spec: Spec, process: Process, said: Said) -> None:
+    if spec.limits.total:
+        await asyncio.sleep(spec.limits.total)
+        said.trouble = f"Stopped: it took longer than {spec.limits.total:g} s."
+        process.stop(GRACE_SECONDS)

@@ -1,0 +1,100 @@
+"""Work of kind `http`: one call, guarded like every call that goes out (house §5)."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+from pipelines.work.handlers.timed import TimeIsUp, stopped, timed
+from pipelines.work.outgoing.fetching import MOST_BYTES, Answer, Call, fetch
+from pipelines.work.outgoing.guard import RefusedAddress
+from pipelines.work.results import output
+from pipelines.work.results.strict_json import Unreadable, parse
+from pipelines.work.spec.base import Outcome, Sink, Spec
+
+# For which a server may be silent where the station says nothing.
+SILENT_SECONDS = 60.0
+
+
+async def run(spec: Spec, sink: Sink) -> Outcome:
+    """The result follows from the status: 2xx is success. The eval is the status, so that a range can be asked for."""
+    began = time.monotonic()
+    try:
+        async with timed(spec.limits):
+            outcome = await asked(spec, sink)
+    except TimeIsUp as late:
+        outcome = await stopped(late, sink)
+    return {**outcome, "usage": {"duration_sec": round(time.monotonic() - began, 3)}}
+
+
+async def asked(spec: Spec, sink: Sink) -> Outcome:
+    call = call_of(spec.work)
+    await sink.note(f"[gateline] {call.method} {shown(call.url)}")
+    try:
+        answer = await fetch(call, spec.outgoing.guard, spec.limits.idle or SILENT_SECONDS)
+    except RefusedAddress as refused:
+        return await _failed(sink, "address_refused", str(refused))
+    except httpx.TimeoutException:
+        return await _failed(sink, "http_timeout", f"{shown(call.url)} did not answer in time.")
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        return await _failed(sink, "http_error", f"{shown(call.url)}: {error or type(error).__name__}")
+    await sink.note(f"[gateline] {answer.status}, {len(answer.body)} bytes from {shown(answer.url)}")
+    return outcome_of(call, answer, spec.output_keys)
+
+
+async def _failed(sink: Sink, failure_type: str, why: str) -> Outcome:
+    await sink.note(f"[gateline] {why}")
+    return {"result": "failure", "failure_type": failure_type, "summary": why[:2000]}
+
+
+def call_of(work: Mapping[str, Any]) -> Call:
+    """The call that rendered work asks for."""
+    headers = {str(name): str(value) for name, value in (work.get("headers") or {}).items()}
+    body = str(work.get("body") or "").encode(errors="backslashreplace")
+    if "json" in work:
+        body = json.dumps(work["json"]).encode()
+        if not any(name.lower() == "content-type" for name in headers):
+            headers["Content-Type"] = "application/json"
+    return Call(str(work.get("method") or "GET"), str(work.get("url", "")).strip(), headers, body)
+
+
+def shown(url: str) -> str:
+    """An address as a log may tell it: without a password, and without what follows the path."""
+    try:
+        parsed = httpx.URL(url)
+    except (httpx.InvalidURL, ValueError):
+        return "The address"
+    return str(parsed.copy_with(userinfo=b"", query=None, fragment=None))
+
+
+def outcome_of(call: Call, answer: Answer, wanted: tuple[str, ...]) -> Outcome:
+    good = 200 <= answer.status < 300
+    outcome: Outcome = {
+        "result": "success" if good else "failure",
+        "eval": str(answer.status),
+        "summary": f"{call.method} {shown(call.url)} was answered with {answer.status}.",
+        **({} if good else {"failure_type": f"http_{answer.status}"}),
+    }
+    return {**outcome, **output_of(answer, wanted)}
+
+
+def output_of(answer: Answer, wanted: tuple[str, ...] = ()) -> Outcome:
+    """The body as output: JSON where it is, or says that it is; else the text."""
+    if answer.cut:
+        return {"output_error": f"The answer is larger than {MOST_BYTES} bytes."}
+    if not answer.body:
+        return {}
+    text = answer.text()
+    if "json" in answer.headers.get("content-type", ""):
+        try:
+            return {"output": output.filtered(parse(text, "output"), wanted)}
+        except Unreadable as error:
+            return {"output_error": str(error)}
+    found, value = output.from_text(text, wanted)
+    if found:
+        return {"output": value}
+    return {} if wanted else {"output": text}

@@ -1,0 +1,113 @@
+"""The log of one attempt while it runs: collects lines, hands them on in chunks, bounded in size and in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+
+from pipelines.work.results.text import Lines, Masker, escaped, stamped
+
+CHUNK_SECONDS = 0.5
+CHUNK_BYTES = 64 * 1024
+# Work that writes faster than the database takes it has to wait.
+BEHIND_BYTES = 1024 * 1024
+LOG_BYTES = 10 * 1024 * 1024
+
+
+class JobLog:
+    """A `Sink`. `store(text)` is called with whole lines, one call at a time."""
+
+    def __init__(
+        self,
+        store: Callable[[str], Awaitable[None]],
+        secrets: Iterable[str] = (),
+        limit: int = LOG_BYTES,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        secrets = tuple(secrets)
+        self._store, self._limit, self._clock = store, limit, clock
+        self._streams = {name: Lines(Masker(secrets)) for name in ("out", "err")}
+        self._began = clock()
+        self._waiting: deque[str] = deque()
+        self._size = 0
+        self._written = 0
+        self._dropped = 0
+        self._filled, self._full = asyncio.Event(), asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._ended = False
+        self._flusher = asyncio.create_task(self._flush_in_time())
+
+    async def write(self, stream: str, data: bytes) -> None:
+        self._add(self._streams[stream].feed(data))
+        if not self._room.is_set():
+            await self._room.wait()
+        if self._flusher.done():
+            self._flusher.result()  # what kept it from storing
+
+    async def note(self, text: str) -> None:
+        self._add([escaped(line) for line in text.splitlines()], always=True)
+
+    async def end(self) -> None:
+        """Store what is left. Call once, when nothing writes any more."""
+        for lines in self._streams.values():
+            self._add(lines.feed(b"", final=True))
+        if self._dropped:
+            self._add([f"[gateline] The log was cut here: {self._dropped} more characters."], always=True)
+        self._ended = True
+        self._filled.set()
+        self._full.set()
+        await self._flusher
+
+    async def abandon(self) -> None:
+        """Stop without storing what is left: the attempt is no longer ours."""
+        self._flusher.cancel()
+        await asyncio.gather(self._flusher, return_exceptions=True)
+
+    def _add(self, lines: list[str], *, always: bool = False) -> None:
+        now = self._clock() - self._began
+        for line in lines:
+            if self._written >= self._limit and not always:
+                self._dropped += len(line) + 1
+                continue
+            text = stamped(now, line)
+            self._waiting.append(text)
+            self._size += len(text)
+            self._written += len(text)
+        if self._waiting:
+            self._filled.set()
+        if self._size >= CHUNK_BYTES:
+            self._full.set()
+        if self._size > BEHIND_BYTES:
+            self._room.clear()
+
+    async def _flush_in_time(self) -> None:
+        """One chunk per half second, or as soon as it is full."""
+        try:
+            while self._waiting or not self._ended:
+                await self._filled.wait()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._full.wait(), CHUNK_SECONDS)
+                await self._flush()
+        finally:
+            self._room.set()
+
+    async def _flush(self) -> None:
+        lines, size = [], 0
+        while self._waiting and size < CHUNK_BYTES:
+            lines.append(self._waiting.popleft())
+            size += len(lines[-1])
+        if lines:
+            await self._store("".join(lines))
+        self._size -= size
+        if self._ended:
+            return
+        if self._size < CHUNK_BYTES:
+            self._full.clear()
+        if not self._waiting:
+            self._filled.clear()
+        if self._size <= BEHIND_BYTES:
+            self._room.set()

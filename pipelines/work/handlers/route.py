@@ -1,0 +1,86 @@
+"""Work of kind `route`: a model picks one of the labels that the station's rules ask for (dialects B12). What came in
+passes through: the station leaves no output of its own."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+
+from pipelines.work.handlers.chat import hearing
+from pipelines.work.handlers.timed import Heard, TimeIsUp, stopped, timed
+from pipelines.work.models.completion import NoAnswer, Question, Reply, ask
+from pipelines.work.spec.base import Outcome, Sink, Spec
+
+ANSWER_CHARACTERS = 200
+
+
+async def run(spec: Spec, sink: Sink) -> Outcome:
+    began = time.monotonic()
+    try:
+        async with timed(spec.limits) as heard:
+            outcome = await picked(spec, sink, heard)
+    except TimeIsUp as late:
+        outcome = await stopped(late, sink)
+    except NoAnswer as why:
+        await sink.note(f"[gateline] {why}")
+        outcome = {"result": "failure", "failure_type": why.failure_type, "summary": str(why)}
+    usage = {**outcome.get("usage", {}), "duration_sec": round(time.monotonic() - began, 3)}
+    return {**outcome, "usage": usage}
+
+
+async def picked(spec: Spec, sink: Sink, heard: Heard) -> Outcome:
+    work = spec.work
+    listed = "\n".join(f"- {label}" for label in spec.labels)
+    said = f"{(spec.prompt or '').rstrip()}\n\nAnswer with exactly one of these labels, and nothing else:\n{listed}\n"
+    told = [{"role": "system", "content": work["system"]}] if work.get("system") else []
+    asked = Question(
+        [*told, {"role": "user", "content": said}],
+        model=str(work.get("model") or ""),
+        temperature=work.get("temperature"),
+        max_tokens=work.get("max_tokens"),
+    )
+    reply = await ask(asked, spec.outgoing, hearing(sink, heard))
+    await sink.write("out", b"\n")
+    return outcome_of(reply, spec.labels, strict=bool(work.get("strict")))
+
+
+def outcome_of(reply: Reply, labels: Sequence[str], *, strict: bool) -> Outcome:
+    """Without a label the answer itself is the eval, so that the default of the rules takes it; `strict`: a failure."""
+    answer = reply.text.strip()[:ANSWER_CHARACTERS]
+    label = equal(answer, labels) if strict else chosen(reply.text, labels)
+    outcome: Outcome = {"result": "success", "usage": reply.usage}
+    if label is not None:
+        return {**outcome, "eval": label, "summary": f"Chosen: {label}"}
+    if strict:
+        why = f"The answer is none of the labels: {answer or 'nothing was said'}"
+        return {**outcome, "result": "failure", "failure_type": "no_label", "summary": why}
+    why = f"The answer does not name exactly one of the labels: {answer or 'nothing was said'}"
+    return {**outcome, "eval": answer, "summary": why}
+
+
+def chosen(answer: str, labels: Sequence[str]) -> str | None:
+    """The label that the answer is, else the only one that it names as a whole; None where it names none or several."""
+    exact = equal(answer, labels)
+    if exact is not None:
+        return exact
+    names = named(answer, labels)
+    alike = [label for label in labels if label.strip().casefold() in names]
+    return alike[0] if len(alike) == 1 else None
+
+
+def equal(answer: str, labels: Sequence[str]) -> str | None:
+    """The label that the answer is and nothing else; case only counts between labels that differ in nothing else."""
+    said = answer.strip()
+    alike = [label for label in labels if label.strip() and label.strip().casefold() == said.casefold()]
+    return next((label for label in alike if label.strip() == said), alike[0] if len(alike) == 1 else None)
+
+
+def named(answer: str, labels: Sequence[str]) -> set[str]:
+    """The labels, case folded, that stand in the answer as whole words: "valid" is not in "invalid", and where "bug
+    report" stands, the label "bug" does not."""
+    folded = sorted({label.strip().casefold() for label in labels if label.strip()}, key=len, reverse=True)
+    if not folded:
+        return set()
+    words = "|".join(map(re.escape, folded))
+    return set(re.findall(rf"(?<![\w-])(?:{words})(?![\w-])", answer.casefold()))

@@ -1,0 +1,19 @@
+"""Which handler does which kind of work."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from pipelines.work.handlers import chat, command, error, hook, http, noop, route, tools
+from pipelines.work.spec.base import Outcome, Sink, Spec
+
+HANDLERS: dict[str, Callable[[Spec, Sink], Awaitable[Outcome]]] = {
+    "command": command.run,
+    "hook": hook.run,
+    "tools": tools.run,
+    "chat": chat.run,
+    "route": route.run,
+    "http": http.run,
+    "error": error.run,
+    "noop": noop.run,
+}

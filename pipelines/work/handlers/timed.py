@@ -1,0 +1,45 @@
+"""The clocks of work that calls somebody: how long it may take, and how long be silent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from pipelines.work.spec.base import Limits, Outcome, Sink
+
+Heard = Callable[[], None]
+
+
+class TimeIsUp(Exception):
+    """`reason` as a cancellation has it (law §2)."""
+
+    def __init__(self, reason: str, seconds: float) -> None:
+        self.reason, self.seconds = reason, seconds
+        super().__init__(f"{reason} after {seconds:g} s")
+
+
+@asynccontextmanager
+async def timed(limits: Limits) -> AsyncIterator[Heard]:
+    """Call what you get whenever something was heard. :raises TimeIsUp: from the block"""
+    loop = asyncio.get_running_loop()
+    total, idle = asyncio.timeout(limits.total or None), asyncio.timeout(limits.idle or None)
+
+    def heard() -> None:
+        if limits.idle and not idle.expired():
+            idle.reschedule(loop.time() + limits.idle)
+
+    try:
+        async with total, idle:
+            yield heard
+    except TimeoutError:
+        if total.expired():
+            raise TimeIsUp("max_timeout", limits.total or 0) from None
+        if idle.expired():
+            raise TimeIsUp("idle_timeout", limits.idle or 0) from None
+        raise
+
+
+async def stopped(late: TimeIsUp, sink: Sink) -> Outcome:
+    await sink.note(f"[gateline] Stopped: {late}.")
+    return {"result": "cancelled", "reason": late.reason}

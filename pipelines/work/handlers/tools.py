@@ -1,0 +1,252 @@
+"""Work of kind `tools`: runs the calls that a model asked for, or a fixed list, under a policy (B11: ok, error).
+
+The station itself succeeds where every call was answered, with an error too: who asked wants to read it, and only what
+a station leaves that did not fail reaches the context."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import httpx
+
+from pipelines.work.handlers import command
+from pipelines.work.handlers.http import SILENT_SECONDS, shown
+from pipelines.work.handlers.timed import TimeIsUp, stopped, timed
+from pipelines.work.models import conversation
+from pipelines.work.models.conversation import Conversation, NoConversation, ToolCall
+from pipelines.work.outgoing.fetching import fetch
+from pipelines.work.spec.base import Limits, Outcome, Sink, Spec
+from pipelines.work.spec.toolbox import (
+    ALLOW,
+    APPROVE,
+    DENY,
+    BadCall,
+    Request,
+    Tool,
+    action,
+    argv_of,
+    call_of,
+    misfit,
+)
+
+OK, ERROR, DENIED = "ok", "error", "denied"
+MOST_CALLS = 100
+# Of what a tool says, for the model and for the outcome; the log has all of it.
+SHOWN_CHARACTERS = 20_000
+KEPT_BYTES = 4 * SHOWN_CHARACTERS
+SHOWN_IN_QUESTION = 2_000
+APPROVALS = ("approve", "approved", "yes", "allow", "ok")
+
+
+@dataclass(frozen=True)
+class Result:
+    call: ToolCall
+    status: str
+    text: str
+    code: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        said = {"id": self.call.id, "tool": self.call.name, "status": self.status, "output": self.text}
+        return said if self.code is None else {**said, "code": self.code}
+
+    def message(self) -> dict[str, Any]:
+        how = "" if self.status == OK else f"[{self.status}{'' if self.code is None else f' {self.code}'}] "
+        return {"role": "tool", "tool_call_id": self.call.id, "content": how + self.text}
+
+
+@dataclass
+class Kept:
+    """A sink that hands on, and keeps the beginning."""
+
+    sink: Sink
+    out: bytearray = field(default_factory=bytearray)
+    err: bytearray = field(default_factory=bytearray)
+
+    async def write(self, stream: str, data: bytes) -> None:
+        kept = self.out if stream == "out" else self.err
+        kept += data[: max(0, KEPT_BYTES - len(kept))]
+        await self.sink.write(stream, data)
+
+    async def note(self, text: str) -> None:
+        await self.sink.note(text)
+
+
+async def run(spec: Spec, sink: Sink) -> Outcome:
+    began = time.monotonic()
+    try:
+        async with timed(replace(spec.limits, idle=None)):
+            outcome = await called(spec, sink)
+    except TimeIsUp as late:
+        outcome = await stopped(late, sink)
+    except NoConversation as error:
+        why = f"“{spec.work.get('history')}” {error}."
+        outcome = {"result": "failure", "failure_type": "bad_history", "summary": why}
+    return {**outcome, "usage": {"duration_sec": round(time.monotonic() - began, 3)}}
+
+
+async def called(spec: Spec, sink: Sink) -> Outcome:
+    history = str(spec.work.get("history") or "")
+    before = conversation.read(conversation.found(history, spec.data) if history else None)
+    calls = asked_for(spec, before)
+    if len(calls) > MOST_CALLS:
+        why = f"{len(calls)} calls at once are more than {MOST_CALLS}."
+        return {"result": "failure", "failure_type": "too_many_calls", "summary": why}
+    said = [judged(spec, call) for call in calls]
+    waiting = [call for call, what in zip(calls, said, strict=True) if what == APPROVE]
+    word = answered(spec, waiting) if waiting else ""
+    if waiting and word is None:
+        await sink.note(f"[gateline] {len(waiting)} of {len(calls)} calls wait for a person.")
+        return held(waiting)
+    results = []
+    for call, what in zip(calls, said, strict=True):
+        refusal = "The policy denies this call." if what == DENY else ""
+        if what == APPROVE and word:
+            refusal = f"A person denied this call: {word}"
+        results.append(Result(call, DENIED, refusal) if refusal else await one(spec, sink, call))
+        await sink.note(f"[gateline] {call.name}: {results[-1].status}")
+    return outcome_of(results, before, history)
+
+
+def asked_for(spec: Spec, before: Conversation) -> list[ToolCall]:
+    """The fixed list, else the calls of the conversation that nobody answered, else those that the last output told."""
+    fixed = spec.work.get("calls")
+    if fixed:
+        return [
+            ToolCall(f"call_{index}", call["tool"], json.dumps(call.get("arguments") or {}))
+            for index, call in enumerate(fixed)
+        ]
+    if spec.work.get("history"):
+        return before.open_calls()
+    return conversation.calls_of((spec.data.get("context") or {}).get("tool_calls"))
+
+
+def judged(spec: Spec, call: ToolCall) -> str:
+    """A tool that nobody declared and a call that does not fit its tool are not run: they need no word of a person."""
+    tool, arguments = named(spec, call), conversation.parsed(call.arguments)
+    if tool is None:
+        return DENY if spec.work.get("policy") else ALLOW
+    said = action(spec.work.get("policy"), call.name, arguments)
+    return ALLOW if said == APPROVE and unfit(tool, arguments) else said
+
+
+def named(spec: Spec, call: ToolCall) -> Tool | None:
+    return next((tool for tool in spec.tools if tool.name == call.name), None)
+
+
+def unfit(tool: Tool, arguments: Any) -> str:
+    """Why the tool is not run with these, or nothing."""
+    return misfit(tool, arguments) if isinstance(arguments, dict) else "The arguments are no JSON object."
+
+
+# Whoever has to be asked: the token is blocked, and the station runs again with the answer (law §5 step 3, hold)
+
+
+def question_of(calls: list[ToolCall]) -> str:
+    """Names the calls exactly: the answer counts for these and no others."""
+    exact = json.dumps([[call.name, conversation.parsed(call.arguments)] for call in calls], sort_keys=True)
+    digest = hashlib.sha256(exact.encode()).hexdigest()
+    listed = "\n".join(
+        f"{index}. {call.name}({call.arguments[:SHOWN_IN_QUESTION]})"
+        for index, call in enumerate(calls, start=1)
+    )
+    return (
+        "May these calls be run? Answer “approve” to run them. Any other answer denies them and is handed on as the "
+        f"reason.\n\n{listed}\n\nThese calls: {digest[:16]}"
+    )
+
+
+def held(calls: list[ToolCall]) -> Outcome:
+    meta = {"question": question_of(calls), "calls": [call.to_dict() for call in calls]}
+    signal = {"verdict": "hold", "reason": "needs_human", "meta": meta}
+    return {"result": "blocked", "signals": [signal], "summary": f"{len(calls)} calls wait for a person."}
+
+
+def answered(spec: Spec, calls: list[ToolCall]) -> str | None:
+    """ "" when a person approved these calls, the reason when one denied them, None when nobody was asked yet."""
+    if spec.question != question_of(calls):
+        return None
+    text = spec.feedback.strip()
+    words = text.lower().strip("\"'“”. !").split()
+    return "" if words[:1] and words[0].strip(".,!") in APPROVALS else text or "no reason was given"
+
+
+# One call
+
+
+async def one(spec: Spec, sink: Sink, call: ToolCall) -> Result:
+    tool, arguments = named(spec, call), conversation.parsed(call.arguments)
+    if tool is None:
+        return Result(call, ERROR, f"There is no tool {call.name[:64]}.")
+    why = unfit(tool, arguments)
+    if why:
+        return Result(call, ERROR, why)
+    await sink.note(f"[gateline] {call.name}({call.arguments[:500]})")
+    try:
+        if tool.http is not None:
+            return await _fetched(spec, sink, call, tool, tool.http, arguments)
+        return await _ran(spec, sink, call, tool, arguments)
+    except BadCall as error:
+        return Result(call, ERROR, str(error))
+
+
+async def _ran(spec: Spec, sink: Sink, call: ToolCall, tool: Tool, arguments: Mapping[str, Any]) -> Result:
+    kept = Kept(sink)
+    own = {name: command_text(text, arguments) for name, text in tool.env.items()}
+    made = replace(
+        spec,
+        argv=argv_of(tool, arguments),
+        prompt=json.dumps(arguments) + "\n",
+        env={**own, **spec.env},
+        cwd=tool.cwd,
+        limits=Limits(total=tool.timeout),
+        output_keys=(),
+        heeds_signals=False,
+    )
+    outcome = await command.run(made, kept)
+    text, errors = (bytes(part).decode(errors="replace")[:SHOWN_CHARACTERS] for part in (kept.out, kept.err))
+    code = outcome.get("exit_code")
+    if outcome.get("result") == "cancelled":
+        return Result(call, ERROR, f"{text}\n{outcome.get('reason')}".strip(), code)
+    if code != 0:
+        return Result(call, ERROR, "\n".join(filter(None, (text, errors, outcome.get("summary")))), code)
+    return Result(call, OK, text, code)
+
+
+def command_text(text: Any, arguments: Mapping[str, Any]) -> str:
+    """A variable of the environment."""
+    return "".join(part if isinstance(part, str) else str(arguments.get(part.name, "")) for part in text)
+
+
+async def _fetched(
+    spec: Spec, sink: Sink, call: ToolCall, tool: Tool, request: Request, arguments: Mapping[str, Any]
+) -> Result:
+    made = call_of(request, arguments)
+    try:
+        async with timed(Limits(total=tool.timeout)):
+            answer = await fetch(made, spec.outgoing.guard, SILENT_SECONDS)
+    except TimeIsUp:
+        return Result(call, ERROR, f"{shown(made.url)} did not answer in time.")
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        return Result(call, ERROR, f"{shown(made.url)}: {error or type(error).__name__}")
+    await sink.write("out", answer.body[:KEPT_BYTES] + b"\n")
+    good = 200 <= answer.status < 300
+    return Result(call, OK if good else ERROR, answer.text()[:SHOWN_CHARACTERS], answer.status)
+
+
+def outcome_of(results: list[Result], before: Conversation, history: str) -> Outcome:
+    good = all(result.status == OK for result in results)
+    found: dict[str, Any] = {"results": [result.to_dict() for result in results], "tool_calls": []}
+    if history:
+        found[history] = before.adding(*(result.message() for result in results)).to_dict()
+    counted = ", ".join(f"{result.call.name} {result.status}" for result in results[:20])
+    return {
+        "result": "success",
+        "eval": OK if good else ERROR,
+        "output": found,
+        "summary": counted or "There was no call to run.",
+    }

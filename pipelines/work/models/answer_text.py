@@ -1,0 +1,58 @@
+"""What a text answers: yes or no, at its end (law §3: any other word is no answer, of several the last counts).
+
+Pure. A text in which one cannot be sure which of the two is meant answers nothing: then a person is asked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pipelines.work.results.output import Unreadable, parse
+
+WORDS = ("yes", "no")
+ALONE = re.compile(r"[\s*_`\"'#>-]*(?:answer\s*[:=]\s*)?[*_`\"']*(yes|no)[\s*_`\"'.!]*\Z", re.IGNORECASE)
+WORD = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
+FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """`word` is "" where the text gives no answer; `why`: the explanation that came with it."""
+
+    word: str
+    why: str
+
+
+def answer_in(text: str) -> Answered:
+    """One JSON object {answer, explanation}; else the last line that says only yes or no; else the last line, if it
+    holds one of the two words and not the other."""
+    return _as_json(text) or _as_line(text) or _in_last_line(text) or Answered("", text.strip())
+
+
+def _as_json(text: str) -> Answered | None:
+    fenced = FENCED.match(text)
+    try:
+        value = parse(fenced.group(1) if fenced else text, "answer")
+    except Unreadable:
+        return None
+    word = value.get("answer") if isinstance(value, dict) else None
+    if not isinstance(word, str) or word.strip().lower() not in WORDS:
+        return None
+    why = value.get("explanation")
+    return Answered(word.strip().lower(), why.strip() if isinstance(why, str) else "")
+
+
+def _as_line(text: str) -> Answered | None:
+    lines = text.splitlines()
+    for index in range(len(lines) - 1, -1, -1):
+        found = ALONE.match(lines[index])
+        if found:
+            rest = [*lines[:index], *lines[index + 1 :]]
+            return Answered(found.group(1).lower(), "\n".join(rest).strip())
+    return None
+
+
+def _in_last_line(text: str) -> Answered | None:
+    lines = text.strip().splitlines()
+    words = {found.lower() for found in WORD.findall(lines[-1])} if lines else set()
+    return Answered(words.pop(), text.strip()) if len(words) == 1 else None

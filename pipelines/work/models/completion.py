@@ -1,0 +1,226 @@
+"""Asks a model, streaming what it says, and tells in one word why there is no answer. Servers that speak the protocol
+by halves are met with checks, not with trust: everything they say is looked at before it is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import openai
+
+from pipelines.work.models.conversation import Message, ToolCall
+from pipelines.work.outgoing.endpoint import Outgoing
+from pipelines.work.outgoing.guard import RefusedAddress
+from pipelines.work.outgoing.model import model_client
+
+MOST_CHARACTERS = 10_000_000
+Hear = Callable[[str], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Question:
+    messages: Sequence[Message]
+    model: str = ""
+    temperature: float | None = None
+    max_tokens: int | None = None
+    tools: Sequence[Mapping[str, Any]] = ()
+    stream: bool = True
+
+    def body(self, model: str) -> dict[str, Any]:
+        asked: dict[str, Any] = {"model": self.model or model, "messages": list(self.messages)}
+        if self.temperature is not None:
+            asked["temperature"] = self.temperature
+        if self.max_tokens is not None:
+            asked["max_tokens"] = self.max_tokens
+        if self.tools:
+            asked["tools"] = list(self.tools)
+        return asked
+
+
+@dataclass
+class Reply:
+    """`finish` as the protocol has it: stop, tool_calls, length, …"""
+
+    text: str = ""
+    finish: str = ""
+    model: str = ""
+    calls: list[ToolCall] = field(default_factory=list)
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+    @property
+    def usage(self) -> dict[str, Any]:
+        found = {"tokens_in": self.tokens_in, "tokens_out": self.tokens_out}
+        return {key: value for key, value in found.items() if value is not None}
+
+
+class NoAnswer(Exception):
+    """`failure_type`: model_not_set, model_unreachable, model_timeout, model_rate_limited, model_denied,
+    model_refused, model_error, model_cut_off, model_bad_answer."""
+
+    def __init__(self, failure_type: str, message: str) -> None:
+        self.failure_type = failure_type
+        super().__init__(message[:2000])
+
+
+async def ask(question: Question, outgoing: Outgoing, hear: Hear) -> Reply:
+    """`hear` gets the text as it comes. :raises NoAnswer: what went wrong, after the retries of the settings"""
+    if not outgoing.endpoint.url:
+        raise NoAnswer("model_not_set", "No model is set: an operator sets GATELINE_MODEL_URL.")
+    if not (question.model or outgoing.endpoint.model):
+        raise NoAnswer("model_not_set", "No model is named: here, or by an operator in GATELINE_MODEL.")
+    try:
+        async with model_client(outgoing) as client:
+            return await _answer(client, question, question.body(outgoing.endpoint.model), hear)
+    except openai.APITimeoutError as error:
+        raise NoAnswer("model_timeout", "The model did not answer in time.") from error
+    except openai.APIConnectionError as error:
+        raise _not_reached(error.__cause__ or error) from error
+    except openai.APIStatusError as error:
+        raise NoAnswer(
+            _status(error.status_code), f"The model's server said {error.status_code}: {error.message}"
+        ) from error
+    except openai.APIError as error:
+        raise NoAnswer("model_error", f"The model's server said: {error.message}") from error
+    except httpx.TimeoutException as error:
+        raise NoAnswer("model_timeout", "The model fell silent in the middle of its answer.") from error
+    except httpx.HTTPError as error:
+        raise NoAnswer("model_cut_off", f"The answer broke off: {error or type(error).__name__}") from error
+    except (openai.OpenAIError, ValueError, RecursionError) as error:
+        raise NoAnswer("model_bad_answer", f"The answer is not what the protocol says: {error}") from error
+
+
+def _not_reached(error: BaseException) -> NoAnswer:
+    if isinstance(error, RefusedAddress):
+        return NoAnswer("model_unreachable", str(error))
+    return NoAnswer(
+        "model_unreachable", f"The model's server cannot be reached: {error or type(error).__name__}"
+    )
+
+
+def _status(code: int) -> str:
+    known = {401: "model_denied", 403: "model_denied", 408: "model_timeout", 429: "model_rate_limited"}
+    return known.get(code, "model_error" if code >= 500 else "model_refused")
+
+
+async def _answer(client: openai.AsyncOpenAI, question: Question, body: dict[str, Any], hear: Hear) -> Reply:
+    if not question.stream:
+        whole = await client.chat.completions.create(**body)
+        reply = _whole(_plain(whole))
+        await hear(reply.text)
+        return reply
+    said = Said()
+    async with await client.chat.completions.create(
+        **body, stream=True, stream_options={"include_usage": True}
+    ) as chunks:
+        async for chunk in chunks:
+            await hear(said.add(_plain(chunk)))
+    return said.reply()
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    """What the library made of an answer, as plain JSON. :raises ValueError: it is no object"""
+    if isinstance(value, openai.BaseModel):
+        value = value.to_dict(mode="json", warnings=False)
+    if not isinstance(value, dict):
+        raise ValueError("an answer is an object")
+    return value
+
+
+def _first(answer: dict[str, Any]) -> dict[str, Any]:
+    choices = answer.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else {}
+    if not isinstance(first, dict):
+        raise ValueError("a choice is an object")
+    return first
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and value >= 0 else None
+
+
+def _noted(reply: Reply, answer: dict[str, Any]) -> None:
+    usage = _object(answer.get("usage"))
+    reply.model = _text(answer.get("model")) or reply.model
+    reply.tokens_in = _count(usage.get("prompt_tokens")) or reply.tokens_in
+    reply.tokens_out = _count(usage.get("completion_tokens")) or reply.tokens_out
+
+
+def _whole(answer: dict[str, Any]) -> Reply:
+    first = _first(answer)
+    message = first.get("message")
+    if not isinstance(message, dict):
+        raise ValueError("it holds no message")
+    reply = Reply(_text(message.get("content")), _text(first.get("finish_reason")))
+    _noted(reply, answer)
+    calls = message.get("tool_calls")
+    for index, call in enumerate(calls if isinstance(calls, list) else ()):
+        function = _object(_object(call).get("function"))
+        named = ToolCall(
+            _text(_object(call).get("id")) or f"call_{index}",
+            _text(function.get("name")),
+            _text(function.get("arguments")),
+        )
+        reply.calls.append(named)
+    return reply
+
+
+class Said:
+    """An answer that comes in pieces."""
+
+    def __init__(self) -> None:
+        self._reply = Reply()
+        self._parts: list[str] = []
+        self._size = 0
+        self._calls: dict[int, dict[str, str]] = {}
+
+    def add(self, chunk: dict[str, Any]) -> str:
+        """The text that a piece brings."""
+        _noted(self._reply, chunk)
+        first = _first(chunk)
+        self._reply.finish = _text(first.get("finish_reason")) or self._reply.finish
+        delta = _object(first.get("delta"))
+        calls = delta.get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
+            self._call(_object(call))
+        text = _text(delta.get("content"))
+        self._grow(text)
+        self._parts.append(text)
+        return text
+
+    def _call(self, piece: dict[str, Any]) -> None:
+        index = piece.get("index")
+        known = self._calls.setdefault(index if type(index) is int else len(self._calls), {})
+        function = _object(piece.get("function"))
+        for key, value in (("id", piece.get("id")), ("name", function.get("name"))):
+            if _text(value):
+                known[key] = _text(value)
+        arguments = _text(function.get("arguments"))
+        self._grow(arguments)
+        known["arguments"] = known.get("arguments", "") + arguments
+
+    def _grow(self, text: str) -> None:
+        self._size += len(text)
+        if self._size > MOST_CHARACTERS:
+            raise ValueError(f"it is longer than {MOST_CHARACTERS} characters")
+
+    def reply(self) -> Reply:
+        """:raises NoAnswer: it ended without saying why"""
+        if not self._reply.finish:
+            raise NoAnswer("model_cut_off", "The answer broke off before the model said that it had ended.")
+        self._reply.text = "".join(self._parts)
+        self._reply.calls = [
+            ToolCall(call.get("id") or f"call_{index}", call.get("name", ""), call.get("arguments", ""))
+            for index, call in sorted(self._calls.items())
+        ]
+        return self._reply

@@ -1,0 +1,18 @@
+"""What a person at a manual station is told: its instructions, with their templates rendered."""
+
+from __future__ import annotations
+
+from pipelines import versions
+from pipelines.models import Job
+from pipelines.work.orders.order import Orders, Unrenderable, rendered
+
+
+def instructions(job: Job) -> str:
+    """As they are written where something in them is not defined: a person can do with less than a program."""
+    text = str(versions.by_id(job.pinned_id).station(job.station).work.get("instructions") or "")
+    if "{{" not in text:
+        return text
+    try:
+        return rendered(Orders.of(job), "instructions", text)
+    except Unrenderable:
+        return text

@@ -1,0 +1,259 @@
+"""What exactly a job has to do: the station's work with every template rendered. An undefined variable is an error
+before anything starts (law §8a)."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from pipelines import versions
+from pipelines.engine.core.decision_context import about
+from pipelines.models import Decision, Handoff, Job, Purpose, Token
+from pipelines.routing.kinds import templates
+from pipelines.routing.line import Line, Station
+from pipelines.routing.networks import OPEN, network_of
+from pipelines.routing.templates import TemplateError, UndefinedVariable, render
+from pipelines.work.config import WorkerConfig
+from pipelines.work.orders.earlier_output import said
+from pipelines.work.processes.isolation import Access
+from pipelines.work.results.document import FLUX, NATIVE
+from pipelines.work.results.output import example
+from pipelines.work.spec.base import Attempt, Limits, Spec
+
+FEEDBACK = "FEEDBACK FROM PREVIOUS EVALUATION:"
+QUESTION, ANSWER = "YOUR QUESTION:", "THE ANSWER:"
+EXAMPLES = "Replace each value by your own."
+VIBE_FACTORY = "vibe-factory"
+# In the folder of what is given to the work.
+CONTEXT, ARTIFACTS, HANDOFF, INPUTS = "context.json", "artifacts", "handoff.json", "inputs"
+# Without a limit of its own a command may run an hour (dialect A).
+MAX_SECONDS = 3600.0
+# The system takes 128 KiB for one variable, a character four bytes at most; a prompt has it all.
+LONGEST_FEEDBACK = 30_000
+PLACE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+
+
+class Unrenderable(Exception):
+    """A template of the station cannot be rendered; the message says which, and what is missing."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the job of a question is to answer: the question as the decision asks it, about this outcome. None where the
+    token waits for it no longer; then its report will be refused, too."""
+
+    asked: Mapping[str, Any]
+    outcome: Mapping[str, Any] | None = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Orders:
+    """A job as values; nothing of it is read again from the database while it runs. `kind`: of the work, or who answers
+    the `question`."""
+
+    job_id: int
+    attempt: int
+    task_id: int
+    project_id: int
+    token_id: int
+    task: str
+    owner: str
+    visit: int
+    feedback: str
+    # The question that the feedback answers; "" where it is an evaluation's, or a reviewer's.
+    asked: str
+    project: str
+    preset: str
+    kind: str
+    station: Station
+    # The tools of which its model is told, as the station that runs them declares them.
+    declared: tuple[Mapping[str, Any], ...]
+    scope: Mapping[str, Any] = field(repr=False)
+    # Keys of the inputs that name a repository.
+    repositories: tuple[str, ...] = ()
+    # The document that the station before handed over; None where there is none.
+    handoff: Any = field(default=None, repr=False)
+    question: Question | None = None
+
+    @classmethod
+    def of(cls, job: Job) -> Orders:
+        """`job` with its task, project and owner loaded."""
+        task, line = job.task, versions.by_id(job.pinned_id)
+        station = line.station(job.station)
+        runs = declared(line, station)
+        scope = {
+            "task": about(task),
+            "input": task.inputs,
+            "context": task.context,
+            "variables": task.variables,
+            "said": said(job, line, station),
+            "macros": {
+                "chain": line.key,
+                "edges": task.edges,
+                "tools": [each["name"] for each in runs],
+                **here(),
+            },
+        }
+        return cls(
+            job_id=job.pk,
+            attempt=job.attempt,
+            task_id=task.pk,
+            project_id=task.project_id,
+            token_id=job.token_id,
+            task=task.name,
+            owner=task.project.owner.key,
+            visit=job.visit,
+            feedback=job.feedback,
+            asked=job.asked,
+            project=task.project.key,
+            preset=line.preset,
+            kind=job.kind,
+            station=station,
+            declared=runs,
+            scope=scope,
+            repositories=tuple(each.key for each in line.inputs if each.type == "repository"),
+            handoff=received(job),
+            question=None if job.purpose == Purpose.STATION else question_of(job),
+        )
+
+
+def question_of(job: Job) -> Question:
+    by = Token.objects.filter(pk=job.token_id).values_list("wait__decision", flat=True).first()
+    found = Decision.objects.filter(pk=by).values_list("situation", flat=True).first() if by else None
+    return Question(job.question or {}, found["outcome"] if found else None)
+
+
+def received(job: Job) -> Any:
+    """The last handoff that came with it to this station; another run of it reads the same again."""
+    found = Handoff.objects.filter(task=job.task_id, to__station=job.station, to__lte=job.pk)
+    return found.order_by("-to", "-at").values_list("document", flat=True).first()
+
+
+def here() -> dict[str, Any]:
+    """Of this worker, at this moment: when, and on what machine, the job starts."""
+    return {"now": datetime.now(UTC), "os": platform.system().lower(), "arch": platform.machine().lower()}
+
+
+def declared(line: Line, station: Station) -> tuple[Mapping[str, Any], ...]:
+    """The tools that a station runs, or of which its model is told."""
+    named = station.work.get("tools")
+    if station.kind == "chat":
+        runs = line.stations_by_key.get(str(named)) if named else None
+        named = runs.work.get("tools") if runs is not None and runs.kind == "tools" else ()
+    return tuple(each for each in named or () if isinstance(each, Mapping))
+
+
+def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+    """:raises Unrenderable: before anything starts"""
+    station, work = orders.station, orders.station.work
+    argv = tuple(
+        rendered(orders, f"argv[{index}]", str(part)) for index, part in enumerate(work.get("argv", ()))
+    )
+    own = {key: rendered(orders, f"env.{key}", str(value)) for key, value in work.get("env", {}).items()}
+    return Spec(
+        kind=station.kind,
+        attempt=attempt,
+        argv=argv,
+        prompt=prompt(orders),
+        env={**own, **environment(orders, attempt, config)},
+        cwd=rendered(orders, "cwd", str(work.get("cwd", "."))),
+        limits=Limits(idle=station.limits.idle_timeout, total=station.limits.max_timeout or MAX_SECONDS),
+        result_document=station.result_document,
+        document_style=FLUX if orders.preset == FLUX else NATIVE,
+        output_keys=tuple(station.output_keys),
+        isolation=config.isolation,
+        access=access(orders, config),
+        resources=config.resources.overridden(station.resources),
+    )
+
+
+def access(orders: Orders, config: WorkerConfig) -> Access:
+    """The network as the version has it; listed repositories for a station whose document names one."""
+    work = orders.station.work
+    texts = [text for _place, text in templates(work, "work")]
+    named = any(root in text for root in config.repository_roots for text in texts)
+    asked = any(
+        name in place for text in texts for place in PLACE.findall(text) for name in orders.repositories
+    )
+    return Access(network=network_of(work) == OPEN, repositories=named or asked)
+
+
+def rendered(orders: Orders, place: str, text: str) -> str:
+    try:
+        return render(text, orders.scope)
+    except UndefinedVariable as missing:
+        raise Unrenderable(
+            f"{orders.station.key}: work.{place} asks for {{{{{missing.name}}}}}, which this task does not have."
+        ) from missing
+    except TemplateError as fault:
+        raise Unrenderable(f"{orders.station.key}: work.{place}: {fault}") from fault
+
+
+def prompt(orders: Orders) -> str | None:
+    """The prompt, the outputs that are expected of it, and the latest feedback (law §2 and §5)."""
+    text = orders.station.work.get("prompt")
+    if text is None:
+        return None
+    parts = [rendered(orders, "prompt", str(text))]
+    if orders.preset == VIBE_FACTORY and orders.scope["context"]:
+        parts.append(context_so_far(orders.scope["context"]))
+    # What changed in git is found, not said.
+    expected = tuple(key for key in orders.station.output_keys if key != "git")
+    if expected:
+        parts.append(expected_outputs(expected))
+    if orders.feedback:
+        parts.append(last_said(orders))
+    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def context_so_far(context: Mapping[str, Any]) -> str:
+    """What the completed stations said, for a station of Vibe Factory: its prompts name nothing of it (C24)."""
+    text = json.dumps(dict(context), indent=2, ensure_ascii=False)
+    return f"## Context from previous stations\n\n```json\n{text}\n```"
+
+
+def last_said(orders: Orders) -> str:
+    """The latest that was said to the station: feedback, or the answer to what it asked (law §5 step 3)."""
+    if orders.asked:
+        return f"{QUESTION}\n{orders.asked}\n\n{ANSWER}\n{orders.feedback}"
+    return f"{FEEDBACK}\n{orders.feedback}"
+
+
+def expected_outputs(keys: tuple[str, ...]) -> str:
+    """The section that names the keys which are taken from the answer, with an example (C23)."""
+    listed = "\n".join(f"- {key}" for key in keys)
+    shown = json.dumps(example(keys), indent=2, ensure_ascii=False)
+    how = f"End your answer with one block like this. {EXAMPLES}"
+    return f"## Expected outputs\n\n{listed}\n\n{how}\n\n```json\n{shown}\n```"
+
+
+def environment(orders: Orders, attempt: Attempt, config: WorkerConfig) -> dict[str, str]:
+    """All that a command inherits; nothing of the worker's own environment goes along."""
+    return {
+        "PATH": os.pathsep.join(config.station_path) or os.defpath,
+        "HOME": str(attempt.workspace),
+        "TMPDIR": str(attempt.temporary),
+        "LANG": "C.UTF-8",
+        **config.variables,
+        "GATELINE_RESULT": str(attempt.result),
+        "GATELINE_CONTEXT": str(attempt.given / CONTEXT),
+        **({"GATELINE_HANDOFF": str(attempt.given / HANDOFF)} if orders.handoff is not None else {}),
+        "GATELINE_ARTIFACTS": str(attempt.given / ARTIFACTS),
+        "GATELINE_INPUTS": str(attempt.given / INPUTS),
+        "GATELINE_TASK": orders.task,
+        "GATELINE_STATION": orders.station.key,
+        "GATELINE_FEEDBACK": orders.feedback[:LONGEST_FEEDBACK],
+        "GATELINE_VISIT": str(orders.visit),
+        "GATELINE_JOB": str(orders.job_id),
+        # What the dialects call the same (dialect A and D).
+        "RESULT_DOC_PATH": str(attempt.result),
+        "AGENTICS_JOB_ID": str(orders.job_id),
+        "AGENTICS_OWNER": orders.owner,
+        "AGENTICS_PROJECT_NAME": orders.project,
+    }

@@ -1,0 +1,209 @@
+"""What each kind of work gets: its document's words with every template rendered (law §8a)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+
+from pipelines.routing.durations import seconds
+from pipelines.routing.kinds import ARGUMENT, labels
+from pipelines.routing.templates import FAMILIES
+from pipelines.routing.values import MISSING
+from pipelines.work.config import WorkerConfig
+from pipelines.work.orders.order import (
+    MAX_SECONDS,
+    Orders,
+    Unrenderable,
+    command_spec,
+    last_said,
+    prompt,
+    rendered,
+)
+from pipelines.work.spec.base import Attempt, Limits, Spec
+from pipelines.work.spec.toolbox import Argument, Request, Text, Tool, offered
+
+PLACE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+# A tool that writes a result document would speak for its station.
+NOT_FOR_TOOLS = ("GATELINE_RESULT", "RESULT_DOC_PATH")
+
+
+def spec_of(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+    """:raises Unrenderable: before anything starts"""
+    return SPECS.get(orders.kind, plain)(orders, attempt, config)
+
+
+def data_of(orders: Orders) -> dict[str, Any]:
+    """What the work may read as values."""
+    return {family: orders.scope[family] for family in FAMILIES}
+
+
+def plain(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+    """What every kind but a command is told."""
+    station = orders.station
+    return Spec(
+        kind=station.kind,
+        attempt=attempt,
+        limits=Limits(idle=station.limits.idle_timeout, total=station.limits.max_timeout or MAX_SECONDS),
+        output_keys=tuple(station.output_keys),
+        isolation=config.isolation,
+        work=station.work,
+        data=data_of(orders),
+        outgoing=config.outgoing,
+        feedback=orders.feedback,
+        question=orders.asked,
+    )
+
+
+def of_a_chat(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+    made, work = plain(orders, attempt, config), orders.station.work
+    return replace(
+        made,
+        prompt=prompt(orders),
+        work={**work, "system": rendered(orders, "system", str(work.get("system") or ""))},
+        feedback=last_said(orders) if orders.feedback else "",
+        labels=labels(orders.station),
+        offered=tuple(offered(orders.declared)),
+    )
+
+
+def of_an_error(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+    made, work = plain(orders, attempt, config), orders.station.work
+    return replace(made, work={**work, "message": rendered(orders, "message", str(work.get("message", "")))})
+
+
+def of_a_hook(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+    return replace(command_spec(orders, attempt, config), data=data_of(orders))
+
+
+def of_a_call(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+    made, work = plain(orders, attempt, config), orders.station.work
+    found: dict[str, Any] = {**work, "url": address(orders, str(work.get("url", "")))}
+    found["headers"] = {
+        name: _header(orders, name, value, config) for name, value in (work.get("headers") or {}).items()
+    }
+    if "body" in work:
+        found["body"] = rendered(orders, "body", str(work["body"]))
+    if "json" in work:
+        found["json"] = each_text(work["json"], lambda text: rendered(orders, "json", text))
+    return replace(made, work=found)
+
+
+def address(orders: Orders, text: str) -> str:
+    """Values fill an address as escaped parts; but for one at its beginning, which is the address."""
+
+    def insert(found: re.Match[str]) -> str:
+        value = rendered(orders, "url", found[0])
+        return value if found.start() == 0 else quote(value, safe="")
+
+    return PLACE.sub(insert, text.strip())
+
+
+def _header(orders: Orders, name: str, value: Any, config: WorkerConfig) -> str:
+    if isinstance(value, str):
+        return rendered(orders, f"headers.{name}", value)
+    secret = config.named_secrets.get(value["secret"])
+    if secret is None:
+        raise Unrenderable(
+            f"{orders.station.key}: the header {name} asks for the secret {value['secret']}, which this worker "
+            f"does not have: an operator sets GATELINE_SECRET_{value['secret']}."
+        )
+    return secret
+
+
+def each_text(value: Any, change: Callable[[str], Any]) -> Any:
+    """A JSON value with every text in it changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list | tuple):
+        return [each_text(member, change) for member in value]
+    if isinstance(value, Mapping):
+        return {key: each_text(member, change) for key, member in value.items()}
+    return value
+
+
+# Tools
+
+
+def of_tools(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+    from_a_command = command_spec(orders, attempt, config)
+    made, work = plain(orders, attempt, config), dict(orders.station.work)
+    work["calls"] = [
+        {
+            **call,
+            "arguments": each_text(call.get("arguments") or {}, lambda text: rendered(orders, "calls", text)),
+        }
+        for call in work.get("calls") or ()
+    ]
+    return replace(
+        made,
+        access=from_a_command.access,
+        resources=from_a_command.resources,
+        env={name: value for name, value in from_a_command.env.items() if name not in NOT_FOR_TOOLS},
+        work=work,
+        tools=tuple(_tool(orders, tool, config) for tool in work.get("tools") or ()),
+    )
+
+
+def _tool(orders: Orders, tool: Mapping[str, Any], config: WorkerConfig) -> Tool:
+    place = f"tools.{tool['name']}"
+    timeout = tool.get("timeout")
+    return Tool(
+        name=tool["name"],
+        parameters=tool.get("parameters") or {},
+        argv=tuple(_open(orders, f"{place}.argv", part) for part in tool.get("argv") or ()),
+        env={name: _open(orders, f"{place}.env", value) for name, value in (tool.get("env") or {}).items()},
+        cwd=rendered(orders, f"{place}.cwd", tool.get("cwd") or "."),
+        timeout=None if timeout is None else seconds(timeout),
+        http=_request(orders, place, tool["http"], config) if "http" in tool else None,
+    )
+
+
+def _request(orders: Orders, place: str, call: Mapping[str, Any], config: WorkerConfig) -> Request:
+    headers: dict[str, Text] = {}
+    for name, value in (call.get("headers") or {}).items():
+        text = isinstance(value, str)
+        headers[name] = (
+            _open(orders, f"{place}.headers", value) if text else (_header(orders, name, value, config),)
+        )
+    value = call.get("json", MISSING)
+    return Request(
+        method=str(call.get("method") or "GET"),
+        url=_open(orders, f"{place}.url", call["url"].strip(), in_address=True),
+        headers=headers,
+        body=_open(orders, f"{place}.body", call.get("body") or ""),
+        json=value
+        if value is MISSING
+        else each_text(value, lambda text: _open(orders, f"{place}.json", text)),
+    )
+
+
+def _open(orders: Orders, place: str, text: str, *, in_address: bool = False) -> Text:
+    """A text with everything rendered but the places of arguments."""
+    parts: list[str | Argument] = []
+    end = 0
+    for found in ARGUMENT.finditer(text):
+        parts += [_rendered_part(orders, place, text[end : found.start()], in_address and end > 0)]
+        parts += [Argument(found[1])]
+        end = found.end()
+    parts.append(_rendered_part(orders, place, text[end:], in_address and end > 0))
+    return tuple(part for part in parts if part != "")
+
+
+def _rendered_part(orders: Orders, place: str, text: str, inside: bool) -> str:
+    if not inside:
+        return address(orders, text) if place.endswith(".url") else rendered(orders, place, text)
+    return PLACE.sub(lambda found: quote(rendered(orders, place, found[0]), safe=""), text)
+
+
+SPECS: Mapping[str, Callable[[Orders, Attempt, WorkerConfig], Spec]] = {
+    "command": command_spec,
+    "hook": of_a_hook,
+    "tools": of_tools,
+    "chat": of_a_chat,
+    "route": of_a_chat,
+    "http": of_a_call,
+    "error": of_an_error,
+}

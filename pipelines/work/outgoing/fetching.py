@@ -1,0 +1,84 @@
+"""One HTTP call, bounded in size and in redirects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import httpx
+
+from pipelines.work.outgoing.guard import Guard
+from pipelines.work.outgoing.transport import client
+
+MOST_REDIRECTS = 5
+MOST_BYTES = 10 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Call:
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`cut`: the body went on beyond `MOST_BYTES`. `url`: who answered in the end."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    cut: bool
+    url: str
+
+    def text(self) -> str:
+        return self.body.decode(errors="replace")
+
+
+async def fetch(call: Call, guard: Guard, seconds: float, most: int = MOST_BYTES) -> Answer:
+    """Call, following redirects through the same guard. Headers of the call stay with the origin that they were meant
+    for: another one gets none of them. `seconds`: for which a server may be silent.
+
+    :raises httpx.HTTPError: refused, not reached, cut off, too slow, redirected too often
+    :raises httpx.InvalidURL: no address
+    """
+    async with client(guard, seconds) as http:
+        # Bytes as they are: a small answer must not unfold into a large one.
+        headers = {"accept-encoding": "identity", "user-agent": "gateline", **call.headers}
+        request = http.build_request(call.method, call.url, headers=headers, content=call.body or None)
+        for _ in range(MOST_REDIRECTS + 1):
+            response = await http.send(request, stream=True)
+            try:
+                if response.next_request is None:
+                    return await _read(response, most)
+            finally:
+                await response.aclose()
+            request = _onward(request, response.next_request, call)
+    raise httpx.TooManyRedirects(f"redirected more than {MOST_REDIRECTS} times", request=request)
+
+
+def _onward(before: httpx.Request, after: httpx.Request, call: Call) -> httpx.Request:
+    if _origin(before.url) != _origin(after.url):
+        for name in call.headers:
+            after.headers.pop(name, None)
+    return after
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
+
+
+async def _read(response: httpx.Response, most: int) -> Answer:
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > most:
+            break
+    return Answer(
+        response.status_code,
+        dict(response.headers),
+        bytes(body[:most]),
+        len(body) > most,
+        str(response.url.copy_with(userinfo=b"")),
+    )

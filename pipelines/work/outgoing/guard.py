@@ -1,0 +1,85 @@
+"""Which addresses an outgoing call may reach: public ones, and private ones if an operator listed them (house §5)."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import httpx
+
+from pipelines.work.outgoing import nat64
+from pipelines.work.outgoing.special_purpose import Address, public
+
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+
+
+class RefusedAddress(httpx.ConnectError):
+    """The address is private and not listed; the message says which, and where an operator would list it."""
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    """The addresses of a host, as this machine's resolver has them at this moment. :raises OSError: it has none"""
+    entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
+
+
+@dataclass(frozen=True)
+class Guard:
+    """`private_hosts`: names, addresses and networks (`10.1.0.0/16`) that may be private. `resolve`: tests hand in one
+    that changes its mind. `nat64`: prefixes through which this network reaches IPv4 (RFC 6052)."""
+
+    private_hosts: tuple[str, ...] = ()
+    resolve: Resolve = field(default=resolve, repr=False, compare=False)
+    nat64: tuple[ipaddress.IPv6Network, ...] = ()
+
+    async def addresses(self, host: str, port: int) -> list[str]:
+        """Where to connect to: what the host resolves to now, once all of it is allowed. Whoever connects takes these
+        and never the name, which may answer differently the next time.
+
+        :raises RefusedAddress: one of them is private. :raises httpx.ConnectError: nobody knows the name
+        """
+        try:
+            addresses = await self.resolve(host, port)
+        except (OSError, UnicodeError) as error:
+            raise httpx.ConnectError(f"The host {host} could not be found: {error}") from error
+        for address in addresses:
+            if not self.allows(host, address):
+                raise RefusedAddress(f"The host {host} has the private address {address}. {remedy(address)}")
+        return addresses
+
+    def allows(self, host: str, address: str) -> bool:
+        try:
+            reached = self.reached(ipaddress.ip_address(address.partition("%")[0]))
+        except ValueError:
+            return False
+        if public(reached):
+            return True
+        return any(host.lower() == entry.lower() or _lists(entry, reached) for entry in self.private_hosts)
+
+    def reached(self, address: Address) -> Address:
+        """What a connection to the address ends at: the IPv4 address that is mapped, or behind a listed NAT64."""
+        if not isinstance(address, ipaddress.IPv6Address):
+            return address
+        return address.ipv4_mapped or nat64.inner(address, self.nat64) or address
+
+    def also(self, *hosts: str) -> Guard:
+        """The same, and these hosts: what an operator set as an address needs no listing."""
+        return Guard((*self.private_hosts, *hosts), self.resolve, self.nat64)
+
+
+def remedy(address: str) -> str:
+    """Where an operator lists it."""
+    parsed = ipaddress.ip_address(address.partition("%")[0])
+    if any(parsed in prefix for prefix in nat64.SET_ASIDE):
+        return "If this network reaches IPv4 so, an operator can list the prefix in GATELINE_NAT64_PREFIXES."
+    return "An operator can list it in GATELINE_PRIVATE_HOSTS."
+
+
+def _lists(entry: str, address: Address) -> bool:
+    try:
+        return address in ipaddress.ip_network(entry, strict=False)
+    except ValueError:
+        return False

@@ -1,0 +1,27 @@
+"""The official client for models, behind the guard. Kept apart: only workers load the library."""
+
+from __future__ import annotations
+
+import openai
+
+from pipelines.work.outgoing.endpoint import Outgoing
+from pipelines.work.outgoing.transport import client
+
+# Servers on one's own machine mostly want no key, the library always does.
+NO_KEY = "none"
+
+
+def model_client(outgoing: Outgoing) -> openai.AsyncOpenAI:
+    """A client for one piece of work; use it as `async with`. The operator's own address may be private; where it
+    redirects to may not. The endpoint has an address."""
+    endpoint = outgoing.endpoint
+    found = openai.AsyncOpenAI(
+        base_url=endpoint.url,
+        api_key=endpoint.key or NO_KEY,
+        timeout=endpoint.seconds,
+        max_retries=endpoint.retries,
+        http_client=client(outgoing.guard.also(endpoint.host), endpoint.seconds),
+    )
+    # The library reads them from the environment, where no setting of ours stands.
+    found.organization = found.project = None
+    return found

@@ -1,0 +1,97 @@
+"""The way out: transports of httpx that connect to the address they checked."""
+
+from __future__ import annotations
+
+import asyncio
+
+import httpx
+
+from pipelines.work.outgoing.guard import Guard
+
+# Seconds to find a server and to be answered by it.
+CONNECT_SECONDS = 10.0
+
+
+class GuardedTransport(httpx.AsyncBaseTransport):
+    """Resolves, checks, and connects to what was checked, for each request anew, redirects among them. The name of the
+    server goes along for its certificate and its Host header.
+
+    No connection is kept: a pool finds its connections by address, and two names at one address must not share what
+    only one of them was checked for."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._inner = httpx.AsyncHTTPTransport(
+            trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
+        )
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        name, port = _server(request)
+        *others, last = await self._guard.addresses(name, port)
+        for address in others:
+            try:
+                return await self._inner.handle_async_request(_to(request, address, name))
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                continue  # Nothing was sent yet.
+        return await self._inner.handle_async_request(_to(request, last, name))
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class GuardedBlockingTransport(httpx.BaseTransport):
+    """The same for programs without an event loop."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._inner = httpx.HTTPTransport(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        name, port = _server(request)
+        *others, last = asyncio.run(self._guard.addresses(name, port))
+        for address in others:
+            try:
+                return self._inner.handle_request(_to(request, address, name))
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                continue  # Nothing was sent yet.
+        return self._inner.handle_request(_to(request, last, name))
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def _server(request: httpx.Request) -> tuple[str, int]:
+    host = request.url.raw_host.decode("ascii")
+    return host.strip("[]"), request.url.port or (443 if request.url.scheme == "https" else 80)
+
+
+def _to(request: httpx.Request, address: str, name: str) -> httpx.Request:
+    return httpx.Request(
+        request.method,
+        request.url.copy_with(host=address),
+        headers=request.headers,
+        stream=request.stream,
+        extensions={**request.extensions, "sni_hostname": name},
+    )
+
+
+def client(guard: Guard, seconds: float) -> httpx.AsyncClient:
+    """A client for one piece of work: no proxy, no cookie jar of the machine, no redirect unasked. `seconds`: for which
+    a server may be silent."""
+    return httpx.AsyncClient(
+        transport=GuardedTransport(guard), timeout=_timeout(seconds), trust_env=False, follow_redirects=False
+    )
+
+
+def blocking_client(guard: Guard, seconds: float) -> httpx.Client:
+    """The same for programs without an event loop."""
+    return httpx.Client(
+        transport=GuardedBlockingTransport(guard),
+        timeout=_timeout(seconds),
+        trust_env=False,
+        follow_redirects=False,
+    )
+
+
+def _timeout(seconds: float) -> httpx.Timeout:
+    return httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))

@@ -1,0 +1,156 @@
+"""Which isolation is in force here: asked for by a setting, believed only after a test with real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import socket as sockets
+import sys
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pipelines.work.processes.isolation import DISABLE_USERNS, OPEN, Access, CannotIsolate, Isolation, Places
+from pipelines.work.processes.process import CannotStart, Launch, Process
+
+PROBE = Path(__file__).with_name("isolation_probe.py")
+PROBE_SECONDS = 20.0
+# What must fail for a station to be called isolated. The rest is told, not demanded: the database's socket asks for a
+# password, and a signal can stop a worker but decide nothing.
+DEMANDED = frozenset({"secret", "neighbour", "environment"})
+
+
+@dataclass(frozen=True)
+class InForce:
+    """The isolation, and what a station can do in spite of it: of secret, neighbour, environment, signal, socket,
+    network (the last unless its station goes without)."""
+
+    isolation: Isolation
+    open: frozenset[str]
+
+    @property
+    def name(self) -> str:
+        return self.isolation.name
+
+
+async def choose(
+    setting: str | Sequence[str], places: Places, workspaces: Path, socket: Path | None
+) -> InForce:
+    """`auto`: bubblewrap where it works, else Landlock, else none. One of these by name, or an argv prefix: that one.
+
+    A test station is run behind it, which tries what a hostile one would.
+
+    :param workspaces: a folder of the worker's own, where test folders are made and removed
+    :param socket: the database's, if it is a file
+    :raises CannotIsolate: what was asked for by name does not isolate here
+    """
+    if setting == "none":
+        return InForce(Isolation("none", places), frozenset({*DEMANDED, "signal", "socket", "network"}))
+    reasons = []
+    for isolation in candidates(setting, places):
+        try:
+            found = await opened(isolation, workspaces, socket)
+        except CannotIsolate as error:
+            reasons.append(f"{isolation.name}: {error}")
+            continue
+        if not found & DEMANDED:
+            return InForce(await without_network(isolation, workspaces), found)
+        reasons.append(f"{isolation.name} leaves open: {', '.join(sorted(found & DEMANDED))}")
+    if setting == "auto":
+        return await choose("none", places, workspaces, socket)
+    raise CannotIsolate("; ".join(reasons))
+
+
+async def without_network(isolation: Isolation, workspaces: Path) -> Isolation:
+    """The same, which knows whether it can keep a station from the network: a test station tries to reach a port."""
+    if isolation.name not in ("bubblewrap", "landlock"):
+        return isolation  # an administrator's own prefix decides by itself what it lets through
+    cutting = replace(isolation, cuts_network=True)
+    try:
+        found = await opened(cutting, workspaces, None, Access(network=False))
+    except CannotIsolate:
+        return isolation
+    return isolation if "network" in found else cutting
+
+
+def candidates(setting: str | Sequence[str], places: Places) -> list[Isolation]:
+    if not isinstance(setting, str) and len(setting) == 1:
+        setting = setting[0]
+    wrapped = [Isolation("bubblewrap", places, (DISABLE_USERNS,)), Isolation("bubblewrap", places)]
+    if setting == "auto":
+        return [*wrapped, Isolation("landlock", places)]
+    if setting == "bubblewrap":
+        return wrapped
+    if setting == "landlock":
+        return [Isolation("landlock", places)]
+    prefix = shlex.split(setting) if isinstance(setting, str) else setting
+    return [Isolation("prefix", places, tuple(prefix))]
+
+
+async def opened(
+    isolation: Isolation, workspaces: Path, socket: Path | None, access: Access = OPEN
+) -> frozenset[str]:
+    """What a station can do behind this isolation, found out by doing it.
+
+    :raises CannotIsolate: nothing can be started behind it, or a station could not even write its own folder
+    """
+    name = f"probe-{uuid.uuid4().hex}"
+    attempt, neighbour = workspaces / name, workspaces / f"{name}-neighbour"
+    try:
+        for folder in (attempt / "tmp", neighbour):
+            folder.mkdir(parents=True)
+        (neighbour / "secret").write_text("secret")
+        with sockets.create_server(("127.0.0.1", 0)) as listener:
+            port = int(listener.getsockname()[1])
+            answer = await probe(isolation, attempt, neighbour, socket, port, access)
+    finally:
+        for folder in (attempt, neighbour):
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+    if not answer.pop("own", False):
+        raise CannotIsolate("a station could not write its own folder")
+    return frozenset(key for key, worked in answer.items() if worked)
+
+
+async def probe(
+    isolation: Isolation, attempt: Path, neighbour: Path, socket: Path | None, port: int, access: Access
+) -> dict[str, bool]:
+    what = {
+        "secret": str(neighbour / "secret"),
+        "neighbour": str(neighbour),
+        "own": str(attempt / "own"),
+        "pid": str(os.getpid()),
+        "environ": digest("environ"),
+        "cmdline": digest("cmdline"),
+        "socket": str(socket) if socket else "",
+        "port": str(port),
+    }
+    script = attempt / PROBE.name
+    await asyncio.to_thread(shutil.copyfile, PROBE, script)
+    argv = [sys.executable, "-I", "-S", str(script), json.dumps(what)]
+    wrapped = isolation.wrap(argv, attempt, attempt, access)
+    env = {"PATH": os.defpath, "HOME": str(attempt), "LANG": "C.UTF-8"}
+    launch = Launch(wrapped.argv, env, attempt, wrapped.levels, wrapped.no_new_privileges)
+    try:
+        async with asyncio.timeout(PROBE_SECONDS), Process(launch) as process:
+            out, err, ended = await asyncio.gather(
+                process.stdout.read(), process.stderr.read(), process.wait()
+            )
+    except (CannotStart, TimeoutError) as error:
+        raise CannotIsolate(str(error) or "no answer in time") from error
+    try:
+        answer: dict[str, bool] = json.loads(out)
+    except ValueError as error:
+        raise CannotIsolate(
+            f"exit code {ended.code}: {err.decode(errors='replace').strip()[-300:]}"
+        ) from error
+    return answer
+
+
+def digest(file: str) -> str:
+    place = Path("/proc/self") / file
+    return hashlib.sha256(place.read_bytes()).hexdigest() if place.exists() else ""

@@ -1,0 +1,103 @@
+"""The result document: a JSON object that the work writes where GATELINE_RESULT says (law §2). Pure, but for
+reading the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines.routing.outcome import OutcomeError, read_outcome
+from pipelines.routing.reported import is_signal
+from pipelines.work.results.files import Refused, opened
+from pipelines.work.results.strict_json import Unreadable, parse
+from pipelines.work.spec.base import Attempt, Outcome
+
+NATIVE, FLUX = "native", "flux"
+# Keys of the result document that are fields of the outcome under the same name.
+FIELDS = frozenset(
+    {"output", "verdict", "eval", "failure_type", "blockers", "artifacts", "signals", "summary", "comment"}
+    | {"feedback", "handoff", "usage"}
+)
+SIGNAL_FIELDS = frozenset({"signal_reason", "signal_meta"})
+# Where a Flux document says what an outcome calls usage (dialect D).
+FLUX_USAGE = {
+    "cost_usd": (("cost", "total_usd"),),
+    "tokens_in": (("tokens", "input"), ("meta", "input_tokens")),
+    "tokens_out": (("tokens", "output"), ("meta", "output_tokens")),
+}
+
+
+@dataclass(frozen=True)
+class Document:
+    """The result document as found. `error` says why one that was there does not count."""
+
+    present: bool = False
+    fields: Outcome = field(default_factory=dict)
+    error: str = ""
+    # Whether it says more than an outcome has room for: then it is kept as it is (law §2).
+    more: bool = False
+
+
+def read_document(attempt: Attempt, limit: int, style: str = NATIVE) -> Document:
+    """The document that the work wrote, `limit` bytes at most; `style` flux: with Flux's own fields, and a summary."""
+    relative = attempt.below(attempt.result)
+    if not attempt.result.is_symlink() and not attempt.result.exists():
+        return Document()
+    try:
+        with opened(attempt.root, relative) as file:
+            data = file.read(limit + 1)
+        if len(data) > limit:
+            raise Unreadable(f"result document: larger than {limit} bytes")
+        value = parse(data.decode(), "result document")
+        if not isinstance(value, dict):
+            raise Unreadable("result document: has to be one JSON object")
+        fields = document_fields(value, style)
+        read_outcome({"exit_code": 0, **fields}, "result document")
+    except (Refused, Unreadable, UnicodeDecodeError, OutcomeError) as error:
+        return Document(True, error=str(error))
+    return Document(True, fields, more=bool(value.keys() - FIELDS - SIGNAL_FIELDS))
+
+
+def document_fields(document: Mapping[str, Any], style: str = NATIVE) -> Outcome:
+    """Outcome fields of a result document; a verdict that is a signal's becomes one.
+
+    :raises Unreadable: it lacks what its style asks for"""
+    found: Outcome = {key: document[key] for key in FIELDS if document.get(key) is not None}
+    if "output" in document:  # null is an output
+        found["output"] = document["output"]
+    verdict = found.get("verdict")
+    if is_signal(verdict):
+        del found["verdict"]
+        signal = {"verdict": verdict}
+        signal |= {
+            key: document[f"signal_{key}"] for key in ("reason", "meta") if document.get(f"signal_{key}")
+        }
+        before = found.get("signals", [])
+        # A list of signals that is none is refused with its place, like any other field.
+        found["signals"] = [*before, signal] if isinstance(before, list) else before
+    return _of_flux(document, found) if style == FLUX else found
+
+
+def _of_flux(document: Mapping[str, Any], found: Outcome) -> Outcome:
+    """Flux has no output: what a stage hands on are its artifacts and its `meta`. It asks for a summary."""
+    summary = document.get("summary")
+    if not isinstance(summary, str) or not summary.strip():
+        raise Unreadable("result document.summary: is missing or blank")
+    meta = document.get("meta")
+    usage = {name: number for name, places in FLUX_USAGE.items() if (number := _number(document, places))}
+    own = found.get("usage", {})
+    return {
+        "output": meta if isinstance(meta, dict) else {},
+        **found,
+        **({"usage": {**usage, **own} if isinstance(own, dict) else own} if usage or own else {}),
+    }
+
+
+def _number(document: Mapping[str, Any], places: tuple[tuple[str, str], ...]) -> float | None:
+    for family, key in places:
+        inside = document.get(family)
+        value = inside.get(key) if isinstance(inside, dict) else None
+        if type(value) in (int, float):
+            return value
+    return None

@@ -1,0 +1,132 @@
+"""The git repositories of a workspace: where they stand before a station works, and what it changed (dialects C31).
+
+Where they stand is read as plain files, no link followed. What changed is read by `gitchanges`, a process of its own,
+with the rights of the station and no more: a repository may start programs when git reads it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from pipelines.routing import jsontext
+from pipelines.work.processes.isolation import CannotIsolate
+from pipelines.work.processes.process import CannotStart, Launch, Process
+from pipelines.work.results.files import Refused, opened
+from pipelines.work.results.strict_json import Unreadable, parse
+from pipelines.work.spec.base import Spec
+
+SCRIPT = Path(__file__).with_name("git_changes.py")
+MOST = 8
+MOST_BYTES = 4 * 1024 * 1024
+SECONDS = 30.0
+COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+BRANCH = re.compile(r"refs/heads/[^\s\x00]+")
+log = structlog.get_logger(__name__)
+
+
+def heads(workspace: Path) -> dict[str, str]:
+    """{folder: commit} of the repositories in the workspace: itself (""), its folders, and theirs. "" is no commit."""
+    found = {}
+    for folder in _folders(workspace):
+        if (workspace / folder / ".git").is_dir() and not (workspace / folder / ".git").is_symlink():
+            found[folder] = _head(workspace, folder)
+        if len(found) >= MOST:
+            break
+    return found
+
+
+def _folders(workspace: Path) -> Iterator[str]:
+    yield ""
+    for name in _below(workspace):
+        yield name
+    for name in _below(workspace):
+        yield from (f"{name}/{inner}" for inner in _below(workspace / name))
+
+
+def _below(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            names = [each.name for each in entries if each.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+    return sorted(name for name in names if name != ".git" and name.isprintable())[:200]
+
+
+def _head(workspace: Path, folder: str) -> str:
+    git = f"{folder}/.git" if folder else ".git"
+    said = _text(workspace, f"{git}/HEAD")
+    if said.startswith("ref: "):
+        name = said.removeprefix("ref: ")
+        if not BRANCH.fullmatch(name):
+            return ""
+        said = _text(workspace, f"{git}/{name}") or _packed(_text(workspace, f"{git}/packed-refs"), name)
+    return said if COMMIT.fullmatch(said) else ""
+
+
+def _text(workspace: Path, path: str) -> str:
+    try:
+        with opened(workspace, path) as file:
+            return file.read(MOST_BYTES).decode("utf-8", "replace").strip()
+    except Refused:
+        return ""
+
+
+def _packed(text: str, name: str) -> str:
+    lines = (line.partition(" ") for line in text.splitlines())
+    return next((commit for commit, _, ref in lines if ref == name), "")
+
+
+async def changes(spec: Spec, before: Mapping[str, str]) -> dict[str, Any]:
+    """What the station changed, as `gitchanges.read` has it; {} where it changed nothing, or nothing could be read."""
+    now = await asyncio.to_thread(heads, spec.attempt.workspace)
+    if not now:
+        return {}
+    asked = jsontext.dumps({folder: before.get(folder, "") for folder in now})
+    workspace = str(spec.attempt.workspace.resolve())
+    argv = (sys.executable, "-I", str(SCRIPT), workspace, asked)
+    try:
+        async with asyncio.timeout(SECONDS):
+            text = await _output(spec, argv)
+        return dict(parse(text, "git"))
+    except (TimeoutError, CannotStart, CannotIsolate, Unreadable) as error:
+        log.warning("repositories_unread", why=str(error) or type(error).__name__)
+        return {}
+
+
+async def _output(spec: Spec, argv: tuple[str, ...]) -> str:
+    access = replace(spec.access, network=False)
+    wrapped = spec.isolation.wrap(argv, spec.attempt.root, spec.attempt.workspace, access)
+    env = {name: spec.env[name] for name in ("PATH", "HOME", "TMPDIR", "LANG") if name in spec.env}
+    limits = spec.resources.limits(spec.attempt.root)
+    launch = Launch(
+        wrapped.argv,
+        env,
+        spec.attempt.workspace,
+        wrapped.levels,
+        wrapped.no_new_privileges,
+        limits=limits,
+    )
+    async with Process(launch) as process:
+        async with asyncio.TaskGroup() as streams:
+            out = streams.create_task(_read(process.stdout))
+            streams.create_task(_read(process.stderr))
+        ended = await process.wait()
+    if ended.code != 0:
+        raise Unreadable(f"the repositories could not be read: exit code {ended.code}")
+    return out.result().decode()
+
+
+async def _read(stream: asyncio.StreamReader) -> bytes:
+    """All of it, so that nothing waits; kept only as far as it is of use."""
+    kept = bytearray()
+    while data := await stream.read(64 * 1024):
+        kept += data[: MOST_BYTES - len(kept)]
+    return bytes(kept)

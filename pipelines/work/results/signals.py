@@ -1,0 +1,137 @@
+"""Signals that a command writes while it works: `{"flux:signal": {…}}`, a line of standard output (law §5 step 3,
+dialects D8 to D14, D20).
+
+Only at the start of a line (house §4): a line of its own, or a line of what a tool gave back inside a line of
+stream-json (`tool_result`, `tool_use_result.stdout`). What is no signal is plain log. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pipelines.routing.reported import is_signal
+from pipelines.work.results.strict_json import Unreadable, parse
+
+Signal = dict[str, Any]
+
+LONGEST_LINE = 1024 * 1024
+MOST = 100
+_ALONE = re.compile(r'\{\s*"flux:signal"')
+# A line of stream-json that could hold one: looked at before it is parsed, as most lines are no such thing.
+_INSIDE = "flux:signal"
+
+
+def is_valid(signal: Mapping[str, Any]) -> bool:
+    """Whether its verdict is one that routes; any other is recorded and ignored."""
+    return is_signal(signal.get("verdict"))
+
+
+class Reader:
+    """Cuts a stream of bytes into lines and answers the signals in them. A line above LONGEST_LINE bytes is none."""
+
+    def __init__(self) -> None:
+        self._line = bytearray()
+        self._too_long = False
+
+    def feed(self, data: bytes) -> list[Signal]:
+        """The signals of the lines that `data` completes."""
+        *lines, rest = data.split(b"\n")
+        found: list[Signal] = []
+        for line in lines:
+            self._add(line)
+            found += self.end()
+        self._add(rest)
+        return found
+
+    def end(self) -> list[Signal]:
+        """The signals of the line so far, which ends here."""
+        line, self._line = bytes(self._line), bytearray()
+        was_too_long, self._too_long = self._too_long, False
+        return [] if was_too_long else signals_in(line.decode(errors="replace"))
+
+    def _add(self, data: bytes) -> None:
+        if len(self._line) + len(data) > LONGEST_LINE:
+            self._line, self._too_long = bytearray(), True
+        if not self._too_long:
+            self._line += data
+
+
+def signals_in(line: str) -> list[Signal]:
+    """The signals of one line: one at most, but for what tools gave back."""
+    if _ALONE.match(line):
+        return list(_alone(line))
+    if not line.startswith("{") or _INSIDE not in line:
+        return []
+    try:
+        message = parse(line, "stream-json")
+    except Unreadable:
+        return []
+    texts = dict.fromkeys(_given_back(message))
+    return list(_once(signal for text in texts for each in text.split("\n") for signal in _alone(each)))
+
+
+def _alone(line: str) -> Iterator[Signal]:
+    if not _ALONE.match(line):
+        return
+    try:
+        value = parse(line.strip(), "signal")
+    except Unreadable:
+        return
+    signal = value.get("flux:signal")
+    if isinstance(signal, dict):
+        yield plain(signal)
+
+
+def plain(signal: Signal) -> Signal:
+    """A valid signal whose reason is no text, or whose meta is no object, counts without them."""
+    if not is_valid(signal):
+        return signal
+    kinds = {"reason": str, "meta": dict}
+    return {key: value for key, value in signal.items() if type(value) is kinds.get(key, type(value))}
+
+
+def _once(signals: Iterator[Signal]) -> Iterator[Signal]:
+    """A line names what a tool gave back twice: as the model sees it and as the program got it."""
+    seen: list[Signal] = []
+    for signal in signals:
+        if signal not in seen:
+            seen.append(signal)
+            yield signal
+
+
+def _given_back(message: Mapping[str, Any]) -> Iterator[str]:
+    """The texts that tools gave back in one message of stream-json."""
+    result = message.get("tool_use_result")
+    if isinstance(result, str):
+        yield result
+    elif isinstance(result, dict) and isinstance(result.get("stdout"), str):
+        yield result["stdout"]
+    inner = message.get("message")
+    content = inner.get("content") if isinstance(inner, dict) else None
+    for block in (message, *(content if isinstance(content, list) else ())):
+        if isinstance(block, dict) and block.get("type") == "tool_result":
+            yield from _texts(block.get("content"))
+
+
+def _texts(content: Any) -> Iterator[str]:
+    """Of one block: a text, or a list of `{type: text, text}`."""
+    if isinstance(content, str):
+        yield content
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, dict) and isinstance(part.get("text"), str):
+            yield part["text"]
+
+
+# What a signal says besides its verdict (dialect D)
+
+_USAGE = ("cost_usd", "tokens_in", "tokens_out")
+
+
+def carried(signal: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of the outcome that a signal carries: summary, and usage. What is no text, or no number, is left out."""
+    found: dict[str, Any] = {}
+    if isinstance(signal.get("summary"), str) and signal["summary"].strip():
+        found["summary"] = signal["summary"]
+    usage = {key: signal[key] for key in _USAGE if type(signal.get(key)) in (int, float)}
+    return {**found, "usage": usage} if usage else found

@@ -1,0 +1,101 @@
+"""What a handler gets and gives. Handlers know no engine and no database: (spec, sink) -> outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from pipelines.work.outgoing.endpoint import Outgoing
+from pipelines.work.processes.isolation import OPEN, Access, Isolation
+from pipelines.work.processes.resources import DEFAULT, Resources
+from pipelines.work.spec.toolbox import Tool
+
+NOTHING = Isolation("none")
+# An outcome as of law §2, plain JSON.
+Outcome = dict[str, Any]
+
+
+class Sink(Protocol):
+    """Where a running job's text goes."""
+
+    async def write(self, stream: str, data: bytes) -> None:
+        """Bytes that the work wrote to `out` or `err`; waits while the log is behind."""
+
+    async def note(self, text: str) -> None:
+        """A line of Gateline's own."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The folder of one attempt; no other attempt ever works in it."""
+
+    root: Path
+
+    @property
+    def workspace(self) -> Path:
+        """The working folder of the task: HOME, and what snapshots keep."""
+        return self.root / "workspace"
+
+    @property
+    def temporary(self) -> Path:
+        return self.root / "tmp"
+
+    def below(self, path: Path) -> str:
+        """A path of this attempt, relative to its root."""
+        return path.relative_to(self.root).as_posix()
+
+    @property
+    def result(self) -> Path:
+        """The result document: beside the working folder, so that no checked-out file can pass for it."""
+        return self.root / "result" / "document.json"
+
+    @property
+    def given(self) -> Path:
+        """What the work may read: `context.json`, and the artifacts of the stations before. No snapshot keeps it."""
+        return self.root / "given"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds and bytes. `idle`: without a byte of output. `grace`: between SIGTERM and SIGKILL."""
+
+    idle: float | None = None
+    total: float | None = 3600.0
+    grace: float = 10.0
+    signal_grace: float = 10.0
+    text_bytes: int = 10 * 1024 * 1024
+    document_bytes: int = 10 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One job to do, with every template rendered."""
+
+    kind: str
+    attempt: Attempt
+    argv: tuple[str, ...] = ()
+    prompt: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = "."
+    limits: Limits = Limits()
+    result_document: str = "none"
+    document_style: str = "native"
+    output_keys: tuple[str, ...] = ()
+    isolation: Isolation = NOTHING
+    access: Access = OPEN
+    resources: Resources = DEFAULT
+    # What the document says of the work, and what templates may read: task, input, context, variables.
+    work: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    data: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    outgoing: Outgoing = field(default_factory=Outgoing)
+    # What was said to the station last, and the question of its own that this answers, if it asked one.
+    feedback: str = ""
+    question: str = ""
+    # What a `route` may choose; the tools that a model is told of; those that a station declares.
+    labels: tuple[str, ...] = ()
+    offered: tuple[Mapping[str, Any], ...] = ()
+    tools: tuple[Tool, ...] = ()
+    # Whether a signal on standard output is followed; what a tool shows is somebody else's text.
+    heeds_signals: bool = True

@@ -1,0 +1,171 @@
+"""The tools that a station declares: what a model is told of them, what a call of them makes. Pure.
+
+What a model writes is data: it fills the places that the line leaves for it and nothing else, it is never an argument
+that could be an option, and in an address it is always one escaped part (house §4)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from pipelines.routing import operators
+from pipelines.routing.algebra import OutputTest, View
+from pipelines.routing.bounds import Steps
+from pipelines.routing.errors import EvaluationFailed
+from pipelines.routing.handoffs import held_against, schema_faults
+from pipelines.routing.paths import compile_path, look_up
+from pipelines.routing.values import MISSING
+from pipelines.work.outgoing.fetching import Call
+
+ALLOW, APPROVE, DENY = "allow", "approve", "deny"
+ANY = "*"
+NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
+
+
+class BadCall(Exception):
+    """The call cannot be made as it is; the message is told to who asked for it."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A place that the call fills."""
+
+    name: str
+
+
+# A text whose own templates are rendered, with the places of arguments left open.
+Text = tuple[str | Argument, ...]
+
+
+@dataclass(frozen=True)
+class Request:
+    """An HTTP call with open places. `json`: a value whose texts are such texts."""
+
+    method: str
+    url: Text
+    headers: Mapping[str, Text] = field(default_factory=dict, repr=False)
+    body: Text = ()
+    json: Any = MISSING
+
+
+@dataclass(frozen=True)
+class Tool:
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    argv: tuple[Text, ...] = ()
+    env: Mapping[str, Text] = field(default_factory=dict, repr=False)
+    cwd: str = "."
+    timeout: float | None = None
+    http: Request | None = None
+
+
+def offered(tools: tuple[Mapping[str, Any], ...]) -> list[dict[str, Any]]:
+    """Declared tools in the form in which a model is told of them."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": tool["name"],
+                "description": tool.get("description") or "",
+                "parameters": tool.get("parameters") or dict(NO_PARAMETERS),
+            },
+        }
+        for tool in tools
+    ]
+
+
+def misfit(tool: Tool, arguments: Mapping[str, Any]) -> str:
+    """How the arguments do not fit the `parameters` that the tool declares, each fault with its place; or nothing."""
+    if not tool.parameters:
+        return ""
+    # A line that was published before schemas were looked at may have one that says nothing.
+    unusable = schema_faults(tool.parameters)
+    if unusable:
+        return f"The parameters of {tool.name} are no JSON Schema: {'; '.join(map(str, unusable[:3]))}."
+    return "; ".join(map(str, held_against(arguments, tool.parameters, "arguments")))
+
+
+def filled(text: Text, arguments: Mapping[str, Any]) -> str:
+    """:raises BadCall: an argument is missing"""
+    return "".join(part if isinstance(part, str) else as_text(_value(part, arguments)) for part in text)
+
+
+def _value(place: Argument, arguments: Mapping[str, Any]) -> Any:
+    value = look_up(dict(arguments), place.name)
+    if value is MISSING:
+        raise BadCall(f"The argument {place.name} is missing.")
+    return value
+
+
+def as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def argv_of(tool: Tool, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """:raises BadCall: an argument is missing, or one would be read as an option"""
+    found = []
+    for part in tool.argv:
+        text = filled(part, arguments)
+        if text.startswith("-") and part and isinstance(part[0], Argument):
+            raise BadCall(f"The argument {part[0].name} begins with “-”: it could be read as an option.")
+        found.append(text)
+    return tuple(found)
+
+
+def call_of(request: Request, arguments: Mapping[str, Any]) -> Call:
+    """:raises BadCall: an argument is missing"""
+    url = "".join(
+        part
+        if isinstance(part, str)
+        else as_text(_value(part, arguments))
+        if index == 0
+        else quote(as_text(_value(part, arguments)), safe="")
+        for index, part in enumerate(request.url)
+    )
+    headers = {name: filled(text, arguments) for name, text in request.headers.items()}
+    body = filled(request.body, arguments).encode(errors="backslashreplace")
+    if request.json is not MISSING:
+        body = json.dumps(_json(request.json, arguments)).encode()
+        if not any(name.lower() == "content-type" for name in headers):
+            headers["Content-Type"] = "application/json"
+    return Call(request.method, url, headers, body)
+
+
+def _json(value: Any, arguments: Mapping[str, Any]) -> Any:
+    """A text that is one place and nothing else becomes the value itself."""
+    if isinstance(value, tuple):
+        if len(value) == 1 and isinstance(value[0], Argument):
+            return _value(value[0], arguments)
+        return filled(value, arguments)
+    if isinstance(value, list):
+        return [_json(member, arguments) for member in value]
+    if isinstance(value, dict):
+        return {key: _json(member, arguments) for key, member in value.items()}
+    return value
+
+
+def action(policy: Mapping[str, Any] | None, name: str, arguments: Any) -> str:
+    """What the policy says of a call: the first rule that matches, else its default (dialect B). A test that cannot
+    be made denies."""
+    if not policy:
+        return ALLOW
+    for rule in policy.get("rules") or ():
+        if rule["tool"] not in (ANY, name):
+            continue
+        try:
+            if all(_holds(test, arguments) for test in rule.get("when") or ()):
+                return str(rule["action"])
+        except (EvaluationFailed, operators.OperandError):
+            return DENY
+    return str(policy["default"])
+
+
+def _holds(test: Mapping[str, Any], arguments: Any) -> bool:
+    op, value = test.get("op", "equals"), test.get("value")
+    prepared = None if op in ("exists", "missing") else operators.prepare(op, value)
+    seen = View("", "", "", None, arguments, False, {}, {}, Steps())
+    return OutputTest(compile_path(test["path"]), op, value, prepared=prepared).test(seen)

@@ -1,0 +1,121 @@
+"""Database side of a driver: what to drive, and what became of it. Each function is one or a few short statements."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from pipelines import engine, outbox
+from pipelines.engine.moves.job_creation import takes
+from pipelines.leases import Claim
+from pipelines.models import Job
+from pipelines.work import logs
+from pipelines.work.handlers import BY_PEOPLE
+from pipelines.work.orders.order import Orders
+
+# So long lies a ticket that came to a worker who does not serve the job; then it is asked about again.
+ASIDE_SECONDS = 60.0
+# Queued, and no ticket is about to come: it was put aside by a worker who does not serve the job, or lost with one.
+UNATTENDED = """
+    SELECT job.id FROM pipelines_job job
+    WHERE job.state = 'queued' AND NOT job.kind = ANY(%(people)s)
+      AND job.id > %(after)s
+      AND job.created_at < clock_timestamp() - make_interval(secs => %(seconds)s)
+      AND NOT EXISTS (
+        SELECT FROM procrastinate_jobs ticket
+        WHERE ticket.task_name = 'pipelines.drive' AND ticket.status IN ('todo', 'doing')
+          AND (ticket.scheduled_at IS NULL OR ticket.scheduled_at < clock_timestamp() + interval '1 second')
+          AND (ticket.args ->> 'token_id')::bigint = job.token_id)
+    ORDER BY job.id LIMIT %(limit)s"""
+
+
+@dataclass(frozen=True)
+class Started:
+    """A job that this worker holds."""
+
+    orders: Orders
+    lease: uuid.UUID
+
+
+def start_token(token_id: int, claim: Claim) -> Started | None:
+    """Claim the open job of a token, if there is one to be claimed: else the ticket is spent. Of a job that this worker
+    does not serve the ticket is put aside: one who does looks for such jobs by itself."""
+    job = queued().filter(token_id=token_id).first()
+    if job is None:
+        return None
+    if not fits(job, claim):
+        outbox.drive([token_id], outbox.queue_of(job), not_before=later(ASIDE_SECONDS))
+        return None
+    return start_job(job.pk, claim)
+
+
+def queued() -> QuerySet[Job]:
+    waiting = Job.objects.filter(state=Job.State.QUEUED).exclude(kind__in=BY_PEOPLE)
+    return waiting.select_related("task__project__owner")
+
+
+def fits(job: Job, claim: Claim) -> bool:
+    return takes(claim, job.task, job)
+
+
+def later(seconds: float) -> datetime:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp() + make_interval(secs => %s)", [seconds])
+        found: datetime = cursor.fetchone()[0]
+    return found
+
+
+def start_job(job_id: int, claim: Claim) -> Started | None:
+    job = engine.start(job_id, claim)
+    return Started(Orders.of(job), job.lease_key) if job is not None and job.lease_key else None
+
+
+def resume(wanted: Mapping[int, uuid.UUID]) -> dict[int, Started]:
+    """The jobs {id: lease} that reports handed on, already leased."""
+    if not wanted:
+        return {}
+    loaded = Job.objects.select_related("task__project__owner").filter(pk__in=wanted, state=Job.State.RUNNING)
+    return {
+        job.pk: Started(Orders.of(job), job.lease_key)
+        for job in loaded
+        if job.lease_key is not None and job.lease_key == wanted[job.pk]
+    }
+
+
+def give_back(started: Started) -> str:
+    """For a planned stop: queued again, and no attempt is counted."""
+    return engine.requeue(started.orders.job_id, started.orders.attempt, started.lease)
+
+
+def give_back_stray(job_id: int, lease: uuid.UUID) -> str:
+    """A lease of ours whose job we do not drive: an answer got lost on the way."""
+    attempt = Job.objects.filter(pk=job_id, lease_key=lease).values_list("attempt", flat=True).first()
+    return engine.requeue(job_id, attempt, lease) if attempt is not None else "kept"
+
+
+def log_writer(started: Started) -> logs.Writer:
+    return logs.Writer(started.orders.job_id, started.orders.attempt)
+
+
+def append_log(writer: logs.Writer, text: str) -> None:
+    writer.append(text, later(0))
+
+
+def unattended(
+    claim: Claim, older_than: float, after: int = 0, limit: int = 200
+) -> tuple[dict[int, str], int]:
+    """Jobs that wait although no ticket is on its way, and that this claim takes, each with its queue; and the id to go
+    on from (0: from the start again)."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            UNATTENDED, {"people": list(BY_PEOPLE), "seconds": older_than, "after": after, "limit": limit}
+        )
+        ids = [row[0] for row in cursor.fetchall()]
+    waiting = queued().filter(pk__in=ids).order_by("pk")
+    fitting = {job.pk: outbox.queue_of(job) for job in waiting if fits(job, claim)}
+    return fitting, ids[-1] if len(ids) == limit else 0

@@ -1,0 +1,131 @@
+"""The workspace that a job starts from: what its own token left, and what the branches left that were joined into it
+(law §7). Branches that run side by side do not see each other's files.
+
+Files are merged as contexts are: each station's changes, in the order in which the stations were left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pipelines.models import Job, Snapshot, Task, Token
+from pipelines.work.workspaces import digest_of
+
+Entry = dict[str, Any]
+Manifest = tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class Left:
+    """A snapshot without its manifest. `began`: when its job was opened; `ended`: when it was reported on."""
+
+    pk: int
+    token: int
+    began: datetime
+    ended: datetime
+
+
+def workspace_of(job_id: int) -> tuple[str, Manifest] | None:
+    """The digest and the manifest; None where nothing was left yet."""
+    job = Job.objects.only("task_id", "token_id", "created_at").get(pk=job_id)
+    return _family(job.task_id).stood(job.token_id, job.created_at)
+
+
+def _family(task_id: int) -> Family:
+    """What was left in a task, above what it began with: a retry begins with the files that the branch of the visit
+    which it repeats had at the end of its task."""
+    task = Task.objects.only("retry_of", "follows").select_related("retry_of", "follows").get(pk=task_id)
+    base = None
+    if task.retry_of and task.follows and task.follows.ended_at:
+        base = _family(task.retry_of.task_id).stood(task.retry_of.token_id, task.follows.ended_at)
+    rows = Snapshot.objects.filter(task=task_id, job__state=Job.State.DONE).order_by(
+        "job__ended_at", "job_id"
+    )
+    left = [
+        Left(pk, token, began, ended)
+        for pk, token, began, ended in rows.values_list(
+            "pk", "job__token_id", "job__created_at", "job__ended_at"
+        )
+        if ended
+    ]
+    tokens = {token.pk: token for token in Token.objects.filter(task=task_id).defer("wait")} if left else {}
+    return Family(tokens, left, base)
+
+
+class Family:
+    """The tokens of one task, and what they left, the oldest first. `base`: what the task began with."""
+
+    def __init__(
+        self, tokens: dict[int, Token], left: list[Left], base: tuple[str, Manifest] | None = None
+    ) -> None:
+        self.tokens, self.left, self.base = tokens, left, base
+        self._read: dict[int, tuple[str, Manifest]] = {}
+
+    def stood(self, token: int, at: datetime) -> tuple[str, Manifest] | None:
+        if not self.left:
+            return self.base
+        part = self._part(token, at)
+        mine = [each for each in self.left if each.token in part and each.ended <= at]
+        if not mine:
+            return self.base
+        if not any(self.tokens[each.token].joined_id for each in mine):
+            return self._whole(mine[-1])
+        merged: Manifest = self.base[1] if self.base else ()
+        for each in mine:
+            before = self.stood(each.token, each.began)
+            merged = changed(merged, before[1] if before else (), self._whole(each)[1])
+        return digest_of(merged), merged
+
+    def _part(self, token: int, at: datetime) -> set[int]:
+        """The token, those that it was forked from, and those that had been joined into one of them by then."""
+        found, grown = set(self._up(token)), True
+        while grown:
+            more = {
+                pk for each in self.tokens.values() if _joined(each, found, at) for pk in self._up(each.pk)
+            }
+            grown = not more <= found
+            found |= more
+        return found
+
+    def _up(self, token: int) -> Iterator[int]:
+        pk: int | None = token
+        while pk is not None:
+            yield pk
+            pk = self.tokens[pk].parent_id
+
+    def _whole(self, left: Left) -> tuple[str, Manifest]:
+        if left.pk not in self._read:
+            found = Snapshot.objects.get(pk=left.pk)
+            self._read[left.pk] = found.digest, tuple(found.manifest)
+        return self._read[left.pk]
+
+
+def _joined(token: Token, into: set[int], at: datetime) -> bool:
+    return token.joined_id in into and token.ended_at is not None and token.ended_at <= at
+
+
+def changed(onto: Manifest, before: Manifest, after: Manifest) -> Manifest:
+    """`onto` with what was changed from `before` to `after`: removed or written."""
+    was, now = _by_path(before), _by_path(after)
+    kept = {path: entry for path, entry in _by_path(onto).items() if path in now or path not in was}
+    kept |= {path: entry for path, entry in now.items() if was.get(path) != entry}
+    return _sound(kept)
+
+
+def _by_path(manifest: Iterable[Entry]) -> dict[str, Entry]:
+    return {str(entry["path"]): entry for entry in manifest}
+
+
+def _sound(entries: dict[str, Entry]) -> Manifest:
+    """Every file in a folder: one that another branch removed is made again; what became a file has nothing in it."""
+    found: dict[str, Entry] = {}
+    for path in sorted(entries):
+        parents = [path[:place] for place, letter in enumerate(path) if letter == "/"]
+        if any(not entries.get(parent, {"folder": True}).get("folder") for parent in parents):
+            continue
+        for parent in parents:
+            found.setdefault(parent, entries.get(parent, {"path": parent, "mode": 0o755, "folder": True}))
+        found[path] = entries[path]
+    return tuple(found[path] for path in sorted(found))

@@ -1,0 +1,80 @@
+"""Reports of one worker on their way to the engine: what comes together goes together, in one transaction (house §2).
+
+Nobody waits for company: a report that comes alone goes alone, and while some are under way the next ones gather."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines import engine
+from pipelines.engine import Report, ReportResult
+from pipelines.engine.commands.report import LARGEST_BATCH
+from pipelines.leases import Claim
+from pipelines.work.database import Database
+from pipelines.work.transport import jobs
+from pipelines.work.transport.jobs import Started
+
+# Transactions at once: the second one is for what gathers while the first one waits for a lock.
+AT_ONCE = 2
+
+
+class ReportFailed(Exception):
+    """The engine met something unexpected; nothing moved."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of a report, and the next job of the same token if it came already leased."""
+
+    result: ReportResult
+    following: Started | None
+
+
+class Reports:
+    def __init__(self, database: Database, by: str) -> None:
+        self._database, self._by = database, by
+        self._waiting: list[tuple[Report, asyncio.Future[Answer]]] = []
+        self._flying: set[asyncio.Task[None]] = set()
+
+    async def send(self, started: Started, outcome: dict[str, Any], claim: Claim | None) -> Answer:
+        """Report and wait for the answer. :raises ReportFailed: nothing moved"""
+        orders = started.orders
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        report = Report(orders.job_id, orders.attempt, started.lease, outcome, by=self._by, claim_next=claim)
+        self._waiting.append((report, future))
+        if len(self._flying) < AT_ONCE:
+            task = asyncio.create_task(self._fly())
+            self._flying.add(task)
+            task.add_done_callback(self._flying.discard)
+        return await future
+
+    async def _fly(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting[:LARGEST_BATCH], self._waiting[LARGEST_BATCH:]
+            try:
+                answers = await self._database.insist(deliver, [report for report, _ in batch])
+            except Exception as error:  # noqa: BLE001  # each of those who wait learns of it
+                for _, future in batch:
+                    if not future.done():
+                        future.set_exception(error)
+                continue
+            for (_, future), answer in zip(batch, answers, strict=True):
+                if future.done():
+                    continue  # cancelled meanwhile
+                if answer.result.status == "error":
+                    future.set_exception(ReportFailed(answer.result.detail))
+                else:
+                    future.set_result(answer)
+
+
+def deliver(reports: list[Report]) -> list[Answer]:
+    results = engine.report(reports)
+    wanted = {
+        result.next_job_id: result.next_lease
+        for result in results
+        if result.next_job_id is not None and result.next_lease is not None
+    }
+    following = jobs.resume(wanted)
+    return [Answer(result, following.get(result.next_job_id or 0)) for result in results]

@@ -1,0 +1,177 @@
+"""Jobs that answer a question about an outcome: who is asked, with what, and where (docs/workers.md, Evaluations)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pipelines.routing.answers import HOOK_TIMEOUT, MODEL, WORKER
+from pipelines.routing.durations import seconds
+from pipelines.routing.gatetools import KIND
+from pipelines.work.config import WorkerConfig
+from pipelines.work.database import Database
+from pipelines.work.handlers import evaluate, judge
+from pipelines.work.handlers.evaluate import unanswered
+from pipelines.work.handlers.log import JobLog
+from pipelines.work.orders.order import Orders, access, environment
+from pipelines.work.processes.isolation import Access
+from pipelines.work.spec.base import Attempt, Limits, Outcome, Sink, Spec
+from pipelines.work.transport import handover, jobs
+from pipelines.work.transport.handover import Before
+from pipelines.work.transport.jobs import Started
+from pipelines.work.workspaces import Folders, Kept, WorkspaceTooLarge, take_picture
+
+# As long as a model may take, if the administrator says nothing else.
+EVALUATOR_SECONDS = 600.0
+Prepare = Callable[[int, Attempt, Before | None], Kept | None]
+Run = Callable[[Spec, Sink, Orders], Awaitable[Outcome]]
+
+
+@dataclass(frozen=True)
+class Asking:
+    """`engine` and `logs`: threads with connections; `prepare` fills an attempt's folder with what the station left."""
+
+    config: WorkerConfig
+    engine: Database
+    logs: Database
+    folders: Folders
+    prepare: Prepare = field(repr=False)
+
+    async def answer(self, started: Started) -> Outcome:
+        """The outcome of the question's job: `eval` is the answer, `feedback` its explanation."""
+        orders = started.orders
+        if orders.question is None or orders.question.outcome is None:
+            return unanswered("The question is gone.")
+        if orders.kind == MODEL:
+            question = orders.question.asked["agentic"]["question"]
+            return await judge.judge(str(question), orders.question.outcome, self.config.outgoing)
+        if orders.kind not in PROGRAMS:
+            return unanswered(f"This worker does not know questions of kind “{orders.kind}”.")
+        spec, run = PROGRAMS[orders.kind]
+        return await self._in_folder(started, spec, run)
+
+    async def _in_folder(
+        self, started: Started, make: Callable[[Orders, Attempt, WorkerConfig], Spec], run: Run
+    ) -> Outcome:
+        """In a copy of the workspace; what the question changes there is nobody's work, and is dropped."""
+        orders = started.orders
+        attempt = self.folders.place(orders.task_id, orders.job_id, orders.attempt, started.lease)
+        before = await self.engine.insist(handover.last_snapshot, orders.job_id)
+        try:
+            kept = await asyncio.to_thread(self.prepare, orders.task_id, attempt, before)
+            outcome = await self._logged(started, make(orders, attempt, self.config), run)
+        except BaseException:
+            await asyncio.shield(asyncio.to_thread(self.folders.remove, attempt))
+            raise
+        await asyncio.to_thread(self._tidy, orders.task_id, attempt, before, kept)
+        return outcome
+
+    async def _logged(self, started: Started, spec: Spec, run: Run) -> Outcome:
+        writer = jobs.log_writer(started)
+
+        async def store(text: str) -> None:
+            await self.logs.insist(jobs.append_log, writer, text)
+
+        sink = JobLog(store, self.config.secrets)
+        try:
+            outcome = await run(spec, sink, started.orders)
+            await sink.end()
+        except BaseException:
+            await asyncio.shield(sink.abandon())
+            raise
+        return outcome
+
+    def _tidy(self, task_id: int, attempt: Attempt, before: Before | None, kept: Kept | None) -> None:
+        """The folder serves the next station as long as nothing in it was changed."""
+        try:
+            picture = take_picture(attempt.workspace, kept.stamps if kept else None) if before else None
+        except WorkspaceTooLarge:
+            picture = None
+        if before and picture and picture.digest == before.digest:
+            self.folders.keep(task_id, Kept(attempt, picture.digest, picture.stamps))
+        else:
+            self.folders.remove(attempt)
+
+
+def hook_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+    """The outcome as JSON on standard input."""
+    assert orders.question is not None and orders.question.outcome is not None
+    hook = orders.question.asked["hook"]
+    limit = float(seconds(hook.get("timeout", HOOK_TIMEOUT)))
+    return _spec(orders, attempt, config, tuple(hook["argv"]), orders.question.outcome, limit)
+
+
+def evaluator_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+    """`{question, outcome, task, station}` as JSON on standard input."""
+    assert orders.question is not None
+    said = {
+        "question": orders.question.asked["agentic"]["question"],
+        "outcome": orders.question.outcome,
+        "task": orders.scope["task"],
+        "station": orders.station.key,
+    }
+    spec = _spec(orders, attempt, config, config.evaluator, said, EVALUATOR_SECONDS)
+    # The operator's program and no station's: it asks whom it has to ask.
+    return replace(spec, access=Access())
+
+
+def _spec(
+    orders: Orders,
+    attempt: Attempt,
+    config: WorkerConfig,
+    argv: tuple[str, ...],
+    stdin: Mapping[str, Any],
+    limit: float,
+) -> Spec:
+    return Spec(
+        kind=orders.kind,
+        attempt=attempt,
+        argv=argv,
+        prompt=json.dumps(stdin, ensure_ascii=False, default=str) + "\n",
+        env=environment(orders, attempt, config),
+        limits=Limits(total=limit),
+        isolation=config.isolation,
+        access=access(orders, config),
+        resources=config.resources.overridden(orders.station.resources),
+    )
+
+
+def tool_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+    """The outcome as JSON on standard input, unless the tool says what it gets."""
+    assert orders.question is not None and orders.question.outcome is not None
+    asked = orders.question.asked["tool"]
+    spec = _spec(
+        orders, attempt, config, tuple(asked["argv"]), orders.question.outcome, float(asked["timeout"])
+    )
+    prompt = asked.get("stdin", spec.prompt)
+    env = {**asked.get("env", {}), **spec.env}
+    return replace(spec, prompt=prompt, env=env, cwd=str(asked.get("cwd", ".")))
+
+
+async def run_tool(spec: Spec, sink: Sink, orders: Orders) -> Outcome:
+    assert orders.question is not None
+    asked = orders.question.asked["tool"]
+    outcome, retries = asked["outcome"], asked["retries"]
+    how = evaluate.Try(
+        outcome["parse"], tuple(outcome["success_on"]), int(retries["max"]), float(retries["backoff"])
+    )
+    return await evaluate.tool(spec, sink, how)
+
+
+async def run_hook(spec: Spec, sink: Sink, orders: Orders) -> Outcome:
+    return await evaluate.hook(spec, sink)
+
+
+async def run_evaluator(spec: Spec, sink: Sink, orders: Orders) -> Outcome:
+    return await evaluate.evaluator(spec, sink)
+
+
+PROGRAMS: dict[str, tuple[Callable[[Orders, Attempt, WorkerConfig], Spec], Run]] = {
+    "hook": (hook_spec, run_hook),
+    WORKER: (evaluator_spec, run_evaluator),
+    KIND: (tool_spec, run_tool),
+}
+"""Who answers by a program, and how."""

@@ -1,0 +1,79 @@
+"""What this process works on, and whether it still may: kept for the thread that renews the leases."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from pipelines.work.transport.jobs import Started
+
+# A lease of ours that nobody drives is given back when it was seen so often in a row.
+STRAY_SIGHTINGS = 4
+
+
+@dataclass
+class Work:
+    """One job under way. `reporting`: the engine is about to take the lease away by itself."""
+
+    started: Started
+    task: asyncio.Task[object]
+    since: float
+    reporting: bool = False
+    lost: bool = False
+
+
+@dataclass
+class Running:
+    """Used in the event loop's thread only. `clock` answers seconds."""
+
+    clock: Callable[[], float] = time.monotonic
+    work: dict[int, Work] = field(default_factory=dict)
+    abandoned: set[int] = field(default_factory=set)
+    _strays: dict[tuple[int, uuid.UUID], int] = field(default_factory=dict)
+
+    def begin(self, started: Started, task: asyncio.Task[object]) -> Work:
+        """A job may come back under another lease while its earlier run is still being driven: it was held and let go
+        again. That run is lost."""
+        found, job_id = Work(started, task, self.clock()), started.orders.job_id
+        if (earlier := self.work.get(job_id)) is not None:
+            _lose(earlier)
+        self.abandoned.discard(job_id)
+        self.work[job_id] = found
+        return found
+
+    def abandon(self, work: Work) -> None:
+        """Nobody renews its lease: it expires, and counts as an attempt, so that it cannot go on for ever."""
+        if self.work.get(work.started.orders.job_id) is work:
+            self.abandoned.add(work.started.orders.job_id)
+
+    def end(self, work: Work) -> None:
+        if self.work.get(work.started.orders.job_id) is work:
+            del self.work[work.started.orders.job_id]
+
+    def settle(self, held: Mapping[int, uuid.UUID], asked_at: float) -> list[tuple[int, uuid.UUID]]:
+        """Compare with what the database said to a renewal that began at `asked_at`. Work whose lease is gone is
+        cancelled, which kills its processes. Answers the leases that nobody drives."""
+        for job_id, work in list(self.work.items()):
+            mine = held.get(job_id) == work.started.lease
+            if not mine and work.since < asked_at:
+                _lose(work)
+        unknown = {(job_id, key) for job_id, key in held.items() if job_id not in self.work}
+        unknown = {pair for pair in unknown if pair[0] not in self.abandoned}
+        self._strays = {pair: self._strays.get(pair, 0) + 1 for pair in unknown}
+        return [pair for pair, seen in self._strays.items() if seen >= STRAY_SIGHTINGS]
+
+    def lose_all(self) -> None:
+        """Cut off from the database for too long: somebody else may be at work on all of it."""
+        for work in self.work.values():
+            if not work.lost:
+                work.lost = True
+                work.task.cancel()
+
+
+def _lose(work: Work) -> None:
+    if not work.reporting and not work.lost:
+        work.lost = True
+        work.task.cancel()

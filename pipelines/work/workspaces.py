@@ -1,0 +1,236 @@
+"""Folders that work happens in. Every attempt has one of its own; between stations there is only the snapshot.
+
+    <workspaces>/<worker>/<task>/<job>.<attempt>.<lease>/{workspace, tmp, result}
+
+A worker may move its own folder on to the next attempt instead of copying it from the snapshot: the attempt that filled
+it is over and its processes are gone (house §2). Nothing here touches the database."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import stat
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import rfc8785
+
+from pipelines.work import storage as bytes_store
+from pipelines.work.spec.base import Attempt
+
+MOST_FILES = 100_000
+MOST_BYTES = 2 * 1024**3
+# size, mtime, ctime and inode of a file whose digest is known
+Stamp = tuple[int, int, int, int]
+Entry = dict[str, Any]
+
+
+class WorkspaceTooLarge(Exception):
+    """The workspace holds more than a snapshot may."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What is in a workspace. `manifest`: [{path, mode, digest, size} | {path, mode, folder} | {path, link}], in order
+    of the paths. `skipped`: pipes, sockets and devices, which no snapshot keeps."""
+
+    manifest: tuple[Entry, ...]
+    stamps: Mapping[str, tuple[Stamp, str]] = field(repr=False)
+    skipped: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        return digest_of(self.manifest)
+
+    @property
+    def size(self) -> int:
+        return sum(entry.get("size", 0) for entry in self.manifest)
+
+    @property
+    def files(self) -> dict[str, tuple[str, int]]:
+        """{digest: (one path that has these bytes, how many)}"""
+        return {
+            entry["digest"]: (entry["path"], entry["size"]) for entry in self.manifest if "digest" in entry
+        }
+
+
+def digest_of(manifest: tuple[Entry, ...]) -> str:
+    return hashlib.sha256(rfc8785.dumps(list(manifest))).hexdigest()
+
+
+def take_picture(workspace: Path, known: Mapping[str, tuple[Stamp, str]] | None = None) -> Picture:
+    """Describe a workspace whose processes are gone. `known`: the stamps of an earlier picture of the same folder; what
+    has not changed since is not read again.
+
+    :raises WorkspaceTooLarge: more than MOST_FILES entries or MOST_BYTES bytes
+    """
+    manifest: list[Entry] = []
+    stamps: dict[str, tuple[Stamp, str]] = {}
+    skipped = []
+    size = 0
+    for path, info in entries(workspace):
+        relative = path.relative_to(workspace).as_posix()
+        mode = stat.S_IMODE(info.st_mode) & 0o777
+        if stat.S_ISDIR(info.st_mode):
+            manifest.append({"path": relative, "mode": mode, "folder": True})
+        elif stat.S_ISLNK(info.st_mode):
+            manifest.append({"path": relative, "link": os.readlink(path)})
+        elif stat.S_ISREG(info.st_mode):
+            stamp = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+            before = (known or {}).get(relative)
+            digest = before[1] if before and before[0] == stamp else digest_of_file(path)
+            stamps[relative] = (stamp, digest)
+            manifest.append({"path": relative, "mode": mode, "digest": digest, "size": info.st_size})
+            size += info.st_size
+        else:
+            skipped.append(relative)
+        if len(manifest) > MOST_FILES or size > MOST_BYTES:
+            raise WorkspaceTooLarge(f"more than {MOST_FILES} files or {MOST_BYTES >> 20} MiB")
+    manifest.sort(key=lambda entry: str(entry["path"]))
+    return Picture(tuple(manifest), stamps, tuple(skipped))
+
+
+def entries(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Everything below, links not followed. A name that is not UTF-8 cannot be stored and is left out."""
+    with os.scandir(folder) as found:
+        for entry in found:
+            if entry.name.encode(errors="surrogateescape") != entry.name.encode(errors="replace"):
+                continue
+            info = entry.stat(follow_symlinks=False)
+            yield Path(entry.path), info
+            if stat.S_ISDIR(info.st_mode):
+                if not os.access(entry.path, os.R_OK | os.X_OK):
+                    os.chmod(entry.path, info.st_mode | 0o700)
+                yield from entries(Path(entry.path))
+
+
+def digest_of_file(path: Path) -> str:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        return bytes_store.measure(file).digest
+
+
+def restore(manifest: tuple[Entry, ...], workspace: Path, fetch: Callable[[str, Path], None]) -> None:
+    """Build the workspace in an empty folder. `fetch(digest, path)` writes a new file."""
+    modes = []
+    for entry in manifest:
+        path = workspace / entry["path"]
+        if entry.get("folder"):
+            path.mkdir()
+            modes.append((path, entry["mode"]))
+        elif "link" in entry:
+            path.symlink_to(entry["link"])
+        else:
+            fetch(entry["digest"], path)
+            path.chmod(entry["mode"])
+    for path, mode in reversed(modes):
+        path.chmod(mode)
+
+
+@dataclass
+class Kept:
+    """The folder of a finished attempt, good for the next one as long as `digest` is the task's last snapshot."""
+
+    attempt: Attempt
+    digest: str
+    stamps: Mapping[str, tuple[Stamp, str]]
+
+
+class Folders:
+    """The folders of one worker. A lock file held open tells other workers that it lives."""
+
+    def __init__(self, base: Path, worker: uuid.UUID, keep: int = 32) -> None:
+        self.base, self.home, self._most = base, base / str(worker), keep
+        self._kept: dict[int, Kept] = {}
+        unlocked = base / f".{worker}"
+        unlocked.mkdir(parents=True, mode=0o700)
+        base.chmod(0o700)
+        self._lock = (unlocked / "lock").open("w")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        # Only now it has the name under which the others look for those of the dead.
+        unlocked.rename(self.home)
+
+    def close(self) -> None:
+        """Remove everything: snapshots hold what is worth keeping."""
+        remove(self.home)
+        self._lock.close()
+
+    def place(self, task: int, job: int, attempt: int, lease: uuid.UUID | None = None) -> Attempt:
+        """Where an attempt works. Nothing is made yet. `lease`: of an attempt that was held and goes on, each run has
+        a folder of its own; the one before may still be at its end."""
+        run = f".{lease.hex[:8]}" if lease else ""
+        return Attempt(self.home / str(task) / f"{job}.{attempt}{run}")
+
+    def make(self, attempt: Attempt) -> None:
+        """Empty folders for one attempt."""
+        remove(attempt.root)
+        for folder in (attempt.workspace, attempt.temporary, attempt.result.parent):
+            folder.mkdir(parents=True, mode=0o700)
+
+    def remove(self, attempt: Attempt) -> None:
+        remove(attempt.root)
+
+    def take_kept(self, task: int, digest: str, into: Attempt) -> Kept | None:
+        """Move the kept folder of a task into a new attempt, if it is what the snapshot says."""
+        kept = self._kept.pop(task, None)
+        if kept is None:
+            return None
+        if kept.digest == digest:
+            into.workspace.rmdir()
+            kept.attempt.workspace.rename(into.workspace)
+        remove(kept.attempt.root)
+        return kept if kept.digest == digest else None
+
+    def keep(self, task: int, kept: Kept) -> None:
+        """For the next station of this task; the oldest make room."""
+        self.forget(task)
+        self._kept[task] = kept
+        while len(self._kept) > self._most:
+            self.forget(next(iter(self._kept)))
+
+    def forget(self, task: int) -> None:
+        kept = self._kept.pop(task, None)
+        if kept is not None:
+            remove(kept.attempt.root)
+
+    def remove_those_of_the_dead(self) -> list[str]:
+        """Folders of workers that ended without cleaning up: their lock is free."""
+        removed = []
+        for folder in self.base.iterdir():
+            if folder != self.home and (folder / "lock").is_file() and not in_use(folder):
+                remove(folder)
+                removed.append(folder.name)
+        return removed
+
+
+def in_use(folder: Path) -> bool:
+    try:
+        with (folder / "lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder, whatever rights a station left on what is in it."""
+
+    def unlock(function: Callable[[str], object], path: str, _: object) -> None:
+        parent = os.path.dirname(path)
+        for place in (parent, path):
+            if os.path.isdir(place) and not os.path.islink(place):
+                os.chmod(place, 0o700)
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path, ignore_errors=True)
+        elif os.path.lexists(path):
+            os.unlink(path)
+
+    if folder.exists():
+        shutil.rmtree(folder, onerror=unlock)
