@@ -281,7 +281,7 @@ def lines(world: Any, stations: int) -> tuple[str, str]:
     """The addresses of the large and the empty canvas."""
     from django.urls import reverse  # noqa: PLC0415  # after `database`
 
-    from pipelines.publishing import create_line  # noqa: PLC0415  # after `database`
+    from pipelines.lines.publishing import create_line  # noqa: PLC0415  # after `database`
 
     project = world.project
     # A line without a station shows its templates, not a canvas.

@@ -42,7 +42,7 @@ class Door:
         from django.test import Client  # noqa: PLC0415  # after `database`
         from django.urls import reverse  # noqa: PLC0415  # after `database`
 
-        from pipelines.publishing import create_line  # noqa: PLC0415  # after `database`
+        from pipelines.lines.publishing import create_line  # noqa: PLC0415  # after `database`
 
         self.document = {**line_of(MIXES[mix], stations).to_document(), "key": mix}
         self.line = create_line(world.project, mix, mix.title(), self.document, world.admin)

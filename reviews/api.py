@@ -15,7 +15,7 @@ from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.schemas import GateIn, GateOut, task_out
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, NotThisVisit
 from pipelines.models import ApiToken, GateVisit, Task, User
-from pipelines.versions import parsed
+from pipelines.queries.versions import parsed
 
 router = Router(tags=["gates"])
 GATE = "/owners/{owner}/projects/{project}/stages/{line}/tasks/{task}/gates/{gate}"

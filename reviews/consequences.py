@@ -10,10 +10,10 @@ from django.utils.translation import ngettext
 
 from pipelines.models import GateVisit, Word
 from pipelines.queries.consequences import consequence, end_name, names
+from pipelines.queries.versions import parsed
 from pipelines.routing.decide import decide
 from pipelines.routing.line import Gate, Line
 from pipelines.routing.outcome import read_situation
-from pipelines.versions import parsed
 from reviews.gates import gate_of
 
 VERBS = {

@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pipelines.models import Artifact, GateVisit, Job, Purpose, User, Vote, Word
+from pipelines.queries.versions import parsed
 from pipelines.queries.words import question_of
 from pipelines.routing.conditions import describe
 from pipelines.routing.line import Gate, Line, Requirement
-from pipelines.versions import parsed
 from pipelines.work import logs
 from reviews.consequences import Option, options
 from reviews.gates import gate_of

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from pipelines import access
 from pipelines.models import GateVisit, Project, User
-from pipelines.versions import parsed
+from pipelines.queries.versions import parsed
 from reviews.gates import gate_of
 from reviews.standing import Standings
 

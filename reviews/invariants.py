@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from pipelines.models import GateVisit
-from pipelines.ports import Invariant, Violation
-from pipelines.versions import parsed
+from pipelines.ports.observers import Invariant, Violation
+from pipelines.queries.versions import parsed
 from reviews.models import Mail
 
 

@@ -9,9 +9,9 @@ from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from pipelines.addresses import absolute
-from pipelines.versions import parsed
+from pipelines.queries.versions import parsed
 from pipelines.visible import visible, visible_page
+from pipelines.web.addresses import absolute
 from reviews.consequences import Option, options
 from reviews.gates import gate_of
 from reviews.models import Mail

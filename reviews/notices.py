@@ -8,8 +8,8 @@ from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from pipelines.addresses import absolute
 from pipelines.models import Deadlock, Escalation
+from pipelines.queries.versions import parsed
 from pipelines.queries.words import (
     action_words,
     deadlock_words,
@@ -18,8 +18,8 @@ from pipelines.queries.words import (
     station_name,
     trigger_words,
 )
-from pipelines.versions import parsed
 from pipelines.views.escalated import shown
+from pipelines.web.addresses import absolute
 from reviews.mail import SUBJECT_LENGTH, host
 from reviews.models import Notice
 

@@ -6,8 +6,16 @@ from collections.abc import Iterable, Sequence
 
 from procrastinate.types import JSONDict
 
-from pipelines.outbox import enqueue
-from pipelines.ports import Alarm, Consequence, GateClosed, GateDecided, GateOpened, GateOverdue, Invariant
+from pipelines.ports.observers import (
+    Alarm,
+    Consequence,
+    GateClosed,
+    GateDecided,
+    GateOpened,
+    GateOverdue,
+    Invariant,
+)
+from pipelines.ports.queue import enqueue
 from reviews.invariants import INVARIANTS
 from reviews.models import Mail, Notice, Posted
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from django.utils.translation import gettext as _
 
-from pipelines import versions
 from pipelines.engine.moves.entitlement import Person, barred, everywhere, meets_any
 from pipelines.models import GateVisit, User
+from pipelines.queries import versions
 from reviews.gates import gate_of
 
 

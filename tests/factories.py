@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from pipelines import accounts, engine, publishing
-from pipelines.leases import Claim
+from pipelines import accounts, engine
+from pipelines.lines import publishing
 from pipelines.models import (
     ENDED,
     ApiToken,
@@ -38,6 +38,7 @@ from pipelines.models import (
     User,
     Worker,
 )
+from pipelines.ports.leases import Claim
 
 _numbers = itertools.count(1)
 Document = Mapping[str, Any]

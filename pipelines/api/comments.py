@@ -11,11 +11,12 @@ from django.utils import timezone
 from ninja import Router, Status
 from pydantic import BaseModel, StrictBool
 
-from pipelines import access, comments
+from pipelines import access
 from pipelines.api.auth import person_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import Strict
 from pipelines.errors import Invalid
+from pipelines.lines import comments
 from pipelines.models import Line
 
 router = Router(tags=["comments"])

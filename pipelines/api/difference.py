@@ -8,9 +8,10 @@ from django.http import HttpRequest
 from ninja import Query, Router
 from pydantic import BaseModel
 
-from pipelines import access, comparing
+from pipelines import access
 from pipelines.api.problems import ProblemOut
 from pipelines.formats.change_words import sentence
+from pipelines.lines import comparing
 from pipelines.turns import turn
 
 router = Router(tags=["lines"])

@@ -7,12 +7,13 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Status
 
-from pipelines import access, publishing
+from pipelines import access
 from pipelines.api.auth import person_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import LineOut, PublishIn, VersionOut
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.formats import native
+from pipelines.lines import publishing
 from pipelines.models import Line
 from pipelines.routing.networks import as_published
 from pipelines.turns import turn

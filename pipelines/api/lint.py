@@ -8,10 +8,11 @@ from django.http import HttpRequest
 from ninja import Router
 from pydantic import BaseModel
 
-from pipelines import access, publishing
+from pipelines import access
 from pipelines.api.problems import ProblemOut
 from pipelines.errors import Invalid, NotFound
-from pipelines.linting import examined, examined_text
+from pipelines.lines import publishing
+from pipelines.lines.linting import examined, examined_text
 from pipelines.models import Line
 from pipelines.routing.lint.examination import Examination
 from pipelines.turns import turn

@@ -10,11 +10,12 @@ from django.http import HttpRequest
 from ninja import Query, Router, Status
 from pydantic import BaseModel
 
-from pipelines import access, migrating
+from pipelines import access
 from pipelines.api.auth import person_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import Strict
 from pipelines.errors import Invalid, NotFound
+from pipelines.lines import migrating
 from pipelines.models import Line, LineVersion, Migration
 
 router = Router(tags=["migrations"])

@@ -9,11 +9,12 @@ from django.utils import timezone
 from ninja import Router
 from pydantic import BaseModel
 
-from pipelines import access, versions
+from pipelines import access
 from pipelines.api.problems import ProblemOut
 from pipelines.engine.commands.inputs import form_of
 from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.models import Status
+from pipelines.queries import versions
 from pipelines.queries.task import Position, TaskView
 from pipelines.routing.line import Input
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from pipelines.away import AWAY, RETRY_SECONDS, words
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, NotThisVisit, Refused
-from pipelines.publishing import DraftConflict, PublishRefused
+from pipelines.lines.publishing import DraftConflict, PublishRefused
 from pipelines.routing.lint.finding import Finding
 from pipelines.routing.problems import DocumentError, Problem
 from pipelines.turns import TooMuch

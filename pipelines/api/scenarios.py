@@ -10,11 +10,12 @@ from django.utils import timezone
 from ninja import Body, Router, Status
 from pydantic import BaseModel, Field, StrictInt
 
-from pipelines import access, scenarios
+from pipelines import access
 from pipelines.api.auth import person_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import Strict
 from pipelines.formats import scenarios as texts
+from pipelines.lines import scenarios
 from pipelines.models import Line, Scenario
 from pipelines.routing.simulate.scenario import MAX_SCENARIOS
 from pipelines.turns import turn

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
-from pipelines import versions
 from pipelines.models import GateVisit, LineVersion, Status, Task
+from pipelines.queries import versions
 from pipelines.queries.failures import failures
 
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]

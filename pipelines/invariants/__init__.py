@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipelines import ports
 from pipelines.invariants.agents import (
     agents_within_capacity,
     idle_agents_begin_nothing,
@@ -47,7 +46,8 @@ from pipelines.invariants.timers import (
     late_work_is_noticed,
 )
 from pipelines.invariants.words import words_lead_where_shown
-from pipelines.ports import Invariant, Violation, Watchful
+from pipelines.ports import observers
+from pipelines.ports.observers import Invariant, Violation, Watchful
 
 CHECKS: tuple[Invariant, ...] = (
     status_is_derived,  # I1
@@ -95,7 +95,7 @@ def check(task_ids: Sequence[int] | None = None) -> list[Violation]:
 
     Reads many rows in several statements: call it inside a REPEATABLE READ transaction while tasks move."""
     checks = [*CHECKS]
-    for observer in ports.observers():
+    for observer in observers.observers():
         if isinstance(observer, Watchful):
             checks += observer.invariants()
     with read_once(task_ids):

@@ -11,7 +11,7 @@ from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.moves.agent_suspension import now
 from pipelines.invariants.reading import whole
 from pipelines.models import Agent, AgentEvent, Deadlock, Job, Status
-from pipelines.ports import Violation
+from pipelines.ports.observers import Violation
 
 
 def agents_within_capacity(task_ids: Sequence[int] | None) -> Iterable[Violation]:

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from pipelines import versions
 from pipelines.invariants.reading import Whole, whole
-from pipelines.ports import Violation
+from pipelines.ports.observers import Violation
+from pipelines.queries import versions
 from pipelines.routing.budgets import Budget
 from pipelines.routing.line import Line
 from pipelines.routing.spending import Step, spent

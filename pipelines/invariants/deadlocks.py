@@ -9,7 +9,7 @@ from pipelines.engine.core.holds import each_of, is_dependency
 from pipelines.engine.moves.releases import DEPENDENCY
 from pipelines.invariants.reading import whole
 from pipelines.models import ENDED, Deadlock, Dependency, Event, Status, Task, Token
-from pipelines.ports import Violation
+from pipelines.ports.observers import Violation
 from pipelines.routing.deadlocks import TIMEOUT
 
 TOLD = ("deadlock.found", "deadlock.resolved")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from pipelines import versions
-from pipelines.branches import waits_at_join
 from pipelines.engine.core.agent_capacity import FACTS
 from pipelines.engine.core.holds import BLOCK, each_of
 from pipelines.engine.moves.pausing import WORKING
@@ -23,7 +21,9 @@ from pipelines.models import (
     Status,
     Token,
 )
-from pipelines.ports import Violation
+from pipelines.ports.observers import Violation
+from pipelines.queries import versions
+from pipelines.queries.branches import waits_at_join
 from pipelines.routing.deciding.preconditions import NO_ESCALATION
 
 Ids = Sequence[int] | None

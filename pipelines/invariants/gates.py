@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pipelines import versions
 from pipelines.engine.commands.export import TRANSITIONS
 from pipelines.engine.core import gate_results
 from pipelines.engine.moves.entitlement import Person, barred, counted, meets_any
 from pipelines.engine.moves.gates import JUMP, gate_of, policy_of
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Decision, GateVisit, Task, Vote
-from pipelines.ports import Violation
+from pipelines.ports.observers import Violation
+from pipelines.queries import versions
 from pipelines.routing.line import Line
 
 Ids = Sequence[int] | None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from pipelines import versions
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Handoff
-from pipelines.ports import Violation
+from pipelines.ports.observers import Violation
+from pipelines.queries import versions
 from pipelines.routing.model import HANDOFF
 
 Ids = Sequence[int] | None

@@ -9,7 +9,7 @@ from pipelines.engine.core.fold import fold, row_of
 from pipelines.engine.core.state import COUNTERS
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Purpose
-from pipelines.ports import Violation
+from pipelines.ports.observers import Violation
 
 Ids = Sequence[int] | None
 MOVES = ("token.moved", "token.forked", "token.joined", "token.ended")

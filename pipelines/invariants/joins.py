@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pipelines import versions
-from pipelines.branches import branches_of, waits_at_join
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import ENDED, Event
-from pipelines.ports import Violation
+from pipelines.ports.observers import Violation
+from pipelines.queries import versions
+from pipelines.queries.branches import branches_of, waits_at_join
 from pipelines.routing.joining.branches import VERDICTS
 from pipelines.routing.joining.joining import aggregate, due
 

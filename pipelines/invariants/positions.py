@@ -9,12 +9,12 @@ from datetime import timedelta
 from django.db import connection
 from django.utils import timezone
 
-from pipelines import versions
-from pipelines.branches import waits_at_join
 from pipelines.engine.core.unassigned import MANUAL, UNLEASED, WAIT
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import ENDED, Decision, GateVisit, Job, Lease, Purpose, Token
-from pipelines.ports import Violation
+from pipelines.ports.observers import Violation
+from pipelines.queries import versions
+from pipelines.queries.branches import waits_at_join
 from pipelines.routing.line import Line
 from pipelines.routing.statuses import ORDER, status_of
 

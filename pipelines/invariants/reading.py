@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from pipelines.models import Decision, Due, Escalation, Event, GateVisit, Job, Task, Token
-from pipelines.ports import Violation
+from pipelines.ports.observers import Violation
 
 CHUNK = 200
 

@@ -25,7 +25,7 @@ from pipelines.models import (
     Task,
     VersionRule,
 )
-from pipelines.ports import Violation
+from pipelines.ports.observers import Violation
 from pipelines.routing.line import digest, read_line
 
 Ids = Sequence[int] | None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pipelines import versions
 from pipelines.engine.core.expected_times import LATE, expected
 from pipelines.engine.core.unassigned import WAIT
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import ENDED, Due, GateVisit, Job, Purpose
-from pipelines.ports import Violation
+from pipelines.ports.observers import Violation
+from pipelines.queries import versions
 
 Ids = Sequence[int] | None
 

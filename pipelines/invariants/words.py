@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pipelines import versions
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Decision
-from pipelines.ports import Violation
+from pipelines.ports.observers import Violation
+from pipelines.queries import versions
 from pipelines.routing.line import REVISION
 from pipelines.routing.redecide.recorded import again
 

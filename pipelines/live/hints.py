@@ -1,6 +1,6 @@
 """The way of a hint out of a process: after the commit, merged for at most 50 ms, ids and versions only (house §4).
 
-`push` is the sink that `pipelines.ports` calls (settings.HINT_SINK); it never waits and never fails a caller. A thread
+`push` is the sink that `pipelines.ports.observers` calls (settings.HINT_SINK); it never waits and never fails a caller. A thread
 of its own sends, so that no move waits for the bus. What is lost on the way is healed by `pipelines.live.healing`.
 """
 
@@ -20,7 +20,7 @@ from channels.layers import get_channel_layer
 from redis.exceptions import RedisError
 
 from pipelines.live.layer import PostgresLayer
-from pipelines.ports import Hint, LineHint
+from pipelines.ports.observers import Hint, LineHint
 
 log = logging.getLogger(__name__)
 

@@ -52,7 +52,7 @@ class Migration(migrations.Migration):
                     "runs",
                     models.JSONField(
                         default=dict,
-                        help_text="The last run against `draft` and against `live`, as pipelines/scenarios.py keeps them.",
+                        help_text="The last run against `draft` and against `live`, as pipelines/lines/scenarios.py keeps them.",
                     ),
                 ),
                 (

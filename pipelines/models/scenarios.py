@@ -33,7 +33,9 @@ class Scenario(models.Model):
     at = models.DateTimeField(help_text=_("When it was made or last changed."))
     runs = models.JSONField(
         default=dict,
-        help_text=_("The last run against `draft` and against `live`, as pipelines/scenarios.py keeps them."),
+        help_text=_(
+            "The last run against `draft` and against `live`, as pipelines/lines/scenarios.py keeps them."
+        ),
     )
 
     class Meta:

@@ -22,7 +22,7 @@ class Worker(models.Model):
     pid = models.PositiveIntegerField()
     labels = models.JSONField(default=list)
     owners = models.JSONField(null=True, blank=True, help_text=_("Keys of those it serves; null: all."))
-    # Which conditions it can answer besides its stations' work, see pipelines/leases.py
+    # Which conditions it can answer besides its stations' work, see pipelines/ports/leases.py
     answers = models.JSONField(default=list)
     offers = models.JSONField(
         null=True, blank=True, help_text=_("What it has of what stations need; null: everything.")

@@ -14,8 +14,8 @@ from typing import Any
 
 from django.db import connection
 
-from pipelines import versions
 from pipelines.models import Line, LineVersion, VersionRule
+from pipelines.queries import versions
 from pipelines.routing.line import Line as Parsed
 from pipelines.routing.line import Rule
 from pipelines.routing.lint.study import MAX_STATION, study

@@ -10,7 +10,6 @@ from typing import Any
 
 from django.db.models import Q
 
-from pipelines import versions
 from pipelines.models import (
     ENDED,
     WAITING_FOR_INPUT,
@@ -24,7 +23,7 @@ from pipelines.models import (
     Vote,
     Word,
 )
-from pipelines.queries import log, medians
+from pipelines.queries import log, medians, versions
 from pipelines.queries.actors import actor_of
 from pipelines.queries.joined import waiting_at_joins
 from pipelines.queries.words import Sentence, gate_name, target_name, waiting

@@ -9,9 +9,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines import versions
 from pipelines.models import Event, Task
-from pipelines.queries import people
+from pipelines.queries import people, versions
 from pipelines.queries.actors import actor_of
 from pipelines.queries.joined import came_to
 from pipelines.queries.words import (

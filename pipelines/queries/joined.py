@@ -8,9 +8,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines import versions
-from pipelines.branches import branches_of, waits_at_join
 from pipelines.models import ENDED, Token
+from pipelines.queries import versions
+from pipelines.queries.branches import branches_of, waits_at_join
 from pipelines.queries.words import Sentence, station_name
 from pipelines.routing.joining.joining import Group, groups
 from pipelines.routing.line import Line

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines import versions
 from pipelines.models import Decision, Event, GateVisit, Job, Purpose, Task
+from pipelines.queries import versions
 from pipelines.queries.why import sentence
 from pipelines.routing.answers import UNANSWERED
 from pipelines.routing.deciding.preconditions import NO_ESCALATION

@@ -11,7 +11,6 @@ from urllib.parse import urlencode
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from pipelines import versions
 from pipelines.models import (
     ENDED,
     Artifact,
@@ -27,6 +26,7 @@ from pipelines.models import (
     Vote,
     Word,
 )
+from pipelines.queries import versions
 from pipelines.queries import why as whys
 from pipelines.queries.history import Item, history
 from pipelines.queries.joined import waiting_at_joins

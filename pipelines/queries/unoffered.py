@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from pipelines import versions
-from pipelines.leases import Claim, claims
 from pipelines.models import Job, Task
+from pipelines.ports.leases import Claim, claims
+from pipelines.queries import versions
 from pipelines.queries.words import Sentence
 from pipelines.routing.kinds import DEFAULT_MODEL, MODEL_SERVER, needs
 from pipelines.routing.line import Station

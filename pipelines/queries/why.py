@@ -10,8 +10,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines import versions
 from pipelines.models import Decision, GateVisit
+from pipelines.queries import versions
 from pipelines.queries.conditions import Leaf, leaves
 from pipelines.queries.trace import Step, checks_of, steps_of
 from pipelines.queries.words import gate_name, role_words, station_name, target_name, trigger_words

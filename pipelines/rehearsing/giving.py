@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pipelines import engine, versions
+from pipelines import engine
 from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.models import Status, Token
+from pipelines.queries import versions
 from pipelines.rehearsing.stage import NotPlayable, Stage
 from pipelines.routing.line import Line
 from pipelines.routing.model import HANDOFF, METADATA

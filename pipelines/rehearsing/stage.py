@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 
-from pipelines.branches import waits_at_join
 from pipelines.errors import Refused
+from pipelines.lines.dry_run.actors import Cast
 from pipelines.models import ENDED, Due, Task, Token
-from pipelines.rehearsing.cast import Cast
+from pipelines.queries.branches import waits_at_join
 
 
 class CannotHappen(Refused):

@@ -16,11 +16,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from pipelines import engine, versions
+from pipelines import engine
 from pipelines.engine.commands.inputs import form_of
 from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Job, Project, Task
+from pipelines.queries import versions
 from pipelines.queries.task import TaskView
 from pipelines.routing.line import Input, Problem
 from pipelines.views import task as tasks

@@ -10,9 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
-from pipelines import versions
 from pipelines.models import LineVersion, Project
-from pipelines.queries import analytics
+from pipelines.queries import analytics, versions
 from pipelines.queries.analytics import Never, Numbers, RuleNumbers, StationNumbers
 from pipelines.queries.why import policy_words
 from pipelines.queries.words import target_name

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from pipelines.backtest import Target, read_selection, target_of
-from pipelines.backtest.stream import streamed
 from pipelines.errors import Invalid
+from pipelines.lines.backtest import Target, read_selection, target_of
+from pipelines.lines.backtest.stream import streamed
 from pipelines.models import Decision, Line, Project, Task
 from pipelines.routing.line import DocumentError, Problem
 from pipelines.views import lines

@@ -10,11 +10,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.comparing import Apart
 from pipelines.formats.authorship import Hand
 from pipelines.formats.change_words import condition, sentence
 from pipelines.formats.changes import AFFECTS, Change
 from pipelines.formats.overlay import Place, place_of
+from pipelines.lines.comparing import Apart
 from pipelines.models import User
 
 GROUPS: dict[str, Callable[[], str]] = {

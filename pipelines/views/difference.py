@@ -10,8 +10,8 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from pipelines import comparing
 from pipelines.errors import Invalid
+from pipelines.lines import comparing
 from pipelines.models import Line, Project
 from pipelines.routing.difference import words
 from pipelines.routing.difference.compare import Difference

@@ -11,9 +11,9 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from pipelines import publishing
 from pipelines.errors import Invalid
 from pipelines.formats import native
+from pipelines.lines import publishing
 from pipelines.models import Line, Project
 from pipelines.routing.line import DocumentError, Problem
 from pipelines.routing.lint.examination import unreadable

@@ -13,11 +13,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 from pydantic import BaseModel, Field, ValidationError
 
-from pipelines import access, drafting
+from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.formats.telling import says
-from pipelines.linting import examined
+from pipelines.lines import drafts
+from pipelines.lines.linting import examined
 from pipelines.models import Line, Project
 from pipelines.routing.line import DocumentError
 from pipelines.routing.reading.stations import WORK
@@ -95,7 +96,7 @@ def save(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = lines.get(request, project, line)
     try:
         sent = Draft.model_validate_json(request.body)
-        saved = drafting.save(
+        saved = drafts.save(
             found,
             sent.document,
             request.user,
@@ -106,9 +107,9 @@ def save(request: SignedIn, project: Project, line: str) -> HttpResponse:
         )
     except ValidationError as fault:
         return JsonResponse({"detail": _first(fault)}, status=400)
-    except drafting.TextBehind as behind:
+    except drafts.TextBehind as behind:
         return JsonResponse(_behind(behind, sent.based_on))
-    except drafting.DraftClash as clash:
+    except drafts.DraftClash as clash:
         return JsonResponse(_clash(clash), status=409)
     except Conflict as conflict:
         return JsonResponse({"detail": conflict.detail, "by": conflict.by, "clashes": []}, status=409)
@@ -118,27 +119,27 @@ def save(request: SignedIn, project: Project, line: str) -> HttpResponse:
     findings = {**told(examination, saved.draft), "elsewhere": elsewhere(sent.base, examination.line)}
     answer = {
         "number": saved.draft_number,
-        "draft": drafting.told(saved, sent.based_on),
+        "draft": drafts.told(saved, sent.based_on),
         "findings": findings,
         "differs": lines.draft_differs(saved),
     }
     return JsonResponse(answer if says(saved.draft, sent.document) else {**answer, "document": saved.draft})
 
 
-def _behind(behind: drafting.TextBehind, based_on: int) -> dict[str, Any]:
+def _behind(behind: drafts.TextBehind, based_on: int) -> dict[str, Any]:
     """Nothing is stored: `document` is to be written into the text, and saved over `base`, the stored draft."""
     stored = behind.line
     return {
         "behind": True,
         "number": stored.draft_number,
-        "draft": drafting.told(stored, based_on),
+        "draft": drafts.told(stored, based_on),
         "base": stored.draft,
         "document": behind.document,
         "text": stored.draft_text,
     }
 
 
-def _clash(clash: drafting.DraftClash) -> dict[str, Any]:
+def _clash(clash: drafts.DraftClash) -> dict[str, Any]:
     """`document`: what is stored, and what saving again after a choice is based on."""
     return {
         "detail": clash.detail,
@@ -156,7 +157,7 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
         "document": line.draft,
         "text": line.draft_text,
         "number": line.draft_number,
-        "draft": drafting.told(line),
+        "draft": drafts.told(line),
         "me": request.user.pk,
         "myName": str(request.user),
         "live": {"project": f"{project.owner.key}/{project.key}", "line": line.key},

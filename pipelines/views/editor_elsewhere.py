@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipelines.errors import Invalid
-from pipelines.linting import read
+from pipelines.lines.linting import read
 from pipelines.routing.difference import words
 from pipelines.routing.difference.change import Change
 from pipelines.routing.difference.effects import Pair

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from pipelines.linting import examined
+from pipelines.lines.linting import examined
 from pipelines.models import Project
 from pipelines.queries.conditions import describe
 from pipelines.routing.difference.words import brief

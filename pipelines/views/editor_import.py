@@ -16,9 +16,9 @@ from pydantic import BaseModel, Field, ValidationError
 from pipelines.formats import native
 from pipelines.formats.change_words import sentence
 from pipelines.formats.changes import AFFECTS, changes
+from pipelines.lines.starters.catalogue import BY_KEY, Starter
 from pipelines.models import Line, Project
 from pipelines.routing.line import DocumentError, Problem, read_line
-from pipelines.starters.catalogue import BY_KEY, Starter
 from pipelines.views import lines
 from pipelines.views.changed import GROUPS, LOOKS
 from pipelines.views.graph import drawing_of

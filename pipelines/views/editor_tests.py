@@ -11,16 +11,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from pydantic import BaseModel, Field, ValidationError
 
-from pipelines import scenarios
 from pipelines.engine.core import payload
 from pipelines.errors import Invalid, NotFound, Refused
+from pipelines.lines import scenarios
+from pipelines.lines.scenarios import DRAFT, DraftUnreadable, Subject
 from pipelines.models import Line, Project, Scenario
 from pipelines.routing.line import Problem
 from pipelines.routing.problems import Malformed
 from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.report import Report
 from pipelines.routing.simulate.run import Result, expectation, run
-from pipelines.scenarios import DRAFT, DraftUnreadable, Subject
 from pipelines.views import lines
 from pipelines.views.editor_walk import Asked, refused, scenario_of
 from pipelines.views.editor_walk import problem as first

@@ -11,8 +11,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from pydantic import BaseModel, Field, ValidationError
 
-from pipelines import access, comments, drafting
+from pipelines import access
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.lines import comments, drafts
 from pipelines.models import Line, Membership, Project
 from pipelines.views import lines
 from pipelines.views.editor_findings import findings_of
@@ -43,7 +44,7 @@ def latest(request: SignedIn, project: Project, line: str) -> HttpResponse:
     one is answered without a document, and `?alone=1` always is."""
     found = lines.get(request, project, line)
     told: dict[str, Any] = {
-        "draft": drafting.told(found, _since(request)),
+        "draft": drafts.told(found, _since(request)),
         "mayEdit": access.can(request.user, "design", project),
         "differs": lines.draft_differs(found),
     }

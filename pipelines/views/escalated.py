@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from pipelines import versions
 from pipelines.engine.moves.roles import Roles, may_answer
 from pipelines.models import Deadlock, Escalation, Status, Task, Token, User
+from pipelines.queries import versions
 from pipelines.queries.words import (
     Sentence,
     deadlock_words,

@@ -6,9 +6,9 @@ from django.http import StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
 from pipelines import access
+from pipelines.api.streaming import ndjson
 from pipelines.engine.commands.export import exported, exported_all
 from pipelines.models import Project, Task
-from pipelines.streaming import ndjson
 from pipelines.views.page import SignedIn, in_project
 
 

@@ -14,8 +14,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from redis.exceptions import RedisError
 
-from pipelines.leases import LEASE_SECONDS
 from pipelines.models import Worker
+from pipelines.ports.leases import LEASE_SECONDS
 from pipelines.queries import unoffered
 
 # As fast as its work is taken from it: a worker renews its leases and its sign of life by one statement.

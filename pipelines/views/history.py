@@ -14,12 +14,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from pipelines import comparing, confirming, publishing
-from pipelines import history as operations
-from pipelines import versions as parsed_versions
 from pipelines.errors import Invalid
 from pipelines.formats import native
+from pipelines.lines import comparing, publish_review, publishing
+from pipelines.lines import history as operations
 from pipelines.models import Line, LineEvent, LineVersion, Project
+from pipelines.queries import versions as parsed_versions
 from pipelines.queries.workers import leaving_network_open
 from pipelines.routing.networks import as_published
 from pipelines.routing.problems import Problem
@@ -184,7 +184,7 @@ def _compared(line: Line, before: str, to: str) -> dict[str, Any]:
     of_the_draft = (
         to == comparing.DRAFT and line.live is not None and before in ("live", str(line.live.number))
     )
-    hands = (lambda change: confirming.hands_of(line, change)) if of_the_draft else (lambda _change: ())
+    hands = (lambda change: publish_review.hands_of(line, change)) if of_the_draft else (lambda _change: ())
     found = groups(apart, hands)
     return {"groups": found, "totals": totals(found)}
 

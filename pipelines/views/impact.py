@@ -14,12 +14,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from pipelines import migrating
-from pipelines import versions as parsed_versions
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.migrating import Impact
+from pipelines.lines import migrating
+from pipelines.lines.migrating import Impact
 from pipelines.models import Line, LineVersion, Migration, MigrationEntry, Project
 from pipelines.queries import impacts
+from pipelines.queries import versions as parsed_versions
 from pipelines.routing.line import Line as Parsed
 from pipelines.views import errors, lines
 from pipelines.views.page import SignedIn, costly, in_project, show_line

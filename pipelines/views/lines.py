@@ -15,17 +15,18 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from pipelines import access, publishing
-from pipelines import versions as parsed_versions
+from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
+from pipelines.lines import publishing
+from pipelines.lines.starters.catalogue import BY_KEY, STARTERS, Starter
 from pipelines.models import Line, LineVersion, Project
 from pipelines.queries import tasks as task_queries
+from pipelines.queries import versions as parsed_versions
 from pipelines.queries.workers import leaving_network_open
 from pipelines.routing.line import DocumentError, Problem, read_line
 from pipelines.routing.line import Line as Parsed
 from pipelines.routing.networks import as_published, to_publish
-from pipelines.starters.catalogue import BY_KEY, STARTERS, Starter
 from pipelines.views.forms import Empty, Import
 from pipelines.views.graph import drawing_of
 from pipelines.views.overview import gates_of, overview_of

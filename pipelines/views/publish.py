@@ -16,10 +16,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from pipelines import access, confirming, migrating, publishing
+from pipelines import access
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.formats import authorship
-from pipelines.migrating import StaleImpact
+from pipelines.lines import migrating, publish_review, publishing
+from pipelines.lines.migrating import StaleImpact
 from pipelines.models import Line, LineEvent, Migration, Project
 from pipelines.routing.problems import Problem
 from pipelines.views import backtest, errors, lines
@@ -57,7 +58,7 @@ def publish(request: SignedIn, project: Project, line: str) -> HttpResponse:
     if not form.is_valid():
         return errors.bad_request(request)
     try:
-        done = confirming.confirm(found, _confirmed(request.POST, form), request.user)
+        done = publish_review.confirm(found, _confirmed(request.POST, form), request.user)
     except (Conflict, Forbidden, Invalid, publishing.PublishRefused) as fault:
         return _page(request, found, request.POST, _refused(found, form, fault))
     if not form.cleaned_data["migrate"]:
@@ -102,9 +103,9 @@ def _results(made: Migration) -> list[dict[str, Any]]:
     ]
 
 
-def _confirmed(said: QueryDict, form: Publish) -> confirming.Confirmed:
+def _confirmed(said: QueryDict, form: Publish) -> publish_review.Confirmed:
     given = form.cleaned_data
-    return confirming.Confirmed(
+    return publish_review.Confirmed(
         draft=given["based_on"],
         live=given["live"],
         findings=given["findings"],
@@ -127,10 +128,10 @@ def _refused(line: Line, form: Publish, fault: Exception) -> Refused:
             )
         case publishing.NothingToPublish():
             return Refused(409, _("There is nothing to publish"), (fault.detail,))
-        case publishing.LiveConflict() | confirming.StaleFindings() | StaleImpact():
+        case publishing.LiveConflict() | publish_review.StaleFindings() | StaleImpact():
             titles: dict[type, str] = {
                 publishing.LiveConflict: _("Another version is live by now"),
-                confirming.StaleFindings: _("The problems of this draft changed"),
+                publish_review.StaleFindings: _("The problems of this draft changed"),
                 StaleImpact: _("The running tasks changed"),
             }
             return Refused(409, titles[type(fault)], (fault.detail,), stale=True)

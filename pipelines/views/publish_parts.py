@@ -12,8 +12,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from pipelines import access, comparing, confirming, migrating, publishing
+from pipelines import access
 from pipelines.errors import Conflict, Invalid
+from pipelines.lines import comparing, migrating, publish_review, publishing
 from pipelines.models import Line
 from pipelines.routing.lint.finding import INFO, Finding
 from pipelines.routing.problems import Problem
@@ -46,9 +47,9 @@ def _changes(request: HttpRequest, line: Line) -> dict[str, Any]:
         apart = comparing.apart(*_sides(line))
     except Invalid as fault:
         return {"problems": fault.problems}
-    found = groups(apart, lambda change: confirming.hands_of(line, change))
+    found = groups(apart, lambda change: publish_review.hands_of(line, change))
     differing = apart.changes if line.live else None
-    others = confirming.others(line, request.user, differing)  # type: ignore[arg-type]
+    others = publish_review.others(line, request.user, differing)  # type: ignore[arg-type]
     names = people(each.hand for each in others)
     seen = set(request.GET.get("seen", "").split(","))
     return {
@@ -78,7 +79,7 @@ def _sides(line: Line) -> tuple[comparing.Side, comparing.Side]:
 def _findings(request: HttpRequest, line: Line) -> dict[str, Any]:
     found = publishing.check(line)
     ticked = set(request.GET.get("warnings", "").split(","))
-    warnings = confirming.warnings_of(found)
+    warnings = publish_review.warnings_of(found)
     executes = publishing.executes(found.line) if found.line else []
     allowed = access.can(request.user, "execute", line.project)
     return {
@@ -86,10 +87,10 @@ def _findings(request: HttpRequest, line: Line) -> dict[str, Any]:
         "warnings": [
             {**_placed(line, each), "key": key, "ticked": key in ticked}
             for each in warnings
-            for key in (confirming.warning_key(each),)
+            for key in (publish_review.warning_key(each),)
         ],
         "notes": sum(each.severity == INFO for each in found.findings),
-        "digest": confirming.findings_digest(found),
+        "digest": publish_review.findings_digest(found),
         "forbidden": [] if allowed else executes,
         "same": not found.errors and _is_live(line),
     }
@@ -97,7 +98,7 @@ def _findings(request: HttpRequest, line: Line) -> dict[str, Any]:
 
 def _is_live(line: Line) -> bool:
     try:
-        return confirming.differing(line) == ()
+        return publish_review.differing(line) == ()
     except Invalid:
         return False
 

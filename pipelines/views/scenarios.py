@@ -16,15 +16,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from pipelines import access, scenarios
+from pipelines import access
 from pipelines.errors import Invalid, Refused
 from pipelines.formats import scenarios as texts
+from pipelines.lines import scenarios
+from pipelines.lines.scenarios import DRAFT, LIVE, DraftUnreadable, LastRun, Subject
 from pipelines.models import Line, Project, Scenario
 from pipelines.queries.recording import recorded
 from pipelines.routing.line import Problem
 from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.generate import Missing
-from pipelines.scenarios import DRAFT, LIVE, DraftUnreadable, LastRun, Subject
 from pipelines.views import lines
 from pipelines.views.page import SignedIn, costly, in_project, show_line
 

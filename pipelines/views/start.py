@@ -15,9 +15,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from pipelines import access, engine, versions
+from pipelines import access, engine
 from pipelines.errors import InputError, Refused
 from pipelines.models import Line, LineVersion, Priority, Project, Task
+from pipelines.queries import versions
 from pipelines.routing.line import Input, Problem
 from pipelines.views import lines, uploads
 from pipelines.views.page import SignedIn, in_project, show, tab_trail

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipelines.leases import LEASE_SECONDS
+from pipelines.ports.leases import LEASE_SECONDS
 from pipelines.routing.answers import MODEL, WORKER
 from pipelines.routing.kinds import DEFAULT_MODEL, MODEL_SERVER
 from pipelines.work.handlers import BY_WORKERS

@@ -9,7 +9,6 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from pipelines import versions
 from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.engine.moves.roles import Roles
 from pipelines.models import (
@@ -24,6 +23,7 @@ from pipelines.models import (
     Task,
     Token,
 )
+from pipelines.queries import versions
 from pipelines.queries.words import Sentence, blocker_words, station_name, waiting
 from pipelines.routing.answers import ANSWERS
 from pipelines.routing.conditions import describe

@@ -16,9 +16,10 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from pipelines import accounts, comments, engine
+from pipelines import accounts, engine
 from pipelines.api import api
 from pipelines.engine.core.batch import Batch
+from pipelines.lines import comments
 from pipelines.live.routing import urlpatterns as socket_routes
 from pipelines.models import Agent, Artifact, Blob, Deadlock, Membership, Migration, Role, Scenario
 from tests.access import matrix

@@ -11,9 +11,9 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.plugin import DjangoDbBlocker
 
-from pipelines import linting
 from pipelines.engine.core.errors import Forbidden
 from pipelines.engine.moves.entitlement import Person
+from pipelines.lines import linting
 from pipelines.models import Membership, Role, User
 from pipelines.models.people import expand, granting, simplify
 from tests.factories import World, document, make_member, station

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.http import HttpResponse
 
-from pipelines.publishing import create_line
+from pipelines.lines.publishing import create_line
 from tests.api.conftest import Apis
 from tests.factories import World, document
 

@@ -11,8 +11,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from pipelines import publishing, scenarios
 from pipelines.formats import native
+from pipelines.lines import publishing, scenarios
 from pipelines.models import Line
 from tests.api.conftest import Apis
 from tests.factories import World, document, station

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pipelines import versions
 from pipelines.models import Decision
+from pipelines.queries import versions
 from pipelines.routing.redecide.verdict import Verdict, redecide
 
 

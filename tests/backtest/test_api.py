@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from pipelines.backtest import stream
 from pipelines.formats import native
+from pipelines.lines.backtest import stream
 from pipelines.models import Task
 from tests.api.conftest import Api, Apis
 from tests.backtest.test_run import line

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from pipelines import publishing
+from pipelines.lines import publishing
 from pipelines.models import Line, Task, User
 from tests.backtest.test_run import line
 from tests.factories import World

@@ -12,7 +12,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from pipelines.backtest import (
+from pipelines.errors import Invalid, NotFound
+from pipelines.lines.backtest import (
     Progress,
     Result,
     Selection,
@@ -25,7 +26,6 @@ from pipelines.backtest import (
     run,
     target_of,
 )
-from pipelines.errors import Invalid, NotFound
 from pipelines.models import LineVersion, Task
 from tests.backtest.trying import again, decisions
 from tests.factories import World, document, station

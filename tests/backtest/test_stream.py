@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.db import connection, transaction
 
-from pipelines.backtest import stream
+from pipelines.lines.backtest import stream
 from tests.backtest.many import copy
 from tests.backtest.test_run import line
 from tests.factories import World

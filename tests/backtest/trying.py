@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.backtest import Result, Selection, TaskLine, back_test, of_document
+from pipelines.lines.backtest import Result, Selection, TaskLine, back_test, of_document
 from pipelines.models import Decision, LineVersion, Task
 from pipelines.routing.line import read_line
 from pipelines.routing.redecide.verdict import Redecided, redecide

@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page, expect
 
-from pipelines import publishing
+from pipelines.lines import publishing
 from pipelines.models import Line, User
 from tests.factories import World, document, station
 from tests.fixtures.browser import DESKTOP, PHONE

@@ -14,8 +14,8 @@ from django.conf import settings
 from playwright.sync_api import Error, Locator, Page, expect
 
 from pipelines.formats import native
+from pipelines.lines.publishing import create_line
 from pipelines.models import Line
-from pipelines.publishing import create_line
 from pipelines.routing.line import DocumentError
 from tests.browser.conftest import Enter
 from tests.browser.test_canvas import saved

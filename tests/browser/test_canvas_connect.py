@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from pipelines.lines.publishing import create_line
 from pipelines.models import Line
-from pipelines.publishing import create_line
 from tests.browser.canvas import draft, node, saved
 from tests.browser.conftest import Enter
 from tests.factories import World, document, station

@@ -8,8 +8,8 @@ from typing import Any
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from pipelines.lines.publishing import create_line
 from pipelines.models import Line, User
-from pipelines.publishing import create_line
 from tests.browser.canvas import saved
 from tests.factories import World, document, station
 from tests.fixtures.site import Site

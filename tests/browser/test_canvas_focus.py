@@ -9,8 +9,8 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Locator, Page, expect
 
+from pipelines.lines.publishing import create_line
 from pipelines.models import Line, User
-from pipelines.publishing import create_line
 from tests.browser.canvas import node, saved
 from tests.browser.conftest import Enter
 from tests.factories import World, document, station

@@ -10,8 +10,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, Route, expect
 
+from pipelines.lines.publishing import create_line
 from pipelines.models import Line
-from pipelines.publishing import create_line
 from tests.browser.canvas import draft, saved
 from tests.browser.conftest import Enter
 from tests.factories import World

@@ -8,9 +8,9 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from pipelines.formats import native
+from pipelines.lines.publishing import save_draft
+from pipelines.lines.starters.catalogue import BY_KEY
 from pipelines.models import Line, User
-from pipelines.publishing import save_draft
-from pipelines.starters.catalogue import BY_KEY
 from pipelines.views.editor_import import FIRST
 from tests.browser.canvas import node, saved
 from tests.factories import World

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from pipelines.lines.publishing import create_line
 from pipelines.models import Line
-from pipelines.publishing import create_line
 from tests.browser.canvas import middle, node, saved
 from tests.browser.conftest import Enter
 from tests.factories import World, document, station

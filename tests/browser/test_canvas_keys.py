@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from pipelines import publishing
+from pipelines.lines import publishing
 from pipelines.models import Line, User
 from tests.browser.canvas import draft, node, saved
 from tests.factories import World

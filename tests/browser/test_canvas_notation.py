@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bench.editor import line_of
+from pipelines.lines.publishing import create_line
 from pipelines.models import Line, User
-from pipelines.publishing import create_line
 from tests.browser.canvas import middle, node, saved
 from tests.factories import World
 from tests.fixtures.site import Site

@@ -9,8 +9,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
+from pipelines.lines.publishing import create_line
 from pipelines.models import Line
-from pipelines.publishing import create_line
 from tests.browser.canvas import node
 from tests.browser.conftest import Enter
 from tests.factories import World, document, station

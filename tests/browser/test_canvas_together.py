@@ -8,8 +8,8 @@ import json
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from pipelines.lines.publishing import save_draft
 from pipelines.models import Line
-from pipelines.publishing import save_draft
 from tests.browser.canvas import add_station, draft, node, rename_chosen, saved
 from tests.browser.conftest import DRAWN, Open
 from tests.factories import World

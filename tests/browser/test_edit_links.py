@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from pipelines import publishing
+from pipelines.lines import publishing
 from pipelines.models import Line, User
 from tests.factories import World
 from tests.pages.conftest import at

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from pipelines import engine, publishing
+from pipelines import engine
 from pipelines.demo import example
+from pipelines.lines import publishing
 from pipelines.management.commands import submit as submitting
 from pipelines.models import Job, Line, LineVersion, Membership, Project, Role, Status, Task, User
 from tests.demo.repositories import GOOD, Repository

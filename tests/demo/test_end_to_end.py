@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from pipelines import engine, publishing
+from pipelines import engine
+from pipelines.lines import publishing
 from pipelines.models import ENDED, Artifact, GateVisit, Job, Line, Status, Task, Token, User
 from pipelines.work import logs
 from pipelines.work.storage import artifacts

@@ -8,8 +8,9 @@ from typing import Any
 from django.utils import timezone
 from hypothesis import strategies as st
 
-from pipelines import engine, publishing
+from pipelines import engine
 from pipelines.errors import Refused
+from pipelines.lines import publishing
 from pipelines.models import GateVisit, Job, Line, LineVersion, Task, Token
 from pipelines.routing import line as routing
 from tests.factories import World, document, station

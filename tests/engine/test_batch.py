@@ -9,9 +9,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from pipelines import engine, ports
+from pipelines import engine
 from pipelines.engine.moves import effects
 from pipelines.models import Job, Lease, Task
+from pipelines.ports import observers
 from tests.factories import World, station
 
 pytestmark = pytest.mark.django_db
@@ -144,7 +145,7 @@ def test_without_a_claim_there_is_a_ticket_for_the_next_job(world: World) -> Non
 
 
 def test_observers_hear_the_whole_batch_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[tuple[ports.Consequence, ...]] = []
+    heard: list[tuple[observers.Consequence, ...]] = []
 
     class Ear:
         def consequences(self, batch: Any) -> None:
@@ -152,7 +153,7 @@ def test_observers_hear_the_whole_batch_once(world: World, monkeypatch: pytest.M
 
     version = world.line(stations=["build", "ship"])
     members = reports(world, [world.start(version) for _ in range(3)])
-    monkeypatch.setattr(ports, "observers", lambda: (Ear(),))
+    monkeypatch.setattr(observers, "observers", lambda: (Ear(),))
     engine.report(members)
     assert len(heard) == 1
     assert [type(each).__name__ for each in heard[0]] == ["JobOpened", "TaskMoved"] * 3
@@ -161,8 +162,8 @@ def test_observers_hear_the_whole_batch_once(world: World, monkeypatch: pytest.M
 def test_hints_go_out_after_the_commit_only(
     world: World, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
-    hints: list[ports.Hint] = []
-    monkeypatch.setattr(ports, "publish_hints", hints.extend)
+    hints: list[observers.Hint] = []
+    monkeypatch.setattr(observers, "publish_hints", hints.extend)
     with django_capture_on_commit_callbacks() as promised:
         task = world.start(world.line(stations=["build", "ship"]))
         assert hints == []

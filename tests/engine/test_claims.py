@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 from django.utils import timezone
 
-from pipelines import engine, leases
-from pipelines.leases import MAX_ATTEMPTS
+from pipelines import engine
 from pipelines.models import Job, Lease, Task
+from pipelines.ports import leases
+from pipelines.ports.leases import MAX_ATTEMPTS
 from tests.factories import World, station
 
 pytestmark = pytest.mark.django_db

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from pipelines import confirming, history, migrating, publishing
-from pipelines.confirming import Confirmed, confirm
 from pipelines.errors import Invalid
+from pipelines.lines import history, migrating, publish_review, publishing
+from pipelines.lines.publish_review import Confirmed, confirm
 from pipelines.models import Line, LineEvent, Membership, Migration, Role, User
 from tests.factories import World, document, make_member, station
 from tests.waiting import LONG
@@ -38,9 +38,11 @@ def shown(line: Line, user: User, mapping: dict[str, str] | None = None, **said:
     values = {
         "draft": line.draft_number,
         "live": line.live.number if line.live else 0,
-        "findings": confirming.findings_digest(found),
-        "warnings": frozenset(map(confirming.warning_key, confirming.warnings_of(found))),
-        "seen": frozenset(each.key for each in confirming.others(line, user, confirming.differing(line))),
+        "findings": publish_review.findings_digest(found),
+        "warnings": frozenset(map(publish_review.warning_key, publish_review.warnings_of(found))),
+        "seen": frozenset(
+            each.key for each in publish_review.others(line, user, publish_review.differing(line))
+        ),
         "plan": impact.plan if impact else "",
         "mapping": mapping or {},
         "reason": "Because." if impact else "",
@@ -86,7 +88,7 @@ def test_a_draft_that_somebody_put_back_is_nothing_to_publish(world: World) -> N
 
 def test_changes_of_somebody_else_have_to_be_ticked(world: World) -> None:
     line = saved(drawn(world), world.designer)
-    (other,) = confirming.others(line, world.admin, confirming.differing(line))
+    (other,) = publish_review.others(line, world.admin, publish_review.differing(line))
     assert (other.person, other.changes) == (str(world.designer.pk), 1)
     with pytest.raises(Invalid) as refused:
         confirm(line, shown(line, world.admin, seen=frozenset()), world.admin)
@@ -105,8 +107,10 @@ def test_a_tick_is_for_what_was_there_and_not_for_what_came_after(world: World) 
 
 def test_whoever_drew_a_line_is_named_at_its_first_publish(world: World) -> None:
     line = publishing.create_line(world.project, "new", "New", document(key="new"), world.designer)
-    assert [each.person for each in confirming.others(line, world.admin, None)] == [str(world.designer.pk)]
-    assert confirming.others(line, world.designer, None) == []
+    assert [each.person for each in publish_review.others(line, world.admin, None)] == [
+        str(world.designer.pk)
+    ]
+    assert publish_review.others(line, world.designer, None) == []
     assert confirm(line, shown(line, world.admin), world.admin).version.number == 1
 
 
@@ -117,7 +121,7 @@ WARNED = {"policy": {"no_match": "stuck"}, "stations": [
 
 def test_each_warning_is_ticked_by_its_own_sentence(world: World) -> None:
     line = saved(drawn(world), world.admin, **WARNED)
-    warnings = confirming.warnings_of(publishing.check(line))
+    warnings = publish_review.warnings_of(publishing.check(line))
     assert warnings
     with pytest.raises(Invalid) as refused:
         confirm(line, shown(line, world.admin, warnings=frozenset()), world.admin)
@@ -133,7 +137,7 @@ def test_findings_that_came_after_the_page_was_made_are_not_published_unseen(wor
     line = saved(drawn(world), world.admin, stations=[station("build", rule), "ship"], gates=[gate])
     said = shown(line, world.admin)
     Membership.objects.filter(user=lead).delete()
-    with pytest.raises((confirming.StaleFindings, publishing.PublishRefused)):
+    with pytest.raises((publish_review.StaleFindings, publishing.PublishRefused)):
         confirm(line, said, world.admin)
 
 
@@ -239,7 +243,7 @@ def test_of_two_who_publish_at_once_one_does(world: World) -> None:
     line = saved(drawn(world), world.admin)
     one, two = shown(line, world.admin), shown(line, world.designer)
     found = together(lambda: confirm(line, one, world.admin), lambda: confirm(line, two, world.designer))
-    done = [each for each in found if isinstance(each, confirming.Published)]
+    done = [each for each in found if isinstance(each, publish_review.Published)]
     refused = [each for each in found if isinstance(each, publishing.LiveConflict)]
     assert (len(done), len(refused)) == (1, 1)
     assert line.versions.count() == 2
@@ -256,7 +260,7 @@ def test_of_a_save_and_a_publish_at_once_the_version_is_what_was_shown(world: Wo
     )
     assert isinstance(found[1], Line), "a save needs no leave of a publish"
     stations = [each["key"] for each in line.versions.order_by("-number")[0].document["stations"]]
-    if isinstance(found[0], confirming.Published):
+    if isinstance(found[0], publish_review.Published):
         assert stations == ["build", "test", "ship"]
     else:
         assert isinstance(found[0], publishing.DraftConflict)

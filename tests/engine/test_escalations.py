@@ -9,9 +9,10 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from pipelines import engine, versions
+from pipelines import engine
 from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import Agent, Due, Escalation, Incident, Lease, Task
+from pipelines.queries import versions
 from pipelines.work.worker import timers
 from reviews.models import Notice
 from tests.factories import World, station

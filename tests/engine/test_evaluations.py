@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from pipelines import engine, publishing
+from pipelines import engine
 from pipelines.engine.core.errors import Conflict, Forbidden, Invalid
-from pipelines.leases import MAX_ATTEMPTS, Claim
+from pipelines.lines import publishing
 from pipelines.models import Due, Job, Purpose, Task
+from pipelines.ports.leases import MAX_ATTEMPTS, Claim
 from pipelines.work.worker import timers
 from tests.factories import World, document, station
 

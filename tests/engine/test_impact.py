@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 
-from pipelines import migrating
 from pipelines.invariants import check
-from pipelines.migrating import Impact
+from pipelines.lines import migrating
+from pipelines.lines.migrating import Impact
 from pipelines.models import Event, Task, Token
 from pipelines.routing.impact import Effect
 from tests.engine.lines_in_change import KEYS, documents, published, shape, walk

@@ -22,7 +22,7 @@ from pipelines.invariants import (
 )
 from pipelines.invariants import timers as times
 from pipelines.models import Agent, Deadlock, Dependency, Due, Escalation, Handoff, Incident, Task
-from pipelines.ports import Invariant
+from pipelines.ports.observers import Invariant
 from tests.engine.test_agents import agent, planned
 from tests.engine.test_agents import line as with_an_agent
 from tests.engine.test_deadlocks import late

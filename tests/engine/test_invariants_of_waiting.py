@@ -13,7 +13,7 @@ from pipelines import engine, invariants
 from pipelines.invariants import agents, budgets, deadlocks, escalations, joins, positions, questions
 from pipelines.invariants import timers as times
 from pipelines.models import Deadlock, Due, Escalation, Task
-from pipelines.ports import Invariant
+from pipelines.ports.observers import Invariant
 from pipelines.work.worker import timers
 from tests.engine.test_deadlocks import late
 from tests.engine.test_invariants import due, evaluated, i10_more_than_a_named_budget, sql

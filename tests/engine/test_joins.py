@@ -8,8 +8,8 @@ import pytest
 
 from pipelines import engine, invariants
 from pipelines.engine.core.errors import Conflict
+from pipelines.lines.publishing import PublishRefused
 from pipelines.models import Decision, Escalation, Event, Job, LineVersion, Task, Token
-from pipelines.publishing import PublishRefused
 from tests.engine.lines_in_change import published
 from tests.factories import World, document, station
 

@@ -10,9 +10,10 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 
-from pipelines import engine, invariants, migrating
+from pipelines import engine, invariants
 from pipelines.engine.commands.export import exported
 from pipelines.errors import Conflict, Forbidden, Invalid
+from pipelines.lines import migrating
 from pipelines.models import LineVersion, Migration, Task, Token, User
 from tests.factories import World, make_member, station
 

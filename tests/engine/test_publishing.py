@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from pipelines import publishing
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.lines import publishing
 from pipelines.models import Line, LineVersion, Role, VersionGate, VersionRule, VersionStation
 from pipelines.routing.line import DocumentError, digest, read_line
 from pipelines.routing.reading.stations import WORK

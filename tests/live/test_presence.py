@@ -12,7 +12,7 @@ from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
 from django.utils import timezone
 
-from pipelines import comments, publishing
+from pipelines.lines import comments, publishing
 from pipelines.live import hints, presence
 from pipelines.models import Line, Membership, User
 from tests.factories import World, document

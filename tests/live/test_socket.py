@@ -13,7 +13,7 @@ from django.db import transaction
 from pipelines.live import healing, hints
 from pipelines.live.consumer import NO_LONGER
 from pipelines.models import Membership, Task
-from pipelines.ports import Hint
+from pipelines.ports.observers import Hint
 from tests.factories import World
 from tests.live.conftest import hints as told
 from tests.live.conftest import session_of

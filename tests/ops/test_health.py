@@ -16,8 +16,8 @@ import psycopg
 import pytest
 from django.utils import timezone
 
-from pipelines.leases import LEASE_SECONDS
 from pipelines.models import Worker
+from pipelines.ports.leases import LEASE_SECONDS
 from tests.factories import World
 from tests.fixtures.site import Site, database_url, free_port, start_web, stop
 from tests.pages.conftest import client_of

@@ -9,8 +9,8 @@ import pytest
 from django.http import HttpResponse
 
 from pipelines.formats import native
+from pipelines.lines.publishing import create_line, save_draft
 from pipelines.models import Line
-from pipelines.publishing import create_line, save_draft
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 

@@ -12,11 +12,12 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.utils import timezone
 
-from pipelines import comments, drafting, ports
 from pipelines.invariants.record import no_key_leads_across_projects
+from pipelines.lines import comments, drafts
+from pipelines.lines.publishing import create_line, publish, save_draft
 from pipelines.models import Comment, Line, User
-from pipelines.ports import LineHint
-from pipelines.publishing import create_line, publish, save_draft
+from pipelines.ports import observers
+from pipelines.ports.observers import LineHint
 from tests.factories import World, document
 from tests.pages.conftest import As, at
 
@@ -194,7 +195,7 @@ def test_each_change_is_hinted_once_it_is_committed(
     world: World, line: Line, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[LineHint] = []
-    monkeypatch.setattr(ports, "_sink", lambda: heard.extend)
+    monkeypatch.setattr(observers, "_sink", lambda: heard.extend)
     with django_capture_on_commit_callbacks(execute=True):
         row = comments.write(line, world.viewer, "One", timezone.now(), kind="line")
         assert heard == []
@@ -215,7 +216,7 @@ def test_it_goes_with_its_part_to_another_key_and_back(world: World, say: Say, l
         stations = [{**line.draft["stations"][0], "key": key}, *line.draft["stations"][1:]]
         changed = {**line.draft, "stations": stations}
         number = line.draft_number
-        drafting.save(line, changed, world.designer, based_on=number, base=line.draft, renamed=renamed)
+        drafts.save(line, changed, world.designer, based_on=number, base=line.draft, renamed=renamed)
         return [each["key"] for each in comments.listed(line)]
 
     steps = (("station", "build", "make"), ("station", "make", "compile"))

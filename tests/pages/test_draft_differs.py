@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines import publishing
+from pipelines.lines import publishing
 from pipelines.models import Line
 from pipelines.views.lines import draft_differs
 from tests.factories import World, document, station

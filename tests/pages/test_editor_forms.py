@@ -12,8 +12,8 @@ from django.conf import settings
 from django.http import HttpResponse
 
 from pipelines.formats import native
+from pipelines.lines.publishing import create_line
 from pipelines.models import Line
-from pipelines.publishing import create_line
 from pipelines.routing.line import read_line
 from pipelines.views.editor_forms.answer import answer
 from pipelines.views.editor_forms.asked import Asked, Outline

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.http import HttpResponse
 
-from pipelines.publishing import create_line
+from pipelines.lines.publishing import create_line
 from tests.factories import World, document
 from tests.pages.conftest import As, at
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines import publishing
+from pipelines.lines import publishing
 from pipelines.models import Line, LineEvent
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text

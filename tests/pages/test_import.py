@@ -10,10 +10,10 @@ from django.http import HttpResponse
 from django.test import Client
 
 from pipelines.formats import native
+from pipelines.lines.publishing import create_line
+from pipelines.lines.starters.catalogue import BY_KEY
 from pipelines.models import Line
-from pipelines.publishing import create_line
 from pipelines.routing.line import DocumentError, read_line
-from pipelines.starters.catalogue import BY_KEY
 from pipelines.views.editor_import import FIRST
 from tests.api.conftest import Apis, api
 from tests.factories import World, document, station

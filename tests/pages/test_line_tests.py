@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from pipelines import publishing, scenarios
 from pipelines.formats import scenarios as texts
+from pipelines.lines import publishing, scenarios
 from pipelines.models import Line, Scenario
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text

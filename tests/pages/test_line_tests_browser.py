@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
-from pipelines import scenarios
+from pipelines.lines import scenarios
 from pipelines.models import User
 from tests.factories import World
 from tests.fixtures.browser import DESKTOP, PHONE

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from pipelines import publishing
+from pipelines.lines import publishing
 from pipelines.models import Line, LineEvent, Migration, User
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text

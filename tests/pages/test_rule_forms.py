@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from pipelines.lines.publishing import create_line
 from pipelines.models import Line, Project
-from pipelines.publishing import create_line
 from pipelines.queries.recorded import output_paths
 from pipelines.views.editor_forms.answer import Answer, answer
 from pipelines.views.editor_forms.asked import Asked

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from pipelines import engine, scenarios
+from pipelines import engine
+from pipelines.lines import scenarios
 from pipelines.models import Scenario, Task
 from pipelines.queries.recording import recorded
 from tests.factories import World, document, station

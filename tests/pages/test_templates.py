@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.linting import examined_text
+from pipelines.lines.linting import examined_text
+from pipelines.lines.publishing import publish
+from pipelines.lines.starters.catalogue import STARTERS, Starter
 from pipelines.models import Line, Membership
-from pipelines.publishing import publish
 from pipelines.routing.lint.finding import INFO
-from pipelines.starters.catalogue import STARTERS, Starter
 from tests.factories import World
 from tests.pages.conftest import As, at, text
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.http import HttpResponse
 
+from pipelines.lines.publishing import create_line
 from pipelines.models import Line, Scenario
-from pipelines.publishing import create_line
 from pipelines.routing.line import read_line
 from pipelines.routing.simulate.run import run
 from pipelines.routing.simulate.scenario import read_scenario

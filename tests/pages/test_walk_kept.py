@@ -10,7 +10,7 @@ import pytest
 from django.http import HttpResponse
 from django.utils import timezone
 
-from pipelines import scenarios
+from pipelines.lines import scenarios
 from pipelines.models import Line, Scenario
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at

@@ -13,14 +13,14 @@ from django.core.management import call_command
 from pipelines.demo import example
 from pipelines.formats import native
 from pipelines.formats.scenarios import dumps, load_scripts
+from pipelines.lines.dry_run import Rehearsed, rehearse
+from pipelines.lines.starters.catalogue import LINES as STARTERS_AT
+from pipelines.lines.starters.catalogue import STARTERS
 from pipelines.management.commands.rehearse import subject
 from pipelines.models import Blob, Handoff, Upload
-from pipelines.rehearsing import Rehearsed, rehearse
 from pipelines.routing.line import read_line
 from pipelines.routing.simulate import made_up
 from pipelines.routing.simulate.generate import BOUND, generate
-from pipelines.starters.catalogue import LINES as STARTERS_AT
-from pipelines.starters.catalogue import STARTERS
 from tests.factories import World, document, station
 
 pytestmark = pytest.mark.django_db

@@ -12,9 +12,9 @@ from django.core.management import CommandError, call_command
 
 from pipelines.errors import Refused
 from pipelines.formats.scenarios import load_scripts
+from pipelines.lines.dry_run import Rehearsed, rehearse
 from pipelines.management.commands.rehearse import scripts_of
 from pipelines.models import Event, Job, Membership, Task, TaskCounter, User, Vote, Worker
-from pipelines.rehearsing import Rehearsed, rehearse
 from pipelines.routing.line import DocumentError
 from tests.factories import World, station
 

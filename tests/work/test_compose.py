@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from pipelines.lines.publishing import PublishRefused
 from pipelines.models import Task
-from pipelines.publishing import PublishRefused
 from tests.factories import World
 from tests.work.driving import Bench, command, done, drive, text_of
 

@@ -13,8 +13,9 @@ from django.core.files.storage import storages
 from django.db import connection
 from django.utils import timezone
 
-from pipelines import engine, leases
+from pipelines import engine
 from pipelines.models import Artifact, Blob, Job, Lease, LogChunk, Snapshot, Task, Token
+from pipelines.ports import leases
 from pipelines.work.handlers import table
 from pipelines.work.spec.base import Outcome, Sink, Spec
 from pipelines.work.transport import jobs

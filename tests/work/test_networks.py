@@ -12,9 +12,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from pipelines import comparing, history, publishing
 from pipelines.errors import Forbidden
 from pipelines.formats import native
+from pipelines.lines import comparing, history, publishing
 from pipelines.models import Job, LineVersion, Role, Task, Worker
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import Orders, access, command_spec

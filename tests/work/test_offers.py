@@ -10,8 +10,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from pipelines.leases import Claim
 from pipelines.models import Job, Task, Worker
+from pipelines.ports.leases import Claim
 from pipelines.queries import unoffered
 from pipelines.routing.kinds import DEFAULT_MODEL, MODEL_SERVER, needs
 from pipelines.routing.line import read_line

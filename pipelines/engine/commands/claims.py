@@ -1,4 +1,4 @@
-"""How a job gets a worker and loses it again. `pipelines/leases.py` keeps the leases; here the task is told."""
+"""How a job gets a worker and loses it again. `pipelines/ports/leases.py` keeps the leases; here the task is told."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django.db import connection
 
-from pipelines import leases
 from pipelines.engine.commands.report import report
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.expected_times import unwatch, watch
@@ -16,8 +15,9 @@ from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import ENGINE, Actor, Report
 from pipelines.engine.moves.job_creation import takes
-from pipelines.leases import MAX_ATTEMPTS, Claim
 from pipelines.models import Job, Purpose, Status
+from pipelines.ports import leases
+from pipelines.ports.leases import MAX_ATTEMPTS, Claim
 
 TAKE_BACK = "DELETE FROM pipelines_lease WHERE job_id = %s AND key = %s"
 LOST = {"result": "cancelled", "reason": "lease_lost"}

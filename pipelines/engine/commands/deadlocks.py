@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
-from pipelines import ports, versions
 from pipelines.engine.commands import manual_actions
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
@@ -24,6 +23,8 @@ from pipelines.engine.moves.completion import finish_job
 from pipelines.engine.moves.pausing import hold, is_paused_by, let_go, pause
 from pipelines.engine.moves.releases import DEPENDENCY, close
 from pipelines.models import Deadlock, Dependency, Due, Job, Status, Task, Token, User
+from pipelines.ports import observers
+from pipelines.queries import versions
 from pipelines.routing.deadlocks import CIRCULAR, SUGGESTIONS, TIMEOUT
 from pipelines.routing.escalations import ARCHITECT
 
@@ -87,7 +88,7 @@ def _open(batch: Batch, found: Deadlock, task: Task, parties: Sequence[tuple[Tas
             suggestion=found.suggestion,
         )
     to = roles.addresses(task.project_id, found.role)
-    batch.tell(ports.Alarm("deadlock", found.pk, task.pk, to, batch.now))
+    batch.tell(observers.Alarm("deadlock", found.pk, task.pk, to, batch.now))
 
 
 def _party(task: Task, token: Token) -> dict[str, Any]:

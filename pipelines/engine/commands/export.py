@@ -11,9 +11,9 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from pipelines import versions
 from pipelines.engine.core import gate_results
 from pipelines.models import Event, GateVisit, Task
+from pipelines.queries import versions
 from pipelines.routing.line import Line
 
 # Events that are transitions: a position comes from one state to another.

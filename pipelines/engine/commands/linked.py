@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from pipelines import versions
 from pipelines.engine.commands.submit import begin, numbered
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
@@ -12,6 +11,7 @@ from pipelines.engine.core.errors import Conflict, Invalid, NotFound
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.models import ENDED, Job, Purpose, Task
+from pipelines.queries import versions
 
 COPIED = (
     "title",

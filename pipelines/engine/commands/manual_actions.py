@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from pipelines import versions
 from pipelines.engine.commands import inputs as forms
 from pipelines.engine.commands.report import report
 from pipelines.engine.core import payload, version_mapping
@@ -23,6 +22,7 @@ from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.moves.pausing import let_go
 from pipelines.engine.moves.releases import answered, wait_no_longer
 from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token, User
+from pipelines.queries import versions
 from pipelines.routing.answers import ANSWERS
 from pipelines.routing.consequences import origin_after
 

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from pipelines import versions
 from pipelines.engine.commands import manual_actions
 from pipelines.engine.commands.reconsider import reconsider
 from pipelines.engine.core import payload
@@ -19,6 +18,7 @@ from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import effects, escalations, roles
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.models import ENDED, Decision, Escalation, Job, Status, Task, Token, User
+from pipelines.queries import versions
 from pipelines.routing.consequences import once_more
 from pipelines.routing.escalations import LONGEST, ROUTED, WORDS_TO_RESOLVE
 from pipelines.routing.redecide.recorded import again, said

@@ -9,7 +9,6 @@ from typing import Any
 
 from django.db import connection
 
-from pipelines import versions
 from pipelines.engine.commands import dependencies
 from pipelines.engine.commands import inputs as forms
 from pipelines.engine.core.batch import Batch
@@ -19,6 +18,7 @@ from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.models import ENDED, LineVersion, Priority, Task, Token
+from pipelines.queries import versions
 from pipelines.routing.line import Problem
 
 NEXT = """INSERT INTO pipelines_taskcounter (project_id, last) VALUES (%s, 1)

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from pipelines import ports, versions
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import Turn, moment, settle
@@ -20,6 +19,8 @@ from pipelines.engine.moves.completion import GATE_DUE, close_visit
 from pipelines.engine.moves.entitlement import Person, counted, entitled
 from pipelines.engine.moves.gates import gate_of, policy_of
 from pipelines.models import Decision, GateVisit, Task, Token, User, Vote, Word
+from pipelines.ports import observers
+from pipelines.queries import versions
 from pipelines.routing.consequences import told
 from pipelines.routing.line import Approval, Gate, Line
 from pipelines.routing.model import OFFERS
@@ -169,7 +170,7 @@ def decide_visit(batch: Batch, task: Task, token: Token, visit: GateVisit, said:
     count = merge_counts(task, {"rounds": {visit.gate: 1} if said.word == Word.SEND_BACK else {}})
     _tell(batch, task, visit, said, "gate.decided", count=count)
     pk, email = (said.user.pk, said.user.email) if said.user else (None, "")
-    batch.tell(ports.GateDecided(visit.pk, task.pk, said.word, pk, email, batch.now))
+    batch.tell(observers.GateDecided(visit.pk, task.pk, said.word, pk, email, batch.now))
     others = [each for each in batch.open_visits(token) if each.pk != visit.pk]
     if said.word == Word.APPROVE and others:
         return False

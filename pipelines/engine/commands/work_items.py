@@ -11,10 +11,10 @@ from typing import Any
 from django.db.models import QuerySet
 from django.db.models.fields.json import KT
 
-from pipelines import versions
 from pipelines.engine.commands.export import handoff_id
 from pipelines.engine.core.handoffs import worker_of
 from pipelines.models import Agent, Escalation, Event, Handoff, Job, Purpose, Task, Token
+from pipelines.queries import versions
 from pipelines.routing.line import Line
 from pipelines.routing.spending import rework
 

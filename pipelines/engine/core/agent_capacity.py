@@ -12,9 +12,10 @@ from typing import Any
 from django.db import connection
 from django.db.models import Count
 
-from pipelines import outbox, versions
 from pipelines.engine.core.locked import LockedTasks
 from pipelines.models import Agent, Deadlock, Job, Status, Task
+from pipelines.ports import queue
+from pipelines.queries import versions
 
 Name = tuple[int, str]
 """Project and key."""
@@ -155,4 +156,4 @@ def wake(project: int, key: str, opened: Collection[int] = ()) -> None:
         cursor.execute(WAITING, {"kind": FACTS, "project": project, "missing": f"{MISSING}{key}"})
     queued = Job.objects.filter(agent=key, task__project=project, state=Job.State.QUEUED)
     offered = queued.filter(token__status=Status.QUEUED).exclude(pk__in=opened).order_by("pk")
-    outbox.drive(offered.values_list("token_id", flat=True)[:TICKETS])
+    queue.drive(offered.values_list("token_id", flat=True)[:TICKETS])

@@ -15,11 +15,12 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
-from pipelines import leases, outbox, ports
 from pipelines.engine.core import due_times, rows
 from pipelines.engine.core.agent_capacity import Agents
 from pipelines.engine.core.values import Actor
 from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
+from pipelines.ports import leases, observers
+from pipelines.ports import queue as outbox
 from pipelines.routing.statuses import status_of
 
 TICK = timedelta(microseconds=1)
@@ -112,7 +113,7 @@ class Batch:
         self.agents = Agents(self)
         self._over: set[int] = set()
         self._handed_on: list[HandOn] = []
-        self.consequences: list[ports.Consequence] = []
+        self.consequences: list[observers.Consequence] = []
 
     @classmethod
     def of_tasks(cls, *ids: int) -> Batch:
@@ -237,7 +238,7 @@ class Batch:
         self._handed_on.append(hand_on)
         self._dropped.discard(hand_on.old)
 
-    def tell(self, consequence: ports.Consequence) -> None:
+    def tell(self, consequence: observers.Consequence) -> None:
         self.consequences.append(consequence)
 
     def event(
@@ -302,7 +303,7 @@ class Batch:
         self.agents.flush({job.pk for job in self._new_jobs})
         due_times.write(self, self._new_dues, self._over)
         if self.consequences:
-            for observer in ports.observers():
+            for observer in observers.observers():
                 observer.consequences(tuple(self.consequences))
         tickets: dict[str, list[int]] = {}
         for token in self._tickets:
@@ -312,7 +313,7 @@ class Batch:
         if self._events:
             # A push that fails must not look like a move that failed: it is only a hint.
             hints = self._hints()
-            transaction.on_commit(lambda: ports.publish_hints(hints), robust=True)
+            transaction.on_commit(lambda: observers.publish_hints(hints), robust=True)
 
     def _write_leases(self) -> None:
         if self._handed_on:
@@ -329,9 +330,9 @@ class Batch:
         if self._dropped:
             leases.drop(self._dropped)
 
-    def _hints(self) -> list[ports.Hint]:
+    def _hints(self) -> list[observers.Hint]:
         moved = {event.task_id: event.task for event in self._events}
-        return [ports.Hint(task.project_id, task.line_id, task.name, task.seq) for task in moved.values()]
+        return [observers.Hint(task.project_id, task.line_id, task.name, task.seq) for task in moved.values()]
 
 
 def _row(hand_on: HandOn) -> tuple[int, int, uuid.UUID, float]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pipelines import versions
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.handoffs import added_by_hand
 from pipelines.engine.core.values import Actor
-from pipelines.leases import Claim
 from pipelines.models import Decision, GateVisit, Job, Task, Token
+from pipelines.ports.leases import Claim
+from pipelines.queries import versions
 from pipelines.routing.consequences import About
 from pipelines.routing.decide import decide
 from pipelines.routing.line import REVISION, Line

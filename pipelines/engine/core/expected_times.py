@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from pipelines import versions
 from pipelines.engine.core.batch import TICK, Batch
 from pipelines.engine.core.unassigned import WAIT
 from pipelines.models import AgentEvent, Job, Task, Token
+from pipelines.queries import versions
 from pipelines.routing.deadlocks import limit, timed_out
 
 LATE = "deadlock"

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pipelines import versions
 from pipelines.models import Decision
+from pipelines.queries import versions
 from pipelines.routing.line import Line
 from pipelines.routing.outcome import derive, read_outcome
 

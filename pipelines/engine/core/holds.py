@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines import versions
 from pipelines.engine.core.batch import Batch
 from pipelines.models import ENDED, Escalation, Task
+from pipelines.queries import versions
 
 FOR, LOST, THEN = "depends_on", "failed", "then"
 BLOCK = "block"

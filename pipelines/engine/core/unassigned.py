@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from pipelines import versions
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import about
 from pipelines.models import Job, Task
+from pipelines.queries import versions
 from pipelines.routing.durations import seconds
 from pipelines.routing.line import Station
 from pipelines.routing.templates import TemplateError, render

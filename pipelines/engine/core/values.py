@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from pipelines.leases import Claim
 from pipelines.models import User
+from pipelines.ports.leases import Claim
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pipelines import ports, versions
 from pipelines.engine.commands.vote import CHOOSES, Said, decide_visit
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.values import ENGINE
@@ -10,6 +9,8 @@ from pipelines.engine.moves import escalations
 from pipelines.engine.moves.entitlement import barred, meets_any, people_of
 from pipelines.engine.moves.gates import gate_of
 from pipelines.models import Due, GateVisit, Task, User, Word
+from pipelines.ports import observers
+from pipelines.queries import versions
 from pipelines.routing.line import Gate, Line
 
 
@@ -28,7 +29,7 @@ def gate_is_due(batch: Batch, due: Due) -> None:
             _escalate(batch, visit, line, gate)
         else:
             to = _addresses(visit.task, visit, gate)
-            batch.tell(ports.GateOverdue(visit.pk, visit.task_id, to, batch.now))
+            batch.tell(observers.GateOverdue(visit.pk, visit.task_id, to, batch.now))
     batch.flush()
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pipelines import leases
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import settle
 from pipelines.engine.core.values import ENGINE
 from pipelines.engine.moves import effects, evaluations
 from pipelines.engine.moves.completion import finish_job
 from pipelines.models import Due, Job
+from pipelines.ports import leases
 
 
 def nobody_answered(batch: Batch, due: Due) -> None:

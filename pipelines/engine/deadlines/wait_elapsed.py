@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pipelines import versions
 from pipelines.engine.commands.report import report
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.unassigned import NotATime, time_of
 from pipelines.engine.core.values import ENGINE, Report
 from pipelines.models import Due, Job
+from pipelines.queries import versions
 
 
 def wait_is_over(batch: Batch, due: Due) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pipelines.branches import branches_of
 from pipelines.engine.core.batch import Batch
 from pipelines.models import Task, Token
+from pipelines.queries.branches import branches_of
 from pipelines.routing import impact
 from pipelines.routing.impact import Effect
 from pipelines.routing.joining.branches import Branch, Fork

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 import structlog
 
-from pipelines import ports, versions
 from pipelines.engine.core import rows
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import Turn, counts, settle
@@ -27,6 +26,8 @@ from pipelines.engine.moves import effects
 from pipelines.engine.moves.completion import close_visit, finish_job
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.models import ENDED, Job, LineVersion, MigrationEntry, Purpose, Status, Task, Token
+from pipelines.ports import observers
+from pipelines.queries import versions
 from pipelines.routing import impact
 from pipelines.routing.consequences import asked_anew, told
 from pipelines.routing.impact import Effect
@@ -418,7 +419,7 @@ def carry(
         count=count,
         by="migration",
     )
-    batch.tell(ports.TaskMoved(task.pk, source, (station,), batch.now))
+    batch.tell(observers.TaskMoved(task.pk, source, (station,), batch.now))
 
 
 def close_visits(this: Moving, task: Task, token: Token, why: str) -> None:

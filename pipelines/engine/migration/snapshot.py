@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines import versions
-from pipelines.branches import waits_at_join
 from pipelines.engine.core.state import COUNTERS, added_up
 from pipelines.engine.migration import joins
 from pipelines.engine.moves import gates
@@ -25,6 +23,8 @@ from pipelines.models import (
     Vote,
     Word,
 )
+from pipelines.queries import versions
+from pipelines.queries.branches import waits_at_join
 from pipelines.routing import consequences, impact
 from pipelines.routing.consequences import About, asked_anew
 from pipelines.routing.impact import Effect, Position

@@ -29,8 +29,8 @@ from pipelines.engine.migration.migrate import (
 from pipelines.engine.moves import effects
 from pipelines.engine.moves.completion import finish_job
 from pipelines.models import ENDED, Decision, Event, Job, LineVersion, MigrationEntry, Task, Token
+from pipelines.queries.versions import parsed
 from pipelines.routing.consequences import told
-from pipelines.versions import parsed
 
 WHY = "undo"
 # What may have happened since without the task having moved.

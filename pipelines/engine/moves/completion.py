@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines import ports
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.state import token_state
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import escalations
 from pipelines.engine.moves import releases as waiting
 from pipelines.models import ENDED, Decision, GateVisit, Job, Status, Task, Token
+from pipelines.ports import observers
 from pipelines.routing.statuses import status_of
 
 Who = Actor | str
@@ -79,7 +79,7 @@ def close_visit(batch: Batch, task: Task, visit: GateVisit, actor: Who, why: str
     batch.event(
         task, "gate.closed", actor, source=visit.gate, target=visit.gate, trigger=why, visit=str(visit.pk)
     )
-    batch.tell(ports.GateClosed(visit.pk, task.pk, why, batch.now))
+    batch.tell(observers.GateClosed(visit.pk, task.pk, why, batch.now))
 
 
 def _end(batch: Batch, token: Token, kind: str, end: str, error: str) -> None:
@@ -141,4 +141,4 @@ def _record(batch: Batch, task: Task, token: Token, closed: list[Token], how: En
         **how.data,
     )
     if over:
-        batch.tell(ports.TaskEnded(task.pk, task.end, task.status, batch.now))
+        batch.tell(observers.TaskEnded(task.pk, task.end, task.status, batch.now))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pipelines import ports
 from pipelines.engine.core import version_mapping
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import Turn, settle, situation
@@ -17,6 +16,7 @@ from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.engine.moves.waiting import stay
 from pipelines.models import Job, Status, Task, Token
+from pipelines.ports import observers
 from pipelines.routing import consequences
 from pipelines.routing.outcome import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
 
@@ -85,7 +85,7 @@ def _step(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
         by=answer.by,
         **data,
     )
-    batch.tell(ports.TaskMoved(task.pk, source, (target,), batch.now))
+    batch.tell(observers.TaskMoved(task.pk, source, (target,), batch.now))
 
 
 def arrive(token: Token, station: str, turn: Turn) -> None:
@@ -146,7 +146,7 @@ def _fork(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
         by=answer.by,
         **data,
     )
-    batch.tell(ports.TaskMoved(task.pk, token.station, to, batch.now))
+    batch.tell(observers.TaskMoved(task.pk, token.station, to, batch.now))
 
 
 def _child(turn: Turn, target: str) -> Token:

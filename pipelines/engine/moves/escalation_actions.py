@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from pipelines import ports, versions
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.errors import Conflict
 from pipelines.engine.core.holds import paused_by
@@ -16,6 +15,8 @@ from pipelines.engine.moves.agent_suspension import suspend
 from pipelines.engine.moves.escalation_records import record
 from pipelines.engine.moves.pausing import hold_besides
 from pipelines.models import Agent, Escalation, Incident, Task
+from pipelines.ports import observers
+from pipelines.queries import versions
 from pipelines.routing.escalations import REVIEW
 
 
@@ -28,7 +29,7 @@ def _block(batch: Batch, task: Task, escalation: Escalation) -> None:
 def _notify(batch: Batch, task: Task, escalation: Escalation) -> None:
     to = roles.addresses(task.project_id, *(escalation.notify or [escalation.role]))
     kind = "breached" if escalation.breached_at else "escalated"
-    batch.tell(ports.Alarm(kind, escalation.pk, task.pk, to, batch.now))
+    batch.tell(observers.Alarm(kind, escalation.pk, task.pk, to, batch.now))
 
 
 def _create_incident(batch: Batch, task: Task, escalation: Escalation) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines import ports
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import roles
 from pipelines.models import Escalation, Task
+from pipelines.ports import observers
 
 KIND = "escalation"
 """The kind of the due time of an answer; its key is the escalation's."""
@@ -24,7 +24,7 @@ def record(batch: Batch, task: Task, opened: Escalation, actor: Who, **data: Any
         batch.set_due(KIND, task, opened.due_at, key=str(opened.pk))
     tell(batch, opened, task, "escalation.opened", actor, reason=opened.reason, **data)
     to = roles.addresses(task.project_id, opened.role)
-    batch.tell(ports.Alarm("escalated", opened.pk, task.pk, to, batch.now))
+    batch.tell(observers.Alarm("escalated", opened.pk, task.pk, to, batch.now))
 
 
 def tell(batch: Batch, escalation: Escalation, task: Task, kind: str, actor: Who, **data: Any) -> None:

@@ -9,15 +9,16 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from pipelines import leases, ports, versions
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import Turn, moment
 from pipelines.engine.core.state import job_ref, token_state
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.job_creation import open_question
 from pipelines.engine.moves.waiting import stay
-from pipelines.leases import Claim
 from pipelines.models import Decision, Job, Purpose, Status, Task, Token
+from pipelines.ports import leases, observers
+from pipelines.ports.leases import Claim
+from pipelines.queries import versions
 from pipelines.routing import consequences
 from pipelines.routing.answers import MACHINES, PERSON, evaluator_of
 from pipelines.routing.gatetools import KIND
@@ -58,7 +59,7 @@ def ask(turn: Turn, answer: Ask) -> None:
         question=question,
         evaluator=by,
     )
-    batch.tell(ports.TaskWaits(task.pk, token.pk, token.status, "", batch.now))
+    batch.tell(observers.TaskWaits(task.pk, token.pk, token.status, "", batch.now))
 
 
 def wait_for_machines(batch: Batch, task: Task, job: Job) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 
 from django.db import connection
 
-from pipelines import ports
 from pipelines.engine.core import payload
 from pipelines.engine.core.decision_context import Turn
 from pipelines.engine.moves.completion import GATE_DUE
 from pipelines.engine.moves.waiting import stay
 from pipelines.models import Artifact, GateVisit, Job, Status, Word
+from pipelines.ports import observers
 from pipelines.routing.consequences import shown_at
 from pipelines.routing.line import Approval, Gate, Line
 from pipelines.routing.outcome import JUMP, Wait
@@ -87,7 +87,7 @@ def _open(turn: Turn, key: str, position: int, evidence: dict[str, Any]) -> None
     )
     notify = tuple(gate.notify) if gate else ()
     batch.tell(
-        ports.GateOpened(
+        observers.GateOpened(
             visit.pk, task.pk, task.project_id, key, visit.round, notify, visit.due_at, visit.opened_at
         )
     )

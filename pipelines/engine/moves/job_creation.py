@@ -5,15 +5,16 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from pipelines import ports, versions
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch, HandOn
 from pipelines.engine.core.decision_context import Turn
 from pipelines.engine.core.expected_times import watch
 from pipelines.engine.core.holds import holds
 from pipelines.engine.core.unassigned import UNLEASED, begin, kind_of
-from pipelines.leases import Claim
 from pipelines.models import Job, Purpose, Status, Task, Token
+from pipelines.ports import observers
+from pipelines.ports.leases import Claim
+from pipelines.queries import versions
 from pipelines.routing.answers import MACHINES
 
 
@@ -58,7 +59,7 @@ def open_job(
         token.status = Status.RUNNING
         watch(batch, task, token, job)
     batch.add_job(job)
-    batch.tell(ports.JobOpened(task.pk, job.pk, job.station, job.kind))
+    batch.tell(observers.JobOpened(task.pk, job.pk, job.station, job.kind))
     return job
 
 

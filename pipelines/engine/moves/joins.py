@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from pipelines import ports, versions
-from pipelines.branches import branches_of, waits_at_join
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import Turn, beside
 from pipelines.engine.core.state import job_ref, merge_counts, token_state
@@ -15,6 +13,9 @@ from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import escalations
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.models import ENDED, Event, Job, Status, Task, Token
+from pipelines.ports import observers
+from pipelines.queries import versions
+from pipelines.queries.branches import branches_of, waits_at_join
 from pipelines.routing.joining.branches import Write
 from pipelines.routing.joining.context import contradictions, merged
 from pipelines.routing.joining.joining import PASS, Merge, accounts_for, due
@@ -190,7 +191,7 @@ class Meeting:
 
     def _stay(self, token: Token, status: str, wait: dict[str, Any], error: str = "") -> None:
         token.status, token.wait, token.error = status, wait, error
-        self.batch.tell(ports.TaskWaits(self.task.pk, token.pk, status, error, self.batch.now))
+        self.batch.tell(observers.TaskWaits(self.task.pk, token.pk, status, error, self.batch.now))
 
     def _forbidden(self, token: Token) -> str:
         others = beside(self.batch, self.task, token, self.line).get("beside", ())

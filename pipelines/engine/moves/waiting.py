@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines import ports
 from pipelines.engine.core.decision_context import Turn
 from pipelines.engine.core.state import token_state
 from pipelines.models import Status
+from pipelines.ports import observers
 
 
 def stay(turn: Turn, status: str, wait: dict[str, Any], error: str = "", **data: Any) -> None:
@@ -31,4 +31,4 @@ def stay(turn: Turn, status: str, wait: dict[str, Any], error: str = "", **data:
         wait=token.wait,
         **data,
     )
-    batch.tell(ports.TaskWaits(task.pk, token.pk, status, error, batch.now))
+    batch.tell(observers.TaskWaits(task.pk, token.pk, status, error, batch.now))

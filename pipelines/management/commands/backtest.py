@@ -10,7 +10,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from pipelines.backtest import (
+from pipelines.errors import Invalid, NotFound
+from pipelines.formats import native
+from pipelines.lines.backtest import (
     Progress,
     Result,
     Selection,
@@ -21,9 +23,7 @@ from pipelines.backtest import (
     read_selection,
     target_of,
 )
-from pipelines.backtest.text import text_of
-from pipelines.errors import Invalid, NotFound
-from pipelines.formats import native
+from pipelines.lines.backtest.text import text_of
 from pipelines.models import Line
 from pipelines.routing.line import DocumentError
 

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from pipelines.invariants import check
 from pipelines.models import Task
-from pipelines.ports import Violation
+from pipelines.ports.observers import Violation
 
 
 class Command(BaseCommand):

@@ -7,11 +7,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from pipelines import migrating
 from pipelines.errors import Refused
+from pipelines.lines import migrating
+from pipelines.lines.migrating import Impact
 from pipelines.management.commands.load_demo import administrator
 from pipelines.management.commands.submit import find_line
-from pipelines.migrating import Impact
 from pipelines.models import Line, LineVersion
 from pipelines.queries import impacts
 from pipelines.routing.line import REVISION

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from pipelines import linting
 from pipelines.formats.linted import linted
+from pipelines.lines import linting
 from pipelines.models import Project
 from pipelines.routing.__main__ import REFUSED, source
 from pipelines.routing.line import DocumentError

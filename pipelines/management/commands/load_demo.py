@@ -12,11 +12,11 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from pipelines import publishing
 from pipelines.demo import example
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Refused
 from pipelines.formats import native
+from pipelines.lines import publishing
 from pipelines.models import (
     Agent,
     AgentEvent,
@@ -28,9 +28,9 @@ from pipelines.models import (
     Role,
     User,
 )
+from pipelines.queries.versions import parsed
 from pipelines.routing.line import digest, read_line
 from pipelines.routing.networks import to_publish
-from pipelines.versions import parsed
 
 # The name of every version that this command publishes: a line whose live version is called otherwise is a person's.
 SHIPPED = "As shipped with Gateline"

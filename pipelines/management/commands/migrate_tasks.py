@@ -9,8 +9,9 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from pipelines import access, migrating
+from pipelines import access
 from pipelines.errors import Refused
+from pipelines.lines import migrating
 from pipelines.management.commands.impact import (
     impact_or_error,
     line_arguments,

@@ -14,16 +14,16 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
-from pipelines import publishing
 from pipelines.demo import example
 from pipelines.errors import Refused
 from pipelines.formats import native
 from pipelines.formats import scenarios as texts
+from pipelines.lines import publishing
+from pipelines.lines.dry_run import Rehearsed, Shown, rehearse
 from pipelines.management.commands.load_demo import administrator
 from pipelines.management.commands.run_scenarios import KEYS, UNUSABLE
 from pipelines.management.commands.submit import find_line
 from pipelines.models import LineVersion, Membership, Owner, Project, Role, User
-from pipelines.rehearsing import Rehearsed, Shown, rehearse
 from pipelines.routing.line import DocumentError
 from pipelines.routing.simulate.script import Script
 

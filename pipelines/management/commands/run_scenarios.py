@@ -12,10 +12,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from pipelines import scenarios
 from pipelines.errors import Refused
 from pipelines.formats import native
 from pipelines.formats import scenarios as texts
+from pipelines.lines import scenarios
 from pipelines.models import Line
 from pipelines.routing.line import DocumentError
 from pipelines.routing.line import Line as Parsed

@@ -11,14 +11,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from pipelines import access, versions
-from pipelines.addresses import absolute
+from pipelines import access
 from pipelines.engine import submit
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Invalid, NotFound, Refused
 from pipelines.management.commands.load_demo import administrator
 from pipelines.models import ENDED, Line, Priority, Project, Status, Task, User
+from pipelines.queries import versions
 from pipelines.routing.line import Input
+from pipelines.web.addresses import absolute
 from pipelines.work import storage
 
 LOOK_EVERY = 0.5  # seconds

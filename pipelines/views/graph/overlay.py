@@ -9,8 +9,8 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from pipelines.branches import waits_at_join
 from pipelines.models import ENDED, GateVisit, Job, Status, Task, Token
+from pipelines.queries.branches import waits_at_join
 from pipelines.routing.line import Line
 from pipelines.templatetags.gateline import duration
 from pipelines.views.graph.build import Ending

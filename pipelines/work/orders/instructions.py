@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pipelines import versions
 from pipelines.models import Job
+from pipelines.queries import versions
 from pipelines.work.orders.order import Orders, Unrenderable, rendered
 
 

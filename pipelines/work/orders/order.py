@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from pipelines import versions
 from pipelines.engine.core.decision_context import about
 from pipelines.models import Decision, Handoff, Job, Purpose, Token
+from pipelines.queries import versions
 from pipelines.routing.kinds import templates
 from pipelines.routing.line import Line, Station
 from pipelines.routing.networks import OPEN, network_of

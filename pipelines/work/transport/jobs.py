@@ -10,10 +10,11 @@ from datetime import datetime
 from django.db import connection
 from django.db.models import QuerySet
 
-from pipelines import engine, outbox
+from pipelines import engine
 from pipelines.engine.moves.job_creation import takes
-from pipelines.leases import Claim
 from pipelines.models import Job
+from pipelines.ports import queue
+from pipelines.ports.leases import Claim
 from pipelines.work import logs
 from pipelines.work.handlers import BY_PEOPLE
 from pipelines.work.orders.order import Orders
@@ -49,7 +50,7 @@ def start_token(token_id: int, claim: Claim) -> Started | None:
     if job is None:
         return None
     if not fits(job, claim):
-        outbox.drive([token_id], outbox.queue_of(job), not_before=later(ASIDE_SECONDS))
+        queue.drive([token_id], queue.queue_of(job), not_before=later(ASIDE_SECONDS))
         return None
     return start_job(job.pk, claim)
 
@@ -117,5 +118,5 @@ def unattended(
         )
         ids = [row[0] for row in cursor.fetchall()]
     waiting = queued().filter(pk__in=ids).order_by("pk")
-    fitting = {job.pk: outbox.queue_of(job) for job in waiting if fits(job, claim)}
+    fitting = {job.pk: queue.queue_of(job) for job in waiting if fits(job, claim)}
     return fitting, ids[-1] if len(ids) == limit else 0

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 import structlog
 from django.db import DatabaseError, InterfaceError, connection
 
-from pipelines import leases
+from pipelines.ports import leases
 from pipelines.work.database import with_connection
 
 log = structlog.get_logger(__name__)

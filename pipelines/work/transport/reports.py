@@ -11,7 +11,7 @@ from typing import Any
 from pipelines import engine
 from pipelines.engine import Report, ReportResult
 from pipelines.engine.commands.report import LARGEST_BATCH
-from pipelines.leases import Claim
+from pipelines.ports.leases import Claim
 from pipelines.work.database import Database
 from pipelines.work.transport import jobs
 from pipelines.work.transport.jobs import Started

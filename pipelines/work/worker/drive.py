@@ -10,8 +10,8 @@ from typing import Any
 
 import structlog
 
-from pipelines.leases import Claim
-from pipelines.outbox import DRIVE, EVALUATE
+from pipelines.ports.leases import Claim
+from pipelines.ports.queue import DRIVE, EVALUATE
 from pipelines.work import storage
 from pipelines.work.config import WorkerConfig
 from pipelines.work.database import Database

@@ -15,9 +15,9 @@ import structlog
 from django.db import DatabaseError, InterfaceError, connection
 from procrastinate import exceptions
 
-from pipelines import leases
 from pipelines.models import Worker
-from pipelines.outbox import DRIVE, EVALUATE
+from pipelines.ports import leases
+from pipelines.ports.queue import DRIVE, EVALUATE
 from pipelines.work import storage
 from pipelines.work.config import WorkerConfig
 from pipelines.work.database import Database

@@ -8,7 +8,7 @@ from typing import Protocol
 from procrastinate import JobContext
 from procrastinate.contrib.django import app
 
-from pipelines.outbox import DRIVE
+from pipelines.ports.queue import DRIVE
 
 DRIVER = "driver"
 

@@ -12,8 +12,9 @@ import structlog
 from django.db import InterfaceError, OperationalError, connection
 from django.db.models import F
 
-from pipelines import engine, leases
+from pipelines import engine
 from pipelines.models import Job
+from pipelines.ports import leases
 
 log = structlog.get_logger(__name__)
 

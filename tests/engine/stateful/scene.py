@@ -13,8 +13,8 @@ from django.db import connection
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.leases import Claim
 from pipelines.models import LineVersion, Migration, Task, Worker
+from pipelines.ports.leases import Claim
 from tests.engine.stateful import clock
 from tests.engine.stateful.lines import LINES
 from tests.engine.stateful.people import Cast

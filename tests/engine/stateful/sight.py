@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import connection
 
-from pipelines import versions
+from pipelines.queries import versions
 from pipelines.routing.line import Line
 
 Row = dict[str, Any]

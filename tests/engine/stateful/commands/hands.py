@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pipelines import engine, versions
+from pipelines import engine
+from pipelines.queries import versions
 from pipelines.routing.answers import ANSWERS
 from tests.engine.stateful.commands.tools import OUTCOMES, Act, Command
 from tests.engine.stateful.scene import Scene

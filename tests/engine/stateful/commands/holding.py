@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from uuid import UUID
 
-from pipelines import engine, versions
+from pipelines import engine
 from pipelines.models import Due, Escalation, User
+from pipelines.queries import versions
 from pipelines.routing.sending import ways
 from tests.engine.stateful.commands.timed import On, fire
 from tests.engine.stateful.commands.tools import Act, Command, answered, doing

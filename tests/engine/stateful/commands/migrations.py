@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from django.db import OperationalError, connection
 
-from pipelines import migrating, versions
+from pipelines.lines import migrating
 from pipelines.models import Event, LineVersion, Migration, MigrationEntry
+from pipelines.queries import versions
 from tests.engine.stateful import crash
 from tests.engine.stateful.commands.tools import Act, Command
 from tests.engine.stateful.lines import mapping

@@ -9,8 +9,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from pipelines import engine, versions
+from pipelines import engine
 from pipelines.models import Agent, Due, Task
+from pipelines.queries import versions
 from pipelines.routing.answers import ANSWERS
 from tests.engine.stateful.commands.hands import by_version
 from tests.engine.stateful.commands.timed import On, fire, missing

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from pipelines import engine
-from pipelines.leases import Claim
 from pipelines.models import Due
+from pipelines.ports.leases import Claim
 from tests.engine.stateful.commands.tools import OUTCOMES, Act, Command
 from tests.engine.stateful.scene import Scene, as_uuid, report_of
 from tests.engine.stateful.sight import Row, Subject

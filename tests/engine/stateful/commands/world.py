@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pipelines import leases
 from pipelines.models import Line
+from pipelines.ports import leases
 from pipelines.work.worker import timers
 from tests.engine.stateful.commands.tools import Act, Command
 from tests.engine.stateful.scene import LEASE, Scene

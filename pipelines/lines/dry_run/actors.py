@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from pipelines.errors import Refused
-from pipelines.leases import Claim
 from pipelines.models import Agent, Blob, Group, Membership, Project, Role, Upload, User, Worker
 from pipelines.models.people import simplify
+from pipelines.ports.leases import Claim
 from pipelines.routing.answers import MACHINES
 from pipelines.routing.escalations import role_key
 from pipelines.routing.model import Line, Requirement

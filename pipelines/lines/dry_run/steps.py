@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from pipelines import engine, versions
+from pipelines import engine
 from pipelines.engine.moves.gates import policy_of
 from pipelines.errors import Forbidden
 from pipelines.models import Due, Escalation, GateVisit, Job, Purpose, Status, Token
+from pipelines.queries import versions
 from pipelines.rehearsing.giving import give
 from pipelines.rehearsing.stage import CannotHappen, Stage
 from pipelines.routing.answers import WORDS, key_of

@@ -4,8 +4,8 @@ record."""
 
 from __future__ import annotations
 
-from pipelines.migrating.impact import Impact, TaskImpact, impact_of
-from pipelines.migrating.operation import (
+from pipelines.lines.migrating.impact import Impact, TaskImpact, impact_of
+from pipelines.lines.migrating.operation import (
     REASON,
     StaleImpact,
     carry_on,

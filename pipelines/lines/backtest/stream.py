@@ -13,10 +13,10 @@ from asgiref.sync import sync_to_async
 from django.db import DatabaseError
 from django.http import StreamingHttpResponse
 
-from pipelines.backtest.counting import TaskLine
-from pipelines.backtest.run import Told, back_test
-from pipelines.backtest.selection import Selection
-from pipelines.backtest.target import Target
+from pipelines.lines.backtest.counting import TaskLine
+from pipelines.lines.backtest.run import Told, back_test
+from pipelines.lines.backtest.selection import Selection
+from pipelines.lines.backtest.target import Target
 from pipelines.models import Line
 from pipelines.routing.problems import Malformed
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import closing
 
-from pipelines import versions
-from pipelines.backtest.counting import Progress, Result, TaskLine, by_verdict
-from pipelines.backtest.reading import Row, count, rows
-from pipelines.backtest.selection import Selection
-from pipelines.backtest.target import Target
+from pipelines.lines.backtest.counting import Progress, Result, TaskLine, by_verdict
+from pipelines.lines.backtest.reading import Row, count, rows
+from pipelines.lines.backtest.selection import Selection
+from pipelines.lines.backtest.target import Target
 from pipelines.models import Line
+from pipelines.queries import versions
 from pipelines.routing.redecide.verdict import Redecided, Verdict, redecide
 
 STEP = 500

@@ -12,11 +12,12 @@ from typing import Any
 
 from django.db import DatabaseError, transaction
 
-from pipelines import access, comparing, migrating, publishing
+from pipelines import access
 from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.formats.authorship import Hand, hands_at
 from pipelines.formats.changes import Change
+from pipelines.lines import comparing, migrating, publishing
 from pipelines.models import Line, LineEvent, LineVersion, Migration, User
 from pipelines.routing.lint.examination import Examination
 from pipelines.routing.lint.finding import WARNING, Finding

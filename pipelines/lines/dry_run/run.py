@@ -10,11 +10,12 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from pipelines import engine, versions
+from pipelines import engine
 from pipelines.errors import Refused
+from pipelines.lines.dry_run.actors import Cast
+from pipelines.lines.dry_run.steps import play
 from pipelines.models import Decision, Event, Job, LineVersion, Purpose, Role, Status, Task
-from pipelines.rehearsing.cast import Cast
-from pipelines.rehearsing.play import play
+from pipelines.queries import versions
 from pipelines.rehearsing.stage import NotPlayable, Stage
 from pipelines.routing.durations import written
 from pipelines.routing.model import Input

@@ -15,7 +15,7 @@ from pipelines import access
 from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import Comment, Line, User
-from pipelines.ports import LineHint, publish_hints
+from pipelines.ports.observers import LineHint, publish_hints
 
 LONGEST = 4_000
 LONGEST_KEY = 200

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from pipelines import access, comparing, publishing
+from pipelines import access
 from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats.merging import same
+from pipelines.lines import comparing, publishing
 from pipelines.models import Line, LineEvent, LineVersion, User
 
 NAME = 200

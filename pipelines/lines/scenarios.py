@@ -12,10 +12,11 @@ from typing import Any
 from django.db import transaction
 from django.utils.text import slugify
 
-from pipelines import access, versions
+from pipelines import access
 from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Invalid, NotFound, Refused
 from pipelines.models import Line, Scenario, User
+from pipelines.queries import versions
 from pipelines.routing.line import DocumentError, Problem, read_line
 from pipelines.routing.line import Line as Parsed
 from pipelines.routing.problems import Malformed

@@ -9,12 +9,11 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from pipelines import versions
 from pipelines.engine.core import payload
 from pipelines.engine.migration.snapshot import Ground, Planned
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import ENDED, Line, LineVersion, Task, Token, VersionStation
-from pipelines.queries import impacts
+from pipelines.queries import impacts, versions
 from pipelines.routing.impact import EFFECTS, Effect
 from pipelines.routing.line import REVISION, DocumentError, Problem, digest, read_line
 from pipelines.routing.line import Line as Parsed

@@ -10,12 +10,12 @@ from typing import Any
 
 from django.db import transaction
 
-from pipelines import comments, publishing
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.formats.authorship import Noted
 from pipelines.formats.merging import Clash, merge
 from pipelines.formats.telling import says
+from pipelines.lines import comments, publishing
 from pipelines.models import Line, User
 
 TRIES = 3

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines import versions
 from pipelines.errors import Invalid, NotFound
 from pipelines.models import Line
+from pipelines.queries import versions
 from pipelines.routing.line import Line as Parsed
 from pipelines.routing.line import read_line
 from pipelines.routing.publishable import publishing_problems

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pipelines.backtest.selection import Selection
+from pipelines.lines.backtest.selection import Selection
 from pipelines.models import Line
 
 PAGE = 200

@@ -15,7 +15,7 @@ from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid, Refused
 from pipelines.formats import native
 from pipelines.formats.authorship import WHOLE, Hand, noted
-from pipelines.linting import examined
+from pipelines.lines.linting import examined
 from pipelines.models import (
     Line,
     LineEvent,
@@ -27,7 +27,7 @@ from pipelines.models import (
     VersionStation,
 )
 from pipelines.models.people import slug
-from pipelines.ports import LineHint, publish_hints
+from pipelines.ports.observers import LineHint, publish_hints
 from pipelines.routing import line as routing
 from pipelines.routing.line import Problem
 from pipelines.routing.lint.examination import Examination

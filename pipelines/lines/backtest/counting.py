@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from pipelines.backtest.reading import Row
+from pipelines.lines.backtest.reading import Row
 from pipelines.routing.line import REVISION
 from pipelines.routing.redecide.verdict import WORST_LAST, Redecided, Verdict
 

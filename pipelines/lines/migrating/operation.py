@@ -10,12 +10,13 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
-from pipelines import access, engine, versions
+from pipelines import access, engine
 from pipelines.engine import MigrateResult
 from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.migrating.impact import Impact, impact_of
+from pipelines.lines.migrating.impact import Impact, impact_of
 from pipelines.models import Line, LineVersion, Migration, MigrationEntry, User
+from pipelines.queries import versions
 from pipelines.routing.line import Line as Parsed
 from pipelines.routing.line import Problem
 from pipelines.work.handlers.code import code_of
