@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 from django.core.exceptions import ImproperlyConfigured
 
-from pipelines.visible import visible
+from pipelines.web.shell.visible import visible
 
 
 class RefusedWithoutTraceback(logging.Filter):

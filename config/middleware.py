@@ -8,8 +8,8 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
-from pipelines.away import is_away
-from pipelines.views import errors
+from pipelines.api.away import is_away
+from pipelines.web.shell import errors
 
 View = Callable[[HttpRequest], HttpResponseBase]
 

@@ -45,7 +45,7 @@ SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "gateline_session", "gateline_csrf"
 SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = f"{_base.path}/"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = env.number("HSTS_SECONDS", 0)
-CSRF_FAILURE_VIEW = "pipelines.views.errors.csrf_failed"
+CSRF_FAILURE_VIEW = "pipelines.web.shell.errors.csrf_failed"
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {
@@ -105,8 +105,8 @@ MIDDLEWARE = [
     "config.compression.CompressionMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.PrivateAnswersMiddleware",
-    "pipelines.views.middleware.PlainText",
-    "pipelines.views.middleware.VisibleText",
+    "pipelines.web.shell.middleware.PlainText",
+    "pipelines.web.shell.middleware.VisibleText",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -115,8 +115,8 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "pipelines.views.anonymous.AnonymousLimit",
-    "pipelines.views.middleware.ReadersClock",
+    "pipelines.web.shell.anonymous.AnonymousLimit",
+    "pipelines.web.shell.middleware.ReadersClock",
 ]
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
@@ -147,7 +147,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
-                "pipelines.views.context.shell",
+                "pipelines.web.shell.context.shell",
             ],
         },
     }
@@ -182,7 +182,7 @@ DATABASES = {
     }
 }
 
-# Who asks much (pipelines/turns.py), and who asks without being signed in (pipelines/views/anonymous.py)
+# Who asks much (pipelines/api/turns.py), and who asks without being signed in (pipelines/web/shell/anonymous.py)
 COSTLY_AT_ONCE = env.number("GATELINE_COSTLY_AT_ONCE", max(1, _pool // 2), least=1)
 COSTLY_SECONDS = env.number("GATELINE_COSTLY_SECONDS", 60)
 ANONYMOUS_PER_MINUTE = env.number("GATELINE_ANONYMOUS_PER_MINUTE", 120)
@@ -235,7 +235,7 @@ STORAGES = {
 
 # A file for an input: more than this is never written to disk whole.
 UPLOAD_BYTES = env.number("GATELINE_UPLOAD_MB", 50, least=1) * 1024 * 1024
-FILE_UPLOAD_HANDLERS = ["pipelines.views.uploads.Limited"]
+FILE_UPLOAD_HANDLERS = ["pipelines.web.tasks.uploads.Limited"]
 
 # Work
 WORKSPACES_DIR = Path(env.text("GATELINE_WORKSPACES", str(DATA_DIR / "workspaces")))

@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from pipelines.api import api
-from pipelines.views.health import healthz
+from pipelines.web.shell.healthz import healthz
 from reviews.api import router as gates
 from reviews.needs.api import router as needs
 
@@ -17,10 +17,10 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/", api.urls),
     path("", include("reviews.urls")),
-    path("", include("pipelines.views.urls")),
+    path("", include("pipelines.web.urls")),
 ]
 
-handler400 = "pipelines.views.errors.bad_request"
-handler403 = "pipelines.views.errors.forbidden"
-handler404 = "pipelines.views.errors.not_found"
-handler500 = "pipelines.views.errors.server_error"
+handler400 = "pipelines.web.shell.errors.bad_request"
+handler403 = "pipelines.web.shell.errors.forbidden"
+handler404 = "pipelines.web.shell.errors.not_found"
+handler500 = "pipelines.web.shell.errors.server_error"

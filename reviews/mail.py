@@ -10,8 +10,8 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from pipelines.queries.versions import parsed
-from pipelines.visible import visible, visible_page
 from pipelines.web.addresses import absolute
+from pipelines.web.shell.visible import visible, visible_page
 from reviews.consequences import Option, options
 from reviews.gates import gate_of
 from reviews.models import Mail

@@ -18,8 +18,8 @@ from pipelines.queries.words import (
     station_name,
     trigger_words,
 )
-from pipelines.views.escalated import shown
 from pipelines.web.addresses import absolute
+from pipelines.web.tasks.escalation_cards import shown
 from reviews.mail import SUBJECT_LENGTH, host
 from reviews.models import Notice
 

@@ -18,7 +18,7 @@ from pipelines import access, engine
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import GateVisit, Project
 from pipelines.queries.workers import without_isolation
-from pipelines.views.page import SignedIn, crumbs, from_this_machine, show, signed_in
+from pipelines.web.shell.page import SignedIn, crumbs, from_this_machine, show, signed_in
 from reviews import folder
 from reviews.dossier import dossier
 from reviews.forms import DecisionForm

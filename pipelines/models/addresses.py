@@ -1,4 +1,4 @@
-"""Requests of people who are not signed in, by address and minute (pipelines/views/anonymous.py)."""
+"""Requests of people who are not signed in, by address and minute (pipelines/web/shell/anonymous.py)."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from pipelines.queries import versions
 from pipelines.queries.words import Sentence, blocker_words, station_name, waiting
 from pipelines.routing.answers import ANSWERS
 from pipelines.routing.conditions import describe
-from pipelines.views.escalated import locked, shown
+from pipelines.web.tasks.escalation_cards import locked, shown
 from pipelines.work.orders.instructions import instructions
 from reviews.gates import gate_of
 from reviews.needs.need import Mine, Need

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.models import Deadlock, Escalation, GateVisit, Job, Token
-from pipelines.views.forms import (
+from pipelines.web.shell.forms import (
     Answer,
     Fact,
     GivenHandoff,

@@ -17,9 +17,9 @@ from django.views.decorators.http import require_POST, require_safe
 from pipelines.errors import Conflict, Invalid, Refused
 from pipelines.models import Job, Project, Status, Task, Token, displayed
 from pipelines.routing.line import Problem
-from pipelines.views.forms import first_fault, posted
-from pipelines.views.page import REFUSALS, SignedIn, at_address, crumbs, fragment, show, signed_in
-from pipelines.views.start import Field, fields_of
+from pipelines.web.shell.forms import first_fault, posted
+from pipelines.web.shell.page import REFUSALS, SignedIn, at_address, crumbs, fragment, show, signed_in
+from pipelines.web.tasks.start import Field, fields_of
 from reviews.inbox import ASKED, TABS
 from reviews.needs.kinds import BY_KEY, KINDS, Found, count, narrowed, needs, offer
 from reviews.needs.need import Act, Kind, Mine

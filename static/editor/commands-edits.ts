@@ -1,4 +1,4 @@
-/** The edits of a remedy, applied as one command. The server proposes them (`pipelines/views/remedies/edits.py`, where
+/** The edits of a remedy, applied as one command. The server proposes them (`pipelines/web/editor/fixes/edits.py`, where
  * each is proved to help); everything is named by key or id, and where what it names is gone an edit changes nothing. */
 import type { Command } from "./commands";
 import { freeRuleId, type Json, type LineDocument, type Rule, ruleOf, rulesOf, type Station } from "./document";

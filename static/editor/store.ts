@@ -60,7 +60,7 @@ export interface Given {
   draft: Draft;
   mayEdit: boolean;
   saveUrl: string;
-  /** Addresses of the line by their name (`_data` of pipelines/views/editor.py). */
+  /** Addresses of the line by their name (`_data` of pipelines/web/editor/page.py). */
   urls: Record<string, string>;
   csrf: string;
   findings: Findings;

@@ -1,4 +1,4 @@
-/** The words that the editor says, translated by the server (`WORDS` of pipelines/views/editor_words.py). */
+/** The words that the editor says, translated by the server (`WORDS` of pipelines/web/editor/words.py). */
 const ENGLISH = {
   added: "Added %s",
   connected: "Connected %s to %s",

@@ -16,7 +16,7 @@ from django_cotton.compiler_regex import CottonCompiler
 
 from pipelines.models import DISPLAYED
 from pipelines.templatetags import gateline, shapes
-from pipelines.views.design import STATION_KINDS, design
+from pipelines.web.shell.design import STATION_KINDS, design
 from tests.design.colours import ROOT
 
 TEMPLATES = ROOT / "templates"

@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.template import RequestContext, Template
 from django.urls import path
 
-from pipelines.views.design import design
+from pipelines.web.shell.design import design
 
 RESULTS = '<a class="option" role="option" id="r1" href="/found/">Repository check</a>'
 SHELL_NAMES = ("home", "needs-me", "account", "preferences", "help", "notifications", "sign-out", "sign-in")

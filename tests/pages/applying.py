@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from pipelines.views.remedies.edits import Document, Edit
+from pipelines.web.editor.fixes.edits import Document, Edit
 
 
 def applied(document: Document, edits: Iterable[Edit]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.lines import publishing
 from pipelines.models import Line
-from pipelines.views.lines import draft_differs
+from pipelines.web.lines.lines import draft_differs
 from tests.factories import World, document, station
 
 pytestmark = pytest.mark.django_db

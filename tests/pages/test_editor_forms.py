@@ -15,11 +15,11 @@ from pipelines.formats import native
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line
 from pipelines.routing.line import read_line
-from pipelines.views.editor_forms.answer import answer
-from pipelines.views.editor_forms.asked import Asked, Outline
-from pipelines.views.editor_forms.fields import Field
-from pipelines.views.editor_forms.form import Setting, fields_of
-from pipelines.views.editor_forms.table import FORMS
+from pipelines.web.editor.forms.answer import answer
+from pipelines.web.editor.forms.asked import Asked, Outline
+from pipelines.web.editor.forms.fields import Field
+from pipelines.web.editor.forms.form import Setting, fields_of
+from pipelines.web.editor.forms.table import FORMS
 from tests.factories import World, document
 from tests.pages.conftest import As, at
 from tests.routing.test_work_kinds import INPUTS, TOOL, WHOLE

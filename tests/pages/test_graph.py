@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pipelines.demo import example
 from pipelines.formats import native
 from pipelines.routing.line import Line, read_line
-from pipelines.views.graph import Drawing, Kind, drawing_of, way_of
+from pipelines.web.graph import Drawing, Kind, drawing_of, way_of
 from tests.factories import document, station
 
 

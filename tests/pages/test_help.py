@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from pipelines.models import Membership
-from pipelines.views import help as help_pages
+from pipelines.web.help import help as help_pages
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 

@@ -6,7 +6,7 @@ import pytest
 
 from config import logs
 from pipelines.models import Task
-from pipelines.visible import visible, visible_page
+from pipelines.web.shell.visible import visible, visible_page
 from tests.factories import World
 from tests.pages.conftest import As, at, text
 

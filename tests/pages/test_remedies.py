@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.views.editor_findings import findings_of
+from pipelines.web.editor.findings import findings_of
 from tests.factories import World, document, station
 from tests.pages.applying import applied
 

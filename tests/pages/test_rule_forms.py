@@ -11,12 +11,12 @@ from django.test import Client
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line, Project
 from pipelines.queries.recorded import output_paths
-from pipelines.views.editor_forms.answer import Answer, answer
-from pipelines.views.editor_forms.asked import Asked
-from pipelines.views.editor_forms.conditions import GROUPS
-from pipelines.views.editor_forms.conditions import LEAVES as KINDS
-from pipelines.views.editor_forms.form import Setting, fields_of
-from pipelines.views.editor_forms.rule import RuleForm
+from pipelines.web.editor.forms.answer import Answer, answer
+from pipelines.web.editor.forms.asked import Asked
+from pipelines.web.editor.forms.conditions import GROUPS
+from pipelines.web.editor.forms.conditions import LEAVES as KINDS
+from pipelines.web.editor.forms.form import Setting, fields_of
+from pipelines.web.editor.forms.rule import RuleForm
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at
 

@@ -14,7 +14,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from pipelines import engine
 from pipelines.models import Task, User
 from pipelines.queries.task import TaskView
-from pipelines.views.task import _live as live_context
+from pipelines.web.tasks.task import _live as live_context
 from tests.factories import World, document, station
 from tests.fixtures.browser import PHONE
 from tests.pages.conftest import at

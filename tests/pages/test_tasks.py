@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from pipelines.models import Artifact, Blob, Job, Task, Token
-from pipelines.views.saying import SKELETON
+from pipelines.web.tasks.manual_report_form import SKELETON
 from pipelines.work import logs
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text

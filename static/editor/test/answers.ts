@@ -1,5 +1,5 @@
-/** What the server says of a test: of a walk (pipelines/views/editor_walk.py), and of the tests that are kept
- * (pipelines/views/editor_tests.py). The browser holds only the steps. */
+/** What the server says of a test: of a walk (pipelines/web/editor/simulator.py), and of the tests that are kept
+ * (pipelines/web/editor/scenarios.py). The browser holds only the steps. */
 import type { Json } from "../document";
 
 export type Step = { [key: string]: Json };

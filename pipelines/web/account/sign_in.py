@@ -1,0 +1,89 @@
+"""Signing in by password or by a one-time link, setting the first password, signing out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import login, logout, update_session_auth_hash
+from django.contrib.auth.forms import SetPasswordForm
+from django.contrib.auth.views import LoginView
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
+from django.views.decorators.http import require_http_methods, require_POST
+
+from pipelines import accounts
+from pipelines.web.shell.page import SignedIn, from_this_machine, signed_in
+
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+class SignIn(LoginView):
+    template_name = "pages/sign_in.html"
+    redirect_authenticated_user = True
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        """422: the form came back with its errors."""
+        return self.render_to_response(self.get_context_data(form=form), status=422)
+
+
+def _local(request: HttpRequest) -> bool:
+    """The link is for the person at this machine only, and a database of one's own may serve many machines."""
+    return from_this_machine(request) and settings.SIGN_IN_LINKS
+
+
+@sensitive_variables("secret")
+@require_http_methods(["GET", "HEAD", "POST"])
+def link(request: HttpRequest, secret: str) -> HttpResponse:
+    """GET only shows a button: whatever looks at links ahead of people must not use one up."""
+    if not _local(request):
+        return _plain(request, "pages/sign_in_local.html", status=403)
+    if request.method != "POST":
+        return _plain(request, "pages/sign_in_link.html")
+    try:
+        user = accounts.redeem(secret, timezone.now())
+    except accounts.LinkRefused:
+        return _plain(request, "errors/expired.html", status=410)
+    login(request, user, backend=BACKEND)
+    return redirect("home" if user.has_usable_password() else "password-set")
+
+
+def _plain(request: HttpRequest, template: str, status: int = 200) -> HttpResponse:
+    response = render(request, template, status=status)
+    # Not “no-referrer”: the browser would then send “Origin: null” with the form, which no CSRF check accepts.
+    response["Referrer-Policy"] = "same-origin"
+    return response
+
+
+@sensitive_post_parameters()
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def set_password(request: SignedIn) -> HttpResponse:
+    """The first password. Whoever has one changes it in their account, by the old one."""
+    user = request.user
+    if user.has_usable_password():
+        return redirect("account")
+    form = SetPasswordForm(user, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        form.save()
+        update_session_auth_hash(request, user)
+        return HttpResponseRedirect(_next(request))
+    status = 422 if form.is_bound else 200
+    return render(request, "pages/password_set.html", {"form": form, "next": _next(request)}, status=status)
+
+
+def _next(request: HttpRequest) -> str:
+    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    safe = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
+    return wanted if safe else reverse("home")
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """The sockets of this browser notice within seconds (pipelines.live.healing)."""
+    logout(request)
+    return redirect("sign-in")

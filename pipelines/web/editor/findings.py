@@ -1,0 +1,185 @@
+"""What lint says of a draft, in the words and the shape in which the canvas shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+from pipelines.lines.linting import examined
+from pipelines.models import Project
+from pipelines.queries.conditions import describe
+from pipelines.routing.difference.words import brief
+from pipelines.routing.line import Station
+from pipelines.routing.lint.aftermath import then
+from pipelines.routing.lint.checks import not_publishable
+from pipelines.routing.lint.checks.no_rule_takes import is_gap
+from pipelines.routing.lint.examination import Examination
+from pipelines.routing.lint.finding import INFO, Finding
+from pipelines.routing.lint.standings import Untaken
+from pipelines.routing.lint.study import Known, Study
+from pipelines.routing.lint.visits import endless
+from pipelines.routing.lint.ways import onward
+from pipelines.routing.regions.situations import Witness
+from pipelines.routing.regions.stations import DEAD, SHADOWED, UNKNOWN, Standing
+from pipelines.web.editor.badges import signs_of
+from pipelines.web.editor.fixes.of_findings import Remedies, rule_for
+from pipelines.web.editor.fixes.of_places import place_of, remedies_of
+from pipelines.web.lines.overview import otherwise
+
+MAX_REMEDIED = 100
+"""Findings that come with remedies: the worst come first."""
+MAX_NOTES = 100
+"""Findings that are neither errors nor warnings; of the others none is left out."""
+REMEMBERED = 4_000
+
+
+def findings_of(draft: Mapping[str, Any], project: Project) -> dict[str, Any]:
+    """Of a draft, which may be no line yet. Raises Invalid: what no draft may hold."""
+    return told(examined(draft, project), draft)
+
+
+def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
+    """What was found of this draft. `findings`: each with its remedies, `left_out` the number of notes beyond them.
+    `rules`: of each rule where it stands, by id. `untaken`: of each station what no rule takes. `otherwise`: what the
+    policy does. `visits`: how often a station can be entered at most. `onward`: where the policy leads from stations
+    without rules. `endless`: of rules, by id, the targets that go on round a cycle that no budget crosses. `signs`:
+    see `signs_of`."""
+    remedies = Remedies(found.subject, draft) if found.subject else None
+    grave = sum(each.severity != INFO for each in found.findings)
+    shown = found.findings[: grave + MAX_NOTES]
+    answer: dict[str, Any] = {
+        "findings": [
+            _finding(each, draft, remedies if index < MAX_REMEDIED else None)
+            for index, each in enumerate(shown)
+        ],
+        "left_out": len(found.findings) - len(shown),
+        "rules": {},
+        "untaken": {},
+        "otherwise": {},
+        "visits": dict(found.visits),
+        "onward": {},
+        "endless": {},
+        "signs": {"stations": {}, "rules": {}, "line": []},
+    }
+    if remedies is None:
+        return answer
+    line, language = remedies.line, get_language()
+    studies = ((station, remedies.subject.analysis(station)) for station in line.stations)
+    return answer | {
+        "rules": {rule["id"]: rule for _station, study in studies for rule in _rules(Known(study), language)},
+        "untaken": {
+            station.key: [_untaken(remedies, station, each) for each in gaps]
+            for station, standings in zip(line.stations, found.stations, strict=True)
+            if (gaps := [each for each in standings.untaken if is_gap(station, each.outcomes)])
+        },
+        "otherwise": {station.key: otherwise(line, station) for station in line.stations},
+        "onward": {
+            station.key: target
+            for station in line.stations
+            if not station.rules and (target := onward(line, station)) is not None
+        },
+        "endless": endless(remedies.subject),
+        "signs": signs_of(remedies.subject),
+    }
+
+
+# Findings
+
+
+def _finding(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | None) -> dict[str, Any]:
+    place = place_of(draft, finding.path) if finding.station is None else None
+    return {
+        "check": finding.check,
+        "severity": finding.severity,
+        "path": finding.path,
+        "message": _message(finding, draft),
+        "hint": finding.hint,
+        "station": finding.station or (place.station if place else None),
+        "rule": finding.rule or (place.rule if place else None),
+        "gate": place.gate if place else None,
+        "rules": list(finding.rules),
+        "witness": _example(finding.witness),
+        "help": reverse("help-page", args=[finding.check]),
+        "remedies": [each.to_dict() for each in _remedies(finding, draft, remedies)],
+    }
+
+
+def _message(finding: Finding, draft: Mapping[str, Any]) -> str:
+    """What keeps a line from being published is said about a place: its name comes first."""
+    if finding.check != not_publishable.ID:
+        return finding.message
+    place = place_of(draft, finding.path)
+    named = [each for each in (place.station, place.gate, place.rule, place.rest) if each]
+    return f"{' · '.join(named)} {finding.message}" if named else finding.message
+
+
+def _remedies(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | None) -> Sequence[Any]:
+    if finding.check == not_publishable.ID:
+        return remedies_of(draft, finding)
+    return remedies.of(finding) if remedies else ()
+
+
+# Rules
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _rules(known: Known, language: str) -> tuple[dict[str, Any], ...]:
+    """Of one station; an analysis is of certain rules, and after most changes it is the same one as before."""
+    standings = known.study.standings
+    numbers = {each.rule.id: number for number, each in enumerate(standings, start=1)}
+    return tuple(_rule(known.study, numbers, each) for each in standings)
+
+
+def _rule(study: Study, numbers: Mapping[str, int], standing: Standing) -> dict[str, Any]:
+    """`example`: an outcome that the rule takes; of a dead rule one that it would take, and an earlier one does."""
+    rule = standing.rule
+    return {
+        "id": rule.id,
+        "status": standing.status,
+        "words": str(rule.fault) if rule.fault else describe(rule.when),
+        "faulty": rule.fault is not None,
+        "why": _why(study, numbers, standing),
+        "example": _example(standing.witness or standing.instead),
+    }
+
+
+def _why(study: Study, numbers: Mapping[str, int], standing: Standing) -> str:
+    if standing.status == UNKNOWN:
+        return standing.why
+    if standing.status == DEAD and not standing.killers:
+        return _("Never matches: nothing that reaches this station satisfies it.")
+    if standing.status == DEAD:
+        rules = ", ".join(str(numbers[each]) for each in standing.killers)
+        return _("Never matches: earlier rules (%(rules)s) already take everything.") % {"rules": rules}
+    shadows = [str(numbers[each.by]) for each in study.shadows(standing.rule)]
+    if standing.status == SHADOWED and shadows:
+        return _("Earlier rules (%(rules)s) take a part of it.") % {"rules": ", ".join(shadows)}
+    return ""
+
+
+# What no rule takes
+
+
+def _untaken(remedies: Remedies, station: Station, untaken: Untaken) -> dict[str, Any]:
+    remedy = rule_for(remedies, station, untaken.outcomes) if untaken.witness else None
+    return {
+        "outcomes": untaken.outcomes,
+        "example": _example(untaken.witness),
+        "then": then(untaken.witness.decision) if untaken.witness else "",
+        "why": untaken.why,
+        "remedies": [remedy.to_dict()] if remedy else [],
+    }
+
+
+def _example(witness: Witness | None) -> str:
+    """The outcome, and the facts that it needs, in words of the document; "" where there is none."""
+    if witness is None:
+        return ""
+    facts = witness.situation.get("facts")
+    outcome = brief(witness.situation["outcome"])
+    return f"{outcome} {_('with')} {brief(facts)}" if facts else outcome

@@ -1,0 +1,300 @@
+"""What puts right a finding of a line that can be read: one function for each check that has a remedy.
+
+A remedy is offered only where it takes the finding away and brings no other error or warning.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.routing.line import Line, Rule, Station
+from pipelines.routing.lint.checks import (
+    constant_condition,
+    dead_rule,
+    default_not_last,
+    no_rule_takes,
+    no_way_to_an_end,
+    rework_below,
+    shadowed_gate,
+    unbounded_cycle,
+    unfillable_join,
+    unjoined_fork,
+    unknown_reference,
+    unreachable_station,
+    unsatisfiable_gate,
+)
+from pipelines.routing.lint.finding import ERROR, Finding
+from pipelines.routing.lint.subject import Subject, edges_in
+from pipelines.routing.lint.visits import breaking
+from pipelines.routing.model import BUILT_IN_ENDS
+from pipelines.web.editor.fixes import edits, of_joins
+from pipelines.web.editor.fixes.fix import Remedy
+from pipelines.web.editor.fixes.trials import Trials
+
+KEY = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}\Z")
+VISITS = 10
+"""A limit that is offered for a cycle: more rounds than people wait for, and far from the cap."""
+RETRIES = 3
+"""A budget that is offered for a rule that goes back."""
+MAX_MOVES = 3
+TAKING: Mapping[str, Mapping[str, Any]] = {
+    "passed": {"all": [{"result": "success"}, {"verdict": "pass"}]},
+    "failed": {"any": [{"result": ["failure", "cancelled"]}, {"verdict": "fail"}]},
+    "blocked": {"any": [{"result": "blocked"}, {"verdict": "blocked"}]},
+}
+"""Conditions that are true of all outcomes that passed, failed or are blocked (law §2)."""
+
+
+class Remedies:
+    """Of the findings of one line; `document` is what it was read from."""
+
+    def __init__(self, subject: Subject, document: Mapping[str, Any]) -> None:
+        self.line = subject.line
+        self.document = document
+        self.subject = subject
+        self.trials = Trials(subject)
+
+    def of(self, finding: Finding) -> list[Remedy]:
+        """The one to be expected first; none where none is safe."""
+        make = BY_CHECK.get(finding.check)
+        return list(make(self, finding)) if make else []
+
+    def place(self, finding: Finding) -> tuple[Station, int]:
+        """The station of a finding about a rule, and the place of the rule."""
+        station, rule = self.line.rules_by_id[finding.rule or ""]
+        return station, next(i for i, each in enumerate(station.rules) if each is rule)
+
+
+def _dead(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+    station, place = of.place(finding)
+    tried = [i for i, each in enumerate(station.rules[:place]) if each.id in finding.rules]
+    free = station.rules[place].max_retries is None
+    moves = ((to, limit) for to in tried[:MAX_MOVES] for limit in ((None, RETRIES) if free else (None,)))
+    for to, limit in moves:
+        what = ("move", str(place), str(to), str(limit or ""))
+        if of.trials.helps(station, finding, what, _moving(place, to, limit)):
+            yield _move_above(station, place, to, limit)
+            break
+    yield from _delete(of, finding)
+
+
+def _moving(place: int, to: int, limit: int | None = None) -> Callable[[tuple[Rule, ...]], tuple[Rule, ...]]:
+    def moved(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        others = (*rules[:place], *rules[place + 1 :])
+        rule = rules[place] if limit is None else replace(rules[place], max_retries=limit)
+        return (*others[:to], rule, *others[to:])
+
+    return moved
+
+
+def _move_above(station: Station, place: int, to: int, limit: int | None) -> Remedy:
+    """`limit`: where the rule, once it is taken, would go round without a budget."""
+    rule = station.rules[place].id
+    move = edits.move_rule(rule, station.rules[to].id)
+    if limit is None:
+        return Remedy(_("Move above %(number)s") % {"number": to + 1}, (move,), "arrow-up")
+    label = _("Move above %(number)s, at most %(n)s times") % {"number": to + 1, "n": limit}
+    return Remedy(label, (move, edits.change_rule(rule, max_retries=limit)), "arrow-up")
+
+
+def _delete(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+    """Of a rule that nothing takes. A station's last rule is kept where no rules at all mean something else."""
+    station, _place = of.place(finding)
+    policy = of.line.policy
+    if len(station.rules) > 1 or policy.no_rules == policy.no_match:
+        yield Remedy(_("Delete"), (edits.remove_rule(finding.rule or ""),), "delete")
+
+
+def _constant(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+    station, place = of.place(finding)
+    if finding.severity == ERROR:
+        yield from _delete(of, finding)
+    elif place == len(station.rules) - 1:
+        drop = edits.change_rule(finding.rule or "", "when")
+        yield Remedy(_("Take whatever is left"), (drop,))
+
+
+def _to_the_end(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+    station, place = of.place(finding)
+    last = len(station.rules) - 1
+    if of.trials.helps(station, finding, ("move", str(place), str(last)), _moving(place, last)):
+        label = _("Move to the end")
+        yield Remedy(label, (edits.move_rule(finding.rule or "", None),), "arrow-down")
+
+
+def _untaken(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+    if finding.witness is not None:
+        station = of.line.station(finding.station or "")
+        outcomes = standing_of(finding.witness.situation["outcome"])
+        remedy = rule_for(of, station, outcomes)
+        if remedy:
+            yield remedy
+
+
+def standing_of(outcome: Mapping[str, Any]) -> str:
+    """passed, failed or blocked: a witness says result and verdict."""
+    said = (outcome.get("result", "success"), outcome.get("verdict"))
+    if "blocked" in said:
+        return "blocked"
+    return "failed" if said[0] != "success" or said[1] == "fail" else "passed"
+
+
+def rule_for(of: Remedies, station: Station, outcomes: str) -> Remedy | None:
+    """A last rule that takes what none takes: what passed goes on, what failed ends, what is blocked waits."""
+    following = of.line.next_station(station.key)
+    passed = following.key if following else "completed"
+    to = {"passed": passed, "failed": "failed", "blocked": "@blocked"}[outcomes]
+    if not of.trials.may_go(station, to):
+        return None
+    words = {
+        "passed": lambda: _("Add a rule to %(place)s") % {"place": following.name if following else to},
+        "failed": lambda: _("Add a rule to the end “failed”"),
+        "blocked": lambda: _("Add a rule that waits for an answer"),
+    }
+    return Remedy(words[outcomes](), (edits.add_rule(station.key, _rule(station, outcomes, to)),), "plus")
+
+
+def _rule(station: Station, outcomes: str, to: str) -> dict[str, Any]:
+    return {"id": f"{station.key}-{outcomes}"[:60], "when": TAKING[outcomes], "to": to}
+
+
+def _no_end(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+    """Only where something is left that a rule could lead to an end."""
+    station = of.line.station(finding.station or "")
+    for outcomes, end in (("passed", "completed"), ("failed", "failed")):
+        rest = of.subject.analysis(station).rest(outcomes)
+        if rest is not None and rest.witness is not None:
+            label = _("Add a rule to the end “%(end)s”") % {"end": end}
+            rule = edits.add_rule(station.key, _rule(station, outcomes, end))
+            yield Remedy(label, (rule,), "plus")
+            return
+
+
+def _past_the_gate(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+    station, rule = of.line.rules_by_id[finding.rule or ""]
+    other = of.line.rules_by_id[finding.rules[0]][1]
+    gates = (*other.gates, *(key for key in rule.gates if key not in other.gates))
+
+    def with_gates(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        return tuple(replace(each, gates=gates) if each is other else each for each in rules)
+
+    if of.trials.helps(station, finding, ("gates", other.id, *gates), with_gates):
+        number = station.rules.index(other) + 1
+        label = _("Put the gate on rule %(number)s, too") % {"number": number}
+        yield Remedy(label, (edits.change_rule(other.id, gates=list(gates)),), "gate")
+
+
+def _unreachable(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+    key = finding.station or ""
+    if key not in _named(of.line) and len(of.line.stations) > 1:
+        yield Remedy(_("Delete the station"), (edits.remove_station(key),), "delete")
+
+
+def _named(line: Line) -> set[str]:
+    """Stations that something leads to or speaks of, their own rules aside."""
+    knobs = [line.policy.on_failure, line.policy.on_reject, *(gate.on_reject or "" for gate in line.gates)]
+    named = {knob.partition(":")[2] for knob in knobs} | {
+        key for pair in line.forbidden_parallel for key in pair
+    }
+    named.add(line.start)
+    for station in line.stations:
+        named.update(station.join.wait_for if station.join else ())
+        for rule in station.rules:
+            spoken = {*rule.to, rule.exhausted_to or ""}
+            if rule.fault is None:
+                spoken |= {key for edge in edges_in(rule.when) for key in (edge.source, edge.target)}
+            named |= spoken - {station.key}
+    return named
+
+
+def _cycle(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+    stations = breaking(of.subject, finding.station or "")
+    if stations:
+        limited = [edits.change_station(key, limits=_limited(of, key)) for key in stations]
+        names = ", ".join(of.line.station(key).name for key in stations)
+        label = _("At most %(n)s visits of %(stations)s") % {"n": VISITS, "stations": names}
+        yield Remedy(label, tuple(limited), "loop")
+
+
+def _limited(of: Remedies, key: str) -> dict[str, Any]:
+    """The limits as they are written, with one more."""
+    written = of.document["stations"][of.line.position(key)].get("limits") or {}
+    return {**written, "max_visits": VISITS}
+
+
+def _unknown(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+    """Of a rule that cannot be read; several faults of one rule are a person's to look at."""
+    station, rule = of.line.rules_by_id.get(finding.rule or "", (None, None))
+    if station is None or rule is None or rule.fault is None or finding.message.endswith(" more)"):
+        return
+    what, _dot, rest = finding.path.rpartition(f"rules[{station.rules.index(rule)}].")[2].partition("[")
+    if what == "to":
+        yield from _unknown_target(of.line, rule, int(rest.rstrip("]")) if rest else None)
+    elif what == "gates" and rest:
+        yield from _unknown_gate(rule, int(rest.rstrip("]")))
+
+
+def _unknown_target(line: Line, rule: Rule, index: int | None) -> Iterator[Remedy]:
+    if index is not None:
+        left = [key for i, key in enumerate(rule.to) if i != index]
+        if left:
+            to = left[0] if len(left) == 1 else left
+            label = _("Take “%(name)s” out of the fork") % {"name": rule.to[index]}
+            yield Remedy(label, (edits.change_rule(rule.id, to=to),), "x")
+        return
+    name = rule.to[0] if rule.to else ""
+    known = [*line.stations_by_key, *line.ends_by_key]
+    for near in difflib.get_close_matches(name[:100], known[:500], n=1):
+        yield Remedy(
+            _("Lead to %(place)s") % {"place": near}, (edits.change_rule(rule.id, to=near),), "arrow-right"
+        )
+    if KEY.match(name):
+        yield Remedy(_("Add the end “%(name)s”") % {"name": name}, (edits.add_end(_end(name)),), "plus")
+    yield Remedy(_("Delete the rule"), (edits.remove_rule(rule.id),), "delete")
+
+
+def _end(name: str) -> dict[str, Any]:
+    label = re.sub(r"[^A-Z0-9]+", "_", name.upper())
+    return {"key": name, "kind": BUILT_IN_ENDS.get(name, "completed"), "label": label}
+
+
+def _unknown_gate(rule: Rule, index: int) -> Iterator[Remedy]:
+    written = rule.source.get("gates")
+    name = written[index] if isinstance(written, list) and index < len(written) else None
+    left = [each for i, each in enumerate(written or ()) if i != index]
+    taken_off = edits.change_rule(rule.id, gates=left) if left else edits.change_rule(rule.id, "gates")
+    yield Remedy(_("Take the gate off the rule"), (taken_off,), "x")
+    if isinstance(name, str) and KEY.match(name):
+        added = edits.add_gate({"key": name, "name": name.replace("-", " ").capitalize()})
+        yield Remedy(_("Add the gate “%(name)s”") % {"name": name}, (added,), "plus")
+
+
+def _gate(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+    found = re.fullmatch(r"gates\[(\d+)\]\.offers", finding.path)
+    if found:
+        gate = of.line.gates[int(found[1])]
+        offers = ["approve", *gate.offers]
+        yield Remedy(_("Offer approve"), (edits.change_gate(gate.key, offers=offers),), "check")
+
+
+BY_CHECK: Mapping[str, Callable[[Remedies, Finding], Iterator[Remedy]]] = {
+    unknown_reference.ID: _unknown,
+    constant_condition.ID: _constant,
+    dead_rule.ID: _dead,
+    no_way_to_an_end.ID: _no_end,
+    unsatisfiable_gate.ID: _gate,
+    default_not_last.ID: _to_the_end,
+    shadowed_gate.ID: _past_the_gate,
+    unreachable_station.ID: _unreachable,
+    unbounded_cycle.ID: _cycle,
+    no_rule_takes.ID: _untaken,
+    unjoined_fork.ID: of_joins.unjoined,
+    unfillable_join.ID: of_joins.unfillable,
+    rework_below.ID: of_joins.rework_below,
+}

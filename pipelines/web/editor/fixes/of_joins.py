@@ -1,0 +1,80 @@
+"""What puts right where branches meet, and where rework stands: tried on the line as it would be then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext as _
+
+from pipelines.routing.line import Line, Station
+from pipelines.routing.lint.checks import forbidden_parallel, unfillable_join, unjoined_fork
+from pipelines.routing.lint.finding import Finding
+from pipelines.routing.lint.subject import Subject
+from pipelines.routing.model import Join
+from pipelines.web.editor.fixes import edits
+from pipelines.web.editor.fixes.fix import Remedy
+
+if TYPE_CHECKING:
+    from pipelines.web.editor.fixes.of_findings import Remedies
+
+CHECKS = (forbidden_parallel, unfillable_join, unjoined_fork)
+
+
+def unjoined(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+    fork, rule = of.line.rules_by_id[finding.rule or ""]
+    met = dict(unjoined_fork.meetings(of.subject, fork, rule)).get(finding.station or "")
+    if met:
+        yield from _waiting(of, of.line.station(finding.station or ""), met)
+
+
+def unfillable(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+    """A join waits for what never comes: for those instead that do."""
+    station = of.line.station(finding.station or "")
+    delivering = {way.source for way in of.subject.ways if way.target == station.key and way.by == "rule"}
+    yield from _waiting(
+        of, station, sorted(delivering & of.line.stations_by_key.keys(), key=of.line.position)
+    )
+
+
+def _waiting(of: Remedies, station: Station, wait_for: Sequence[str]) -> Iterator[Remedy]:
+    if len(wait_for) < 2 or station.key in wait_for:
+        return
+    kept = station.join or Join(())
+    changed = replace(station, join=replace(kept, wait_for=tuple(wait_for)))
+    others = tuple(changed if each.key == station.key else each for each in of.line.stations)
+    if _found(Subject(replace(of.line, stations=others))) < _found(of.subject):
+        written = of.document["stations"][of.line.position(station.key)].get("join") or {}
+        yield wait_for_all(station.key, written, wait_for)
+
+
+def wait_for_all(station: str, written: object, wait_for: Sequence[str]) -> Remedy:
+    join = {**(written if isinstance(written, dict) else {}), "wait_for": list(wait_for)}
+    label = _("Wait for both") if len(wait_for) == 2 else _("Wait for all %(n)s") % {"n": len(wait_for)}
+    return Remedy(label, (edits.change_station(station, join=join),), "fork")
+
+
+def _found(subject: Subject) -> set[tuple[str, str, str]]:
+    return {(each.check, each.path, each.message) for check in CHECKS for each in check.check(subject)}
+
+
+def rework_below(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+    """Above its stage, where every way of the line stays as it was."""
+    line, key = of.line, finding.station or ""
+    stage = line.stage(key)
+    moved = _above(line, key, stage)
+    if _ways(Subject(moved)) == _ways(of.subject):
+        kept = [edits.change_line(start=line.start)] if line.stations[0].key != moved.stations[0].key else []
+        label = _("Move above %(place)s") % {"place": line.station(stage).name}
+        yield Remedy(label, (*kept, edits.move_station(key, stage)), "arrow-up")
+
+
+def _above(line: Line, key: str, stage: str) -> Line:
+    others = [each for each in line.stations if each.key != key]
+    place = next(index for index, each in enumerate(others) if each.key == stage)
+    return replace(line, stations=(*others[:place], line.station(key), *others[place:]))
+
+
+def _ways(subject: Subject) -> set[tuple[str, str, str]]:
+    return {(way.source, way.target, way.by) for way in subject.ways}

@@ -1,0 +1,118 @@
+"""Who has to approve: a row for each requirement, suggested from the people, roles and groups of the project."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from pipelines.engine.moves.entitlement import Person, people_of
+from pipelines.models import Group, Role
+from pipelines.models.people import expand
+from pipelines.routing.reading.gates import REQUIREMENTS
+from pipelines.web.editor.forms import places
+from pipelines.web.editor.forms.fields import Choice, Field, Number, Options
+from pipelines.web.editor.forms.form import Fragment, Rows, Setting
+from pipelines.web.editor.forms.places import MISSING, Place
+
+WHO: Place = ("approval", "who")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind(Choice):
+    """Role, group or user: the key that the requirement has. `firsts`: who is asked where the kind changes."""
+
+    firsts: dict[str, str]
+
+    def shown(self, fragment: Any) -> list[str]:
+        return [kind_of(places.get(fragment, self.at[:-1]))]
+
+    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+        kind = typed[0] if typed else ""
+        if kind not in REQUIREMENTS or [kind] == self.shown(fragment):
+            return fragment
+        old = places.get(fragment, self.at[:-1])
+        others = {key: value for key, value in old.items() if key not in REQUIREMENTS}
+        if kind == "user":
+            others.pop("count", None)
+        return places.put(fragment, self.at[:-1], {kind: self.firsts[kind], **others})
+
+
+def kind_of(requirement: Any) -> str:
+    """ "" where it names none, or several."""
+    kinds = [kind for kind in REQUIREMENTS if type(requirement) is dict and kind in requirement]
+    return kinds[0] if len(kinds) == 1 else ""
+
+
+def approvers(fragment: Fragment, setting: Setting) -> list[Field | Rows]:
+    """None where the list is none: then it is shown as it is."""
+    known = places.get(fragment, WHO)
+    if known is not MISSING and type(known) is not list:
+        return []
+    people = sorted(people_of(setting.project.pk).values(), key=lambda person: person.username)
+    names = {"role": _roles(people), "group": _groups(setting, people), "user": _users(people)}
+    firsts = {kind: next((value for value, words in found), "") for kind, found in names.items()}
+    firsts["role"] = Role.REVIEWER
+
+    def row(fragment: Fragment, at: Place) -> list[Field | Rows]:
+        kind = kind_of(places.get(fragment, at))
+        if not kind:
+            return []
+        kinds = [("role", _("Role")), ("group", _("Group")), ("user", _("Person"))]
+        found: list[Field | Rows] = [
+            Kind(at=(*at, "kind"), label=_("Asked is a"), options=kinds, firsts=firsts),
+            Choice(at=(*at, kind), label=dict(kinds)[kind], options=names[kind], free=True, needed=True),
+        ]
+        if kind != "user":
+            found.append(Number(at=(*at, "count"), label=_("How many of them"), placeholder="1"))
+        return found
+
+    return [
+        Rows(
+            at=WHO,
+            label=_("Who has to approve"),
+            row=row,
+            new=lambda fragment, kind: {"role": Role.REVIEWER.value, "count": 1},
+            title=_title,
+            add=_("Add a requirement"),
+            empty=_("One reviewer, where nobody is named."),
+            help=_("All of them, and one person counts once."),
+        )
+    ]
+
+
+def _title(member: Any, index: int) -> str:
+    kind = kind_of(member)
+    if not kind:
+        return _("Requirement %d") % (index + 1)
+    count = member.get("count", 1)
+    return f"{count} × {member[kind]}" if kind != "user" else str(member[kind])
+
+
+def _roles(people: Sequence[Person]) -> Options:
+    return [
+        (value, f"{words} – {_count(sum(value in expand(person.roles) for person in people))}")
+        for value, words in Role.choices
+    ]
+
+
+def _groups(setting: Setting, people: Sequence[Person]) -> Options:
+    groups = Group.objects.filter(project=setting.project).order_by("key").values_list("key", "name")
+    return [
+        (key, f"{name} – {_count(sum(key in person.groups for person in people))}") for key, name in groups
+    ]
+
+
+def _users(people: Sequence[Person]) -> Options:
+    words = dict(Role.choices)
+    return [
+        (person.username, f"{person.username} – {', '.join(str(words[role]) for role in person.roles)}")
+        for person in people
+    ]
+
+
+def _count(number: int) -> str:
+    return ngettext("%d person", "%d people", number) % number

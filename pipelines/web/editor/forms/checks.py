@@ -1,0 +1,157 @@
+"""The checks of a gate: groups of all or any, nested as deep as the reader takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.routing import checks
+from pipelines.routing.fields import SINGLE, USAGE
+from pipelines.web.editor.forms import places
+from pipelines.web.editor.forms.fields import Anything, Choice, Field, Text
+from pipelines.web.editor.forms.form import Fragment, Rows
+from pipelines.web.editor.forms.places import MISSING, Place
+
+KINDS = ("all", "any")
+CHECKS: Place = ("checks",)
+# What most lines ask of a change; the rest is in docs/workers.md.
+GIT = ("git.file_count", "git.commit_count", "git.ai_metadata.AI-Usage")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupKind(Choice):
+    """`{all: […]}` or `{any: […]}`; without one there are no checks."""
+
+    @property
+    def name(self) -> str:
+        return f"{places.name(self.at)}.@kind"
+
+    def shown(self, fragment: Any) -> list[str]:
+        return [kind_of(places.get(fragment, self.at))]
+
+    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+        kind = typed[0] if typed else ""
+        if kind not in KINDS:
+            return places.put(fragment, self.at, MISSING)
+        old = places.get(fragment, self.at)
+        members = old[kind_of(old)] if kind_of(old) else []
+        return places.put(fragment, self.at, {kind: members})
+
+
+def kind_of(group: Any) -> str:
+    """ "" for what is no group."""
+    kind = next(iter(group)) if type(group) is dict and len(group) == 1 else ""
+    return kind if kind in KINDS and type(group[kind]) is list else ""
+
+
+def fields(fragment: Fragment) -> list[Field | Rows]:
+    """None where the checks are no group: then they are shown as they are."""
+    given = places.get(fragment, CHECKS)
+    if given is not MISSING and not kind_of(given):
+        return []
+    words = [
+        ("", _("No checks")),
+        ("all", _("All of these have to pass")),
+        ("any", _("One of these has to pass")),
+    ]
+    choice = GroupKind(at=CHECKS, label=_("Checks"), options=words)
+    return [choice, *([_rows(CHECKS, kind_of(given), 1)] if kind_of(given) else [])]
+
+
+def _rows(at: Place, kind: str, depth: int) -> Rows:
+    kinds = [("check", _("Add a check"))]
+    if depth < checks.MAX_NESTING:
+        kinds.append(("group", _("Add a group")))
+
+    def row(fragment: Fragment, at: Place) -> list[Field | Rows]:
+        member = places.get(fragment, at)
+        inner = kind_of(member)
+        if inner:
+            words = [("all", _("All of these")), ("any", _("One of these"))]
+            return [GroupKind(at=at, label=_("Group"), options=words), _rows(at, inner, depth + 1)]
+        return _check(at, member) if type(member) is dict else []
+
+    return Rows(
+        at=(*at, kind),
+        label=_("Checks") if depth == 1 else _("Checks of the group"),
+        row=row,
+        new=lambda fragment, kind: _new(kind),
+        title=_title,
+        kinds=kinds,
+        empty=_("No checks yet. An empty group passes."),
+        folded=depth == 1,
+    )
+
+
+def _new(kind: str) -> dict[str, Any]:
+    return {"any": []} if kind == "group" else {"field": "exit_code", "operator": "equals", "value": 0}
+
+
+def _title(member: Any, index: int) -> str:
+    if kind_of(member):
+        return _("All of a group") if kind_of(member) == "all" else _("One of a group")
+    if type(member) is not dict:
+        return _("Check %d") % (index + 1)
+    label = member.get("label")
+    if type(label) is str and label:
+        return label
+    parts = [member.get("field"), dict(operators()).get(str(member.get("operator"))), member.get("value")]
+    return " ".join(str(part) for part in parts if part is not None)[:80] or _("Check %d") % (index + 1)
+
+
+def operators() -> list[tuple[str, str]]:
+    return [
+        ("equals", _("equals")),
+        ("not_equals", _("does not equal")),
+        ("less_than", _("is less than")),
+        ("less_than_or_equal", _("is at most")),
+        ("greater_than", _("is greater than")),
+        ("greater_than_or_equal", _("is at least")),
+        ("contains", _("contains")),
+        ("matches", _("matches the pattern")),
+        ("in", _("is one of")),
+        ("exists", _("is there")),
+    ]
+
+
+def _check(at: Place, member: dict[str, Any]) -> list[Field | Rows]:
+    known = [*SINGLE, *USAGE, *GIT]
+    found: list[Field | Rows] = [
+        Text(at=(*at, "label"), label=_("Label")),
+        Choice(
+            at=(*at, "field"),
+            label=_("Field"),
+            help=_("Of the outcome; or output.key, input.key, context.key, task.title, gates.key, git.key."),
+            options=[(name, name) for name in known],
+            free=True,
+            needed=True,
+        ),
+        Choice(at=(*at, "operator"), label=_("Operator"), options=operators()),
+    ]
+    if member.get("operator") != "exists" or "value" in member:
+        found.append(
+            Anything(
+                at=(*at, "value"), label=_("Value"), help=_("A number, true, a text, or JSON."), words=True
+            )
+        )
+    severities = [
+        ("", _("Required")),
+        ("block", _("Required, shown as a blocker")),
+        ("warn", _("Warning: shown only")),
+    ]
+    actions = [
+        ("", _("Hold: ask a person")),
+        ("rework", _("Rework: the rules as after a failure")),
+        ("abort", _("Abort: the task fails")),
+        ("proceed", _("Proceed")),
+        ("notify", _("Notify")),
+        ("escalate", _("Escalate")),
+    ]
+    return [
+        *found,
+        Choice(at=(*at, "severity"), label=_("How grave it is"), options=severities),
+        Choice(at=(*at, "action"), label=_("If it fails"), options=actions),
+    ]

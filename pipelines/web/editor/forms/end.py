@@ -1,0 +1,64 @@
+"""An end: how a task is called that came there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.utils.translation import gettext as _
+
+from pipelines.routing.line import Problem
+from pipelines.routing.model import BUILT_IN_ENDS
+from pipelines.web.editor.forms.fields import Choice, Field, Text
+from pipelines.web.editor.forms.form import (
+    Fragment,
+    Placed,
+    Rows,
+    Section,
+    Setting,
+    others,
+    skeleton,
+    with_rest,
+)
+
+
+class EndForm:
+    def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
+        always = setting.own in BUILT_IN_ENDS
+        label = Text(
+            at=("label",),
+            label=_("Label"),
+            help=_("What a task is called that ends here, like DEPLOYED or ROLLED_BACK."),
+            placeholder=setting.own.upper(),
+        )
+        fields: list[Field | Rows] = [label]
+        if not always or fragment.get("key") != setting.own:
+            fields.append(
+                Text(
+                    at=("key",),
+                    label=_("Key"),
+                    help=_("Rules name the end so. What leads here follows a new key."),
+                    needed=True,
+                    code=True,
+                    covers=("",),
+                )
+            )
+        if not always or fragment.get("kind") != BUILT_IN_ENDS[setting.own]:
+            kinds = [("completed", _("Completed")), ("failed", _("Failed")), ("cancelled", _("Cancelled"))]
+            fields.append(Choice(at=("kind",), label=_("The task has"), options=kinds))
+        known = [(each,) for each in ("key", "kind") if always]
+        words = _("What has no field of its own, as JSON.")
+        help_words = _("This end exists in every line.") if always else ""
+        return with_rest(
+            [Section(fields=fields, help=help_words)], fragment, _("Everything else"), words, *known
+        )
+
+    def place(self, fragment: Fragment, setting: Setting) -> Placed:
+        keys = {each["key"] for each in others(setting.names.ends, setting.own)}
+        rest = [{"key": key, "kind": BUILT_IN_ENDS.get(key, "completed")} for key in sorted(keys)]
+        return Placed(skeleton(setting.names, ends=[*rest, fragment]), f"ends[{len(rest)}]")
+
+    def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
+        """A station of the same key is told at the station; here it belongs to the end."""
+        if fragment.get("key") in [each.key for each in setting.names.stations]:
+            return [Problem("key", _("a station has this key, and stations and ends share one name space"))]
+        return ()

@@ -1,0 +1,218 @@
+"""Where the failures of a station go, type by type (AEEF E16): ordinary rules of one form, a row each.
+
+The fragment is `{rules: […]}`, the rules of this form only. `told` of a rule is no key of the document: the canvas
+makes a named budget of it, since only a budget names the role that answers its escalation (docs/rules.md, Budgets)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.routing.line import Problem
+from pipelines.routing.reading.budgets import MAX_ROLE
+from pipelines.web.editor.forms import places
+from pipelines.web.editor.forms.conditions import Types
+from pipelines.web.editor.forms.fields import Choice, Field, Number, Text
+from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton
+from pipelines.web.editor.forms.places import MISSING, Place
+from pipelines.web.editor.forms.rule import Exhausted, ends_of
+from pipelines.web.editor.forms.words import exhausted
+
+RULES: Place = ("rules",)
+USUAL = 3
+"""As often as AEEF lets most types of failure come back."""
+
+
+class FailuresForm:
+    def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
+        return [Section(fields=[_rows(setting)])]
+
+    def place(self, fragment: Fragment, setting: Setting) -> Placed:
+        keys = [each.key for each in setting.names.stations]
+        index = keys.index(setting.own) if setting.own in keys else 0
+        document = skeleton(setting.names)
+        stations = document["stations"] or [{"key": "station"}]
+        rules = fragment.get("rules")
+        if type(rules) is list:
+            rules = [_without_told(rule) for rule in rules]
+        stations[index] = {**stations[index], **({} if rules is None else {"rules": rules})}
+        return Placed({**document, "stations": stations}, f"stations[{index}]")
+
+    def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
+        return [*_types(fragment), *_told(fragment, dict(ends_of(setting)))]
+
+
+def _without_told(rule: Any) -> Any:
+    return {key: value for key, value in rule.items() if key != "told"} if type(rule) is dict else rule
+
+
+def _members(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any]]]:
+    rules = places.get(fragment, RULES)
+    members = rules if type(rules) is list else []
+    return ((index, each) for index, each in enumerate(members) if type(each) is dict)
+
+
+def _place(rule: Any) -> Place:
+    """Where its types stand: alone, or together with `result: failure`."""
+    alone: Place = ("when", "failure_type")
+    both: Place = ("when", "all", 1, "failure_type")
+    return alone if places.get(rule, both) is MISSING else both
+
+
+def types_of(rule: Any) -> list[str]:
+    found = places.get(rule, _place(rule))
+    members = found if type(found) is list else [found]
+    return [each for each in members if type(each) is str and each.strip()]
+
+
+def _types(fragment: Fragment) -> Iterator[Problem]:
+    """A row without a type, or with one that a row before it takes already, is never reached."""
+    taken: set[str] = set()
+    for index, rule in _members(fragment):
+        types, at = types_of(rule), places.name((*RULES, index, *_place(rule)))
+        if not types:
+            yield Problem(
+                at, _("is empty"), _("write the type as the work says it, for example test failure")
+            )
+        for name in types:
+            if name in taken:
+                yield Problem(at, _("“%s” has a row already") % name, _("change that one"))
+        taken.update(types)
+
+
+def _told(fragment: Fragment, ends: dict[str, str]) -> Iterator[Problem]:
+    """Somebody is told when a limit is used up, and a budget counts ways to stations only. The fault stands at both
+    fields of which either mends it."""
+    for index, rule in _members(fragment):
+        told = rule.get("told", MISSING)
+        if told is MISSING:
+            continue
+        at = (*RULES, index)
+        if type(told) is not str or len(told) > MAX_ROLE:
+            yield Problem(
+                places.name((*at, "told")), _("has to be a text of at most %d characters") % MAX_ROLE
+            )
+        if "max_retries" not in rule:
+            for name in ("told", "max_retries"):
+                message = _("nobody can be told where there is no limit")
+                yield Problem(places.name((*at, name)), message, _("say at most how often"))
+        if rule.get("to") in ends:
+            for name in ("told", "to"):
+                message = _("nobody is told of a way to an end, for no budget counts it")
+                yield Problem(places.name((*at, name)), message, _("lead to a station, or tell nobody"))
+
+
+# Its rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named(Types):
+    """A label that says the types follows them."""
+
+    def text(self, value: Any) -> str:
+        return "" if value == "" else super().text(value)
+
+    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+        rule = self.at[:2]
+        label, before = places.get(fragment, (*rule, "label")), self.shown(fragment)
+        changed = super().written(fragment, typed)
+        if before and before[0] and label == before[0]:
+            return places.put(changed, (*rule, "label"), self.shown(changed)[0])
+        return changed
+
+
+@dataclass(frozen=True, kw_only=True)
+class After(Exhausted):
+    """Only who answers an escalation is told."""
+
+    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+        changed = super().written(fragment, typed)
+        if typed and typed[0] == "escalate":
+            return changed
+        return places.put(changed, (*self.at[:2], "told"), MISSING)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told(Text):
+    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+        changed = super().written(fragment, typed)
+        if places.get(changed, self.at) is MISSING:
+            return changed
+        return places.put(changed, (*self.at[:2], "on_exhausted"), "escalate")
+
+
+def _rows(setting: Setting) -> Rows:
+    stations, ends = setting.names.options("stations"), ends_of(setting)
+    names = dict([*stations, *ends])
+
+    def title(member: Any, index: int) -> str:
+        if type(member) is not dict:
+            return str(index + 1)
+        types, to = ", ".join(types_of(member)) or "?", str(member.get("to", "?"))
+        most = member.get("max_retries")
+        said = f"{types} → {names.get(to, to)}"
+        return said if type(most) is not int else _("%(row)s, at most %(most)d") % {"row": said, "most": most}
+
+    def new(fragment: Fragment, kind: str) -> dict[str, Any]:
+        keys = [key for key, _words in stations]
+        place = keys.index(setting.own) if setting.own in keys else 0
+        to = keys[max(place - 1, 0)] if keys else "failed"
+        taken = {*setting.names.rules, *(rule.get("id") for _index, rule in _members(fragment))}
+        base = f"{setting.own or 'station'}-failure"
+        free = next(
+            name for n in range(1, 200_000) if (name := base if n == 1 else f"{base}-{n}") not in taken
+        )
+        return {"id": free, "when": {"failure_type": ""}, "to": to, "max_retries": USUAL}
+
+    return Rows(
+        at=RULES,
+        label=_("Types of failure"),
+        row=lambda fragment, at: _row(fragment, at, setting),
+        new=new,
+        title=title,
+        add=_("Add a type of failure"),
+        help=_("Each is a rule of its own, before the one that takes every failure."),
+        empty=_("None yet. All failures take the same route."),
+        ordered=False,
+        folded=True,
+        rest=False,
+    )
+
+
+def _row(fragment: Fragment, at: Place, setting: Setting) -> Sequence[Field | Rows]:
+    stations, ends = setting.names.options("stations"), ends_of(setting)
+    special = [("@origin", _("Back to where it came from")), ("@blocked", _("Wait for an answer"))]
+    after = (*at, "on_exhausted")
+    return [
+        Named(
+            at=(*at, *_place(places.get(fragment, at))),
+            label=_("Type of failure"),
+            help=_("As the work reports it. Comma-separated; any of them matches."),
+            between=",",
+            placeholder="test failure",
+        ),
+        Choice(at=(*at, "to"), label=_("Goes to"), options=[*stations, *ends, *special], needed=True),
+        Number(
+            at=(*at, "max_retries"),
+            label=_("At most so many times"),
+            help=_("Per task. Leave empty for no limit."),
+        ),
+        After(
+            at=after,
+            label=_("After that"),
+            options=exhausted((*stations, *ends)),
+            covers=(f"{places.name(after)}.to",),
+        ),
+        Told(
+            at=(*at, "told"),
+            label=_("Who is told then"),
+            help=_(
+                "A role or a group of the project to escalate to. Leave empty for the setting of the line."
+            ),
+            placeholder="Development Manager",
+            longest=MAX_ROLE,
+        ),
+    ]

@@ -1,0 +1,197 @@
+"""A form of the editor as a value: sections of fields over one fragment of the line document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pipelines.models import Line, Project
+from pipelines.routing.line import DocumentError, Problem, read_line
+from pipelines.routing.publishable import publishing_problems
+from pipelines.routing.reading.names import KEY
+from pipelines.web.editor.forms import places
+from pipelines.web.editor.forms.asked import Named, Outline
+from pipelines.web.editor.forms.fields import Field, Rest
+from pipelines.web.editor.forms.places import Place
+
+Fragment = Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """A list of objects, a row each, with its own fields. `new` makes the row that is added; `kinds`: what can be
+    added, where there is more than one thing."""
+
+    at: Place
+    label: str
+    row: Callable[[Fragment, Place], Sequence[Field | Rows]]
+    new: Callable[[Fragment, str], Any]
+    title: Callable[[Any, int], str]
+    add: str = ""
+    kinds: Sequence[tuple[str, str]] = ()
+    help: str = ""
+    empty: str = ""
+    ordered: bool = True
+    rest: bool = True
+    """Whether a row shows what no field of it covers."""
+    folded: bool = False
+    keeps_empty: bool = False
+    """Whether a list without members still says something; else it goes."""
+    css: str = ""
+
+    @property
+    def name(self) -> str:
+        return places.name(self.at)
+
+    def members(self, fragment: Fragment) -> list[Any]:
+        value = places.get(fragment, self.at)
+        return value if type(value) is list else []
+
+    def fields(self, fragment: Fragment, index: int) -> list[Field | Rows]:
+        at = (*self.at, index)
+        known = list(self.row(fragment, at))
+        if not self.rest:
+            return known
+        covered = [each.at[len(at) :] for each in known]
+        other = Rest(at=at, label="", covered=tuple(covered), rows=3)
+        return [*known, other] if other.left(fragment) is not places.MISSING else known
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """`open`: unfolded from the start. `template`: something to show with `context` below the fields, or, `on_top`,
+    above them."""
+
+    title: str = ""
+    fields: Sequence[Field | Rows] = ()
+    help: str = ""
+    open: bool = False
+    on_top: bool = False
+    css: str = ""
+    template: str = ""
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """In which line and project a form is asked. `own`: the key of the fragment in the line; `within`: of the station
+    that it is a part of, if it is one."""
+
+    project: Project
+    names: Outline
+    own: str
+    line: Line | None = None
+    within: str = ""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A whole document with the fragment in it, for the readers. `path`: where the fragment stands there; `beside`:
+    what else stands or belongs there, and is no matter of this form."""
+
+    document: dict[str, Any]
+    path: str = ""
+    beside: frozenset[str] = frozenset()
+
+
+class Form(Protocol):
+    def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]: ...
+
+    def place(self, fragment: Fragment, setting: Setting) -> Placed: ...
+
+    def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
+        """What this form finds beyond the readers; paths from the fragment on."""
+
+
+def fields_of(items: Sequence[Field | Rows], fragment: Fragment) -> Iterator[Field]:
+    """All fields, those of rows among them."""
+    for item in items:
+        if isinstance(item, Rows):
+            for index in range(len(item.members(fragment))):
+                yield from fields_of(item.fields(fragment, index), fragment)
+        else:
+            yield item
+
+
+def rows_of(items: Sequence[Field | Rows], fragment: Fragment) -> Iterator[Rows]:
+    for item in items:
+        if isinstance(item, Rows):
+            yield item
+            for index in range(len(item.members(fragment))):
+                yield from rows_of(item.fields(fragment, index), fragment)
+
+
+def with_rest(
+    sections: Sequence[Section], fragment: Fragment, title: str, words: str, *elsewhere: Place
+) -> list[Section]:
+    """The sections and, last, what none of them covers. `elsewhere`: what has its field outside the form."""
+    covered = [
+        item.at
+        for section in sections
+        for item in section.fields
+        if not isinstance(item, Rows) or type(places.get(fragment, item.at)) is list
+    ]
+    rest = Rest(at=(), label=title, help=words, covered=(*covered, *elsewhere), rows=6)
+    return [*sections, Section(title=title, fields=[rest])]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is wrong with a fragment. `faults` keep a draft from being read, `later` only from being published."""
+
+    faults: Sequence[Problem]
+    later: Sequence[Problem]
+
+
+def examine(form: Form, fragment: Fragment, setting: Setting) -> Found:
+    placed = form.place(fragment, setting)
+    more = list(form.more(fragment, setting))
+    try:
+        line = read_line(placed.document)
+    except DocumentError as fault:
+        return Found([*_inside(fault.problems, placed), *more], [])
+    return Found(more, _inside(publishing_problems(line), placed))
+
+
+def _inside(problems: Sequence[Problem], placed: Placed) -> list[Problem]:
+    """Those of the fragment, with the path from there on."""
+    found = []
+    for problem in problems:
+        rest = problem.path[len(placed.path) :]
+        inside = problem.path.startswith(placed.path) and (not placed.path or rest[:1] in ("", ".", "["))
+        rest = rest.removeprefix(".")
+        if inside and re.split(r"[.\[]", rest)[0] not in placed.beside:
+            found.append(Problem(rest, problem.message, problem.hint))
+    return found
+
+
+def skeleton(names: Outline, **parts: Any) -> dict[str, Any]:
+    """A document of nothing but names, for the readers to look them up, and these parts."""
+    given = {"preset": names.preset, "policy": names.policy, "flags": names.flags}
+    ends = [{"key": each.key, "kind": each.kind or "completed"} for each in names.ends]
+    return {
+        "gateline": 1,
+        "key": "line",
+        **{key: value for key, value in given.items() if value is not None},
+        "stations": [bare_station(each) for each in names.stations],
+        "gates": [{"key": each.key} for each in names.gates],
+        "ends": ends,
+        "inputs": [{"key": key} for key in dict.fromkeys(names.inputs) if KEY.match(key)],
+        **parts,
+    }
+
+
+def bare_station(named: Named) -> dict[str, Any]:
+    """Of what it does only that others may name it for it."""
+    return {"key": named.key, "work": {"kind": "tools" if named.kind == "tools" else "noop"}}
+
+
+def others(members: Sequence[Named], own: str) -> list[dict[str, Any]]:
+    """The skeletons of all but the first of this key, which is the fragment itself."""
+    rest = list(members)
+    found = next((each for each in rest if each.key == own), None)
+    if found is not None:
+        rest.remove(found)
+    return [bare_station(each) for each in rest]

@@ -1,0 +1,144 @@
+"""The line's inputs: fields of the form that starts a task, with that form as people will see it. A manual station's
+form has the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.engine.commands.inputs import fault_of
+from pipelines.models import Priority
+from pipelines.routing.line import Input, Problem
+from pipelines.routing.problems import join
+from pipelines.routing.reading.reader import Problems, Reader
+from pipelines.routing.reading.stations import read_input
+from pipelines.web.editor.forms import places
+from pipelines.web.editor.forms.fields import Anything, Choice, Field, Flag, Listed, Text
+from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
+from pipelines.web.editor.forms.places import Place
+from pipelines.web.tasks import start
+
+
+def type_options() -> list[tuple[str, str]]:
+    return [
+        ("text", _("Text")),
+        ("number", _("Number")),
+        ("choice", _("Choice")),
+        ("date", _("Date")),
+        ("repository", _("Repository")),
+        ("file", _("File")),
+        ("secret", _("Secret, by its name")),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Type(Choice):
+    """Of an input. What only a choice has goes when it is none any more."""
+
+    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+        changed = super().written(fragment, typed)
+        if typed and typed[0] != "choice":
+            changed = places.put(changed, (*self.at[:-1], "choices"), places.MISSING)
+        return changed
+
+
+def rows(at: Place, label: str, add: str, empty: str) -> Rows:
+    return Rows(
+        at=at, label=label, row=_row, new=lambda fragment, kind: _new(fragment, at), title=title, add=add, empty=empty,
+        folded=True,
+    )  # fmt: skip
+
+
+def title(member: Any, index: int) -> str:
+    named = member if type(member) is dict else {}
+    words = [named.get(key) for key in ("label", "key")]
+    return next((word for word in words if type(word) is str and word), _("Field %d") % (index + 1))
+
+
+def _new(fragment: Fragment, at: Place) -> dict[str, Any]:
+    members = places.get(fragment, at)
+    taken = [places.get(each, ("key",)) for each in members] if type(members) is list else []
+    number = next(
+        number for number in range(len(taken) + 1, 2 * len(taken) + 3) if f"field-{number}" not in taken
+    )
+    return {"key": f"field-{number}", "type": "text"}
+
+
+def _row(fragment: Fragment, at: Place) -> list[Field | Rows]:
+    kind = places.get(fragment, (*at, "type"))
+    choices = places.get(fragment, (*at, "choices"))
+    found: list[Field | Rows] = [
+        Text(at=(*at, "label"), label=_("Label"), help=_("Shown above the field.")),
+        Text(
+            at=(*at, "key"),
+            label=_("Key"),
+            help=_("Templates and checks name it so: {{input.key}}."),
+            needed=True,
+            code=True,
+            covers=(places.name(at),),
+        ),
+        Type(at=(*at, "type"), label=_("Type"), options=type_options()),
+    ]
+    if kind == "choice" or choices is not places.MISSING:
+        found.append(Listed(at=(*at, "choices"), label=_("Choices"), help=_("One per line"), rows=3))
+    text = kind in ("text", "date", "repository", "secret", "choice", places.MISSING)
+    default: dict[str, Any] = {"at": (*at, "default"), "label": _("Filled in from the start")}
+    return [
+        *found,
+        Flag(at=(*at, "required"), label=_("Must be filled in")),
+        Text(**default) if text else Anything(**default, words=True),
+        Text(at=(*at, "help"), label=_("Help"), help=_("Shown below the field.")),
+    ]
+
+
+def read(fragment: Fragment, at: Place) -> tuple[Input, ...]:
+    """What can be read of the rows; what cannot is at its default."""
+    value = places.get(fragment, at)
+    given = {"rows": value} if type(value) is list else {}
+    return Reader(given, "", Problems()).each("rows", read_input)
+
+
+def wrong_defaults(fragment: Fragment, at: Place) -> list[Problem]:
+    """What a form is filled with from the start and would not take from a person."""
+    found = []
+    for index, each in enumerate(read(fragment, at)):
+        fault = fault_of(each, each.default) if each.has_default and each.default is not None else ""
+        if fault:
+            found.append(Problem(join(places.name((*at, index)), "default"), fault))
+    return found
+
+
+class InputsForm:
+    """The fragment is `{inputs: […]}`."""
+
+    def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
+        fields = rows(
+            ("inputs",),
+            _("Inputs"),
+            _("Add a field"),
+            _("A task of this line is started with a title only. Add what it needs to know."),
+        )
+        known = places.get(fragment, ("inputs",))
+        items = [fields] if type(known) is list or known is places.MISSING else []
+        found = [Section(fields=items, open=True)]
+        if type(known) is not list and known is not places.MISSING:
+            found = list(with_rest(found, fragment, _("Everything else"), ""))
+        context = {
+            "fields": start.fields_of(read(fragment, ("inputs",)), None),
+            "typed": {"priority": Priority.MEDIUM},
+            "priorities": Priority.choices,
+        }
+        preview = Section(
+            title=_("Preview"), open=True, template="pages/editor_forms/preview.html", context=context
+        )
+        return [*found, preview]
+
+    def place(self, fragment: Fragment, setting: Setting) -> Placed:
+        document = skeleton(setting.names, inputs=fragment.get("inputs", []))
+        return Placed(document, beside=frozenset(document) - {"inputs"})
+
+    def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
+        return wrong_defaults(fragment, ("inputs",))

@@ -1,0 +1,143 @@
+"""What an `output` or `eval` condition looks at, and what it compares with, as text in a field and back.
+
+Texts are typed as they are. What reads as JSON is that (`3`, `true`, `["a"]`), so a text that looks like it is written
+in quotes; operators that only know texts take what is typed as it stands.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.routing import operators
+from pipelines.routing.values import TYPES, is_number
+from pipelines.web.editor.forms.fields import Choice, Field, Refused, parsed
+from pipelines.web.editor.forms.places import MISSING
+
+ON_TEXTS = ("starts_with", "ends_with", "matches")
+ON_LISTS = ("in", "not_in")
+ALONE = ("exists", "missing")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Path(Choice):
+    """Into the output; `known`: recorded ones, each with an example."""
+
+    known: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def widget(self) -> str:  # type: ignore[override]
+        return "path"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Value(Field):
+    """`op`: what compares. `texts`: of an eval, which is a text unless its order counts."""
+
+    op: Any
+    texts: bool = False
+    code: bool = True
+    known: tuple[tuple[str, str], ...] = ()
+    """What is likely, each with a word on it; anything else may be typed."""
+
+    @property
+    def widget(self) -> str:  # type: ignore[override]
+        return "path" if self.known else "text"
+
+    @property
+    def reads_text(self) -> bool:
+        return self.op in ON_TEXTS or (self.texts and self.op not in operators.ORDERED)
+
+    def text(self, value: Any) -> str:
+        if self.reads_text and type(value) is str:
+            return value
+        if self.op in ON_LISTS and type(value) is list and value:
+            said = ", ".join(map(as_typed, value))
+            if listed(said) == value:
+                return said
+        return as_typed(value)
+
+    def value(self, typed: str) -> Any:
+        typed = typed.replace("\r\n", "\n")
+        if self.reads_text:
+            return typed
+        if self.op in ON_LISTS:
+            return listed(typed)
+        if not typed.strip():
+            raise Refused(_("nothing is typed"), _('an empty text is written ""'))
+        return as_meant(typed)
+
+
+def as_typed(value: Any) -> str:
+    if type(value) is str and value == value.strip() and as_meant(value) == value and value:
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def as_meant(typed: str) -> Any:
+    """JSON, if it is that; else the text."""
+    try:
+        return parsed(typed)
+    except Refused:
+        return typed.strip()
+
+
+def listed(typed: str) -> Any:
+    """A JSON list, or values with commas between them."""
+    whole = as_meant(typed) if typed.strip().startswith("[") else typed
+    if type(whole) is list:
+        return whole
+    return [as_meant(each) for each in typed.split(",") if each.strip()]
+
+
+def fitting(test: Mapping[str, Any], op: str, *, text_only: bool) -> dict[str, Any]:
+    """The test with another operator, and a value that this one can use."""
+    value = test.get("value", MISSING)
+    kept = {key: each for key, each in test.items() if key not in ("op", "value")}
+    changed = {**kept, "op": op}
+    if op in ALONE:
+        return changed
+    return {**changed, "value": _usable(op, value, text_only)}
+
+
+def _usable(op: str, value: Any, text_only: bool) -> Any:
+    if op == "range":
+        return value if _is_range(value) else "0,100"
+    if op in operators.ORDERED:
+        return value if is_number(value) else _number(value)
+    if op in ON_LISTS:
+        return value if type(value) is list else [] if value is MISSING else [value]
+    if op == "type":
+        return value if value in TYPES else "string"
+    if op == "matches":
+        return value if type(value) is str and _is_pattern(value) else ""
+    if text_only or op in ON_TEXTS:
+        return value if type(value) is str else "" if value in (MISSING, []) else as_typed(value)
+    if type(value) is list and len(value) == 1:
+        return value[0]
+    return "" if value is MISSING else value
+
+
+def _number(value: Any) -> Any:
+    found = as_meant(value) if type(value) is str else None
+    return found if is_number(found) else 0
+
+
+def _is_range(value: Any) -> bool:
+    try:
+        operators.parse_range(value)
+    except operators.OperandError:
+        return False
+    return True
+
+
+def _is_pattern(value: str) -> bool:
+    try:
+        operators.compile_pattern(value)
+    except operators.OperandError:
+        return False
+    return True

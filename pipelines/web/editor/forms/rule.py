@@ -1,0 +1,296 @@
+"""A rule: its condition, where it leads, which gates it asks, and what bounds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.queries.recorded import output_paths
+from pipelines.routing.line import Problem
+from pipelines.routing.strategies import STRATEGIES
+from pipelines.web.editor.forms import conditions, places
+from pipelines.web.editor.forms.conditions import Around
+from pipelines.web.editor.forms.fields import Choice, Field, Flag, Number, Options, Text
+from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
+from pipelines.web.editor.forms.operands import Path
+from pipelines.web.editor.forms.places import MISSING, Place
+from pipelines.web.editor.forms.words import exhausted
+
+WHEN = ("when",)
+FORK = "*fork"
+"""Stands among the targets for several at once; no key begins with a star."""
+
+
+class RuleForm:
+    def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
+        around = _around(fragment, setting)
+        found = [
+            Section(fields=[_label()]),
+            _condition(fragment, around),
+            _as_json(fragment, around),
+            Section(title=_("Leads to"), fields=_targets(fragment, setting), open=True),
+            _gates(fragment, setting),
+            Section(title=_("Limits"), fields=_limits(fragment, setting)),
+            Section(title=_("Feedback and variables"), fields=_effects(around)),
+            Section(title=_("Id"), fields=[_id()]),
+        ]
+        return with_rest(
+            found, fragment, _("Everything else"), _("What has no field of its own, as JSON."), WHEN
+        )
+
+    def place(self, fragment: Fragment, setting: Setting) -> Placed:
+        keys = [each.key for each in setting.names.stations]
+        index = keys.index(setting.within) if setting.within in keys else 0
+        document = skeleton(setting.names)
+        stations = document["stations"] or [{"key": "station"}]
+        stations[index] = {**stations[index], "rules": [fragment]}
+        return Placed({**document, "stations": stations}, f"stations[{index}].rules[0]")
+
+    def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
+        """An id that another rule of the line has."""
+        others = list(setting.names.rules)
+        if setting.own in others:
+            others.remove(setting.own)
+        name = places.get(fragment, ("id",))
+        if name not in others:
+            return []
+        return [Problem("id", _("another rule of the line has this id"), _("choose another one"))]
+
+
+def _around(fragment: Fragment, setting: Setting) -> Around:
+    reads = setting.line is not None and _reads_output(places.get(fragment, WHEN), 0)
+    wants = reads or places.get(fragment, ("compose",)) is not MISSING
+    paths = output_paths(setting.line, setting.within) if wants and setting.line is not None else []
+    return Around(setting.names, setting.within, paths)
+
+
+def _reads_output(condition: Any, depth: int) -> bool:
+    """Recorded outputs are only looked up for a condition that could use them."""
+    if depth > conditions.DEEPEST:
+        return False
+    if type(condition) is list:
+        return any(_reads_output(each, depth + 1) for each in condition)
+    if type(condition) is not dict:
+        return condition is MISSING
+    return bool(condition)
+
+
+def _label() -> Text:
+    return Text(
+        at=("label",),
+        label=_("Label"),
+        help=_("Shown on the canvas in place of the condition."),
+        longest=200,
+    )
+
+
+def _id() -> Text:
+    return Text(
+        at=("id",),
+        label=_("Id"),
+        help=_("What the rule is known by, whatever its place. Unique in the line."),
+        needed=True,
+        code=True,
+        covers=("",),
+    )
+
+
+def _condition(fragment: Fragment, around: Around) -> Section:
+    return Section(
+        title=_("When"),
+        fields=conditions.items(fragment, WHEN, around),
+        open=True,
+        template="pages/editor_forms/words.html",
+        context={"words": conditions.in_words(places.get(fragment, WHEN), around)},
+        on_top=True,
+        css="ef-when",
+    )
+
+
+def _as_json(fragment: Fragment, around: Around) -> Section:
+    whole = conditions.AsJson(
+        at=WHEN,
+        label=_("The whole condition"),
+        help=_("Leave empty for always. What has no field can be written here."),
+        rows=4,
+        around=around,
+    )
+    shown = conditions.kind_of(places.get(fragment, WHEN))
+    return Section(title=_("Condition as JSON"), fields=[whole], open=not shown)
+
+
+# Where it leads
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target(Choice):
+    """One target, also of a fork that has only one left."""
+
+    @property
+    def name(self) -> str:
+        return f"{super().name}#one"
+
+    def shown(self, fragment: Any) -> list[str]:
+        to = places.get(fragment, self.at)
+        one = to[0] if type(to) is list and len(to) == 1 else to
+        return [self.text(one)] if one is not MISSING else [""]
+
+    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+        key = typed[0] if typed else ""
+        if key != FORK:
+            return places.put(fragment, self.at, key)
+        stations = [value for value, _words in self.options if not value.startswith(("@", "*"))]
+        before = self.shown(fragment)
+        return places.put(fragment, self.at, list(dict.fromkeys([*before, *stations]))[:2])
+
+
+def _targets(fragment: Fragment, setting: Setting) -> list[Field | Rows]:
+    to = places.get(fragment, ("to",))
+    stations = setting.names.options("stations")
+    if type(to) is list and len(to) != 1:
+        return [_fork(stations)]
+    special = [("@origin", _("Back to where it came from")), ("@blocked", _("Wait for an answer"))]
+    fork = [(FORK, _("Several at once: a fork"))] if len(stations) > 1 else []
+    options = [*stations, *ends_of(setting), *special, *fork]
+    return [Target(at=("to",), label=_("Target"), options=options, needed=True, covers=("to", "to[0]"))]
+
+
+def ends_of(setting: Setting) -> Options:
+    declared = setting.names.options("ends")
+    known = {key for key, words in declared}
+    built_in = [("completed", _("completed")), ("failed", _("failed")), ("cancelled", _("cancelled"))]
+    return [*declared, *(each for each in built_in if each[0] not in known)]
+
+
+def _fork(stations: Options) -> Rows:
+    def free(fragment: Any) -> str:
+        taken = places.get(fragment, ("to",))
+        return next((key for key, words in stations if key not in taken), stations[0][0] if stations else "")
+
+    return Rows(
+        at=("to",),
+        label=_("Branches"),
+        help=_("One token each. Take all but one away, and it is no fork any more."),
+        row=lambda fragment, at: [Choice(at=at, label=_("Branch"), options=stations, needed=True)],
+        new=lambda fragment, kind: free(fragment),
+        title=lambda member, index: str(member),
+        add=_("Add a branch"),
+        ordered=False,
+        rest=False,
+        css="ef-short",
+    )
+
+
+def _gates(fragment: Fragment, setting: Setting) -> Section:
+    gates = setting.names.options("gates")
+    asked = places.get(fragment, ("gates",))
+    if not gates and not asked:
+        return Section(title=_("Gates"), help=_("The line has no gate yet. Add one below."))
+
+    def free(fragment: Any) -> str:
+        taken = places.get(fragment, ("gates",))
+        taken = taken if type(taken) is list else []
+        return next((key for key, words in gates if key not in taken), gates[0][0] if gates else "")
+
+    rows = Rows(
+        at=("gates",),
+        label=_("Gates of this rule"),
+        help=_("Checks of all first, then the people of all are asked together."),
+        row=lambda fragment, at: [Choice(at=at, label=_("Gate"), options=gates, needed=True)],
+        new=lambda fragment, kind: free(fragment),
+        title=lambda member, index: dict(gates).get(str(member), str(member)),
+        add=_("Add a gate"),
+        empty=_("No gate: the task goes on at once."),
+        rest=False,
+        css="ef-short",
+    )
+    return Section(title=_("Gates"), fields=[rows], open=asked is not MISSING)
+
+
+# What bounds it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exhausted(Choice):
+    """fail, stuck, escalate, or `to:` and a key."""
+
+    def text(self, value: Any) -> str:
+        to = value.get("to") if type(value) is dict and set(value) == {"to"} else None
+        return f"to:{to}" if type(to) is str else super().text(value)
+
+    def value(self, typed: str) -> Any:
+        if typed.startswith("to:"):
+            return {"to": typed.removeprefix("to:")}
+        return super().value(typed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Either(Choice):
+    """true, false, or not said."""
+
+    def text(self, value: Any) -> str:
+        return {True: "yes", False: "no"}[value] if type(value) is bool else super().text(value)
+
+    def value(self, typed: str) -> Any:
+        return {"yes": True, "no": False, "": MISSING}.get(typed, typed)
+
+
+def _limits(fragment: Fragment, setting: Setting) -> list[Field | Rows]:
+    return [
+        Number(
+            at=("max_retries",),
+            label=_("Most times it is taken"),
+            help=_("By one task. Of a rule back to its own station: one less than its runs."),
+        ),
+        Number(
+            at=("max_visits",),
+            label=_("Most entries of its target"),
+            help=_("By one task, on whatever way it came there."),
+        ),
+        Exhausted(
+            at=("on_exhausted",),
+            label=_("After that"),
+            options=exhausted((*setting.names.options("stations"), *ends_of(setting))),
+            covers=("on_exhausted.to",),
+        ),
+        Either(
+            at=("allow_revisit",),
+            label=_("Back to a station where the task was already"),
+            options=[("", _("as the line's policy says")), ("yes", _("allowed")), ("no", _("never"))],
+        ),
+    ]
+
+
+# What it does on the way
+
+
+def _effects(around: Around) -> list[Field | Rows]:
+    def row(fragment: Any, at: Place) -> list[Field | Rows]:
+        strategies = [("", _("replace")), *((each, each) for each in STRATEGIES)]
+        return [
+            Text(at=(*at, "var"), label=_("Variable"), needed=True, code=True),
+            Path(at=(*at, "path"), label=_("Path"), options=(), free=True, known=tuple(around.paths)),
+            Choice(at=(*at, "strategy"), label=_("With what it held"), options=strategies),
+        ]
+
+    return [
+        Flag(
+            at=("feedback",),
+            label=_("Hand the text of the last evaluation on as feedback"),
+            help=_("To the station that it enters."),
+        ),
+        Rows(
+            at=("compose",),
+            label=_("Variables"),
+            help=_("Set from the output when the rule is taken."),
+            row=row,
+            new=lambda fragment, kind: {"var": "value", "path": "$"},
+            title=lambda member, index: (
+                str(places.get(member, ("var",))) if type(member) is dict else str(index + 1)
+            ),
+            add=_("Add a variable"),
+        ),
+    ]

@@ -1,0 +1,138 @@
+"""A line in numbers: what its rules took, how long stations and gates took, what was never taken and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_safe
+
+from pipelines.models import LineVersion, Project
+from pipelines.queries import analytics, versions
+from pipelines.queries.analytics import Never, Numbers, RuleNumbers, StationNumbers
+from pipelines.queries.why import policy_words
+from pipelines.queries.words import target_name
+from pipelines.routing.difference.words import brief
+from pipelines.routing.line import Line as Parsed
+from pipelines.web.lines import lines
+from pipelines.web.shell.page import SignedIn, in_project, show_line
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    rule: RuleNumbers
+    targets: str
+    percent: float
+    never: str
+    example: str
+    tone: str
+
+
+@dataclass(frozen=True, slots=True)
+class StationCard:
+    station: StationNumbers
+    rules: list[RuleRow]
+    policy: list[tuple[str, int, float]]
+
+
+@in_project("view")
+@require_safe
+def numbers(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    """`?version=` narrows to one; without it all versions count."""
+    found = lines.get(request, project, line)
+    asked = request.GET.get("version", "")
+    version = lines.numbered(found, asked) if asked else None
+    shown = version or found.live
+    return show_line(
+        request,
+        "pages/line_numbers.html",
+        found,
+        version=version,
+        choices=[("", _("All versions")), *((str(n), f"v{n}") for n in _published(found.pk))],
+        **_context(analytics.of_line(found, version.number if version else None), shown),
+    )
+
+
+def _published(line_id: int) -> list[int]:
+    rows = LineVersion.objects.filter(line_id=line_id).order_by("-number")
+    return list(rows.values_list("number", flat=True)[:200])
+
+
+def _context(found: Numbers | None, shown: LineVersion | None) -> dict[str, Any]:
+    if found is None or shown is None:
+        return {"numbers": None, "stations": []}
+    parsed = versions.parsed(shown)
+    words = {"approve": _("approved"), "reject": _("rejected"), "send_back": _("sent back")}
+    gates = [
+        (gate, ", ".join(f"{count} {words.get(word, word)}" for word, count in gate.words.items()))
+        for gate in found.gates
+    ]
+    cards = [_card(parsed, station) for station in found.stations]
+    return {"numbers": found, "stations": cards, "gates": gates}
+
+
+def _card(line: Parsed, station: StationNumbers) -> StationCard:
+    policy = [(knob_words(knob), count, _percent(count, station.outcomes)) for knob, count in station.policy]
+    return StationCard(station, [_row(line, station, rule) for rule in station.rules], policy)
+
+
+def _row(line: Parsed, station: StationNumbers, rule: RuleNumbers) -> RuleRow:
+    targets = ", ".join(target_name(line, key) for key in rule.to)
+    words, example, tone = never_words(line, station.key, rule.never) if rule.never else ("", "", "")
+    return RuleRow(rule, targets, _percent(rule.taken, station.outcomes), words, example, tone)
+
+
+def _percent(count: int, total: int) -> float:
+    return 100 * count / total if total else 0.0
+
+
+def never_words(line: Parsed, station: str, never: Never) -> tuple[str, str, str]:
+    """Why a rule was never taken, an example that would take it, and the tone."""
+    tasks = ngettext("Never taken in %(n)s task", "Never taken in %(n)s tasks", never.tasks) % {
+        "n": never.tasks
+    }
+    if never.can:
+        outcome = (never.witness or {}).get("outcome", {})
+        return _("%(tasks)s, but matched by") % {"tasks": tasks}, brief(outcome), ""
+    if never.can is None:
+        return (
+            _("%(tasks)s; whether it can be is not known: %(why)s")
+            % {
+                "tasks": tasks,
+                "why": never.why,
+            },
+            "",
+            "attention",
+        )
+    if not never.killers:
+        return _("Never matches: nothing satisfies its condition"), "", "danger"
+    ids = [rule.id for rule in line.station(station).rules]
+    numbers = [str(ids.index(killer) + 1) for killer in never.killers]
+    words = ngettext(
+        "Never matches: rule %(rules)s already takes everything",
+        "Never matches: rules %(rules)s already take everything",
+        len(numbers),
+    )
+    return (
+        words % {"rules": _(" and ").join(filter(None, [", ".join(numbers[:-1]), numbers[-1]]))},
+        "",
+        "danger",
+    )
+
+
+def knob_words(knob: str) -> str:
+    """A knob and its value, as what happened."""
+    name, _colon, value = knob.partition(": ")
+    if name == "blocked":
+        return _("Blocked, and no rule takes it")
+    if name == "failure_rules":
+        return _("Failed outcomes skip the rules")
+    named = {
+        "no_rules": _("No rules"),
+        "no_match": _("No rule matched"),
+        "on_failure": _("Failed, and no rule takes it"),
+    }
+    return f"{named.get(name, name)}: {policy_words(value)}"

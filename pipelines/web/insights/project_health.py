@@ -1,0 +1,85 @@
+"""How a project does, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from pipelines.models import Incident, Project
+from pipelines.queries import health as query
+from pipelines.queries.words import late_words
+from pipelines.routing.health import CYCLE, DEADLOCKS, ESCALATED, GATE, QUEUE, Figure
+from pipelines.templatetags.gateline import duration
+from pipelines.web.shell.page import SignedIn, crumbs, in_project, show
+
+MOST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    figure: Figure
+    name: str
+    value: str
+    threshold: str
+    todo: str
+
+
+@in_project("view")
+@require_safe
+def health(request: SignedIn, project: Project) -> HttpResponse:
+    keys = (project.owner.key, project.key)
+    incidents = Incident.objects.filter(task__project=project).select_related("task__project", "escalation")
+    return show(
+        request,
+        "pages/project_health.html",
+        project=project,
+        section="lines",
+        trail=crumbs((project.name or project.key, reverse("lines", args=keys)), _("Health")),
+        rows=[_row(figure) for figure in query.figures(project, timezone.now())],
+        incidents=[
+            (each, late_words(each.escalation.role, each.escalation.trigger))
+            for each in incidents.order_by("-opened_at")[:MOST]
+        ],
+    )
+
+
+def _row(figure: Figure) -> Row:
+    names = {
+        QUEUE: _("Tasks in the queue"),
+        CYCLE: _("Average time from start to end, against before"),
+        DEADLOCKS: _("Deadlocks in a week"),
+        ESCALATED: _("Tasks that were escalated"),
+        GATE: _("Refused at %(gate)s") % {"gate": figure.of},
+    }
+    todos = {
+        QUEUE: _("Assess capacity: start another worker, or let fewer tasks in."),
+        CYCLE: _("Look for the stations that are the bottleneck."),
+        DEADLOCKS: _("Review the contracts of the agents."),
+        ESCALATED: _("Review the trust levels and the abilities of the agents."),
+        GATE: _("Look for the root cause, and retrain the agents or change their prompts."),
+    }
+    return Row(
+        figure, names[figure.key], _value(figure), _shown(figure.key, figure.threshold),
+        todos[figure.key] if figure.alert else "",
+    )  # fmt: skip
+
+
+def _value(figure: Figure) -> str:
+    if figure.value is None:
+        return _("not known yet")
+    shown = _shown(figure.key, figure.value)
+    if figure.seconds is None:
+        return shown
+    now, before = (duration(seconds) for seconds in figure.seconds)
+    return _("%(times)s (%(now)s, before %(before)s)") % {"times": shown, "now": now, "before": before}
+
+
+def _shown(key: str, value: float) -> str:
+    if key in (ESCALATED, GATE):
+        return f"{value:.0%}"
+    return f"{value:.1f} ×" if key == CYCLE else f"{value:.0f}"

@@ -1,0 +1,111 @@
+"""Editing a line by its document: errors at their line, drafts that never overwrite another's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from pipelines.errors import Invalid
+from pipelines.formats import native
+from pipelines.lines import publishing
+from pipelines.models import Line, Project
+from pipelines.routing.line import DocumentError, Problem
+from pipelines.routing.lint.examination import unreadable
+from pipelines.routing.lint.finding import ERROR, INFO, WARNING, Finding
+from pipelines.web.lines import lines
+from pipelines.web.lines.findings import MOST, shown
+from pipelines.web.shell.forms import DraftText
+from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
+
+
+def draft_text(line: Line) -> str:
+    """As it was typed; of a draft made elsewhere, as YAML."""
+    return line.draft_text or native.dumps(line.draft)
+
+
+@in_project("design")
+@costly
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    found = lines.get(request, project, line)
+    if request.method != "POST":
+        return _stored(request, found)
+    form = DraftText(request.POST)
+    if not form.is_valid():
+        typed = request.POST.get("text", "").replace("\0", "")
+        said = [Problem("", str(fault)) for faults in form.errors.values() for fault in faults]
+        return _page(request, found, typed, unreadable(said).findings, status=422, unsaved=True)
+    text = form.cleaned_data["text"].replace("\r\n", "\n")
+    try:
+        saved = publishing.save_draft(found, text, request.user, form.cleaned_data["based_on"])
+    except publishing.DraftConflict as conflict:
+        return conflict_page(request, found, text, conflict)
+    except (DocumentError, Invalid) as fault:
+        placed = _placed(text, fault.problems)
+        return _page(request, found, text, unreadable(placed).findings, status=422, unsaved=True)
+    messages.success(request, _("Draft saved"))
+    return redirect("line-edit", project.owner.key, project.key, saved.key)
+
+
+def conflict_page(
+    request: SignedIn, line: Line, typed: str, conflict: publishing.DraftConflict
+) -> HttpResponse:
+    """What was typed is kept, beside what is stored now; saving again from here is a decision, not an accident."""
+    stored = lines.get(request, line.project, line.key)
+    return show_line(
+        request,
+        "pages/line_conflict.html",
+        line,
+        status=409,
+        line=stored,
+        typed=typed,
+        stored=draft_text(stored),
+        conflict=conflict,
+    )
+
+
+def _placed(text: str, problems: Sequence[Problem]) -> Sequence[Problem]:
+    """With the line of the text at which each stands. A text that cannot be read names its own line already."""
+    if not problems or any(problem.line for problem in problems):
+        return problems
+    return native.locate(text, problems)
+
+
+def _stored(request: SignedIn, line: Line) -> HttpResponse:
+    """The page of the draft as it is stored, with what lint says of it."""
+    text = draft_text(line)
+    return _page(request, line, text, publishing.check(line, text).findings)
+
+
+def _page(
+    request: SignedIn,
+    line: Line,
+    text: str,
+    findings: Sequence[Finding],
+    status: int = 200,
+    unsaved: bool = False,
+) -> HttpResponse:
+    context: dict[str, Any] = {
+        "line": line,
+        "text": text,
+        "findings": shown(findings),
+        "more_findings": max(len(findings) - MOST, 0),
+        "errors": [finding for finding in findings if finding.severity == ERROR],
+        "warnings": [finding for finding in findings if finding.severity == WARNING],
+        "notes": [finding for finding in findings if finding.severity == INFO],
+        "unsaved": unsaved,
+        "draft_differs": lines.draft_differs(line),
+    }
+    return show_line(
+        request,
+        "pages/line_edit.html",
+        line,
+        status=status,
+        **context,
+    )

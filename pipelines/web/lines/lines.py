@@ -1,0 +1,232 @@
+"""Lines of a project: list, import, overview, versions, export. Changing one: `edit`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from itertools import count
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from pipelines import access
+from pipelines.errors import Conflict, Invalid
+from pipelines.formats import native
+from pipelines.lines import publishing
+from pipelines.lines.starters.catalogue import BY_KEY, STARTERS, Starter
+from pipelines.models import Line, LineVersion, Project
+from pipelines.queries import tasks as task_queries
+from pipelines.queries import versions as parsed_versions
+from pipelines.queries.workers import leaving_network_open
+from pipelines.routing.line import DocumentError, Problem, read_line
+from pipelines.routing.line import Line as Parsed
+from pipelines.routing.networks import as_published, to_publish
+from pipelines.web.graph import drawing_of
+from pipelines.web.lines.overview import gates_of, overview_of
+from pipelines.web.shell.forms import Empty, Import
+from pipelines.web.shell.page import SignedIn, costly, in_project, show, show_line, tab_trail
+
+EXAMPLE = """\
+gateline: 1
+key: my-line
+name: My line
+stations:
+  - key: prepare
+    work: {kind: manual, instructions: "Say what is to be done."}
+    rules:
+      - {id: prepared, when: {result: success}, to: completed, gates: [review]}
+gates:
+  - {key: review, name: Review}
+"""
+MEDIA = {"yaml": "application/yaml", "json": "application/json"}
+
+
+@in_project("view")
+@require_safe
+def lines(request: SignedIn, project: Project) -> HttpResponse:
+    return show(
+        request,
+        "pages/lines.html",
+        project=project,
+        section="lines",
+        trail=tab_trail(project, _("Lines")),
+        lines=task_queries.lines_of(project),
+        live_project=f"{project.owner.key}/{project.key}",
+    )
+
+
+@in_project("design")
+@costly
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: SignedIn, project: Project) -> HttpResponse:
+    """A new line: an empty one, one like a template, or one from a document, pasted or as a file."""
+    made: Line | None
+    if starter := BY_KEY.get(request.POST.get("starter", "")):
+        made = _begun(request, project, starter.key, starter.line.name, starter.under)
+        return redirect("line-draw", project.owner.key, project.key, made.key)
+    empty = Empty(request.POST if "empty" in request.POST else None)
+    if empty.is_valid():
+        made = _empty(request, project, empty.cleaned_data["name"])
+        return redirect("line-draw", project.owner.key, project.key, made.key)
+    form = Import(None if empty.is_bound else request.POST or None, request.FILES or None)
+    problems: list[Problem] = []
+    if form.is_valid():
+        made, problems = _imported(request, project, form)
+        if made:
+            return redirect("line-draw", project.owner.key, project.key, made.key)
+    return show(
+        request,
+        "pages/line_new.html",
+        project=project,
+        section="lines",
+        trail=tab_trail(project, _("New line")),
+        status=422 if form.is_bound or empty.is_bound else 200,
+        empty=empty,
+        form=form,
+        problems=problems,
+        example=EXAMPLE,
+        starters=pictures(),
+        text=form["text"].value() or "",
+    )
+
+
+def _begun(
+    request: SignedIn, project: Project, wanted: str, name: str, under: Callable[[str], str | dict[str, Any]]
+) -> Line:
+    """A line under a key that is free: its document `under` that key. Raises Conflict: others take keys faster."""
+    taken = set(project.lines.filter(key__startswith=wanted).values_list("key", flat=True))
+    key = next(each for each in _numbered(wanted) if each not in taken)
+    return publishing.create_line(project, key, name, under(key), request.user)
+
+
+def _empty(request: SignedIn, project: Project, name: str) -> Line:
+    def document(key: str) -> dict[str, Any]:
+        return {"gateline": 1, "key": key, "name": name, "stations": []}
+
+    return _begun(request, project, slugify(name)[:40].strip("-_") or "line", name, document)
+
+
+def _numbered(key: str) -> Iterator[str]:
+    yield key
+    yield from (f"{key}-{number}" for number in count(2))
+
+
+@cache
+def pictures() -> tuple[tuple[Starter, Any], ...]:
+    """The templates, each with the line drawn."""
+    return tuple((starter, drawing_of(starter.line)) for starter in STARTERS)
+
+
+def _imported(request: SignedIn, project: Project, form: Import) -> tuple[Line | None, list[Problem]]:
+    try:
+        text = form.document()
+    except UnicodeDecodeError:
+        return None, [
+            Problem("", _("The file is not UTF-8 text."), _("Save it as UTF-8 and choose it again."))
+        ]
+    try:
+        document = native.loads(text)
+        key, name = document.get("key"), document.get("name") or document.get("key")
+        if not isinstance(key, str) or not isinstance(name, str):
+            return None, [
+                Problem("key", _("is missing"), _("A line is known by its key, e.g. “key: my-line”."))
+            ]
+        return publishing.create_line(project, key, name, text, request.user), []
+    except (DocumentError, Invalid) as fault:
+        return None, list(fault.problems)
+    except Conflict as taken:
+        return None, [Problem("key", taken.detail, _("Change the key, or edit the line that there is."))]
+
+
+def get(request: SignedIn, project: Project, key: str) -> Line:
+    return access.get_line(request.user, project.owner.key, project.key, key)
+
+
+def drawn(line: Line) -> tuple[Parsed | None, list[Problem]]:
+    """The live version as parsed; of a line without one, its draft, if that can be drawn."""
+    if line.live_id:
+        return parsed_versions.by_id(line.live_id), []
+    try:
+        return read_line(to_publish(line.draft), keep_faulty_rules=True), []
+    except DocumentError as fault:
+        return None, list(fault.problems)
+
+
+@in_project("view")
+@require_safe
+def overview(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    found = get(request, project, line)
+    parsed, problems = drawn(found)
+    return show_line(
+        request,
+        "pages/line.html",
+        found,
+        parsed=parsed,
+        problems=problems,
+        drawing=drawing_of(parsed) if parsed else None,
+        stations=overview_of(parsed, leaving_network_open(timezone.now())) if parsed else [],
+        gates=gates_of(parsed) if parsed else [],
+        draft_differs=draft_differs(found),
+    )
+
+
+def draft_differs(line: Line) -> bool:
+    """Whether the draft says anything else than what is live. Where things stand on the canvas, and notes there, say
+    nothing to a task."""
+    if line.live is None:
+        return True
+    try:
+        draft = to_publish(read_line(line.draft).to_document())
+    except DocumentError:
+        return True
+    return _without_drawing(draft) != _without_drawing(line.live.document)
+
+
+def _without_drawing(document: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: said for key, said in document.get("extra", {}).items() if key != "editor"}
+    bare = {key: said for key, said in document.items() if key != "extra"}
+    return {**bare, "extra": kept} if kept else bare
+
+
+@in_project("view")
+@require_safe
+def export(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    """`?as=yaml|json`, `?version=n` or the live one, `?version=draft` for the draft as it was typed."""
+    found = get(request, project, line)
+    kind = request.GET.get("as", "yaml")
+    if kind not in MEDIA:
+        raise Http404
+    document, text, mark = _wanted(found, request.GET.get("version", ""))
+    if kind == "json":
+        text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    elif not text:
+        text = native.dumps(document)
+    response = HttpResponse(text, content_type=f"{MEDIA[kind]}; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{found.key}-{mark}.{kind}"'
+    return response
+
+
+def _wanted(line: Line, wanted: str) -> tuple[dict[str, Any], str, str]:
+    """Document, the text if one was typed, and what marks the file's name."""
+    if wanted == "draft" or (not wanted and line.live is None):
+        return line.draft, line.draft_text, "draft"
+    version = line.live if not wanted else numbered(line, wanted)
+    if version is None:
+        raise Http404
+    return as_published(version.document), "", f"v{version.number}"
+
+
+def numbered(line: Line, number: str | int) -> LineVersion:
+    text = str(number)
+    plain = text.isascii() and text.isdigit() and len(text) < 9
+    rows = line.versions.select_related("published_by")
+    found = rows.filter(number=int(text)).first() if plain else None
+    if found is None:
+        raise Http404
+    return found

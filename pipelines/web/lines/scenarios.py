@@ -1,0 +1,248 @@
+"""The tests of a line: its scenarios with their last runs, and what they cover (docs/testing.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from pipelines import access
+from pipelines.errors import Invalid, Refused
+from pipelines.formats import scenarios as texts
+from pipelines.lines import scenarios
+from pipelines.lines.scenarios import DRAFT, LIVE, DraftUnreadable, LastRun, Subject
+from pipelines.models import Line, Project, Scenario
+from pipelines.queries.recording import recorded
+from pipelines.routing.line import Problem
+from pipelines.routing.simulate.coverage import Coverage
+from pipelines.routing.simulate.generate import Missing
+from pipelines.web.lines import lines
+from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
+
+SHOWN = 500
+"""Scenarios on the page; the file has them all."""
+MISSING_SHOWN = 100
+"""Rules without a scenario on the page; the command line names them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunWords:
+    """A cell: of which draft or version the last run was, and how it went."""
+
+    run: LastRun
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    scenario: Scenario
+    live: RunWords | None
+    draft: RunWords | None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    """`state`: taken, tested or never."""
+
+    id: str
+    label: str
+    station: str
+    state: str
+
+
+@in_project("view")
+@costly
+@require_safe
+def tests(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    """`?against=live` or `draft`: of which one the coverage is shown."""
+    return _page(request, lines.get(request, project, line), request.GET.get("against", ""))
+
+
+@in_project("view")
+@costly
+@require_POST
+def run(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    found, against = lines.get(request, project, line), _against(request)
+    try:
+        told = scenarios.run(found, against, now=timezone.now())
+    except (DraftUnreadable, Refused) as refused:
+        return _page(request, found, against, refused=refused)
+    failed = told.failed
+    said = ngettext(
+        "%(failed)d of %(all)d test failed", "%(failed)d of %(all)d tests failed", len(told.results)
+    )
+    if not told.results:
+        messages.warning(
+            request, _("There are no scenarios to run. Record one, or generate one for each rule.")
+        )
+    elif failed:
+        messages.warning(request, said % {"failed": failed, "all": len(told.results)})
+    else:
+        messages.success(request, _("All tests passed"))
+    return _back(found, against)
+
+
+@in_project("design")
+@costly
+@require_POST
+def generate(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    """In the place of those generated before; they are run at once. Answers the page when rules are left out."""
+    found, against = lines.get(request, project, line), _against(request)
+    try:
+        going = scenarios.for_seconds()
+        rows, generated = scenarios.generate(found, request.user, timezone.now(), against, going)
+        scenarios.run(found, against, [row.key for row in rows], now=timezone.now())
+    except (DraftUnreadable, Refused) as refused:
+        return _page(request, found, against, refused=refused)
+    said = ngettext("%d test generated", "%d tests generated", len(rows)) % len(rows)
+    if generated.missing:
+        return _page(request, found, against, missing=generated.missing, stopped=generated.stopped, said=said)
+    messages.success(request, said)
+    return _back(found, against)
+
+
+@in_project("design")
+@costly
+@require_POST
+def from_task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
+    """What happened to the task as a test of its line, opened on the canvas."""
+    task = access.find_task(request.user, project.owner.key, project.key, wi)
+    keys = (project.owner.key, project.key)
+    if not request.POST.get("record"):
+        messages.warning(request, _("Nothing was recorded."))
+        return redirect(reverse("task", args=[*keys, task.name]))
+    made = recorded(task, scenarios.free_key(task.line, task.name))
+    try:
+        row = scenarios.put(
+            task.line, made.scenario.to_dict(), request.user, timezone.now(), source=Scenario.Source.RECORDED
+        )
+    except Refused as refused:
+        messages.warning(request, str(refused))
+        return redirect(reverse("task", args=[*keys, task.name]))
+    if made.rest:
+        messages.warning(request, made.rest)
+    messages.success(request, _("Test created from %(task)s") % {"task": task.name})
+    address = reverse("line-draw", args=[*keys, task.line.key])
+    return redirect(f"{address}?{urlencode({'test': row.key})}")
+
+
+@in_project("design")
+@require_POST
+def delete(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    found = lines.get(request, project, line)
+    key = request.POST.get("key", "")
+    if not key:
+        return _page(request, found, refused=Invalid.at("key", _("Say which test.")))
+    scenarios.delete(found, key, request.user)
+    messages.success(request, _("Test deleted"))
+    return _back(found, _against(request))
+
+
+@in_project("view")
+@require_safe
+def export(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    """The file that `manage.py run_scenarios --scenarios` reads."""
+    found = lines.get(request, project, line)
+    rows = found.scenarios.order_by("key").values_list("document", flat=True)
+    response = HttpResponse(
+        texts.dumps(scenarios.read(document) for document in rows),
+        content_type="application/yaml; charset=utf-8",
+    )
+    response["Content-Disposition"] = f'attachment; filename="{found.key}-scenarios.yaml"'
+    return response
+
+
+def _against(request: SignedIn) -> str:
+    given = request.POST.get("against", "")
+    return given if given in (DRAFT, LIVE) else ""
+
+
+def _back(line: Line, against: str) -> HttpResponse:
+    address = reverse("line-tests", args=[line.project.owner.key, line.project.key, line.key])
+    return redirect(address + (f"?{urlencode({'against': against})}" if against else ""))
+
+
+def _page(
+    request: SignedIn,
+    line: Line,
+    against: str = "",
+    *,
+    refused: Refused | None = None,
+    missing: Sequence[Missing] = (),
+    stopped: bool = False,
+    said: str = "",
+) -> HttpResponse:
+    subject, problems = _subject(line, against)
+    rows = line.scenarios.select_related("made_by").order_by("key")
+    live = line.live.number if line.live else None
+    return show_line(
+        request,
+        "pages/line_tests.html",
+        line,
+        status=422 if refused else 200,
+        rows=[Row(row, _run(row, LIVE, live), _run(row, DRAFT, line.draft_number)) for row in rows[:SHOWN]],
+        total=rows.count(),
+        subject=subject,
+        marks=_marks(line),
+        problems=problems,
+        refused="" if isinstance(refused, DraftUnreadable) else refused,
+        coverage=_coverage(line, subject),
+        missing=missing[:MISSING_SHOWN],
+        more_missing=max(0, len(missing) - MISSING_SHOWN),
+        stopped=stopped,
+        said=said,
+    )
+
+
+def _subject(line: Line, against: str) -> tuple[Subject | None, list[Problem]]:
+    """What the coverage is of; nothing where the draft cannot be read."""
+    wanted = LIVE if against == LIVE and line.live else DRAFT if against == DRAFT else ""
+    try:
+        return scenarios.subject_of(line, wanted), []
+    except DraftUnreadable as fault:
+        return None, list(fault.problems)
+
+
+def _marks(line: Line) -> list[tuple[str, str]]:
+    """What scenarios can be run against: mark and words."""
+    live = [(LIVE, _("live, v%(number)s") % {"number": line.live.number})] if line.live else []
+    return [*live, (DRAFT, _("draft %(number)s") % {"number": line.draft_number})]
+
+
+def _run(row: Scenario, mark: str, number: int | None) -> RunWords | None:
+    found = scenarios.last_run(row, mark, number)
+    return RunWords(found, datetime.fromisoformat(found.at)) if found else None
+
+
+def _coverage(line: Line, subject: Subject | None) -> dict[str, object] | None:
+    if subject is None:
+        return None
+    coverage = scenarios.coverage(line, subject)
+    told = coverage.to_dict()
+    stations = subject.parsed.stations_by_key
+    return {
+        "rules": [_rule(each, coverage, subject) for each in coverage.rules],
+        "taken": len(told["rules"]["taken"]),
+        "all": told["rules"]["all"],
+        "percent": told["percent"],
+        "never_visited": [stations[key].name for key in told["stations"]["never_visited"]],
+        "never_opened": [subject.parsed.gate(key).name for key in told["gates"]["never_opened"]],
+        "policy": told["policy"],
+    }
+
+
+def _rule(rule: str, coverage: Coverage, subject: Subject) -> RuleRow:
+    station, found = subject.parsed.rules_by_id[rule]
+    shown = coverage.shown
+    state = "taken" if rule in shown.taken else "tested" if rule in shown.tested else "never"
+    return RuleRow(rule, found.label, station.name, state)

@@ -1,0 +1,186 @@
+"""Agents of a project: who answers for them, their contract, capacity and trust; suspending and restoring them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count, Q
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST
+
+from pipelines import engine
+from pipelines.engine.core.errors import Conflict
+from pipelines.engine.core.values import Actor
+from pipelines.models import Agent, Job, Project, User
+from pipelines.queries import people
+from pipelines.web.shell.forms import AgentForm, NewAgent, Reason
+from pipelines.web.shell.page import SignedIn, crumbs, in_project, require, show
+
+LISTS = ("allowed_inputs", "allowed_outputs", "forbidden_actions", "required_checks")
+
+
+@in_project("view")
+@require_http_methods(["GET", "HEAD", "POST"])
+def agents(request: SignedIn, project: Project) -> HttpResponse:
+    """Members see who works here; only admins change it."""
+    form = NewAgent(project, request.POST or None)
+    if request.method == "POST":
+        require(request, "admin", project)
+        if form.is_valid():
+            actor = Actor.person(request.user)
+            engine.register_agent(project, form.cleaned_data["key"], form.values(), actor=actor)
+            messages.success(request, _("Agent added"))
+            return redirect("project-agents", project.owner.key, project.key)
+    return show(
+        request,
+        "pages/project_agents.html",
+        project=project,
+        section="settings",
+        trail=_trail(project, _("Agents")),
+        status=422 if request.method == "POST" else 200,
+        form=form,
+        fields=_given(form),
+        owners=_owners(project),
+        agents=[_row(agent, open_jobs) for agent, open_jobs in _listed(project)],
+    )
+
+
+def _trail(project: Project, label: str) -> Any:
+    return crumbs(
+        (project.name or project.key, reverse("lines", args=[project.owner.key, project.key])), label
+    )
+
+
+def _listed(project: Project) -> list[tuple[Agent, int]]:
+    counted = Job.objects.filter(task__project=project).exclude(Q(state=Job.State.DONE) | Q(agent=""))
+    open_jobs = dict(counted.values_list("agent").annotate(n=Count("pk")).order_by())
+    found = Agent.objects.filter(project=project).select_related("owner").order_by("key")
+    return [(agent, open_jobs.get(agent.key, 0)) for agent in found]
+
+
+def _row(agent: Agent, open_jobs: int) -> dict[str, Any]:
+    return {"agent": agent, "open": open_jobs, "contract": agent.has_contract(timezone.now())}
+
+
+def _owners(project: Project) -> list[tuple[str, str]]:
+    people = User.objects.filter(memberships__project=project).order_by("username")
+    return [("", _("Choose a member")), *((str(user.pk), str(user)) for user in people)]
+
+
+@in_project("view")
+@require_http_methods(["GET", "HEAD", "POST"])
+def agent(request: SignedIn, project: Project, agent: int) -> HttpResponse:
+    found = _found(project, agent)
+    form = AgentForm(project, request.POST or None)
+    if request.method == "POST":
+        require(request, "admin", project)
+        if form.is_valid():
+            engine.change_agent(found.pk, form.values(), actor=Actor.person(request.user))
+            messages.success(request, _("Saved"))
+            return redirect("project-agents", project.owner.key, project.key)
+    return show(
+        request,
+        "pages/project_agent.html",
+        project=project,
+        section="settings",
+        trail=_trail(project, str(found)),
+        status=422 if request.method == "POST" else 200,
+        form=form,
+        fields=_given(form) if form.is_bound else _kept(found),
+        owners=_owners(project),
+        agent=found,
+        contract=found.has_contract(timezone.now()),
+        events=_told(found),
+    )
+
+
+KINDS = {
+    "added": gettext_lazy("Added"),
+    "changed": gettext_lazy("Changed"),
+    "suspended": gettext_lazy("Suspended"),
+    "restored": gettext_lazy("Restored"),
+}
+
+
+def _told(agent: Agent) -> list[dict[str, Any]]:
+    """What was changed, the latest first, with who did it by name."""
+    events = list(agent.events.all()[:50])
+    who = people.names(event.actor for event in events)
+    return [
+        {
+            "at": event.at,
+            "what": KINDS.get(event.kind, event.kind),
+            "by": who[event.actor].name,
+            "why": event.data.get("reason", ""),
+        }
+        for event in events
+    ]
+
+
+def _found(project: Project, agent: int) -> Agent:
+    found = Agent.objects.filter(project=project, pk=agent).select_related("owner").first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def _given(form: AgentForm) -> dict[str, str]:
+    return {name: form[name].value() or "" for name in form.fields}
+
+
+def _kept(agent: Agent) -> dict[str, str]:
+    """What the fields of the form show of an agent."""
+    return {
+        "name": agent.name,
+        "owner": str(agent.owner_id),
+        "contract_version": agent.contract_version,
+        **{name: "\n".join(map(str, getattr(agent, name))) for name in LISTS},
+        "escalates_to": agent.escalates_to,
+        "valid_until": f"{agent.valid_until:%Y-%m-%d}" if agent.valid_until else "",
+        "capacity": "" if agent.capacity is None else str(agent.capacity),
+        "trust": "\n".join(f"{station}: {level}" for station, level in agent.trust.items()),
+    }
+
+
+@in_project("admin")
+@require_POST
+def suspend(request: SignedIn, project: Project, agent: int) -> HttpResponse:
+    found, form = _found(project, agent), Reason(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Enter a reason for the suspension. It is stored and shown."))
+    else:
+        _said(
+            request,
+            lambda: engine.suspend(
+                found.pk, actor=Actor.person(request.user), reason=form.cleaned_data["reason"]
+            ),
+            _("It gets no new work until it is restored."),
+        )
+    return redirect("project-agent", project.owner.key, project.key, found.pk)
+
+
+@in_project("admin")
+@require_POST
+def restore(request: SignedIn, project: Project, agent: int) -> HttpResponse:
+    found = _found(project, agent)
+    _said(
+        request,
+        lambda: engine.restore(found.pk, actor=Actor.person(request.user)),
+        _("It gets work again, and tasks that waited for it go on."),
+    )
+    return redirect("project-agent", project.owner.key, project.key, found.pk)
+
+
+def _said(request: SignedIn, do: Any, done: str) -> None:
+    try:
+        do()
+    except Conflict as conflict:
+        messages.error(request, str(conflict))
+    else:
+        messages.success(request, done)

@@ -1,0 +1,102 @@
+"""API tokens of people and machines: made, shown once, revoked."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from pipelines import accounts
+from pipelines.models import ApiToken, Project
+from pipelines.web.account import account
+from pipelines.web.shell.forms import NewMachineToken, NewToken
+from pipelines.web.shell.page import SignedIn, crumbs, in_project, show, signed_in, tab_trail
+
+
+@signed_in
+@require_POST
+def mine_new(request: SignedIn) -> HttpResponse:
+    form = NewToken(request.POST)
+    if not form.is_valid():
+        return account.page(request, new_token=form, status=422)
+    token, secret = accounts.mint_token(
+        kind=ApiToken.Kind.PERSON,
+        name=form.cleaned_data["name"],
+        scopes=form.cleaned_data["scopes"],
+        now=timezone.now(),
+        created_by=request.user,
+        user=request.user,
+        lasts=timedelta(days=form.cleaned_data["days"]),
+    )
+    return _shown_once(request, token, secret)
+
+
+@signed_in
+@require_POST
+def mine_revoke(request: SignedIn, token: int) -> HttpResponse:
+    _revoke(request, ApiToken.objects.filter(pk=token, user=request.user).first())
+    return redirect("account")
+
+
+@in_project("admin")
+@require_http_methods(["GET", "HEAD", "POST"])
+def machines(request: SignedIn, project: Project) -> HttpResponse:
+    form = NewMachineToken(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        token, secret = accounts.mint_token(
+            kind=ApiToken.Kind.MACHINE,
+            name=form.cleaned_data["name"],
+            scopes=form.cleaned_data["scopes"],
+            now=timezone.now(),
+            created_by=request.user,
+            project=project,
+            role=form.cleaned_data["role"],
+            lasts=timedelta(days=form.cleaned_data["days"]),
+        )
+        return _shown_once(request, token, secret, project)
+    return show(
+        request,
+        "pages/project_tokens.html",
+        project=project,
+        section="settings",
+        trail=tab_trail(project, _("Machine tokens")),
+        status=422 if form.is_bound else 200,
+        form=form,
+        tokens=ApiToken.objects.filter(project=project, kind=ApiToken.Kind.MACHINE).order_by(
+            "revoked_at", "-created_at"
+        ),
+        now=timezone.now(),
+    )
+
+
+@in_project("admin")
+@require_POST
+def machine_revoke(request: SignedIn, project: Project, token: int) -> HttpResponse:
+    _revoke(request, ApiToken.objects.filter(pk=token, project=project, kind=ApiToken.Kind.MACHINE).first())
+    return redirect("project-tokens", project.owner.key, project.key)
+
+
+def _revoke(request: SignedIn, token: ApiToken | None) -> None:
+    if token is None:
+        raise Http404
+    accounts.revoke(token, timezone.now())
+    messages.success(request, _("“%(name)s” is revoked.") % {"name": token.name})
+
+
+def _shown_once(
+    request: SignedIn, token: ApiToken, secret: str, project: Project | None = None
+) -> HttpResponse:
+    return show(
+        request,
+        "pages/token_made.html",
+        project=project,
+        section="settings",
+        trail=crumbs(_("New token")),
+        token=token,
+        secret=secret,
+    )

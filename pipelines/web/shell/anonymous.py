@@ -1,0 +1,111 @@
+"""People who are not signed in: so many pages a minute for each address, whatever web process answers."""
+
+from __future__ import annotations
+
+import ipaddress
+import threading
+import time
+from collections.abc import Callable
+
+from django.conf import settings
+from django.db import connection
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from pipelines.web.shell import errors
+
+View = Callable[[HttpRequest], HttpResponseBase]
+
+# One statement: the requests of this minute, with this one, how far the minute is, and those of the minute before.
+COUNT = """
+    WITH clock AS (SELECT clock_timestamp() AS now),
+    counted AS (
+        INSERT INTO pipelines_addressminute (address, minute, requests)
+        SELECT %(address)s, date_trunc('minute', now), 1 FROM clock
+        ON CONFLICT (address, minute) DO UPDATE SET requests = pipelines_addressminute.requests + 1
+        RETURNING requests
+    )
+    SELECT counted.requests, extract(second FROM clock.now)::float, coalesce((
+        SELECT requests FROM pipelines_addressminute
+        WHERE address = %(address)s AND minute = date_trunc('minute', clock.now) - interval '1 minute'
+    ), 0) FROM counted, clock"""
+SWEEP = """
+    DELETE FROM pipelines_addressminute WHERE id IN (
+        SELECT id FROM pipelines_addressminute WHERE minute < clock_timestamp() - interval '3 minutes'
+        LIMIT 1000 FOR UPDATE SKIP LOCKED
+    )"""
+MOST_REMEMBERED = 10_000
+
+
+class AnonymousLimit:
+    """Answers 429 with `Retry-After` beyond `ANONYMOUS_PER_MINUTE`. Assets never come here; who is signed in, and calls
+    with a token, are not counted. The minute slides: the one before counts by what of it is left."""
+
+    def __init__(self, get_response: View) -> None:
+        self.get_response = get_response
+        self._refused: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if settings.ANONYMOUS_PER_MINUTE and _is_anonymous(request):
+            seconds = self._wait(address_of(request))
+            if seconds:
+                return errors.too_many(request, seconds)
+        return self.get_response(request)
+
+    def _wait(self, address: str) -> int:
+        """Seconds after which to ask again; 0: it may go on. Who was refused costs no statement until then."""
+        now = time.monotonic()
+        with self._lock:
+            until = self._refused.get(address, 0.0)
+        if until > now:
+            return max(1, round(until - now))
+        seconds = excess(*counted(address), settings.ANONYMOUS_PER_MINUTE)
+        if seconds:
+            with self._lock:
+                if len(self._refused) >= MOST_REMEMBERED:
+                    self._refused = {key: end for key, end in self._refused.items() if end > now}
+                self._refused[address] = now + seconds
+        return seconds
+
+
+def _is_anonymous(request: HttpRequest) -> bool:
+    if request.path_info == "/healthz" or "HTTP_AUTHORIZATION" in request.META:
+        return False
+    return not request.user.is_authenticated
+
+
+def counted(address: str) -> tuple[int, float, int]:
+    """Count one request: those of this minute, its second, and those of the minute before."""
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT, {"address": address})
+        requests, second, before = cursor.fetchone()
+        if requests == 1:
+            cursor.execute(SWEEP)
+    return requests, second, before
+
+
+def excess(requests: int, second: float, before: int, most: int) -> int:
+    """Seconds until there is room again; 0 where there is."""
+    if requests + before * (60 - second) / 60 <= most:
+        return 0
+    if requests > most:  # not within this minute, and then not until enough of it has slid out
+        return max(1, round(60 - second + 60 * (1 - most / requests)))
+    return max(1, round(60 - second - 60 * (most - requests) / before))
+
+
+def address_of(request: HttpRequest) -> str:
+    """Whose request it is. Behind a proxy: the last address of X-Forwarded-For, the one that the proxy itself saw;
+    those before it are the client's own words. A network of IPv6 counts
+    as one: whoever has one has all of its addresses."""
+    seen = str(request.META.get("REMOTE_ADDR") or "")
+    if settings.TRUST_PROXY:
+        seen = request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2].strip() or seen
+    try:
+        address = ipaddress.ip_address(seen.partition("%")[0])
+    except ValueError:
+        return "unknown"
+    if isinstance(address, ipaddress.IPv6Address):
+        mapped = address.ipv4_mapped
+        return str(mapped) if mapped else str(ipaddress.IPv6Network((address, 64), strict=False))
+    return str(address)

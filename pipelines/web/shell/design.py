@@ -1,0 +1,165 @@
+"""`/_design/`: every component in every state, both themes, both densities. Development only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from pipelines.templatetags.gateline import STATUSES
+
+THEMES = ("light", "dark")
+DENSITIES = ("comfortable", "compact")
+TONES = ("neutral", "active", "ok", "attention", "danger")
+STATION_KINDS = (
+    "command",
+    "chat",
+    "route",
+    "tools",
+    "http",
+    "runner",
+    "manual",
+    "hook",
+    "noop",
+    "wait",
+    "error",
+)
+SPECIMENS = Path("design", "specimens")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One theme in one density; `key` keeps the ids of its specimens apart."""
+
+    theme: str
+    density: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.theme[0]}{self.density[3]}"
+
+
+@dataclass(frozen=True)
+class SamplePerson:
+    theme: str
+    density: str
+    letter_shortcuts: bool
+    is_authenticated: bool = True
+
+    def __str__(self) -> str:
+        return "Requester 1"
+
+
+@dataclass(frozen=True)
+class SampleOwner:
+    key: str = "team"
+
+
+@dataclass(frozen=True)
+class SampleProject:
+    key: str
+    name: str
+    owner: SampleOwner = SampleOwner()
+
+
+SAMPLE_PROJECTS = (SampleProject("app", "app"), SampleProject("web", "web"))
+PANELS = tuple(Panel(theme, density) for density in DENSITIES for theme in THEMES)
+
+
+@require_safe
+def design(request: HttpRequest) -> HttpResponse:
+    """All specimens, with `?only=name` one of them, with `?frame=shell` the shell around a specimen; 404 outside
+    development."""
+    if not settings.DEBUG:
+        raise Http404
+    if request.GET.get("frame") == "shell":
+        return render(request, "design/shell.html", _shell(request))
+    only = request.GET.get("only")
+    names = [name for name in specimens() if only in (None, "", name)]
+    if not names:
+        raise Http404
+    now = timezone.now()
+    context = {
+        "specimens": [(name, f"{SPECIMENS}/{name}.html") for name in names],
+        "panels": PANELS,
+        "statuses": list(STATUSES),
+        "tones": TONES,
+        "station_kinds": STATION_KINDS,
+        "times": [now - timedelta(seconds=each) for each in (2, 130, 2460, 12300, 187200)],
+        "due": now + timedelta(hours=2, minutes=42),
+        "options": [("ruff", "Ruff"), ("pytest", "pytest"), ("bandit", "Bandit")],
+        "diff_lines": DIFF,
+        "log_lines": LOG,
+        "edges": EDGES,
+        "document": "gateline: 1\nkey: repository-check\n",
+    }
+    return render(request, "design/page.html", context)
+
+
+def _shell(request: HttpRequest) -> dict[str, object]:
+    """Sample content for the shell. Theme, density and single-letter keys can be tried by parameters."""
+    query = request.GET
+    person = SamplePerson(
+        theme=query.get("theme", "system"),
+        density=query.get("density", "comfortable"),
+        letter_shortcuts=query.get("letters") != "off",
+    )
+    return {
+        "user": person,
+        "project": SAMPLE_PROJECTS[0],
+        "projects": SAMPLE_PROJECTS,
+        "section": "lines",
+        "breadcrumb": [
+            {"label": "app", "url": "#"},
+            {"label": "Lines", "url": "#"},
+            {"label": "Repository check"},
+        ],
+        "rail": query.get("rail") == "on",
+        "live_project": query.get("live", ""),
+    }
+
+
+def specimens() -> list[str]:
+    """Names of the specimens: one template each, in the order of their file names."""
+    folder = Path(settings.BASE_DIR, "templates", SPECIMENS)
+    return sorted(path.stem for path in folder.glob("*.html"))
+
+
+DIFF = [
+    {"kind": "hunk", "text": "@@ -12,4 +12,5 @@"},
+    {"kind": "same", "old": 12, "new": 12, "text": "def resume(request):"},
+    {"kind": "removed", "old": 13, "new": None, "text": '    log.info("resume %s", token)'},
+    {"kind": "added", "old": None, "new": 13, "text": '    log.info("resume client=%s", request.client_id)'},
+    {"kind": "same", "old": 14, "new": 14, "text": "    return row.user"},
+]
+LOG = [
+    {"number": 118, "time": "14:13:02.114", "text": "command · security · attempt 1", "tone": "meta"},
+    {"number": 119, "time": "14:13:04.870", "text": "Reading 14 changed files, 611 lines"},
+    {
+        "number": 120,
+        "time": "14:13:52.448",
+        "text": "session.py:48: cookie without SameSite",
+        "tone": "attention",
+    },
+    {"number": 121, "time": "14:14:17.310", "text": "<b>not markup</b> from a program", "tone": "danger"},
+    {"number": 122, "time": "14:14:20.015", "text": "exit 0, result success", "tone": "ok"},
+]
+# Points of the edges in the graph specimen; the layout of real lines is pipelines/web/graph.
+EDGES = {
+    "start": [[40, 136], [64, 136]],
+    "next": [[176, 136], [216, 136]],
+    "fork_up": [[328, 136], [360, 136], [360, 40], [392, 40]],
+    "fork_on": [[328, 136], [392, 136]],
+    "to_gate": [[504, 136], [536, 136]],
+    "from_gate": [[576, 136], [608, 136]],
+    "up_to_join": [[504, 40], [592, 40], [592, 136], [600, 136]],
+    "finish": [[720, 136], [752, 136]],
+    "dead": [[504, 160], [524, 160], [524, 240], [608, 240]],
+    "loop": [[328, 160], [344, 160], [344, 272], [120, 272], [120, 168]],
+}

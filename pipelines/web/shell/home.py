@@ -1,0 +1,78 @@
+"""Home: what needs me (a panel of its own), what is mine, late or stuck, what ran today; and the first steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Count
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from pipelines import access
+from pipelines.models import GateVisit, Line, Project, Task
+from pipelines.queries import tasks
+from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
+
+COOKIE = "gl_first_steps"
+YEAR = 365 * 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    title: str
+    words: str
+    verb: str
+    address: str
+    done: bool
+
+
+@signed_in
+@require_safe
+def home(request: SignedIn) -> HttpResponse:
+    projects = list(access.visible_projects(request.user))
+    steps = first_steps(request, projects) if request.COOKIES.get(COOKIE) != "off" else []
+    return show(
+        request,
+        "pages/home.html",
+        project=projects[0] if len(projects) == 1 else None,
+        section="home",
+        trail=crumbs(_("Home")),
+        home=tasks.home(request.user, projects, timezone.now()),
+        has_projects=bool(projects),
+        steps=steps,
+    )
+
+
+def first_steps(request: SignedIn, projects: list[Project]) -> list[Step]:
+    """Ticked by what is there, not by clicks. Only for people who could do them, on a line to do them with."""
+    able = [project for project in projects if access.can(request.user, "submit", project)]
+    lines = Line.objects.filter(project__in=able, live__isnull=False).select_related("project__owner")
+    line = lines.order_by("pk").first()  # of the demo that is its main line
+    if line is None:
+        return []
+    keys = (line.project.owner.key, line.project.key, line.key)
+    ran = Task.objects.filter(project__in=able).exists()
+    decided = GateVisit.objects.filter(task__project__in=able, state=GateVisit.State.DECIDED).exists()
+    changed = Line.objects.filter(project__in=able).annotate(n=Count("versions")).filter(n__gt=1).exists()
+    return [
+        Step(_("Run the demo"), _("Start a task of %(line)s and watch it move.") % {"line": line.name},
+             _("Run"), reverse("task-new", args=keys), ran),
+        Step(_("Approve it"), _("At its gate the task waits for a person: for you."),
+             _("See what needs you"), reverse("needs-me"), decided),
+        Step(_("Change the line"), _("Edit it on the canvas, publish it, and see what runs next follow it."),
+             _("Edit"), reverse("line-draw", args=keys), changed),
+    ]  # fmt: skip
+
+
+@signed_in
+@require_POST
+def dismiss_first_steps(request: SignedIn) -> HttpResponse:
+    response = redirect("home")
+    response.set_cookie(
+        COOKIE, "off", max_age=YEAR, samesite="Lax", httponly=True, secure=request.is_secure()
+    )
+    return response

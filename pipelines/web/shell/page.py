@@ -1,0 +1,181 @@
+"""What pages share: who may open one, what the shell around it needs, and how a conflict is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from django_htmx.http import HttpResponseClientRedirect
+
+from pipelines import access
+from pipelines.api.turns import TooMuch, turn
+from pipelines.errors import NotFound
+from pipelines.models import Line, Project, User
+from pipelines.web.shell import errors
+
+Crumb = Mapping[str, str]
+
+
+LOOPBACK = frozenset(("127.0.0.1", "::1"))
+
+
+def from_this_machine(request: HttpRequest) -> bool:
+    """Whether nobody else can have sent it: a proxy in front would make everybody local."""
+    return request.META.get("REMOTE_ADDR") in LOOPBACK and "HTTP_X_FORWARDED_FOR" not in request.META
+
+
+class SignedIn(HttpRequest):
+    """A request of somebody who is signed in, as the views behind `signed_in` and `in_project` get it."""
+
+    user: User
+
+
+def signed_in(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Signed-out people go to the sign-in page and come back; who has no password yet sets one first."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return _go(request, "sign-in")
+        if not request.user.has_usable_password() and request.path != reverse("password-set"):
+            return _go(request, "password-set")
+        return view(request, *args, **kwargs)
+
+    return guarded
+
+
+def _go(request: HttpRequest, name: str) -> HttpResponse:
+    """To a page outside, with the way back; only an address that was asked for by GET is worth coming back to."""
+    back = {"next": request.get_full_path()} if request.method == "GET" and not _fragment(request) else {}
+    address = reverse(name) + (f"?{urlencode(back)}" if back else "")
+    return HttpResponseClientRedirect(address) if _fragment(request) else redirect(address)
+
+
+def _fragment(request: HttpRequest) -> bool:
+    return request.headers.get("HX-Request") == "true"
+
+
+def in_project(action: str = "view") -> Callable[..., Callable[..., HttpResponse]]:
+    """The view gets the Project instead of the two keys of its address. What one may not see is a 404, never a 403;
+    what a member's role does not allow is a 403 that says so."""
+
+    def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        @signed_in
+        @wraps(view)
+        def guarded(request: HttpRequest, owner: str, project: str, **rest: Any) -> HttpResponse:
+            try:
+                found = access.get_project(request.user, owner, project)
+            except NotFound as error:
+                raise Http404 from error
+            require(request, action, found)
+            try:
+                return view(request, found, **rest)
+            except NotFound as error:
+                raise Http404 from error
+
+        return guarded
+
+    return decorate
+
+
+def costly(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A page that costs much, behind `in_project`: it takes its turn (pipelines/api/turns.py), or answers 429."""
+
+    @wraps(view)
+    def in_turn(request: SignedIn, *args: Any, **rest: Any) -> HttpResponse:
+        try:
+            with turn(request.user):
+                return view(request, *args, **rest)
+        except TooMuch as refusal:
+            return errors.too_many(request, refusal.seconds, refusal.detail)
+
+    return in_turn
+
+
+REFUSALS = {
+    "submit": _("Starting a task needs the role Operator."),
+    "operate": _("Working on tasks needs the role Operator."),
+    "design": _("Changing a line needs the role Designer."),
+    "publish": _("Publishing a line needs the role Designer."),
+    "admin": _("The settings of a project need the role Admin."),
+}
+
+
+def require(request: HttpRequest, action: str, project: Project) -> None:
+    if not access.can(request.user, action, project):
+        raise PermissionDenied(REFUSALS.get(action, ""))
+
+
+def crumbs(*parts: tuple[str, str] | str) -> Sequence[Crumb]:
+    """`(label, address)` pairs; the last part is the page itself."""
+    return [
+        {"label": part} if isinstance(part, str) else {"label": part[0], "url": part[1]} for part in parts
+    ]
+
+
+def tab_trail(project: Project, label: str) -> Sequence[Crumb]:
+    lines = reverse("lines", args=[project.owner.key, project.key])
+    return crumbs((project.name or project.key, lines), label)
+
+
+def show(
+    request: HttpRequest,
+    template: str,
+    *,
+    project: Project | None = None,
+    section: str = "",
+    trail: Sequence[Crumb] = (),
+    status: int = 200,
+    **context: Any,
+) -> HttpResponse:
+    """A page in the shell."""
+    shell = {
+        "project": project,
+        "section": section,
+        "breadcrumb": trail,
+        "may": Permissions(request.user, project) if project else None,
+    }
+    return render(request, template, {**shell, **context}, status=status)
+
+
+def show_line(
+    request: HttpRequest, template: str, line: Line, /, *, status: int = 200, **context: Any
+) -> HttpResponse:
+    """One of the pages behind the tabs of a line. `line` in the context stands before the one that is given."""
+    return show(
+        request,
+        template,
+        project=line.project,
+        section="lines",
+        trail=tab_trail(line.project, line.name),
+        status=status,
+        **{"line": line, **context},
+    )
+
+
+class Permissions:
+    """`may.operate` in templates: the table of `pipelines.access` for the reader and this project."""
+
+    def __init__(self, who: Any, project: Project) -> None:
+        self._who, self._project = who, project
+
+    def __getitem__(self, action: str) -> bool:
+        return access.can(self._who, action, self._project)
+
+
+def at_address(response: HttpResponse, request: HttpRequest, query: str) -> HttpResponse:
+    """Tells htmx which address the page has now, so that what it is narrowed to can be kept and sent."""
+    response["HX-Replace-Url"] = request.path + (f"?{query}" if query else "")
+    return response
+
+
+def fragment(request: HttpRequest, name: str) -> bool:
+    """Whether this request asks for the part `name` of its page (`?fragment=…`)."""
+    return request.GET.get("fragment") == name

@@ -1,0 +1,77 @@
+"""What the acts of people on a task share: the position that is meant, and what is told where it is not done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from pipelines.errors import Conflict, Forbidden, Invalid
+from pipelines.models import Task, Token
+from pipelines.web.shell.page import SignedIn, crumbs, show
+
+Typed = Mapping[str, str]
+"""What was typed, by the label of its field."""
+
+
+def to_task(task: Task) -> HttpResponse:
+    return redirect(reverse("task", args=[task.project.owner.key, task.project.key, task.name]))
+
+
+def token_of(task: Task, token: int) -> Token:
+    found = Token.objects.filter(task=task, pk=token).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def typed(request: SignedIn, name: str, label: str) -> Typed:
+    """The field `name` as it was sent, whatever was wrong with it."""
+    return {label: request.POST.get(name, "").replace("\0", "")}
+
+
+def act(request: SignedIn, task: Task, do: Callable[[], Any], done: str, typed: Typed) -> HttpResponse:
+    """Through the engine, then back to the task. Who comes too late and what is refused are told, with what was
+    typed."""
+    try:
+        do()
+    except Conflict as late:
+        return conflict(request, task, late.detail, typed)
+    except Invalid as fault:
+        return refused(request, task, str(fault), typed)
+    except Forbidden as not_asked:
+        raise PermissionDenied(str(not_asked)) from not_asked
+    messages.success(request, done)
+    return to_task(task)
+
+
+def conflict(request: SignedIn, task: Task, detail: str, typed: Typed) -> HttpResponse:
+    """409: what happened meanwhile, what was typed, and the way to the present state."""
+    return _told(request, task, "pages/conflict.html", 409, detail, typed)
+
+
+def refused(request: SignedIn, task: Task, words: str, typed: Typed) -> HttpResponse:
+    """422 where a dialog's field was left out: the page says which, and keeps the rest."""
+    return _told(request, task, "pages/refused.html", 422, words, typed)
+
+
+def _told(
+    request: SignedIn, task: Task, template: str, status: int, detail: str, typed: Typed
+) -> HttpResponse:
+    task.refresh_from_db(fields=["status"])
+    return show(
+        request,
+        template,
+        project=task.project,
+        section="tasks",
+        trail=crumbs(task.name),
+        status=status,
+        task=task,
+        detail=detail,
+        typed={label: text for label, text in typed.items() if text},
+    )

@@ -1,0 +1,260 @@
+"""What people do to a task by hand, besides deciding gates: complete, answer, retry, hold, release, cancel.
+
+Each is a POST that carries the version of the position that the page showed; when that is not the present one, the
+page says so and keeps what was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from pipelines import engine
+from pipelines.engine.commands.inputs import form_of
+from pipelines.engine.commands.supply_preconditions import metadata
+from pipelines.errors import Conflict, Invalid
+from pipelines.models import Job, Project, Task
+from pipelines.queries import versions
+from pipelines.queries.task import TaskView
+from pipelines.routing.line import Input, Problem
+from pipelines.web.shell.forms import (
+    METADATA,
+    Answer,
+    EndedRetry,
+    Fact,
+    GivenHandoff,
+    Reason,
+    Seen,
+    SeenReason,
+    Supplied,
+    first_fault,
+    posted,
+)
+from pipelines.web.shell.page import SignedIn, crumbs, in_project, show
+from pipelines.web.tasks import task as tasks
+from pipelines.web.tasks import uploads
+from pipelines.web.tasks.acting import act, conflict, refused, to_task, token_of, typed
+from pipelines.web.tasks.manual_report_form import said, sayings
+from pipelines.web.tasks.start import fields_of, given
+from pipelines.work.orders.instructions import instructions
+
+RESULTS = (("success", _("Done")), ("failure", _("Failed")), ("blocked", _("Blocked")))
+AT = "outcome.output"
+
+
+@in_project("operate")
+@require_POST
+def answer(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
+    """The answer to a question, or to an evaluation (then it is one of two words)."""
+    task = tasks.get(request, project, wi)
+    found = token_of(task, token)
+    kept = typed(request, "text", _("Answer"))
+    form = Fact(request.POST) if "evaluation" in found.wait else Answer(request.POST)
+    if not form.is_valid():
+        return refused(request, task, _("Enter an answer. The station runs again with it."), kept)
+    words = {**form.cleaned_data}
+    do = partial(engine.answer, found.pk, user=request.user, fact=words.pop("answer", ""), **words)
+    return act(request, task, do, _("Answered"), kept)
+
+
+@in_project("operate")
+@require_POST
+def handoff(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
+    """The document that a held task waits for."""
+    task = tasks.get(request, project, wi)
+    found, form = token_of(task, token), GivenHandoff(request.POST)
+    kept = typed(request, "document", _("Handoff document"))
+    if not form.is_valid():
+        return refused(request, task, first_fault(form), kept)
+    do = partial(engine.hand_over, found.pk, user=request.user, **form.cleaned_data)
+    return act(request, task, do, _("Handed over"), kept)
+
+
+@in_project("operate")
+@require_POST
+def supply(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
+    """The metadata that a held task waits for."""
+    task = tasks.get(request, project, wi)
+    found, form = token_of(task, token), Supplied(request.POST)
+    asked = metadata(versions.by_id(task.pinned_id), found)
+    labels = {f"{METADATA}{each.key}": each.label for each in asked}
+    kept = {labels.get(name, name): text for name, text in posted(request.POST).items()}
+    if not form.is_valid():
+        return refused(request, task, first_fault(form), kept)
+    do = partial(
+        engine.supply,
+        found.pk,
+        user=request.user,
+        token_version=form.cleaned_data["token_version"],
+        given=given(asked, form.cleaned_data["posted"], "metadata"),
+    )
+    return act(request, task, do, _("Added"), kept)
+
+
+@in_project("operate")
+@require_POST
+def retry(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
+    task = tasks.get(request, project, wi)
+    blank = _("Enter a reason for the retry. It is kept with the task.")
+    return _because(request, task, token, engine.retry, blank, _("Runs again"))
+
+
+@in_project("operate")
+@require_POST
+def retry_ended(request: SignedIn, project: Project, wi: str) -> HttpResponse:
+    """Retry a task that has ended as a new one, which is shown then."""
+    task, form = tasks.get(request, project, wi), EndedRetry(request.POST)
+    kept = typed(request, "reason", _("Reason"))
+    if not form.is_valid():
+        return refused(request, task, first_fault(form), kept)
+    actor = engine.Actor.person(request.user)
+    try:
+        new = engine.retry_ended(task.pk, actor=actor, **form.cleaned_data)
+    except Conflict as late:
+        return conflict(request, task, late.detail, kept)
+    except Invalid as fault:
+        return refused(request, task, str(fault), kept)
+    messages.success(request, _("This task retries %(name)s.") % {"name": task.name})
+    return to_task(new)
+
+
+@in_project("operate")
+@require_POST
+def hold(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
+    """Keep what is queued from starting."""
+    task = tasks.get(request, project, wi)
+    blank = _("Enter a reason for the hold. It is shown on the task.")
+    return _because(request, task, token, engine.hold, blank, _("Held"))
+
+
+def _because(
+    request: SignedIn, task: Task, token: int, verb: Callable[..., Task], blank: str, done: str
+) -> HttpResponse:
+    """What is done to a position with a reason; `blank` is said where none is given."""
+    found, form = token_of(task, token), SeenReason(request.POST)
+    kept = typed(request, "reason", _("Reason"))
+    if not form.is_valid():
+        return refused(request, task, blank, kept)
+    return act(request, task, partial(verb, found.pk, user=request.user, **form.cleaned_data), done, kept)
+
+
+@in_project("operate")
+@require_POST
+def release(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
+    """Let go what a person holds."""
+    task = tasks.get(request, project, wi)
+    found, form = token_of(task, token), Seen(request.POST)
+    if not form.is_valid():
+        return refused(request, task, first_fault(form), {})
+    do = partial(engine.release, found.pk, user=request.user, **form.cleaned_data)
+    return act(request, task, do, _("Released"), {})
+
+
+@in_project("operate")
+@require_POST
+def cancel(request: SignedIn, project: Project, wi: str) -> HttpResponse:
+    task = tasks.get(request, project, wi)
+    form, kept = Reason(request.POST), typed(request, "reason", _("Reason"))
+    if not form.is_valid():
+        return refused(request, task, _("Enter a reason for cancelling. It is kept with the task."), kept)
+    actor = engine.Actor.person(request.user)
+    do = partial(engine.cancel, task.pk, actor=actor, reason=form.cleaned_data["reason"])
+    return act(request, task, do, _("Cancelled"), kept)
+
+
+@in_project("operate")
+@require_http_methods(["GET", "HEAD", "POST"])
+def complete(request: SignedIn, project: Project, wi: str, job: int) -> HttpResponse:
+    """The form of a manual station."""
+    task = tasks.get(request, project, wi)
+    found = Job.objects.filter(task=task, pk=job, kind="manual").select_related("token").first()
+    if found is None:
+        raise Http404
+    station = versions.by_id(found.pinned_id).station(found.station)
+    inputs = form_of(station)
+    if request.method != "POST":
+        if found.state == Job.State.DONE:
+            return conflict(request, task, _("This was completed already."), {})
+        return _completion(request, task, found, inputs, None, [])
+    return _complete(request, task, found, inputs)
+
+
+def _complete(request: SignedIn, task: Task, job: Job, inputs: tuple[Input, ...]) -> HttpResponse:
+    post, too_large = uploads.take(request, task.project, inputs, AT)
+    if too_large:
+        return _completion(request, task, job, inputs, post, too_large)
+    version = post.get("token_version", "")
+    if not (version.isascii() and version.isdigit() and len(version) < 10):
+        return _completion(
+            request, task, job, inputs, post, [Problem("", _("Load the page again and repeat it."))]
+        )
+    outcome: dict[str, Any] = {"result": post.get("result", "success")}
+    if post.get("summary", "").strip():
+        outcome["summary"] = _lines(post, "summary")
+    if inputs:
+        outcome["output"] = {key: value for key, value in given(inputs, post, AT).items() if value != ""}
+    line = versions.by_id(job.pinned_id)
+    more, faults = said(sayings(line, line.station(job.station)), post)
+    if faults:
+        return _completion(request, task, job, inputs, post, faults)
+    outcome |= more
+    try:
+        engine.complete(job.pk, user=request.user, token_version=int(version), outcome=outcome)
+    except Conflict as late:
+        return conflict(request, task, late.detail, _typed(inputs, post))
+    except Invalid as fault:
+        return _completion(request, task, job, inputs, post, fault.problems)
+    messages.success(request, _("Completed"))
+    return to_task(task)
+
+
+def _lines(post: Mapping[str, str], name: str) -> str:
+    """As it was typed: browsers send line ends of two characters."""
+    return post.get(name, "").replace("\r\n", "\n")
+
+
+def _typed(inputs: tuple[Input, ...], post: Mapping[str, str]) -> dict[str, str]:
+    typed = {each.label or each.key: post.get(f"{AT}.{each.key}", "") for each in inputs}
+    return typed | {_("Summary"): post.get("summary", "")}
+
+
+def _completion(
+    request: SignedIn,
+    task: Task,
+    job: Job,
+    inputs: tuple[Input, ...],
+    typed: Mapping[str, str] | None,
+    problems: Any,
+) -> HttpResponse:
+    station = versions.by_id(job.pinned_id).station(job.station)
+    own = {f"{AT}.{each.key}" for each in inputs}
+    view = TaskView(task, timezone.now())
+    before = [each for each in view.jobs if each.pk < job.pk and each.outcome is not None]
+    return show(
+        request,
+        "pages/job_complete.html",
+        project=task.project,
+        section="tasks",
+        trail=crumbs(
+            (task.name, reverse("task", args=[task.project.owner.key, task.project.key, task.name])),
+            station.name,
+        ),
+        status=422 if problems else 200,
+        task=task,
+        job=job,
+        station=station,
+        instructions=instructions(job),
+        fields=fields_of(inputs, typed, problems, AT),
+        more=sayings(versions.by_id(job.pinned_id), station),
+        typed=typed or {"result": "success"},
+        faults=[problem for problem in problems if problem.path not in own],
+        results=RESULTS,
+        before=before[-1] if before else None,
+    )

@@ -1,0 +1,58 @@
+"""Escalating a task by hand, and resolving what is escalated."""
+
+from __future__ import annotations
+
+from functools import partial
+from uuid import UUID
+
+from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from pipelines import engine
+from pipelines.models import Deadlock, Escalation, Project
+from pipelines.web.shell.forms import Escalated, Resolved, Unlocked, first_fault
+from pipelines.web.shell.page import SignedIn, in_project
+from pipelines.web.tasks import task as tasks
+from pipelines.web.tasks.acting import act, refused, typed
+
+
+@in_project("operate")
+@require_POST
+def escalate(request: SignedIn, project: Project, wi: str) -> HttpResponse:
+    task = tasks.get(request, project, wi)
+    form, kept = Escalated(request.POST), typed(request, "reason", _("Reason"))
+    if not form.is_valid():
+        return refused(
+            request, task, _("Enter what it is about and a reason. Both are kept with the task."), kept
+        )
+    do = partial(engine.escalate, task.pk, user=request.user, **form.cleaned_data)
+    return act(request, task, do, _("Escalated"), kept)
+
+
+@in_project("view")
+@require_POST
+def resolve(request: SignedIn, project: Project, wi: str, escalation: UUID) -> HttpResponse:
+    """Whoever is of the role may; the engine settles it."""
+    task = tasks.get(request, project, wi)
+    if not Escalation.objects.filter(task=task, pk=escalation).exists():
+        raise Http404
+    form, kept = Resolved(request.POST), typed(request, "reason", _("Reason"))
+    if not form.is_valid():
+        return refused(request, task, first_fault(form), kept)
+    do = partial(engine.resolve, escalation, user=request.user, **form.said)
+    return act(request, task, do, _("Resolved"), kept)
+
+
+@in_project("view")
+@require_POST
+def unlock(request: SignedIn, project: Project, wi: str, deadlock: UUID) -> HttpResponse:
+    """Whoever is of the role resolves a deadlock; the engine settles it."""
+    task = tasks.get(request, project, wi)
+    if not Deadlock.objects.filter(tasks=task, pk=deadlock).exists():
+        raise Http404
+    form, kept = Unlocked(request.POST), typed(request, "reason", _("Reason"))
+    if not form.is_valid():
+        return refused(request, task, first_fault(form), kept)
+    do = partial(engine.resolve_deadlock, deadlock, user=request.user, **form.said)
+    return act(request, task, do, _("Resolved"), kept)

@@ -1,0 +1,241 @@
+"""Starting a task: a form made from the line's inputs (law §1, Input)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from pipelines import access, engine
+from pipelines.errors import InputError, Refused
+from pipelines.models import Line, LineVersion, Priority, Project, Task
+from pipelines.queries import versions
+from pipelines.routing.line import Input, Problem
+from pipelines.web.lines import lines
+from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
+from pipelines.web.tasks import uploads
+
+# fields that every task has
+OWN = ("title", "description", "priority", "labels", "due_at", "depends_on")
+LONGEST = 10_000
+"""Characters that an address may bring for a field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One input with its name in the form, what was typed, and what is wrong with it. `id`: where a page has several
+    forms with this field."""
+
+    input: Input
+    name: str
+    value: Any
+    errors: Sequence[str]
+    id: str = ""
+
+    @property
+    def label(self) -> str:
+        return self.input.label or self.input.key
+
+    @property
+    def control(self) -> str:
+        """Which HTML control fits the type."""
+        known = ("number", "date", "choice", "file", "secret")
+        return self.input.type if self.input.type in known else "text"
+
+    @property
+    def help(self) -> str:
+        """What the line says, and which folders a repository may be in."""
+        if self.input.type != "repository":
+            return self.input.help
+        roots = ", ".join(map(str, settings.REPOSITORY_ROOTS))
+        return f"{self.input.help} {_('Folders the worker may read: %s.') % (roots or _('none'))}".strip()
+
+    @property
+    def file_name(self) -> str:
+        """Of what was uploaded with the form before, when it is shown again."""
+        return uploads.name_of(self.value)
+
+
+def fields_of(
+    inputs: Sequence[Input],
+    typed: Mapping[str, str] | None,
+    problems: Sequence[Problem] = (),
+    at: str = "inputs",
+    place: str = "",
+) -> list[Field]:
+    """`typed` is None for a fresh form, which shows the defaults; `place` makes the ids of several forms differ."""
+    found = []
+    for each in inputs:
+        name = f"{at}.{each.key}"
+        value = typed.get(name, "") if typed is not None else each.default if each.has_default else ""
+        said = [_sentence(problem) for problem in problems if problem.path == name]
+        found.append(
+            Field(each, name, "" if value is None else value, said, f"{name}-{place}" if place else "")
+        )
+    return found
+
+
+def _sentence(problem: Problem) -> str:
+    return problem.message[:1].upper() + problem.message[1:]
+
+
+def given(inputs: Sequence[Input], typed: Mapping[str, str], at: str = "inputs") -> dict[str, Any]:
+    """What the form says, as the values that the engine checks; a number that is none stays text, refused there."""
+    return {each.key: value_of(each, typed.get(f"{at}.{each.key}", "")) for each in inputs}
+
+
+def value_of(field: Input, text: str) -> Any:
+    if field.type == "file":
+        return uploads.value_of(text)
+    text = text if field.type == "text" else text.strip()
+    if field.type == "number" and text:
+        try:
+            return int(text) if text.lstrip("+-").isdigit() and len(text) < 1000 else float(text)
+        except ValueError:
+            return text
+    return text.replace("\r\n", "\n")
+
+
+@in_project("submit")
+@require_safe
+def choose(request: SignedIn, project: Project) -> HttpResponse:
+    """Which line? With only one there is nothing to choose. What the address says goes along to the form."""
+    found = list(Line.objects.filter(project=project, live__isnull=False).order_by("name"))
+    if len(found) == 1:
+        query = f"?{request.GET.urlencode()}" if request.GET else ""
+        return redirect(reverse("task-new", args=[project.owner.key, project.key, found[0].key]) + query)
+    return show(
+        request,
+        "pages/task_choose.html",
+        project=project,
+        section="tasks",
+        trail=tab_trail(project, _("New task")),
+        lines=found,
+    )
+
+
+@in_project("submit")
+@require_http_methods(["GET", "HEAD", "POST"])
+def start(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    found = access.get_line(request.user, project.owner.key, project.key, line)
+    follows, blocks = _named(request, project, "follows"), _named(request, project, "blocks")
+    about = About(follows, blocks)
+    if found.live is None or request.method != "POST":
+        return _page(request, found, _filled(request, found, about), [], about)
+    post, problems = uploads.take(request, project, versions.parsed(found.live).inputs, "inputs")
+    if problems:
+        return _page(request, found, post, problems, about)
+    try:
+        task = _submit(request, found.live, about, post)
+    except InputError as fault:
+        return _page(request, found, post, fault.problems, about)
+    if blocks is not None:
+        _wait_for(request, blocks, task)
+    return redirect(reverse("task", args=[project.owner.key, project.key, task.name]))
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Tasks that the new one has to do with: `follows` has ended, `blocks` cannot go on before it."""
+
+    follows: Task | None = None
+    blocks: Task | None = None
+
+
+def _submit(request: SignedIn, live: LineVersion, about: About, post: Mapping[str, str]) -> Task:
+    """Raises InputError with every problem."""
+    return engine.submit(
+        live,
+        actor=engine.Actor.person(request.user),
+        title=post.get("title", ""),
+        description=post.get("description", "").replace("\r\n", "\n"),
+        priority=post.get("priority", Priority.MEDIUM),
+        labels=_several(post.get("labels", "")),
+        due_at=post.get("due_at", ""),
+        depends_on=_several(post.get("depends_on", "")),
+        inputs=given(versions.parsed(live).inputs, post),
+        follows=about.follows,
+    )
+
+
+def _several(text: str) -> list[str]:
+    """Written with commas between them."""
+    return [word for part in text.split(",") if (word := part.strip())]
+
+
+def _wait_for(request: SignedIn, blocked: Task, new: Task) -> None:
+    """The blocked one is linked to what it waits for; it may have ended while the form was filled in."""
+    try:
+        engine.depend(blocked.pk, [new.name], actor=engine.Actor.person(request.user))
+    except Refused as fault:
+        messages.warning(request, f"{blocked.name}: {fault}")
+
+
+def _named(request: SignedIn, project: Project, field: str) -> Task | None:
+    """The task that is named, if one is. Raises NotFound."""
+    name = (request.POST if request.method == "POST" else request.GET).get(field, "")
+    return access.find_task(request.user, project.owner.key, project.key, name) if name else None
+
+
+def _filled(request: SignedIn, line: Line, about: About) -> dict[str, Any] | None:
+    """What a fresh form begins with: what it follows, what an address says, or nothing."""
+    if about.follows is not None:
+        return _again(about.follows, line)
+    said = {name: request.GET[name][:LONGEST] for name in ("title", "description") if name in request.GET}
+    if not said:
+        return None
+    inputs = versions.parsed(line.live).inputs if line.live else ()
+    defaults = {field.name: field.value for field in fields_of(inputs, None)}
+    return {"priority": Priority.MEDIUM, **defaults, **said}
+
+
+def _again(old: Task, line: Line) -> dict[str, Any]:
+    """The form filled with what the old task was started with; secrets are chosen anew."""
+    typed: dict[str, Any] = {
+        "title": old.title,
+        "description": old.description,
+        "priority": old.priority,
+        "labels": ", ".join(old.labels),
+    }
+    for each in versions.parsed(line.live).inputs if line.live else ():
+        value = old.inputs.get(each.key, each.default) if each.type != "secret" else None
+        shown = json.dumps(value) if each.type == "file" and value else value
+        typed[f"inputs.{each.key}"] = "" if shown is None else shown
+    return typed
+
+
+def _page(
+    request: SignedIn,
+    line: Line,
+    typed: Mapping[str, Any] | None,
+    problems: Sequence[Problem],
+    about: About,
+) -> HttpResponse:
+    project = lines.get(request, line.project, line.key).project
+    inputs = versions.parsed(line.live).inputs if line.live else ()
+    known = {*OWN, *(f"inputs.{each.key}" for each in inputs)}
+    own = {name: [_sentence(p) for p in problems if p.path.partition("[")[0] == name] for name in OWN}
+    return show(
+        request,
+        "pages/task_new.html",
+        project=project,
+        section="tasks",
+        trail=tab_trail(project, _("New task")),
+        status=422 if problems else 200,
+        line=line,
+        about=about,
+        typed=typed or {"priority": Priority.MEDIUM},
+        faults=own,
+        other_faults=[str(each) for each in problems if each.path.partition("[")[0] not in known],
+        fields=fields_of(inputs, typed, problems),
+        priorities=Priority.choices,
+    )

@@ -1,0 +1,106 @@
+"""Tables of tasks. What is searched and narrowed stands in the address, so that a view can be kept and sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from pipelines import access
+from pipelines.models import DISPLAYED, Line, Priority, Project
+from pipelines.queries.tasks import SORTS, Search, counts, table
+from pipelines.web.shell.page import (
+    Crumb,
+    SignedIn,
+    at_address,
+    crumbs,
+    fragment,
+    in_project,
+    show,
+    signed_in,
+    tab_trail,
+)
+
+FIELDS = ("q", "status", "line", "priority", "requester", "sort")
+STATUSES = ("open", "ended", *(value for value, _word in DISPLAYED))
+
+
+def search_of(request: SignedIn) -> Search:
+    """Values that do not exist narrow nothing instead of failing: addresses are kept, words change."""
+    given = {name: request.GET.get(name, "").strip()[:200] for name in FIELDS}
+    if given["status"] not in STATUSES:
+        given["status"] = ""
+    if given["priority"] not in Priority.values:
+        given["priority"] = ""
+    given["sort"] = given["sort"] if given["sort"] in SORTS else "new"
+    given["requester"] = "me" if given["requester"] == "me" else ""
+    return Search(**given)
+
+
+def number(text: str | None, otherwise: int = 1) -> int:
+    """A page number from an address."""
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 9 else otherwise
+
+
+@signed_in
+@require_safe
+def everywhere(request: SignedIn) -> HttpResponse:
+    projects = list(access.visible_projects(request.user))
+    return _page(request, projects, None, crumbs(_("Tasks")))
+
+
+@in_project("view")
+@require_safe
+def of_project(request: SignedIn, project: Project) -> HttpResponse:
+    return _page(request, [project], project, tab_trail(project, _("Tasks")))
+
+
+@in_project("view")
+@require_safe
+def of_line(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    found = access.get_line(request.user, project.owner.key, project.key, line)
+    return _page(request, [project], project, tab_trail(project, found.name), found)
+
+
+def _page(
+    request: SignedIn,
+    projects: Sequence[Project],
+    project: Project | None,
+    trail: Sequence[Crumb],
+    line: Line | None = None,
+) -> HttpResponse:
+    search = search_of(request)
+    if line:
+        search = Search(search.q, search.status, line.key, search.priority, search.requester, search.sort)
+    context: dict[str, Any] = {
+        "search": search,
+        "rows": table(projects, search, request.user, number(request.GET.get("page"))),
+        "query": urlencode({k: v for k, v in request.GET.items() if k in FIELDS and v}),
+        "line": line,
+        "line_view": line,
+        "many_projects": project is None,
+    }
+    if fragment(request, "table"):
+        part = show(request, "pages/tasks.html#table", project=project, **context)
+        page = context["rows"].number
+        return at_address(part, request, context["query"] + (f"&page={page}" if page > 1 else ""))
+    return show(
+        request,
+        "pages/tasks.html",
+        project=project,
+        section="lines" if line else "tasks",
+        trail=trail,
+        counts=counts(projects),
+        lines=Line.objects.filter(project__in=projects)
+        .order_by("name")
+        .values_list("key", "name")
+        .distinct(),
+        statuses=DISPLAYED,
+        priorities=Priority.choices,
+        live_project=f"{project.owner.key}/{project.key}" if project else "",
+        **context,
+    )

@@ -1,0 +1,290 @@
+"""One task: facts, the way it took, history, why it is here, log, outputs, artifacts and events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_safe
+
+from pipelines import access
+from pipelines.engine.commands import linked
+from pipelines.engine.commands.supply_preconditions import metadata
+from pipelines.engine.core.unassigned import UNLEASED
+from pipelines.models import ENDED, GateVisit, Job, Project, Purpose, Status, Task, Token
+from pipelines.queries.actors import actor_of
+from pipelines.queries.failures import failures
+from pipelines.queries.task import TaskView
+from pipelines.queries.words import blocker_words, question_of, station_name
+from pipelines.routing.line import Line
+from pipelines.web.graph import Ending, way_of
+from pipelines.web.graph.overlay import lay_over
+from pipelines.web.shell.page import SignedIn, crumbs, fragment, in_project, show
+from pipelines.web.shell.visible import visible
+from pipelines.web.tasks.escalation_cards import deadlocks_of, open_of, triggers
+from pipelines.web.tasks.start import Field, fields_of
+from pipelines.web.tasks.tables import number
+from pipelines.work import logs
+
+TABS = ("log", "outputs", "artifacts", "events")
+LOG_LINES = 400
+FOLLOWERS = 20
+
+
+def get(request: SignedIn, project: Project, wi: str) -> Task:
+    return access.find_task(request.user, project.owner.key, project.key, wi)
+
+
+@in_project("view")
+@require_safe
+def task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
+    found = get(request, project, wi)
+    view = TaskView(found, timezone.now())
+    if fragment(request, "live"):
+        return show(request, "pages/task.html#live", project=project, again=True, **_live(request, view))
+    tab = request.GET.get("tab", "log")
+    context = _tab(request, view, tab if tab in TABS else "log")
+    if fragment(request, "tab"):
+        if request.GET.get("shown") and request.GET["shown"] == context.get("shown"):
+            return _log_goes_on(request, project, context)
+        return show(request, "pages/task.html#panel", project=project, **context)
+    keys = (project.owner.key, project.key)
+    return show(
+        request,
+        "pages/task.html",
+        project=project,
+        section="tasks",
+        trail=crumbs(
+            (project.name or project.key, reverse("lines", args=keys)),
+            (found.line.name, reverse("line-live", args=[*keys, found.line.key])),
+            found.name,
+        ),
+        live_project="/".join(keys),
+        live_task=found.name,
+        **(context | _live(request, view)),
+    )
+
+
+def _log_goes_on(request: SignedIn, project: Project, context: dict[str, Any]) -> HttpResponse:
+    """The lines that are shown go on by themselves: only what stands above them is brought anew."""
+    response = show(request, "pages/parts/log_meta.html", project=project, again=True, **context)
+    response["HX-Reswap"] = "none"
+    return response
+
+
+def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
+    """What a hint brings anew."""
+    task, line = view.task, view.line
+    visits = list(GateVisit.objects.filter(task=task).defer("evidence").order_by("opened_at"))
+    waiting = [token.wait.get("rule") for token in view.tokens if token.status == Status.AWAITING_REVIEW]
+    ends = [token.end for token in view.tokens if token.end]
+    endings = _endings(view)
+    drawing = way_of(line, task.visits, {*task.rules, *filter(None, waiting)}, ends, endings)
+    lay_over(drawing, line, task, view.tokens, view.jobs, visits, view.now, endings)
+    return {
+        "task": task,
+        "view": view,
+        "drawing": drawing,
+        "line_url": reverse(
+            "line-version",
+            args=[task.project.owner.key, task.project.key, task.line.key, task.pinned.number],
+        ),
+        "why": view.why(request.GET.get("move", "")),
+        "move": request.GET.get("move", "")[:64],
+        "ended": task.status in ENDED,
+        "escalations": open_of(task, request.user),
+        "deadlocks": deadlocks_of(task, request.user),
+        "triggers": triggers(line),
+        "supplies": [(each.pk, fields) for each in view.tokens if (fields := supplied(line, each))],
+        "failure": failure_of(task),
+        "retry_from": stations_to_retry(task, view),
+        "followed_by": list(task.followed_by.select_related("project").order_by("number")[:FOLLOWERS]),
+    }
+
+
+def _endings(view: TaskView) -> list[Ending]:
+    """Where positions ended that no rule led to their end."""
+    told = {token["id"]: event.data for event in view.events for token in event.data.get("tokens", ())}
+    found = []
+    for token in view.tokens:
+        data = told.get(token.pk, {})
+        by_gate = data.get("by") == "gate"
+        rule = str(data.get("rule") or "")
+        if token.end and not token.joined_id and not token.forked and (by_gate or not rule):
+            found.append(Ending(token.station, rule, token.end))
+    return found
+
+
+def failure_of(task: Task) -> str:
+    """What a failed task is told by: its own reason, else what its last station said."""
+    if task.reason or task.status != Status.FAILED:
+        return task.reason
+    return failures([task.pk]).get(task.pk, "")
+
+
+def stations_to_retry(task: Task, view: TaskView) -> list[tuple[str, str]]:
+    """Key and name of the stations at which an ended task can be retried."""
+    keys = linked.stations_to_retry(task) if task.status in ENDED else []
+    return [(key, station_name(view.line, key)) for key in keys]
+
+
+def supplied(line: Line, token: Token) -> list[Field]:
+    """The fields for the metadata that a held token waits for."""
+    return fields_of(metadata(line, token), None, (), "metadata", str(token.pk))
+
+
+def _tab(request: SignedIn, view: TaskView, tab: str) -> dict[str, Any]:
+    context: dict[str, Any] = {
+        "task": view.task,
+        "view": view,
+        "tab": tab,
+        "ended": view.task.status in ENDED,
+    }
+    if tab == "log":
+        context |= log_context(request, view)
+    elif tab == "outputs":
+        context["outputs"] = outputs(view)
+    return context
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    job: Job
+    station: str
+    actor: str
+    text: str
+    outcome: dict[str, Any]
+    agent: bool
+
+    @property
+    def blockers(self) -> list[str]:
+        """Each with its title, where it has one, and what it says."""
+        return [blocker_words(each) for each in self.outcome.get("blockers") or ()]
+
+    @property
+    def git_words(self) -> str:
+        """What the station changed in git, counted."""
+        git = self.outcome.get("git") or {}
+        files, commits = number_of(git, "file_count"), number_of(git, "commit_count")
+        return _("%(files)s and %(commits)s in git") % {
+            "files": ngettext("%d file", "%d files", files) % files,
+            "commits": ngettext("%d commit", "%d commits", commits) % commits,
+        }
+
+
+def number_of(git: Any, name: str) -> int:
+    """A report over the API may say anything here."""
+    found = git.get(name) if isinstance(git, dict) else None
+    return found if type(found) is int else 0
+
+
+def outputs(view: TaskView) -> list[Output]:
+    """Newest first, exactly as recorded."""
+    found = []
+    for job in reversed(view.jobs):
+        if job.outcome is None:
+            continue
+        kind, name = _actor(view, job)
+        output = job.outcome.get("output" if job.purpose == Purpose.STATION else "feedback")
+        text = "" if output is None else json.dumps(output, ensure_ascii=False, indent=2)
+        found.append(Output(job, _title(view, job), name, text, job.outcome, kind == "agent"))
+    return found
+
+
+def _actor(view: TaskView, job: Job) -> tuple[str, str]:
+    """Kind (which icon) and name of who does it: of an evaluation not the station's."""
+    if job.purpose == Purpose.STATION:
+        return actor_of(view.line.stations_by_key.get(job.station))
+    return ("agent" if job.kind == "model" else "system"), job.kind
+
+
+def _title(view: TaskView, job: Job) -> str:
+    """The station, and what was asked about it."""
+    station = station_name(view.line, job.station)
+    question = question_of({"evaluation": job.question})
+    return f"{station} · {question}" if question else station
+
+
+def log_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
+    """The log of `?job=` and `?attempt=`, else of the job that matters now: its end, and where to go on from."""
+    jobs = [(job, _title(view, job)) for job in reversed(view.jobs)]
+    wanted = request.GET.get("job", "")
+    job = next((each for each, _ in jobs if str(each.pk) == wanted), main_job(view.jobs))
+    context: dict[str, Any] = {"jobs": jobs, "job": job, "pinned": bool(wanted)}
+    if job is None:
+        return context
+    attempt = min(max(number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
+    piece = logs.tail(job, attempt, LOG_LINES)
+    kind, name = _actor(view, job)
+    return context | {
+        "attempt": attempt,
+        "attempts": range(1, job.attempt + 1),
+        "piece": piece,
+        "first": piece.lines[0].number if piece.lines else 1,
+        "station": station_name(view.line, job.station),
+        "actor": name,
+        "actor_kind": kind,
+        "shown": f"{job.pk}.{attempt}",
+    }
+
+
+def main_job(jobs: Sequence[Job]) -> Job | None:
+    """Whose log is read first: the last that runs, else the last that ran. A person's work and a wait write no log,
+    and what has not started has none yet; they come last."""
+
+    def rank(job: Job) -> tuple[bool, bool, int]:
+        started = job.started_at is not None and job.kind not in UNLEASED
+        return started, started and job.state == Job.State.RUNNING, job.pk
+
+    return max(jobs, key=rank, default=None)
+
+
+@in_project("view")
+@require_safe
+def log(request: SignedIn, project: Project, wi: str) -> HttpResponse:
+    """More of a log: the lines from byte `from` on, and the row that will ask again while there may be more."""
+    found = get(request, project, wi)
+    job = _job(found, request.GET.get("job", ""))
+    attempt = number(request.GET.get("attempt"), job.attempt)
+    piece = logs.read(job, attempt, number(request.GET.get("from"), 0))
+    return show(
+        request,
+        "pages/parts/log_lines.html",
+        project=project,
+        task=found,
+        job=job,
+        attempt=attempt,
+        piece=piece,
+    )
+
+
+def _job(task: Task, wanted: str) -> Job:
+    plain = wanted.isascii() and wanted.isdigit() and len(wanted) < 19
+    found = Job.objects.filter(task=task, pk=int(wanted)).first() if plain else None
+    if found is None:
+        raise Http404
+    return found
+
+
+@in_project("view")
+@require_safe
+def log_download(request: SignedIn, project: Project, wi: str) -> StreamingHttpResponse:
+    found = get(request, project, wi)
+    job = _job(found, request.GET.get("job", ""))
+    attempt = number(request.GET.get("attempt"), job.attempt)
+    name = f"{found.name}-{job.station}-{job.visit}.{attempt}.log"
+    return _download(map(visible, logs.whole(job, attempt)), "text/plain; charset=utf-8", name)
+
+
+def _download(pieces: Any, media: str, name: str) -> StreamingHttpResponse:
+    response = StreamingHttpResponse(pieces, content_type=media)
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["X-Content-Type-Options"] = "nosniff"
+    return response

@@ -1,0 +1,69 @@
+"""Files that people upload for inputs: how much is taken, and what becomes of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.core.files.uploadhandler import SkipFile, TemporaryFileUploadHandler
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from pipelines.models import Project
+from pipelines.routing.line import Input, Problem
+from pipelines.web.shell.page import SignedIn
+from pipelines.work import storage
+
+
+class Limited(TemporaryFileUploadHandler):
+    """Drops what is larger than UPLOAD_BYTES while it arrives; `request.too_large` names its field."""
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        if start + len(raw_data) > settings.UPLOAD_BYTES:
+            request: Any = self.request
+            request.too_large = {*getattr(request, "too_large", ()), self.field_name}
+            raise SkipFile
+        super().receive_data_chunk(raw_data, start)
+
+
+def take(
+    request: SignedIn, project: Project, inputs: Sequence[Input], at: str
+) -> tuple[dict[str, str], list[Problem]]:
+    """The fields of the form that were sent, with the files among them stored: the value of a file is JSON text. And
+    what is wrong with the files."""
+    fields: dict[str, str] = request.POST.dict()
+    problems = []
+    for each in inputs:
+        name = f"{at}.{each.key}"
+        file = request.FILES.get(name)
+        if each.type != "file":
+            continue
+        # An empty file field sends an empty text beside what the form kept.
+        fields[name] = next(filter(None, request.POST.getlist(name)), "")
+        if name in getattr(request, "too_large", ()):
+            problems.append(Problem(name, _too_large()))
+        elif isinstance(file, UploadedFile):
+            kept = storage.upload(project, file.name or "", file, str(request.user), timezone.now())  # type: ignore[arg-type]
+            fields[name] = json.dumps(kept)
+    return fields, problems
+
+
+def _too_large() -> str:
+    return _("is larger than %(most)s MiB") % {"most": settings.UPLOAD_BYTES // 1024 // 1024}
+
+
+def value_of(text: str) -> Any:
+    """The value of a file input as its form keeps it; what is no JSON stays text, refused by the engine."""
+    try:
+        return json.loads(text) if text else ""
+    except ValueError:
+        return text
+
+
+def name_of(value: Any) -> str:
+    """The name of an uploaded file in a form that is shown again, or ""."""
+    found = value_of(value) if isinstance(value, str) else value
+    return str(found.get("name") or "") if isinstance(found, Mapping) else ""

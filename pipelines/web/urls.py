@@ -1,0 +1,126 @@
+"""Every page of `pipelines`. Each has its row in tests/access/matrix.py."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from pipelines.web.account import account, sign_in
+from pipelines.web.editor import collaboration, importing, page, simulator
+from pipelines.web.editor import scenarios as editor_tests
+from pipelines.web.editor.forms.view import form as editor_form
+from pipelines.web.help import help as help_pages
+from pipelines.web.insights import analytics, project_health
+from pipelines.web.lines import edit, lines, scenarios
+from pipelines.web.project import agents, settings, tokens
+from pipelines.web.shell import design, home, palette, preferences
+from pipelines.web.tasks import actions, artifacts, board, escalations, events, start, tables, task
+from pipelines.web.versions import backtest, difference, history, impact, publish
+
+IN = "p/<str:owner>/<str:project>/"
+LINE = f"{IN}lines/<str:line>/"
+TASK = f"{IN}tasks/<str:wi>/"
+
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("first-steps/dismiss/", home.dismiss_first_steps, name="first-steps-dismiss"),
+    path("tasks/", tables.everywhere, name="tasks-everywhere"),
+    # Signing in
+    path("sign-in/", sign_in.SignIn.as_view(), name="sign-in"),
+    path("sign-in/password/", sign_in.set_password, name="password-set"),
+    path("sign-in/<str:secret>/", sign_in.link, name="sign-in-link"),
+    path("sign-out/", sign_in.sign_out, name="sign-out"),
+    # Personal
+    path("account/", account.account, name="account"),
+    path("account/password/", account.change_password, name="password-change"),
+    path("account/sessions/end/", account.end_sessions, name="sessions-end"),
+    path("account/tokens/new/", tokens.mine_new, name="token-new"),
+    path("account/tokens/<int:token>/revoke/", tokens.mine_revoke, name="token-revoke"),
+    path("preferences/", preferences.preferences, name="preferences"),
+    path("palette/", palette.palette, name="palette"),
+    path("help/", help_pages.contents, name="help"),
+    path("help/<slug:page>/", help_pages.page, name="help-page"),
+    path("help/pictures/<slug:picture>.svg", help_pages.picture, name="help-picture"),
+    # Development only: 404 elsewhere
+    path("_design/", design.design, name="design"),
+    # A project
+    path(IN, settings.start, name="project"),
+    path(f"{IN}health/", project_health.health, name="project-health"),
+    path(f"{IN}new-task/", start.choose, name="task-new-choose"),
+    path(f"{IN}settings/", settings.members, name="project-settings"),
+    path(f"{IN}settings/members/add/", settings.add_member, name="member-add"),
+    path(f"{IN}settings/members/<int:member>/", settings.change_member, name="member-change"),
+    path(f"{IN}settings/agents/", agents.agents, name="project-agents"),
+    path(f"{IN}settings/agents/<int:agent>/", agents.agent, name="project-agent"),
+    path(f"{IN}settings/agents/<int:agent>/suspend/", agents.suspend, name="agent-suspend"),
+    path(f"{IN}settings/agents/<int:agent>/restore/", agents.restore, name="agent-restore"),
+    path(f"{IN}settings/groups/", settings.groups, name="project-groups"),
+    path(f"{IN}settings/groups/<int:group>/", settings.change_group, name="group-change"),
+    path(f"{IN}settings/tokens/", tokens.machines, name="project-tokens"),
+    path(f"{IN}settings/tokens/<int:token>/revoke/", tokens.machine_revoke, name="machine-token-revoke"),
+    # Lines
+    path(f"{IN}lines/", lines.lines, name="lines"),
+    path(f"{IN}lines-new/", lines.new, name="lines-new"),
+    path(LINE, lines.overview, name="line"),
+    path(f"{LINE}edit/", edit.edit, name="line-edit"),
+    path(f"{LINE}draw/", page.draw, name="line-draw"),
+    path(f"{LINE}draw/save/", page.save, name="line-draw-save"),
+    path(f"{LINE}draw/import/", importing.take, name="line-draw-import"),
+    path(f"{LINE}draw/walk/", simulator.walk, name="line-draw-walk"),
+    path(f"{LINE}draw/tests/", editor_tests.tests, name="line-draw-tests"),
+    path(f"{LINE}draw/tests/run/", editor_tests.run_all, name="line-draw-tests-run"),
+    path(f"{LINE}draw/tests/generate/", editor_tests.generate, name="line-draw-tests-generate"),
+    path(f"{LINE}draw/tests/keep/", editor_tests.keep, name="line-draw-tests-keep"),
+    path(f"{LINE}draw/tests/delete/", editor_tests.delete, name="line-draw-tests-delete"),
+    path(f"{LINE}draw/forms/<slug:what>/", editor_form, name="line-draw-form"),
+    path(f"{LINE}draw/latest/", collaboration.latest, name="line-draw-latest"),
+    path(f"{LINE}draw/people/", collaboration.people, name="line-draw-people"),
+    path(f"{LINE}draw/comments/", collaboration.several, name="line-comments"),
+    path(f"{LINE}draw/comments/<uuid:comment>/", collaboration.one, name="line-comment"),
+    path(f"{LINE}publish/", publish.publish, name="line-publish"),
+    path(f"{LINE}publish/<int:number>/", publish.published, name="line-published"),
+    path(f"{LINE}export/", lines.export, name="line-export"),
+    path(f"{LINE}events.jsonl", events.of_line, name="line-events"),
+    path(f"{LINE}live/", board.board, name="line-live"),
+    path(f"{LINE}tasks/", tables.of_line, name="line-tasks"),
+    path(f"{LINE}tests/", scenarios.tests, name="line-tests"),
+    path(f"{LINE}tests/run/", scenarios.run, name="line-tests-run"),
+    path(f"{LINE}tests/generate/", scenarios.generate, name="line-tests-generate"),
+    path(f"{LINE}tests/delete/", scenarios.delete, name="line-tests-delete"),
+    path(f"{LINE}tests/export/", scenarios.export, name="line-tests-export"),
+    path(f"{LINE}versions/", history.versions, name="line-versions"),
+    path(f"{LINE}versions/picture/", history.picture, name="line-picture"),
+    path(f"{LINE}versions/restore/", history.restore, name="line-restore"),
+    path(f"{LINE}versions/backtest/", backtest.backtest, name="line-backtest"),
+    path(f"{LINE}versions/backtest/stream/", backtest.stream, name="line-backtest-stream"),
+    path(f"{LINE}versions/difference/", difference.difference, name="line-difference"),
+    path(f"{LINE}numbers/", analytics.numbers, name="line-numbers"),
+    path(f"{LINE}versions/impact/", impact.impact, name="line-impact"),
+    path(f"{LINE}versions/impact/migrate/", impact.migrate, name="line-migrate"),
+    path(f"{LINE}migrations/<uuid:migration>/undo/", impact.undo, name="migration-undo"),
+    path(f"{LINE}migrations/<uuid:migration>/continue/", impact.carry_on, name="migration-continue"),
+    path(f"{LINE}versions/<int:number>/", history.version, name="line-version"),
+    path(f"{LINE}versions/<int:number>/name/", history.rename, name="line-version-name"),
+    path(f"{LINE}new/", start.start, name="task-new"),
+    # Tasks
+    path(f"{IN}tasks/", tables.of_project, name="tasks"),
+    path(f"{IN}events.jsonl", events.of_project, name="project-events"),
+    path(TASK, task.task, name="task"),
+    path(f"{TASK}log/", task.log, name="task-log"),
+    path(f"{TASK}log/download/", task.log_download, name="task-log-download"),
+    path(f"{TASK}events.jsonl", events.of_task, name="task-events"),
+    path(f"{TASK}artifacts/<int:artifact>/", artifacts.download, name="artifact"),
+    path(f"{TASK}inputs/<str:key>/", artifacts.input_file, name="task-input"),
+    path(f"{TASK}jobs/<int:job>/complete/", actions.complete, name="job-complete"),
+    path(f"{TASK}tokens/<int:token>/answer/", actions.answer, name="task-answer"),
+    path(f"{TASK}tokens/<int:token>/handoff/", actions.handoff, name="task-handoff"),
+    path(f"{TASK}tokens/<int:token>/metadata/", actions.supply, name="task-supply"),
+    path(f"{TASK}tokens/<int:token>/hold/", actions.hold, name="task-hold"),
+    path(f"{TASK}tokens/<int:token>/release/", actions.release, name="task-release"),
+    path(f"{TASK}tokens/<int:token>/retry/", actions.retry, name="task-retry"),
+    path(f"{TASK}retry/", actions.retry_ended, name="task-retry-ended"),
+    path(f"{TASK}test/", scenarios.from_task, name="task-test"),
+    path(f"{TASK}cancel/", actions.cancel, name="task-cancel"),
+    path(f"{TASK}escalate/", escalations.escalate, name="task-escalate"),
+    path(f"{TASK}escalations/<uuid:escalation>/resolve/", escalations.resolve, name="task-resolve"),
+    path(f"{TASK}deadlocks/<uuid:deadlock>/resolve/", escalations.unlock, name="task-unlock"),
+]

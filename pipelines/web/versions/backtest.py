@@ -1,0 +1,137 @@
+"""The page of back-tests under a line's versions, and the lines of JSON that it shows as they come."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.db.models import Exists, OuterRef
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from pipelines.errors import Invalid
+from pipelines.lines.backtest import Target, read_selection, target_of
+from pipelines.lines.backtest.stream import streamed
+from pipelines.models import Decision, Line, Project, Task
+from pipelines.routing.line import DocumentError, Problem
+from pipelines.web.lines import lines
+from pipelines.web.shell.page import SignedIn, in_project, show_line
+
+FIELDS = ("since", "last", "tasks", "versions")
+
+
+@in_project("view")
+@require_safe
+def backtest(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    """`?to=draft`, `live` or a number. The page starts by itself where the address names it."""
+    found = lines.get(request, project, line)
+    to = request.GET.get("to") or "draft"
+    target, problems = _target(found, to)
+    context: dict[str, Any] = {
+        "line": found,
+        "to": to,
+        "targets": _targets(found),
+        "given": {name: request.GET.get(name, "") for name in FIELDS},
+        "problems": problems,
+        "starts": bool(request.GET.get("to")) and target is not None,
+        "recorded": recorded(found),
+        "verdicts": verdicts(),
+        "words": words_as_json(),
+        "task_url": reverse("task", args=[project.owner.key, project.key, "WI-0-0"]),
+    }
+    return show_line(
+        request,
+        "pages/line_backtest.html",
+        found,
+        **context,
+    )
+
+
+@in_project("view")
+@require_safe
+def stream(request: HttpRequest, project: Project, line: str) -> HttpResponseBase:
+    """What the API answers, for the page: refused as a problem before the first line."""
+    found = lines.get(request, project, line)  # type: ignore[arg-type]
+    try:
+        selection = read_selection({name: request.GET.get(name, "") for name in FIELDS})
+        target = target_of(found, request.GET.get("to") or "draft")
+    except (DocumentError, Invalid) as fault:
+        places = [problem.to_dict() for problem in fault.problems]
+        body = {"title": _("The request is malformed"), "status": 400, "detail": str(fault), "errors": places}
+        return JsonResponse(body, status=400, content_type="application/problem+json")
+    return streamed(found, target, selection, each_task=False)
+
+
+def _target(line: Line, to: str) -> tuple[Target | None, list[Problem]]:
+    try:
+        return target_of(line, to), []
+    except (DocumentError, Invalid) as fault:
+        return None, list(fault.problems)
+
+
+def _targets(line: Line) -> list[tuple[str, str]]:
+    """What can be tried: the draft, then the versions, newest first."""
+    numbers = line.versions.order_by("-number").values_list("pk", "number", "name")[:200]
+    live = _("live")
+    shown = [
+        (str(n), f"v{n}" + (f" · {name}" if name else "") + (f" · {live}" if pk == line.live_id else ""))
+        for pk, n, name in numbers
+    ]
+    return [("draft", _("The draft (%(number)s)") % {"number": line.draft_number}), *shown]
+
+
+def recorded(line: Line) -> bool:
+    """Whether anything was ever decided about a task of this line."""
+    decided = Decision.objects.filter(task=OuterRef("pk"))
+    return Task.objects.filter(line=line).filter(Exists(decided)).exists()
+
+
+def verdicts() -> list[dict[str, str]]:
+    """In the order in which the page shows them, with their looks."""
+    return [
+        {"key": "same", "tone": "ok", "icon": "end-completed", "word": _("Same")},
+        {"key": "different", "tone": "active", "icon": "station-route", "word": _("Different")},
+        {
+            "key": "gate_newly_required",
+            "tone": "attention",
+            "icon": "gate",
+            "word": _("New approval required"),
+        },
+        {
+            "key": "gate_newly_skipped",
+            "tone": "danger",
+            "icon": "gate-skip",
+            "word": _("Approval no longer required"),
+        },
+        {"key": "undecidable", "tone": "neutral", "icon": "help", "word": _("Undecidable")},
+    ]
+
+
+def words_as_json() -> str:
+    return json.dumps(words())
+
+
+def words() -> dict[str, str]:
+    """What the script of the page says; `%s` is filled in."""
+    return {
+        "progress": _("%s of %s decisions"),
+        "finished": _("Tried %s decisions of %s tasks."),
+        "stopped": _("Stopped after %s decisions."),
+        "nothing": _("No recorded decisions in this selection."),
+        "limited": _("There are older decisions, which the limit left out."),
+        "earlier": _("%s decisions were recorded before revision %s of the law, under which all are tried."),
+        "after": _("%s decisions come after their task had gone elsewhere: there it might never have come."),
+        "more": _("%s more decisions of other kinds."),
+        "unknown": _("cannot be known"),
+        "review": _("refused at %s"),
+        "blocked": _("stays, blocked"),
+        "held": _("held"),
+        "ask": _("asks an evaluation"),
+        "escalate": _("escalated"),
+        "stuck": _("stuck: %s"),
+        "rule": _("rule %s"),
+        "offline": _("The connection ended before the result was there. Try again."),
+    }

@@ -1,0 +1,117 @@
+"""Two versions of a line beside each other: what goes elsewhere, in words, with a sample of each."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from pipelines.errors import Invalid
+from pipelines.lines import comparing
+from pipelines.models import Line, Project
+from pipelines.routing.difference import words
+from pipelines.routing.difference.compare import Difference
+from pipelines.routing.difference.samples import Sample
+from pipelines.routing.line import Problem
+from pipelines.web.lines import lines
+from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
+
+MAX_SHOWN = 200
+"""Changes on one page; all of them are in the answer of the API."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """`place`: the station or gate that it is about, "" for the line. `situation`: the sample as JSON."""
+
+    place: str
+    sentence: str
+    old: str = ""
+    new: str = ""
+    situation: str = ""
+
+
+@in_project("view")
+@costly
+@require_safe
+def difference(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    """`?from=` and `?to=`: the number of a version, `live` or `draft`."""
+    found = lines.get(request, project, line)
+    problems: list[Problem] = []
+    compared, sides = None, None
+    if found.live is not None:
+        try:
+            sides = [
+                comparing.named(found, request.GET.get(name) or default)
+                for name, default in (("from", "live"), ("to", "draft"))
+            ]
+            compared = comparing.compared(*sides)
+        except Invalid as fault:
+            problems = list(fault.problems)
+    return show_line(
+        request,
+        "pages/line_difference.html",
+        found,
+        choices=_choices(found),
+        old=sides[0].name if sides else "",
+        new=sides[1].name if sides else "",
+        names=[_name(side.name) for side in sides or ()],
+        problems=problems,
+        **context(compared),
+    )
+
+
+def _choices(line: Line) -> list[tuple[str, str]]:
+    numbers = line.versions.order_by("-number").values_list("number", flat=True)[:200]
+    return [(comparing.DRAFT, _("Draft")), *((str(n), f"v{n}") for n in numbers)]
+
+
+def _name(side: str) -> str:
+    return _("the draft") if side == comparing.DRAFT else f"v{side}"
+
+
+def context(found: Difference | None, most: int = MAX_SHOWN) -> dict[str, Any]:
+    """What the templates show of a difference, the changes up to this number."""
+    if found is None:
+        return {"verdict": "", "groups": [], "unknown": [], "left_out": 0}
+    shown = [*_structure(found), *_changes(found)]
+    groups: dict[str, list[Shown]] = {}
+    for each in shown[:most]:
+        groups.setdefault(each.place, []).append(each)
+    return {
+        "verdict": found.verdict,
+        "total": len(shown),
+        "groups": list(groups.items()),
+        "unknown": [words.of_change(found.pair, each) for each in found.unknown[:MAX_SHOWN]],
+        "left_out": max(0, len(shown) - most),
+    }
+
+
+def _structure(found: Difference) -> list[Shown]:
+    return [
+        _shown(
+            found, words.place_of(found.pair, each.key), words.of_structural(found.pair, each), each.sample
+        )
+        for each in found.structure
+    ]
+
+
+def _changes(found: Difference) -> list[Shown]:
+    return [
+        _shown(
+            found, words.place_of(found.pair, each.station), words.of_change(found.pair, each), each.sample
+        )
+        for each in found.changes
+    ]
+
+
+def _shown(found: Difference, place: str, sentence: str, sample: Sample | None) -> Shown:
+    if sample is None:
+        return Shown(place, sentence)
+    old, new = words.went(found.pair, sample)
+    situation = json.dumps(sample.situation, indent=2, ensure_ascii=False, default=str)
+    return Shown(place, sentence, old, new, situation)

@@ -1,0 +1,271 @@
+"""The versions of a line: what each changed, on the canvas and in words; restoring one as a draft, and naming it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from pipelines.errors import Invalid
+from pipelines.formats import native
+from pipelines.lines import comparing, publish_review, publishing
+from pipelines.lines import history as operations
+from pipelines.models import Line, LineEvent, LineVersion, Project
+from pipelines.queries import versions as parsed_versions
+from pipelines.queries.workers import leaving_network_open
+from pipelines.routing.networks import as_published
+from pipelines.routing.problems import Problem
+from pipelines.templatetags.gateline import asset
+from pipelines.web.editor.words import words
+from pipelines.web.graph import drawing_of
+from pipelines.web.lines import lines
+from pipelines.web.lines.changed import groups, legend, totals
+from pipelines.web.lines.changed import picture as picture_of
+from pipelines.web.lines.overview import gates_of, overview_of
+from pipelines.web.shell import errors
+from pipelines.web.shell.forms import Restore, VersionName
+from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
+
+LISTED = 200
+PUT_ASIDE = 20
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One in the list: a version, the draft, or a draft that was put aside. `side`: its name in addresses."""
+
+    side: str
+    title: str
+    name: str = ""
+    who: str = ""
+    at: datetime | None = None
+    live: bool = False
+    aside: bool = False
+
+
+@in_project("view")
+@costly
+@require_safe
+def versions(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    """`?to=`: what is looked at; `?from=`: what it is compared with, the version before it unless told."""
+    return _page(request, lines.get(request, project, line))
+
+
+@in_project("view")
+@require_safe
+def picture(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    """Both sides in one document with the mark of each part, for the canvas: `?from=` (live) and `?to=` (draft).
+    409: a draft that cannot be read."""
+    found = lines.get(request, project, line)
+    before = request.GET.get("from") or (comparing.LIVE if found.live else comparing.DRAFT)
+    try:
+        sides = [comparing.named(found, name) for name in (before, request.GET.get("to") or comparing.DRAFT)]
+        apart = comparing.apart(*sides)
+    except Invalid as fault:
+        return JsonResponse({"detail": str(fault)}, status=409)
+    return JsonResponse({**picture_of(apart), "words": words(), "icons": asset("static/icons.json")})
+
+
+@in_project("view")
+@costly
+@require_safe
+def version(request: SignedIn, project: Project, line: str, number: int) -> HttpResponse:
+    found = lines.get(request, project, line)
+    shown = lines.numbered(found, number)
+    parsed = parsed_versions.parsed(shown)
+    return show_line(
+        request,
+        "pages/line_version.html",
+        found,
+        version=shown,
+        text=native.dumps(as_published(shown.document)),
+        drawing=drawing_of(parsed),
+        stations=overview_of(parsed, leaving_network_open(timezone.now())),
+        gates=gates_of(parsed),
+        parsed=parsed,
+    )
+
+
+@in_project("design")
+@costly
+@require_POST
+def restore(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    """302 to the canvas · 400 no form of the page · 404 no such version · 409 the draft was saved meanwhile."""
+    found = lines.get(request, project, line)
+    form = Restore(request.POST)
+    if not form.is_valid():
+        return errors.bad_request(request)
+    source = form.cleaned_data["source"]
+    try:
+        stored = operations.restore(found, source, request.user, form.cleaned_data["based_on"])
+    except publishing.DraftConflict as conflict:
+        return _page(request, found, source, conflict, status=409)
+    except operations.NothingToRestore as refused:
+        messages.info(request, refused.detail)
+        return redirect("line-draw", project.owner.key, project.key, found.key)
+    aside = stored.record.filter(kind=LineEvent.Kind.RESTORED).order_by("-pk").first()
+    said = _("%(side)s is the draft now.") % {"side": _title(source)}
+    if aside and aside.draft is not None:
+        said += " " + _("Draft %(number)s is kept among the versions.") % {"number": aside.data["draft"]}
+    messages.success(request, said)
+    return redirect("line-draw", project.owner.key, project.key, found.key)
+
+
+@in_project("design")
+@require_POST
+def rename(request: SignedIn, project: Project, line: str, number: int) -> HttpResponse:
+    found = lines.get(request, project, line)
+    shown = lines.numbered(found, number)
+    form = VersionName(request.POST)
+    if not form.is_valid():
+        return errors.bad_request(request)
+    try:
+        operations.name_version(shown, form.cleaned_data["name"], request.user)
+    except Invalid as fault:
+        return _page(request, found, str(number), problem=fault.problems[0], status=422)
+    return redirect(f"{_url(found)}?to={number}")
+
+
+def _page(
+    request: SignedIn,
+    line: Line,
+    to: str = "",
+    conflict: publishing.DraftConflict | None = None,
+    problem: Problem | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    stored = lines.get(request, line.project, line.key) if conflict else line
+    rows = list(stored.versions.select_related("published_by").defer("document").order_by("-number")[:LISTED])
+    differs = lines.draft_differs(stored)
+    entries = _entries(stored, rows, differs)
+    to = to or request.GET.get("to") or entries[0].side
+    before = request.GET.get("from") or _before(stored, to, rows)
+    return show_line(
+        request,
+        "pages/line_versions.html",
+        line,
+        status=status,
+        line=stored,
+        versions=rows,
+        entries=entries,
+        to=to,
+        before=before,
+        choices=[(each.side, each.title) for each in [*entries, *_draft_choice(stored, differs)]],
+        current=next((each for each in entries if each.side == to), None),
+        chosen=next((each for each in rows if str(each.number) == to), None),
+        unpublished=differs,
+        conflict=conflict,
+        problem=problem,
+        legend=legend(),
+        picture_url=f"{reverse('line-picture', args=_at(stored))}?from={before or to}&to={to}",
+        record=_record(stored),
+        rail=True,
+        **_compared(stored, before, to),
+    )
+
+
+def _compared(line: Line, before: str, to: str) -> dict[str, Any]:
+    """Raises NotFound: no such version."""
+    new = comparing.named(line, to)
+    if not before:
+        return {"first": True, "groups": []}
+    old = comparing.named(line, before)
+    try:
+        apart = comparing.apart(old, new)
+    except Invalid as fault:
+        return {"problems": fault.problems, "groups": []}
+    of_the_draft = (
+        to == comparing.DRAFT and line.live is not None and before in ("live", str(line.live.number))
+    )
+    hands = (lambda change: publish_review.hands_of(line, change)) if of_the_draft else (lambda _change: ())
+    found = groups(apart, hands)
+    return {"groups": found, "totals": totals(found)}
+
+
+def _entries(line: Line, rows: list[LineVersion], differs: bool) -> list[Entry]:
+    """Newest first, the draft on top where it says anything else than what is live."""
+    found = [
+        Entry(
+            str(each.number),
+            f"v{each.number}",
+            each.name,
+            str(each.published_by or "Gateline"),
+            each.published_at,
+            live=each.pk == line.live_id,
+        )
+        for each in rows
+    ]
+    kept = line.record.filter(draft__isnull=False).order_by("-pk").defer("draft", "draft_text")[:PUT_ASIDE]
+    found += [
+        Entry(
+            f"{comparing.ASIDE}{each.pk}",
+            _("Draft %(number)s") % {"number": each.data.get("draft", "")},
+            who=each.data.get("by", ""),
+            at=datetime.fromisoformat(each.data["saved"]) if each.data.get("saved") else each.at,
+            aside=True,
+        )
+        for each in kept
+    ]
+    found.sort(key=lambda each: each.at.timestamp() if each.at else 0, reverse=True)
+    return [_draft(line), *found] if differs else found
+
+
+def _draft(line: Line) -> Entry:
+    title = _("Draft %(number)s") % {"number": line.draft_number}
+    return Entry(comparing.DRAFT, title, who=str(line.draft_by or ""), at=line.draft_at)
+
+
+def _draft_choice(line: Line, differs: bool) -> list[Entry]:
+    return [] if differs else [_draft(line)]
+
+
+def _before(line: Line, to: str, rows: list[LineVersion]) -> str:
+    """What something is compared with unless told: a version with the one before it, a draft with what is live."""
+    if not to.isdigit():
+        return str(line.live.number) if line.live else ""
+    return next((str(each.number) for each in rows if each.number < int(to)), "")
+
+
+def _record(line: Line) -> list[dict[str, Any]]:
+    rows = line.record.select_related("version", "by").defer("version__document", "draft", "draft_text")
+    return [
+        {"sentence": _sentence(each), "by": each.by or "Gateline", "at": each.at}
+        for each in rows.order_by("-pk")[:50]
+    ]
+
+
+def _sentence(event: LineEvent) -> str:
+    number = event.version.number if event.version else 0
+    match event.kind:
+        case LineEvent.Kind.NAMED:
+            return _("Named v%(n)s “%(name)s”") % {"n": number, "name": event.data.get("name", "")}
+        case LineEvent.Kind.RESTORED:
+            return _("Restored %(side)s as the draft") % {"side": _title(event.data.get("source", ""))}
+        case LineEvent.Kind.NOT_MIGRATED:
+            return _("Running tasks were not migrated to v%(n)s: %(why)s") % {
+                "n": number,
+                "why": event.data.get("why", ""),
+            }
+    accepted = len(event.data.get("warnings", ()))
+    said = _("Published v%(n)s") % {"n": number}
+    return said + (_(", %(n)s warnings accepted") % {"n": accepted} if accepted else "")
+
+
+def _title(side: str) -> str:
+    return _("A draft that was put aside") if side.startswith(comparing.ASIDE) else f"v{side}"
+
+
+def _at(line: Line) -> list[str]:
+    return [line.project.owner.key, line.project.key, line.key]
+
+
+def _url(line: Line) -> str:
+    return reverse("line-versions", args=_at(line))

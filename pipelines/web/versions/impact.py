@@ -1,0 +1,242 @@
+"""Impact and migration of running tasks: Versions › Impact (docs/versions.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from pipelines.errors import Conflict, Forbidden, Invalid
+from pipelines.lines import migrating
+from pipelines.lines.migrating import Impact
+from pipelines.models import Line, LineVersion, Migration, MigrationEntry, Project
+from pipelines.queries import impacts
+from pipelines.queries import versions as parsed_versions
+from pipelines.routing.line import Line as Parsed
+from pipelines.web.lines import lines
+from pipelines.web.shell import errors
+from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
+
+SHOWN = 200
+PAST = 20
+LOOKS = {
+    "stuck": ("danger", "danger"),
+    "approve_again": ("attention", "status-awaiting_review"),
+    "moves": ("active", "chevron-right"),
+    "stays": ("neutral", "check"),
+}
+DRAFT = "draft"
+
+
+@in_project("view")
+@costly
+@require_safe
+def impact(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    """`?to=7|draft&map:old=new`: what it would do to every running task; nothing is changed."""
+    return _page(request, lines.get(request, project, line), request.GET)
+
+
+@in_project("publish")
+@costly
+@require_POST
+def migrate(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    found, said = lines.get(request, project, line), request.POST
+    to = _target(found, said.get("to", ""))
+    if to is None or not said.get("digest"):
+        return errors.bad_request(request)
+    try:
+        made = migrating.migrate(
+            found,
+            user=request.user,
+            to=to,
+            digest=said["digest"],
+            reason=said.get("reason", ""),
+            mapping=_mapping(said),
+        )
+    except (Conflict, Forbidden, Invalid) as refused:
+        return _page(request, found, said, refused=refused)
+    _say(request, made)
+    return redirect(_address(found, to))
+
+
+@in_project("publish")
+@require_POST
+def undo(request: SignedIn, project: Project, line: str, migration: UUID) -> HttpResponse:
+    found = lines.get(request, project, line)
+    made = _migration(found, migration)
+    try:
+        undone = migrating.undo(made, user=request.user, reason=request.POST.get("reason", ""))
+    except (Conflict, Forbidden, Invalid) as refused:
+        return _page(request, found, QueryDict(), refused=refused)
+    _say(request, undone)
+    return redirect(_address(found, made.to))
+
+
+@in_project("publish")
+@require_POST
+def carry_on(request: SignedIn, project: Project, line: str, migration: UUID) -> HttpResponse:
+    found = lines.get(request, project, line)
+    made = migrating.carry_on(_migration(found, migration))
+    _say(request, made)
+    return redirect(_address(found, made.to))
+
+
+def _page(
+    request: SignedIn, line: Line, said: QueryDict, refused: Conflict | Forbidden | Invalid | None = None
+) -> HttpResponse:
+    wanted = said.get("to", "")
+    to = _target(line, wanted)
+    mapping, context = _mapping(said), {"wanted": wanted or (line.live.number if line.live else DRAFT)}
+    try:
+        found: Impact | None = migrating.impact_of(line, to, mapping)
+    except Invalid as fault:
+        # A mapping that does not fit: said at its place, and the impact shown without it.
+        refused, found = refused or fault, migrating.impact_of(line, to)
+    except Conflict as fault:
+        refused, found = refused or fault, None
+    status = {Forbidden: 403, Invalid: 422}.get(type(refused), 409) if refused else 200
+    return show_line(
+        request,
+        "pages/line_impact.html",
+        line,
+        status=status,
+        to=to,
+        choices=_choices(line),
+        impact=found,
+        rows=rows_of(found) if found else [],
+        counts=counts_of(found) if found else [],
+        selects=selects_of(line, found, mapping) if found else [],
+        refused=refused,
+        reason=said.get("reason", ""),
+        shown=SHOWN,
+        past=_past(line),
+        **context,
+    )
+
+
+def _target(line: Line, wanted: str) -> LineVersion | None:
+    """The version that is asked for; the live one where nothing is said, None for the draft."""
+    if not wanted and line.live:
+        return line.live
+    return None if wanted in ("", DRAFT) else lines.numbered(line, wanted)
+
+
+def _mapping(said: QueryDict) -> dict[str, str]:
+    """Fields `map:old` with a station chosen."""
+    chosen = {key.removeprefix("map:"): said.get(key, "") for key in said if key.startswith("map:")}
+    return {old: str(new) for old, new in chosen.items() if new}
+
+
+def _choices(line: Line) -> list[tuple[str, str]]:
+    numbers = line.versions.order_by("-number").values_list("number", "name")[:50]
+    named = [(str(number), f"v{number}" + (f" · {name}" if name else "")) for number, name in numbers]
+    return [*named, (DRAFT, _("The draft"))]
+
+
+def rows_of(found: Impact) -> list[dict[str, Any]]:
+    """One for each position, the worst first."""
+    order = list(found.counts)
+    tasks = sorted(found.tasks, key=lambda each: order.index(each.effect))
+    return [
+        {
+            "task": each.task,
+            "status": token.status,
+            "label": impacts.label(effect.effect),
+            "tone": LOOKS[effect.effect][0],
+            "icon": LOOKS[effect.effect][1],
+            "words": words,
+            "error": effect.error,
+        }
+        for each in tasks[:SHOWN]
+        for token, effect, words in each.positions
+    ]
+
+
+def counts_of(found: Impact) -> list[tuple[int, str, str]]:
+    return [(n, impacts.label(effect), LOOKS[effect][0]) for effect, n in found.counts.items() if n]
+
+
+def selects_of(line: Line, found: Impact, mapping: dict[str, str]) -> list[dict[str, Any]]:
+    """A choice for every station that is gone and matters, and for those that were mapped already."""
+    names = _station_names(line, found.versions)
+    keys = dict.fromkeys([*found.needs, *mapping, *found.next_gone])
+    options = [("", _("Choose a station")), *((each.key, each.name) for each in found.parsed.stations)]
+    return [
+        {
+            "name": f"map:{key}",
+            "label": names.get(key, key),
+            "value": mapping.get(key, ""),
+            "options": options,
+            "help": _mapping_help(found, key),
+        }
+        for key in keys
+    ]
+
+
+def _mapping_help(found: Impact, key: str) -> str:
+    if key in found.needs:
+        n = found.needs[key]
+        return ngettext("%(n)s task is there.", "%(n)s tasks are there.", n) % {"n": n}
+    if key in found.next_gone:
+        n = found.next_gone[key]
+        text = ngettext(
+            "The work of %(n)s task may lead there.", "The work of %(n)s tasks may lead there.", n
+        )
+        return text % {"n": n}
+    return ""
+
+
+def _station_names(line: Line, numbers: Iterable[int]) -> dict[str, str]:
+    known = line.versions.filter(number__in=list(numbers)).order_by("number")
+    parsed: list[Parsed] = [parsed_versions.by_id(pk) for pk in known.values_list("pk", flat=True)]
+    return {station.key: station.name for each in parsed for station in each.stations}
+
+
+def _past(line: Line) -> list[dict[str, Any]]:
+    """The newest migrations, each with what became of its tasks."""
+    rows = migrating.migrations_of(line)[:PAST]
+    undone = set(Migration.objects.filter(undoes__line=line).values_list("undoes_id", flat=True))
+    return [
+        {
+            "migration": each,
+            "sums": _sums(each),
+            "others": each.entries.exclude(result__in=("migrated", "restored", "planned")).select_related(
+                "task__project"
+            )[:50],
+            "undoable": each.to_id and each.finished_at and each.pk not in undone,
+            "undone": each.pk in undone,
+        }
+        for each in rows
+    ]
+
+
+def _sums(made: Migration) -> str:
+    counts = migrating.counts_of(made)
+    return ", ".join(
+        f"{n} {MigrationEntry.Result(result).label}".lower() for result, n in sorted(counts.items())
+    )
+
+
+def _migration(line: Line, migration: UUID) -> Migration:
+    found = migrating.migrations_of(line).filter(pk=migration).first()
+    if found is None:
+        raise Http404
+    found.line = line
+    return found
+
+
+def _say(request: SignedIn, made: Migration) -> None:
+    messages.success(request, _sums(made).capitalize() or _("No task was left to do."))
+
+
+def _address(line: Line, to: LineVersion | None) -> str:
+    address = reverse("line-impact", args=[line.project.owner.key, line.project.key, line.key])
+    return f"{address}?to={to.number}" if to else address

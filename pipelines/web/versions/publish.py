@@ -1,0 +1,210 @@
+"""Publishing a line: the page that shows what would become live, and the confirm, which is held to what was shown.
+
+The page stands at once; what takes time comes after it, part by part (`publish_parts`), each with an error of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from pipelines import access
+from pipelines.errors import Conflict, Forbidden, Invalid
+from pipelines.formats import authorship
+from pipelines.lines import migrating, publish_review, publishing
+from pipelines.lines.migrating import StaleImpact
+from pipelines.models import Line, LineEvent, Migration, Project
+from pipelines.routing.problems import Problem
+from pipelines.web.lines import lines
+from pipelines.web.lines.changed import legend, people
+from pipelines.web.shell import errors
+from pipelines.web.shell.forms import Publish
+from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
+from pipelines.web.versions import backtest
+from pipelines.web.versions.publish_parts import mapping_of, part
+
+NEWEST = "200"
+"""Tasks on which a draft is tried at once; the page of back-tests tries all."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why it was not published, and everything that was told about it. `stale`: what was shown is not true any more."""
+
+    status: int
+    title: str
+    sentences: tuple[str, ...]
+    problems: tuple[Problem, ...] = field(default=())
+    stale: bool = False
+
+
+@in_project("publish")
+@costly
+@require_http_methods(["GET", "HEAD", "POST"])
+def publish(request: SignedIn, project: Project, line: str) -> HttpResponse:
+    """GET: the page, or with `?part=` one of its parts. POST: 302 published · 400 no form of this page · 403 may not ·
+    409 something changed since it was shown · 422 errors, or something was not ticked."""
+    found = lines.get(request, project, line)
+    if request.method != "POST":
+        wanted = request.GET.get("part")
+        return part(request, found, wanted) if wanted else _page(request, found, request.GET)
+    form = Publish(request.POST)
+    if not form.is_valid():
+        return errors.bad_request(request)
+    try:
+        done = publish_review.confirm(found, _confirmed(request.POST, form), request.user)
+    except (Conflict, Forbidden, Invalid, publishing.PublishRefused) as fault:
+        return _page(request, found, request.POST, _refused(found, form, fault))
+    if not form.cleaned_data["migrate"]:
+        messages.success(request, _("Version %(number)s is live.") % {"number": done.version.number})
+        return redirect("line", project.owner.key, project.key, found.key)
+    return redirect("line-published", project.owner.key, project.key, found.key, done.version.number)
+
+
+@in_project("view")
+@require_safe
+def published(request: SignedIn, project: Project, line: str, number: int) -> HttpResponse:
+    """What became of the running tasks when this version was published with a migration."""
+    found = lines.get(request, project, line)
+    version = lines.numbered(found, number)
+    made = Migration.objects.filter(line=found, to=version).order_by("at").first()
+    failed = found.record.filter(version=version, kind=LineEvent.Kind.NOT_MIGRATED).order_by("-at").first()
+    again = {"to": str(number), **{f"map:{k}": v for k, v in _said(failed).get("mapping", {}).items()}}
+    return show_line(
+        request,
+        "pages/line_published.html",
+        found,
+        version=version,
+        migration=made,
+        results=_results(made) if made else [],
+        done=sum(n for key, n in migrating.counts_of(made).items() if key != "planned") if made else 0,
+        total=made.entries.count() if made else 0,
+        failed=_said(failed) if not made else {},
+        impact_url=f"{_url('line-impact', found)}?{urlencode(again)}",
+    )
+
+
+def _said(event: LineEvent | None) -> dict[str, Any]:
+    return event.data if event else {}
+
+
+def _results(made: Migration) -> list[dict[str, Any]]:
+    from_result = dict(made.entries.model.Result.choices)
+    tones = {"migrated": "ok", "planned": "neutral", "already": "neutral"}
+    return [
+        {"n": n, "word": from_result[key], "tone": tones.get(key, "attention")}
+        for key, n in sorted(migrating.counts_of(made).items())
+    ]
+
+
+def _confirmed(said: QueryDict, form: Publish) -> publish_review.Confirmed:
+    given = form.cleaned_data
+    return publish_review.Confirmed(
+        draft=given["based_on"],
+        live=given["live"],
+        findings=given["findings"],
+        name=given["name"],
+        warnings=frozenset(said.getlist("warnings")),
+        seen=frozenset(said.getlist("seen")),
+        migrate=given["migrate"],
+        plan=given["plan"],
+        mapping=mapping_of(said) if given["migrate"] else {},
+        reason=given["reason"],
+    )
+
+
+def _refused(line: Line, form: Publish, fault: Exception) -> Refused:
+    match fault:
+        case publishing.DraftConflict():
+            title = _("The draft was changed after this page was made")
+            return Refused(
+                409, title, (fault.detail, *_since(line, form.cleaned_data["based_on"])), stale=True
+            )
+        case publishing.NothingToPublish():
+            return Refused(409, _("There is nothing to publish"), (fault.detail,))
+        case publishing.LiveConflict() | publish_review.StaleFindings() | StaleImpact():
+            titles: dict[type, str] = {
+                publishing.LiveConflict: _("Another version is live by now"),
+                publish_review.StaleFindings: _("The problems of this draft changed"),
+                StaleImpact: _("The running tasks changed"),
+            }
+            return Refused(409, titles[type(fault)], (fault.detail,), stale=True)
+        case publishing.PublishRefused():
+            said = _("Errors keep this draft from being published; they are listed below.")
+            return Refused(422, _("Not published"), (said,))
+        case Invalid():
+            return Refused(422, _("Not published yet"), _asked(fault), fault.problems)
+        case Forbidden():
+            return Refused(403, _("Not published"), (fault.detail,))
+    detail = fault.detail if isinstance(fault, Conflict) else str(fault)
+    return Refused(409, _("Not published"), (detail,), stale=True)
+
+
+def _since(line: Line, number: int) -> list[str]:
+    """What was saved after the draft with this number: where, and by whom."""
+    stored = Line.objects.get(pk=line.pk)
+    found = authorship.since(number, stored.draft_hands)
+    names = people(found.values())
+    said = _("%(person)s changed %(place)s.")
+    whole = _("the whole line")
+    return [
+        said % {"person": names.get(hand.person, _("Somebody")), "place": path or whole}
+        for path, hand in found.items()
+    ][:20]
+
+
+def _asked(fault: Invalid) -> tuple[str, ...]:
+    words = {
+        "warnings": _("Warning not acknowledged: %(message)s"),
+        "seen": _("Acknowledge the changes made by others first."),
+        "reason": _("Enter a reason for the migration. It is kept with the migration."),
+        "name": _("The name %(message)s."),
+    }
+    return tuple(
+        words.get(each.path, "%(path)s: %(message)s") % {"path": each.path, "message": each.message}
+        for each in fault.problems
+    )
+
+
+def _page(request: SignedIn, line: Line, said: QueryDict, refused: Refused | None = None) -> HttpResponse:
+    """`said`: what was typed and ticked, which is kept whatever happens."""
+    stored = lines.get(request, line.project, line.key) if refused else line
+    kept = {
+        "warnings": ",".join(said.getlist("warnings")),
+        "seen": ",".join(said.getlist("seen")),
+        **{key: said.get(key, "") for key in said if key.startswith("map:")},
+    }
+    return show_line(
+        request,
+        "pages/line_publish.html",
+        line,
+        status=refused.status if refused else 200,
+        line=stored,
+        refused=refused,
+        reason_error=next((p.hint for p in refused.problems if p.path == "reason"), "") if refused else "",
+        name=said.get("name", ""),
+        reason=said.get("reason", ""),
+        migrate=said.get("running") == "migrate",
+        kept=urlencode({key: value for key, value in kept.items() if value}),
+        may_execute=access.can(request.user, "execute", line.project),
+        legend=legend(),
+        # The back-test of this page, on what ran last.
+        recorded=backtest.recorded(stored),
+        verdicts=backtest.verdicts(),
+        words=backtest.words_as_json(),
+        newest=NEWEST,
+        task_url=reverse("task", args=[line.project.owner.key, line.project.key, "WI-0-0"]),
+        rail=True,
+    )
+
+
+def _url(name: str, line: Line) -> str:
+    return reverse(name, args=[line.project.owner.key, line.project.key, line.key])

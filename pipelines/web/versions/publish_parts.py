@@ -1,0 +1,166 @@
+"""The parts of the Publish page that take time: each comes by itself, and fails by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from pipelines import access
+from pipelines.errors import Conflict, Invalid
+from pipelines.lines import comparing, migrating, publish_review, publishing
+from pipelines.models import Line
+from pipelines.routing.lint.finding import INFO, Finding
+from pipelines.routing.problems import Problem
+from pipelines.web.lines.changed import groups, people, totals
+from pipelines.web.lines.findings import Shown, shown
+from pipelines.web.shell.page import Permissions
+from pipelines.web.versions import impact
+from pipelines.web.versions.difference import context as difference_context
+
+MOST_SHOWN = 40
+"""Regions that go elsewhere, and running tasks, on this page; the pages of their own show all."""
+
+
+def part(request: HttpRequest, line: Line, wanted: str) -> HttpResponse:
+    """`changes`, `findings`, `difference` or `impact`. Raises Http404."""
+    if wanted not in PARTS:
+        raise Http404
+    context = {
+        "line": line,
+        "project": line.project,
+        "may": Permissions(request.user, line.project),
+        "live": line.live.number if line.live else 0,
+        **PARTS[wanted](request, line),
+    }
+    return render(request, f"pages/publish/{wanted}.html", context)
+
+
+def _changes(request: HttpRequest, line: Line) -> dict[str, Any]:
+    try:
+        apart = comparing.apart(*_sides(line))
+    except Invalid as fault:
+        return {"problems": fault.problems}
+    found = groups(apart, lambda change: publish_review.hands_of(line, change))
+    differing = apart.changes if line.live else None
+    others = publish_review.others(line, request.user, differing)  # type: ignore[arg-type]
+    names = people(each.hand for each in others)
+    seen = set(request.GET.get("seen", "").split(","))
+    return {
+        "first": line.live is None,
+        "document": apart.new,
+        "groups": found if line.live else [],
+        "totals": totals(found),
+        "others": [
+            {
+                "key": each.key,
+                "name": names.get(each.person, _("Somebody")),
+                "n": each.changes,
+                "at": datetime.fromisoformat(each.hand.at) if each.hand.at else None,
+                "ticked": each.key in seen,
+            }
+            for each in others
+        ],
+    }
+
+
+def _sides(line: Line) -> tuple[comparing.Side, comparing.Side]:
+    """The live version, or the draft itself, and the draft."""
+    draft = comparing.named(line, comparing.DRAFT)
+    return (comparing.named(line, comparing.LIVE) if line.live else draft), draft
+
+
+def _findings(request: HttpRequest, line: Line) -> dict[str, Any]:
+    found = publishing.check(line)
+    ticked = set(request.GET.get("warnings", "").split(","))
+    warnings = publish_review.warnings_of(found)
+    executes = publishing.executes(found.line) if found.line else []
+    allowed = access.can(request.user, "execute", line.project)
+    return {
+        "blockers": [_placed(line, each) for each in found.errors],
+        "warnings": [
+            {**_placed(line, each), "key": key, "ticked": key in ticked}
+            for each in warnings
+            for key in (publish_review.warning_key(each),)
+        ],
+        "notes": sum(each.severity == INFO for each in found.findings),
+        "digest": publish_review.findings_digest(found),
+        "forbidden": [] if allowed else executes,
+        "same": not found.errors and _is_live(line),
+    }
+
+
+def _is_live(line: Line) -> bool:
+    try:
+        return publish_review.differing(line) == ()
+    except Invalid:
+        return False
+
+
+def _placed(line: Line, finding: Finding) -> dict[str, Any]:
+    """A finding with the way to its place on the canvas."""
+    (found,) = shown([finding])
+    at = {"station": finding.station, "rule": finding.rule} if finding.station else {}
+    query = urlencode({key: value for key, value in at.items() if value})
+    page = reverse("line-draw", args=[line.project.owner.key, line.project.key, line.key])
+    return {
+        "each": found,
+        "finding": finding,
+        "url": f"{page}#{query}" if query else page,
+        "where": _where(found),
+    }
+
+
+def _where(found: Shown) -> str:
+    return found.finding.station or found.finding.path
+
+
+def _difference(request: HttpRequest, line: Line) -> dict[str, Any]:
+    if line.live is None:
+        return {"first": True}
+    try:
+        sides = [comparing.named(line, name) for name in (comparing.LIVE, comparing.DRAFT)]
+        compared = comparing.compared(*sides)
+    except Invalid as fault:
+        return {"problems": fault.problems}
+    names = [f"v{line.live.number}", _("the draft")]
+    return {"names": names, **difference_context(compared, MOST_SHOWN)}
+
+
+def _impact(request: HttpRequest, line: Line) -> dict[str, Any]:
+    mapping, problems = mapping_of(request.GET), tuple[Problem, ...]()
+    try:
+        found = migrating.impact_of(line, None, mapping)
+    except Invalid as fault:
+        problems = fault.problems
+        found = migrating.impact_of(line, None)
+    except Conflict as fault:
+        return {"problems": (Problem("", fault.detail),)}
+    return {
+        "impact": found,
+        "problems": problems,
+        "rows": impact.rows_of(found)[:MOST_SHOWN],
+        "more": max(0, len(found.tasks) - MOST_SHOWN),
+        "counts": impact.counts_of(found),
+        "selects": impact.selects_of(line, found, mapping),
+    }
+
+
+def mapping_of(said: QueryDict) -> dict[str, str]:
+    """Fields `map:old` with a station chosen."""
+    chosen = {key.removeprefix("map:"): said.get(key, "") for key in said if key.startswith("map:")}
+    return {old: str(new) for old, new in chosen.items() if new}
+
+
+PARTS: dict[str, Callable[[HttpRequest, Line], dict[str, Any]]] = {
+    "changes": _changes,
+    "findings": _findings,
+    "difference": _difference,
+    "impact": _impact,
+}
