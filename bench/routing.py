@@ -19,10 +19,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bench.rig import Json, keep
-from pipelines.routing.decide import decide
-from pipelines.routing.line import Line, read_line
-from pipelines.routing.lint.run import lint
-from pipelines.routing.outcome import read_situation
+from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.decide.decide import decide
+from pipelines.routing.decide.situation import read_situation
+from pipelines.routing.document.line import Line, read_line
 
 
 def output(path: str, op: str, value: Any) -> Json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from pipelines.routing.problems import Problem
+from pipelines.routing.basics.problems import Problem
 
 
 class Refused(Exception):

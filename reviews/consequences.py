@@ -11,9 +11,9 @@ from django.utils.translation import ngettext
 from pipelines.models import GateVisit, Word
 from pipelines.queries.consequences import consequence, end_name, names
 from pipelines.queries.versions import parsed
-from pipelines.routing.decide import decide
-from pipelines.routing.line import Gate, Line
-from pipelines.routing.outcome import read_situation
+from pipelines.routing.decide.decide import decide
+from pipelines.routing.decide.situation import read_situation
+from pipelines.routing.document.line import Gate, Line
 from reviews.gates import gate_of
 
 VERBS = {

@@ -13,8 +13,8 @@ from django.utils.translation import ngettext
 from pipelines.models import Artifact, GateVisit, Job, Purpose, User, Vote, Word
 from pipelines.queries.versions import parsed
 from pipelines.queries.words import question_of
-from pipelines.routing.conditions import describe
-from pipelines.routing.line import Gate, Line, Requirement
+from pipelines.routing.document.line import Gate, Line, Requirement
+from pipelines.routing.sentences.conditions import describe
 from pipelines.work import logs
 from reviews.consequences import Option, options
 from reviews.gates import gate_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 
 from pipelines.engine.moves.gates import JUMP
-from pipelines.routing.line import Gate, Line
+from pipelines.routing.document.line import Gate, Line
 
 
 def gate_of(line: Line, key: str) -> Gate:

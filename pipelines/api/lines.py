@@ -16,7 +16,7 @@ from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.formats import native
 from pipelines.lines import publishing
 from pipelines.models import Line
-from pipelines.routing.networks import as_published
+from pipelines.routing.document.networks import as_published
 
 router = Router(tags=["lines"])
 LINES = "/owners/{owner}/projects/{project}/lines"

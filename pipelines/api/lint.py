@@ -15,7 +15,7 @@ from pipelines.errors import Invalid, NotFound
 from pipelines.lines import publishing
 from pipelines.lines.linting import examined, examined_text
 from pipelines.models import Line
-from pipelines.routing.lint.examination import Examination
+from pipelines.routing.analysis.lint.examination import Examination
 
 router = Router(tags=["lint"])
 PROJECT = "/owners/{owner}/projects/{project}"

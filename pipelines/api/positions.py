@@ -16,7 +16,7 @@ from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.models import Status
 from pipelines.queries import versions
 from pipelines.queries.task import Position, TaskView
-from pipelines.routing.line import Input
+from pipelines.routing.document.line import Input
 
 router = Router(tags=["positions"])
 HERE = "/owners/{owner}/projects/{project}/stages/{line}/tasks/{task}/positions"

@@ -16,8 +16,8 @@ from pipelines.api.away import AWAY, RETRY_SECONDS, words
 from pipelines.api.turns import TooMuch
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, NotThisVisit, Refused
 from pipelines.lines.publishing import DraftConflict, PublishRefused
-from pipelines.routing.lint.finding import Finding
-from pipelines.routing.problems import DocumentError, Problem
+from pipelines.routing.analysis.lint.finding import Finding
+from pipelines.routing.basics.problems import DocumentError, Problem
 
 STATUS: tuple[tuple[type[Exception], int], ...] = (
     (TooMuch, 429),

@@ -16,7 +16,7 @@ from pipelines.api.schemas import CancelIn, DecisionOut, RetryIn, TaskIn, TaskOu
 from pipelines.errors import Conflict, InputError, Invalid, NotFound
 from pipelines.models import ENDED, ApiToken, Line, Task, displayed
 from pipelines.models import Status as TaskStatus
-from pipelines.routing.line import Problem
+from pipelines.routing.document.line import Problem
 
 router = Router(tags=["tasks"])
 LINE = "/owners/{owner}/projects/{project}/stages/{line}/tasks"

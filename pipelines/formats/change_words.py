@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from pipelines.formats.changes import Change
-from pipelines.routing import jsontext
-from pipelines.routing.describe import describe
-from pipelines.routing.reading.conditions import read_condition
-from pipelines.routing.reading.reader import Problems
+from pipelines.routing.basics import jsontext
+from pipelines.routing.document.reading.conditions import read_condition
+from pipelines.routing.document.reading.reader import Problems
+from pipelines.routing.sentences.conditions import describe
 
 Document = Mapping[str, Any]
 MAX_VALUE: Final = 120

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from pipelines.formats.merging import GONE, IDENTITY, ORDER, by_identity, kept, same
-from pipelines.routing.problems import join
+from pipelines.routing.basics.problems import join
 
 What = Literal["added", "removed", "changed", "order"]
 Affects = Literal["routing", "work", "form", "words", "layout"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from pipelines.routing.problems import Problem
+from pipelines.routing.basics.problems import Problem
 
 Sign = Callable[[Any], str | None]
 """Answers the path of the part that gives the document away."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from pipelines.formats import native
-from pipelines.routing.line import DocumentError, Line, Problem
-from pipelines.routing.lint.examination import Examination, examine, unreadable
-from pipelines.routing.lint.people import People
+from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable
+from pipelines.routing.analysis.lint.people import People
+from pipelines.routing.document.line import DocumentError, Line, Problem
 
 
 def linted(text: str | bytes, people: People | None = None) -> Examination:

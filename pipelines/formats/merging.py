@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pipelines.routing.problems import join
+from pipelines.routing.basics.problems import join
 
 IDENTITY: Final = {"stations": "key", "gates": "key", "ends": "key", "inputs": "key", "rules": "id"}
 ORDER = "(order)"

@@ -19,10 +19,10 @@ from ruamel.yaml.representer import SafeRepresenter
 from pipelines.formats.dialects import foreign
 from pipelines.formats.schema import json_schema
 from pipelines.formats.yamltext import Parsed, TextError, parse, resolves_to_text
-from pipelines.routing import jsontext
-from pipelines.routing.line import DocumentError, Line, Problem, read_line
-from pipelines.routing.problems import Malformed
-from pipelines.routing.values import check_document
+from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.basics.values import check_document
+from pipelines.routing.document.line import DocumentError, Line, Problem, read_line
 
 MAX_TEXT = 4 * 1024 * 1024
 """Characters of a document."""

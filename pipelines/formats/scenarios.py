@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 from pipelines.formats import native, yamltext
 from pipelines.formats.yamltext import TextError
-from pipelines.routing.line import DocumentError, Problem
-from pipelines.routing.problems import Malformed
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.basics.values import check
+from pipelines.routing.document.line import DocumentError, Problem
 from pipelines.routing.simulate.scenario import Scenario, read_scenarios
 from pipelines.routing.simulate.script import Script, read_scripts
-from pipelines.routing.values import check
 
 T = TypeVar("T")
 

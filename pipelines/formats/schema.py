@@ -23,16 +23,16 @@ from pipelines.formats.schema_parts import (
     words,
 )
 from pipelines.formats.schema_work import work_schema
-from pipelines.routing import budgets, checks, gatetools, operators
-from pipelines.routing.answers import EVALUATORS
-from pipelines.routing.escalations import ACTIONS
-from pipelines.routing.model import BUILT_IN_ENDS, METADATA, RESOURCES, STANDARD_REQUIREMENTS, WORDS
-from pipelines.routing.policy import PRESETS
-from pipelines.routing.reading import escalations, gates, names, policy, rules, stations, tools
-from pipelines.routing.reading.budgets import MAX_ROLE
-from pipelines.routing.reported import RESULTS, VERDICTS
-from pipelines.routing.strategies import STRATEGIES
-from pipelines.routing.values import TYPES
+from pipelines.routing.basics.outcome import RESULTS, VERDICTS
+from pipelines.routing.basics.values import TYPES
+from pipelines.routing.document import budgets, checks, gate_tools, operators
+from pipelines.routing.document.compose_strategies import STRATEGIES
+from pipelines.routing.document.escalations import ACTIONS
+from pipelines.routing.document.evaluations import EVALUATORS
+from pipelines.routing.document.model import BUILT_IN_ENDS, METADATA, RESOURCES, STANDARD_REQUIREMENTS, WORDS
+from pipelines.routing.document.policy import PRESETS
+from pipelines.routing.document.reading import escalations, gates, names, policy, rules, stations, tools
+from pipelines.routing.document.reading.budgets import MAX_ROLE
 
 HANDOFF: Schema = {"type": "object", "description": "A JSON Schema of what is handed over."}
 
@@ -292,9 +292,9 @@ def _tool() -> Schema:
         env={"type": "object", "additionalProperties": TEXT},
         stdin={"type": ["string", "null"]},
         timeout=ref("duration"),
-        retries=record(max={**COUNT, "maximum": gatetools.MAX_RETRIES}, backoff=ref("duration")),
-        outcome=record(parse=words(gatetools.PARSES), success_on=listed(code, minItems=1), **conditions),
-        action=words(gatetools.ACTIONS),
+        retries=record(max={**COUNT, "maximum": gate_tools.MAX_RETRIES}, backoff=ref("duration")),
+        outcome=record(parse=words(gate_tools.PARSES), success_on=listed(code, minItems=1), **conditions),
+        action=words(gate_tools.ACTIONS),
         approve_warnings=FLAG,
         enabled=FLAG,
     )

@@ -14,8 +14,8 @@ from pipelines.formats.schema_parts import (
     ref,
     words,
 )
-from pipelines.routing import networks, operators
-from pipelines.routing.reading import work
+from pipelines.routing.document import networks, operators
+from pipelines.routing.document.reading import work
 
 ENVIRONMENT: Schema = {"type": "object", "additionalProperties": TEXT}
 OBJECT: Schema = {"type": "object"}

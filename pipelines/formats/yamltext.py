@@ -26,9 +26,9 @@ from ruamel.yaml.events import (
     StreamEndEvent,
 )
 
-from pipelines.routing import jsontext
-from pipelines.routing.problems import join
-from pipelines.routing.values import MAX_DEPTH, MAX_VALUES, fault_in_text
+from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.values import MAX_DEPTH, MAX_VALUES, fault_in_text
 
 _NULL = re.compile(r"(?:null|Null|NULL|~|)\Z")
 _BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pipelines.invariants.reading import Whole, whole
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.routing.budgets import Budget
-from pipelines.routing.line import Line
-from pipelines.routing.spending import Step, spent
+from pipelines.routing.decide.budget_usage import Step, spent
+from pipelines.routing.document.budgets import Budget
+from pipelines.routing.document.line import Line
 
 
 @dataclass

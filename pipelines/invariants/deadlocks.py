@@ -10,7 +10,7 @@ from pipelines.engine.moves.releases import DEPENDENCY
 from pipelines.invariants.reading import whole
 from pipelines.models import ENDED, Deadlock, Dependency, Event, Status, Task, Token
 from pipelines.ports.observers import Violation
-from pipelines.routing.deadlocks import TIMEOUT
+from pipelines.routing.decide.deadlocks import TIMEOUT
 
 TOLD = ("deadlock.found", "deadlock.resolved")
 

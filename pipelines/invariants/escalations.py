@@ -24,7 +24,7 @@ from pipelines.models import (
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.queries.branches import waits_at_join
-from pipelines.routing.deciding.preconditions import NO_ESCALATION
+from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
 
 Ids = Sequence[int] | None
 TOLD = ("escalation.opened", "escalation.breached", "escalation.resolved")

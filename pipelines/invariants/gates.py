@@ -14,7 +14,7 @@ from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Decision, GateVisit, Task, Vote
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.routing.line import Line
+from pipelines.routing.document.line import Line
 
 Ids = Sequence[int] | None
 

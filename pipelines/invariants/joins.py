@@ -10,8 +10,8 @@ from pipelines.models import ENDED, Event
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.queries.branches import branches_of, waits_at_join
-from pipelines.routing.joining.branches import VERDICTS
-from pipelines.routing.joining.joining import aggregate, due
+from pipelines.routing.decide.joining.branches import VERDICTS
+from pipelines.routing.decide.joining.joining import aggregate, due
 
 Ids = Sequence[int] | None
 STANDINGS = {verdict: standing for standing, verdict in VERDICTS.items()}

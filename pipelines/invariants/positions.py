@@ -15,8 +15,8 @@ from pipelines.models import ENDED, Decision, GateVisit, Job, Lease, Purpose, To
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.queries.branches import waits_at_join
-from pipelines.routing.line import Line
-from pipelines.routing.statuses import ORDER, status_of
+from pipelines.routing.basics.statuses import ORDER, status_of
+from pipelines.routing.document.line import Line
 
 Ids = Sequence[int] | None
 WAITS_FOR_PEOPLE = ("held", "blocked", "stuck")

@@ -9,7 +9,7 @@ from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Event, Job, Purpose
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.routing.consequences import answer_of
+from pipelines.routing.decide.effects import answer_of
 
 Ids = Sequence[int] | None
 Told = tuple[int | None, dict[str, Any]]

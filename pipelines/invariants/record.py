@@ -26,7 +26,7 @@ from pipelines.models import (
     VersionRule,
 )
 from pipelines.ports.observers import Violation
-from pipelines.routing.line import digest, read_line
+from pipelines.routing.document.line import digest, read_line
 
 Ids = Sequence[int] | None
 _TEXT: TextField[str, str] = TextField()

@@ -9,8 +9,8 @@ from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Decision
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.routing.line import REVISION
-from pipelines.routing.redecide.recorded import again
+from pipelines.routing.analysis.redecide.recorded import again
+from pipelines.routing.document.line import REVISION
 
 Ids = Sequence[int] | None
 Json = Mapping[str, Any]

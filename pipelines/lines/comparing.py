@@ -11,10 +11,10 @@ from pipelines.errors import Invalid, NotFound
 from pipelines.formats.changes import Change, changes
 from pipelines.formats.overlay import Overlay, overlay
 from pipelines.models import Line, LineEvent
-from pipelines.routing.canonical import digest
-from pipelines.routing.difference.compare import Difference, difference
-from pipelines.routing.line import DocumentError, read_line
-from pipelines.routing.networks import as_published, to_publish
+from pipelines.routing.analysis.difference.compare import Difference, difference
+from pipelines.routing.basics.canonical import digest
+from pipelines.routing.document.line import DocumentError, read_line
+from pipelines.routing.document.networks import as_published, to_publish
 
 LIVE, DRAFT, ASIDE = "live", "draft", "aside-"
 REMEMBERED = 64

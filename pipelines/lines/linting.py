@@ -13,11 +13,11 @@ from pipelines.errors import Invalid
 from pipelines.formats import native
 from pipelines.models import Group, Project, Role
 from pipelines.models.people import expand
-from pipelines.routing import line as routing
-from pipelines.routing.line import DocumentError, Problem
-from pipelines.routing.lint.examination import Examination, examine, unreadable
-from pipelines.routing.lint.people import People
-from pipelines.routing.values import MAX_VALUES, is_larger
+from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable
+from pipelines.routing.analysis.lint.people import People
+from pipelines.routing.basics.values import MAX_VALUES, is_larger
+from pipelines.routing.document import line as routing
+from pipelines.routing.document.line import DocumentError, Problem
 
 REMEMBERED = 8
 """Documents per process; their stations are remembered one by one besides (`routing/lint/study.py`)."""

@@ -19,9 +19,9 @@ from pipelines.formats.authorship import Hand, hands_at
 from pipelines.formats.changes import Change
 from pipelines.lines import comparing, migrating, publishing
 from pipelines.models import Line, LineEvent, LineVersion, Migration, User
-from pipelines.routing.lint.examination import Examination
-from pipelines.routing.lint.finding import WARNING, Finding
-from pipelines.routing.problems import Problem
+from pipelines.routing.analysis.lint.examination import Examination
+from pipelines.routing.analysis.lint.finding import WARNING, Finding
+from pipelines.routing.basics.problems import Problem
 
 
 class StaleFindings(Conflict):

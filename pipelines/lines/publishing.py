@@ -28,12 +28,12 @@ from pipelines.models import (
 )
 from pipelines.models.people import slug
 from pipelines.ports.observers import LineHint, publish_hints
-from pipelines.routing import line as routing
-from pipelines.routing.line import Problem
-from pipelines.routing.lint.examination import Examination
-from pipelines.routing.lint.finding import Finding
-from pipelines.routing.networks import to_publish
-from pipelines.routing.values import MAX_VALUES, is_larger
+from pipelines.routing.analysis.lint.examination import Examination
+from pipelines.routing.analysis.lint.finding import Finding
+from pipelines.routing.basics.values import MAX_VALUES, is_larger
+from pipelines.routing.document import line as routing
+from pipelines.routing.document.line import Problem
+from pipelines.routing.document.networks import to_publish
 from pipelines.work.handlers.code import code_of
 
 __all__ = [

@@ -17,9 +17,9 @@ from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Invalid, NotFound, Refused
 from pipelines.models import Line, Scenario, User
 from pipelines.queries import versions
-from pipelines.routing.line import DocumentError, Problem, read_line
-from pipelines.routing.line import Line as Parsed
-from pipelines.routing.problems import Malformed
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.document.line import DocumentError, Problem, read_line
+from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.simulate.coverage import Coverage, Shown, shown_by
 from pipelines.routing.simulate.generate import Generated
 from pipelines.routing.simulate.generate import generate as generated_for

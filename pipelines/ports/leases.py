@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from pipelines.routing.kinds import needs
-from pipelines.routing.line import Station
+from pipelines.routing.document.kinds import needs
+from pipelines.routing.document.line import Station
 
 LEASE_SECONDS = 10.0
 MAX_ATTEMPTS = 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.line import Station
+from pipelines.routing.document.line import Station
 
 
 def actor_of(station: Station | None) -> tuple[str, str]:

@@ -16,10 +16,10 @@ from django.db import connection
 
 from pipelines.models import Line, LineVersion, VersionRule
 from pipelines.queries import versions
-from pipelines.routing.line import Line as Parsed
-from pipelines.routing.line import Rule
-from pipelines.routing.lint.study import MAX_STATION, study
-from pipelines.routing.regions.stations import DEAD, Standing
+from pipelines.routing.analysis.lint.study import MAX_STATION, study
+from pipelines.routing.analysis.regions.stations import DEAD, Standing
+from pipelines.routing.document.line import Line as Parsed
+from pipelines.routing.document.line import Rule
 
 Key = tuple[str, str]
 """A station's key and a rule's id."""

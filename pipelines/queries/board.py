@@ -27,8 +27,8 @@ from pipelines.queries import log, medians, versions
 from pipelines.queries.actors import actor_of
 from pipelines.queries.joined import waiting_at_joins
 from pipelines.queries.words import Sentence, gate_name, target_name, waiting
-from pipelines.routing.line import Line as Parsed
-from pipelines.routing.line import Station
+from pipelines.routing.document.line import Line as Parsed
+from pipelines.routing.document.line import Station
 
 PER_COLUMN = 40
 ENDED_SHOWN = 12

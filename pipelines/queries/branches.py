@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from pipelines.models import ENDED, Status, Token
-from pipelines.routing.joining.branches import Arrival, Branch, Fork
+from pipelines.routing.decide.joining.branches import Arrival, Branch, Fork
 
 
 def waits_at_join(token: Token) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.routing import algebra as c
+from pipelines.routing.document import algebra as c
 
 LONGEST = 120
 

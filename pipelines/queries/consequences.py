@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.queries.words import gate_name
-from pipelines.routing.line import Line
+from pipelines.routing.document.line import Line
 
 
 def consequence(line: Line, answer: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Avg, Count, Exists, F, OuterRef, Q, QuerySet
 
 from pipelines.models import Deadlock, Escalation, GateVisit, Project, Status, Task
-from pipelines.routing.health import DEADLOCKS, ESCALATED, GATE, QUEUE, Figure, cycle, share
+from pipelines.routing.analysis.health import DEADLOCKS, ESCALATED, GATE, QUEUE, Figure, cycle, share
 
 WEEK = timedelta(days=7)
 """Deadlocks, and the cycle time of late."""

@@ -23,8 +23,8 @@ from pipelines.queries.words import (
     target_name,
     trigger_words,
 )
-from pipelines.routing.answers import UNANSWERED
-from pipelines.routing.line import Line
+from pipelines.routing.document.evaluations import UNANSWERED
+from pipelines.routing.document.line import Line
 
 LONGEST = 300
 """Characters of an explanation."""

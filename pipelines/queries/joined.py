@@ -12,8 +12,8 @@ from pipelines.models import ENDED, Token
 from pipelines.queries import versions
 from pipelines.queries.branches import branches_of, waits_at_join
 from pipelines.queries.words import Sentence, station_name
-from pipelines.routing.joining.joining import Group, groups
-from pipelines.routing.line import Line
+from pipelines.routing.decide.joining.joining import Group, groups
+from pipelines.routing.document.line import Line
 
 CAME = {"pass": lambda: _("passed"), "fail": lambda: _("failed"), "blocked": lambda: _("blocked")}
 

@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from pipelines.models import Decision, Event, GateVisit, Job, Purpose, Task
 from pipelines.queries import versions
 from pipelines.queries.why import sentence
-from pipelines.routing.answers import UNANSWERED
-from pipelines.routing.deciding.preconditions import NO_ESCALATION
-from pipelines.routing.escalations import ROUTED, WORDS_TO_RESOLVE
-from pipelines.routing.line import Line
-from pipelines.routing.model import GATE_PASSED
+from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
+from pipelines.routing.document.escalations import ROUTED, WORDS_TO_RESOLVE
+from pipelines.routing.document.evaluations import UNANSWERED
+from pipelines.routing.document.line import Line
+from pipelines.routing.document.model import GATE_PASSED
 from pipelines.routing.simulate.run import expectation, run
 from pipelines.routing.simulate.scenario import MAX_STEPS, Scenario, Step
 from pipelines.routing.simulate.state import StepRefused, Taken, Walk, begin

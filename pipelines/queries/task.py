@@ -33,8 +33,8 @@ from pipelines.queries.joined import waiting_at_joins
 from pipelines.queries.resting import waiting_for_a_time
 from pipelines.queries.unoffered import without_a_worker
 from pipelines.queries.words import Sentence, blocker_words, gate_name, station_name, target_name, waiting
-from pipelines.routing.answers import ANSWERS
-from pipelines.routing.line import Line as Parsed
+from pipelines.routing.document.evaluations import ANSWERS
+from pipelines.routing.document.line import Line as Parsed
 
 LONGEST = 2_000
 """Characters of a description that an address takes along."""

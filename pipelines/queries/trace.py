@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.queries.words import gate_name
-from pipelines.routing.line import Line
+from pipelines.routing.document.line import Line
 
 STEPS = {
     "signal": lambda: _("Signal"),

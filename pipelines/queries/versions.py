@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from pipelines.models import LineVersion
-from pipelines.routing.line import Line, read_line
+from pipelines.routing.document.line import Line, read_line
 
 HIDDEN = "••••••"
 

@@ -22,12 +22,12 @@ from pipelines.queries.words import (
     trigger_words,
     waiting,
 )
-from pipelines.routing import jsontext
-from pipelines.routing.algebra import EdgeTaken
-from pipelines.routing.decisions import Decision, Finish, Move
-from pipelines.routing.joining.joining import groups
-from pipelines.routing.line import Line
-from pipelines.routing.lint.subject import edges_in
+from pipelines.routing.analysis.lint.subject import edges_in
+from pipelines.routing.basics import jsontext
+from pipelines.routing.decide.decisions import Decision, Finish, Move
+from pipelines.routing.decide.joining.joining import groups
+from pipelines.routing.document.algebra import EdgeTaken
+from pipelines.routing.document.line import Line
 from pipelines.routing.simulate import joins
 from pipelines.routing.simulate.expect import Told
 from pipelines.routing.simulate.scenario import Step

@@ -15,7 +15,7 @@ from pipelines.queries import versions
 from pipelines.queries.conditions import Leaf, leaves
 from pipelines.queries.trace import Step, checks_of, steps_of
 from pipelines.queries.words import gate_name, role_words, station_name, target_name, trigger_words
-from pipelines.routing.line import Line, Rule, Station
+from pipelines.routing.document.line import Line, Rule, Station
 
 MATCHED, NO, NOT_TRIED, ASK, FAULT = "matched", "no", "not_tried", "ask", "error"
 STOPPED = "stopped"

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 from django.utils.translation import gettext as _
 
 from pipelines.models import Status
-from pipelines.routing.durations import written
-from pipelines.routing.escalations import OUTSIDER
-from pipelines.routing.line import Line
+from pipelines.routing.basics.durations import written
+from pipelines.routing.document.escalations import OUTSIDER
+from pipelines.routing.document.line import Line
 
 
 @dataclass(frozen=True, slots=True)

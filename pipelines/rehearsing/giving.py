@@ -7,8 +7,8 @@ from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.models import Status, Token
 from pipelines.queries import versions
 from pipelines.rehearsing.stage import NotPlayable, Stage
-from pipelines.routing.line import Line
-from pipelines.routing.model import HANDOFF, METADATA
+from pipelines.routing.document.line import Line
+from pipelines.routing.document.model import HANDOFF, METADATA
 from pipelines.routing.simulate import made_up
 from pipelines.routing.simulate.minimal import least_handoff
 

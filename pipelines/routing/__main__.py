@@ -23,16 +23,17 @@ from typing import Any, BinaryIO, TextIO
 from pipelines.formats import native
 from pipelines.formats import scenarios as scenario_texts
 from pipelines.formats.linted import linted
-from pipelines.routing import jsontext
-from pipelines.routing.decide import decide
-from pipelines.routing.difference.compare import NONE, difference
-from pipelines.routing.difference.report import report as report_difference
-from pipelines.routing.joining.told import told
-from pipelines.routing.line import DocumentError, Line, Problem
-from pipelines.routing.lint.report import report
-from pipelines.routing.model import AGENT
-from pipelines.routing.outcome import Malformed, read_situation
-from pipelines.routing.publishable import publishing_problems
+from pipelines.routing.analysis.difference.compare import NONE, difference
+from pipelines.routing.analysis.difference.report import report as report_difference
+from pipelines.routing.analysis.lint.report import report
+from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.decide.decide import decide
+from pipelines.routing.decide.joining.told import told
+from pipelines.routing.decide.situation import read_situation
+from pipelines.routing.document.line import DocumentError, Line, Problem
+from pipelines.routing.document.model import AGENT
+from pipelines.routing.document.publishable import publishing_problems
 from pipelines.routing.simulate.report import report as report_scenarios
 
 MAX_LINE = 64 * 1024 * 1024

@@ -27,7 +27,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from pipelines.routing.line import REVISION
+from pipelines.routing.document.line import REVISION
 from pipelines.templatetags import shapes
 
 register = template.Library()

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipelines.ports.leases import LEASE_SECONDS
-from pipelines.routing.answers import MODEL, WORKER
-from pipelines.routing.kinds import DEFAULT_MODEL, MODEL_SERVER
+from pipelines.routing.document.evaluations import MODEL, WORKER
+from pipelines.routing.document.kinds import DEFAULT_MODEL, MODEL_SERVER
 from pipelines.work.handlers import BY_WORKERS
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.processes.isolation import Isolation

@@ -25,8 +25,8 @@ from pipelines.models import (
 )
 from pipelines.queries import versions
 from pipelines.queries.words import Sentence, blocker_words, station_name, waiting
-from pipelines.routing.answers import ANSWERS
-from pipelines.routing.conditions import describe
+from pipelines.routing.document.evaluations import ANSWERS
+from pipelines.routing.sentences.conditions import describe
 from pipelines.web.tasks.escalation_cards import locked, shown
 from pipelines.work.orders.instructions import instructions
 from reviews.gates import gate_of

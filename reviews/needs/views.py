@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from pipelines.errors import Conflict, Invalid, Refused
 from pipelines.models import Job, Project, Status, Task, Token, displayed
-from pipelines.routing.line import Problem
+from pipelines.routing.document.line import Problem
 from pipelines.web.shell.forms import first_fault, posted
 from pipelines.web.shell.page import REFUSALS, SignedIn, at_address, crumbs, fragment, show, signed_in
 from pipelines.web.tasks.start import Field, fields_of

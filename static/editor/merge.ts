@@ -107,7 +107,7 @@ type Fields = { [key: string]: Json };
 
 const isObject = (value: Value): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** As `join` of pipelines/routing/problems.py. */
+/** As `join` of pipelines/routing/basics/problems.py. */
 function joined(path: string, key: string): string {
   if (!PLAIN.test(key)) return `${path}[${JSON.stringify(key)}]`;
   return path ? `${path}.${key}` : key;

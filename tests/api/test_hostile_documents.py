@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.bounds import Steps, counted
-from pipelines.routing.lint.study import MAX_STATION
-from pipelines.routing.reading.reader import MOST_PROBLEMS
-from pipelines.routing.regions.effort import STEP, at_most
-from pipelines.routing.regions.guesses import MAX_SHAPES, around
-from pipelines.routing.regions.outcomes import Unknown
-from pipelines.routing.values import MAX_DEPTH, MAX_VALUES
+from pipelines.routing.analysis.lint.study import MAX_STATION
+from pipelines.routing.analysis.regions.effort import STEP, at_most
+from pipelines.routing.analysis.regions.guesses import MAX_SHAPES, around
+from pipelines.routing.analysis.regions.outcomes import Unknown
+from pipelines.routing.basics.bounds import Steps, counted
+from pipelines.routing.basics.values import MAX_DEPTH, MAX_VALUES
+from pipelines.routing.document.reading.reader import MOST_PROBLEMS
 from tests.api.conftest import Api, Apis
 from tests.factories import World, document, station
 

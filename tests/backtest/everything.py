@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipelines.models import Decision
 from pipelines.queries import versions
-from pipelines.routing.redecide.verdict import Verdict, redecide
+from pipelines.routing.analysis.redecide.verdict import Verdict, redecide
 
 
 def not_the_same() -> list[str]:

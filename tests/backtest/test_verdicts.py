@@ -8,9 +8,9 @@ import pytest
 
 from pipelines import engine
 from pipelines.models import Task
-from pipelines.routing.line import read_line
-from pipelines.routing.outcome import read_situation
-from pipelines.routing.redecide.walk import walk
+from pipelines.routing.analysis.redecide.walk import walk
+from pipelines.routing.decide.situation import read_situation
+from pipelines.routing.document.line import read_line
 from tests.backtest.trying import decisions, names, reasons, verdicts
 from tests.factories import World, document, station
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from pipelines.lines.backtest import Result, Selection, TaskLine, back_test, of_document
 from pipelines.models import Decision, LineVersion, Task
-from pipelines.routing.line import read_line
-from pipelines.routing.redecide.verdict import Redecided, redecide
+from pipelines.routing.analysis.redecide.verdict import Redecided, redecide
+from pipelines.routing.document.line import read_line
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from playwright.sync_api import Error, Locator, Page, expect
 from pipelines.formats import native
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line
-from pipelines.routing.line import DocumentError
+from pipelines.routing.document.line import DocumentError
 from tests.browser.conftest import Enter
 from tests.browser.test_canvas import saved
 from tests.factories import World

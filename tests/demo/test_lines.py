@@ -8,10 +8,10 @@ import pytest
 
 from pipelines.demo import example
 from pipelines.formats import native
-from pipelines.routing.decide import decide
-from pipelines.routing.line import Line, read_line
-from pipelines.routing.lint.run import lint
-from pipelines.routing.situation import read_situation
+from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.decide.decide import decide
+from pipelines.routing.decide.situation import read_situation
+from pipelines.routing.document.line import Line, read_line
 
 FOUND = {"high": 1, "accepted": False, "triage": "none"}
 CLEAN = {"high": 0, "accepted": False, "triage": "none"}

@@ -8,8 +8,8 @@ import pytest
 
 from pipelines.demo import example
 from pipelines.formats import native
-from pipelines.routing.line import Line, read_line
-from pipelines.routing.publishable import publishing_problems
+from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.publishable import publishing_problems
 from tests.dialects.aeef import FAILS, HANDOFF, OWNERS, REWORKS, STAGES, machine, owned
 from tests.routing.support import decided, goes
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.line import read_line
-from pipelines.routing.problems import DocumentError
-from pipelines.routing.publishable import publishing_problems
+from pipelines.routing.basics.problems import DocumentError
+from pipelines.routing.document.line import read_line
+from pipelines.routing.document.publishable import publishing_problems
 from tests.routing.lint.support import found
 from tests.routing.support import FAILED, OK, document, goes, line, ruled
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.line import Line, read_line
-from pipelines.routing.problems import DocumentError
+from pipelines.routing.basics.problems import DocumentError
+from pipelines.routing.document.line import Line, read_line
 from tests.routing.lint.support import found
 from tests.routing.support import decided, document, goes, ruled, traced
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.line import Line
+from pipelines.routing.document.line import Line
 from tests.routing.support import decided, goes, line, traced
 
 PASS, FAIL, BLOCKED = ({"exit_code": 0, "verdict": verdict} for verdict in ("pass", "fail", "blocked"))

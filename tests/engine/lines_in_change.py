@@ -12,7 +12,7 @@ from pipelines import engine
 from pipelines.errors import Refused
 from pipelines.lines import publishing
 from pipelines.models import GateVisit, Job, Line, LineVersion, Task, Token
-from pipelines.routing import line as routing
+from pipelines.routing.document import line as routing
 from tests.factories import World, document, station
 
 KEYS = ("a", "b", "c", "d")

@@ -11,7 +11,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.engine.core.errors import Conflict, Forbidden, InputError, Invalid
 from pipelines.models import Deadlock, Due, Escalation, Job, Lease, Task, Token
-from pipelines.routing.deadlocks import SUGGESTIONS
+from pipelines.routing.decide.deadlocks import SUGGESTIONS
 from pipelines.work.worker import timers
 from reviews.models import Notice
 from tests.factories import World, station

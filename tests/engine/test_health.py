@@ -12,7 +12,16 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.models import Task
 from pipelines.queries.health import figures
-from pipelines.routing.health import CYCLE, DEADLOCKS, ESCALATED, GATE, QUEUE, THRESHOLDS, Figure, cycle
+from pipelines.routing.analysis.health import (
+    CYCLE,
+    DEADLOCKS,
+    ESCALATED,
+    GATE,
+    QUEUE,
+    THRESHOLDS,
+    Figure,
+    cycle,
+)
 from tests.factories import World, station
 from tests.reviews.test_pages import as_
 

@@ -13,7 +13,7 @@ from pipelines.invariants import check
 from pipelines.lines import migrating
 from pipelines.lines.migrating import Impact
 from pipelines.models import Event, Task, Token
-from pipelines.routing.impact import Effect
+from pipelines.routing.analysis.impact import Effect
 from tests.engine.lines_in_change import KEYS, documents, published, shape, walk
 from tests.factories import World
 

@@ -10,8 +10,8 @@ from django.db import IntegrityError, connection, transaction
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.lines import publishing
 from pipelines.models import Line, LineVersion, Role, VersionGate, VersionRule, VersionStation
-from pipelines.routing.line import DocumentError, digest, read_line
-from pipelines.routing.reading.stations import WORK
+from pipelines.routing.document.line import DocumentError, digest, read_line
+from pipelines.routing.document.reading.stations import WORK
 from pipelines.work.handlers import BY_PEOPLE, BY_THE_CLOCK, BY_WORKERS
 from tests.factories import World, document, make_member, station
 

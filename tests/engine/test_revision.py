@@ -11,9 +11,9 @@ from django.db.migrations.loader import MigrationLoader
 
 from pipelines import invariants
 from pipelines.models import Decision, Task
-from pipelines.routing.decide import decide
-from pipelines.routing.decisions import Stuck
-from pipelines.routing.line import REVISION
+from pipelines.routing.decide.decide import decide
+from pipelines.routing.decide.decisions import Stuck
+from pipelines.routing.document.line import REVISION
 from tests.factories import World, station
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ import pytest
 from pipelines import engine
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import ENDED, Escalation, GateVisit, Job, Task, Token
-from pipelines.routing.line import Line, read_line
+from pipelines.routing.document.line import Line, read_line
 from pipelines.routing.simulate.scenario import Scenario, Step
 from pipelines.routing.simulate.state import Position, StepRefused, Walk, begin
 from pipelines.routing.simulate.walk import take

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pipelines.formats.changes import Change, Member, changes, touches
 from pipelines.formats.merging import IDENTITY, ORDER, same
-from pipelines.routing.line import read_line
+from pipelines.routing.document.line import read_line
 from tests.factories import document, station
 
 Document = dict[str, Any]

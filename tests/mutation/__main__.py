@@ -3,7 +3,7 @@
     python -m tests.mutation                       a sample of 600, another one for each commit
     python -m tests.mutation --sample 2000 --seed 7
     python -m tests.mutation --all                 every mutant: hours
-    python -m tests.mutation --only 'pipelines.routing.deciding.*' --only 'pipelines.routing.joining.*'
+    python -m tests.mutation --only 'pipelines.routing.decide.steps.*' --only 'pipelines.routing.decide.joining.*'
 
 Works in a temporary copy. Prints the share of each module, what survived with file, line and change, and last the
 share of all; the exit code is 1 below nine in ten, 2 if it could not be tried.
@@ -43,7 +43,7 @@ def _try(options: argparse.Namespace) -> int:
         mutants = [name for name in workshop.mutants() if any(fnmatchcase(name, each) for each in wanted)]
         if not mutants:
             print(
-                f"There is no mutant {' '.join(wanted)}: name a module, e.g. 'pipelines.routing.paths.*'",
+                f"There is no mutant {' '.join(wanted)}: name a module, e.g. 'pipelines.routing.document.paths.*'",
                 file=sys.stderr,
             )
             return 2

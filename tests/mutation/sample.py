@@ -11,7 +11,7 @@ Seed = int | str
 
 
 def module_of(mutant: str) -> str:
-    """`pipelines.routing.paths.x_find__mutmut_3` is one of `pipelines.routing.paths`."""
+    """`pipelines.routing.document.paths.x_find__mutmut_3` is one of `pipelines.routing.document.paths`."""
     return mutant.rpartition(".")[0]
 
 

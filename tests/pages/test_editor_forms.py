@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from pipelines.formats import native
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line
-from pipelines.routing.line import read_line
+from pipelines.routing.document.line import read_line
 from pipelines.web.editor.forms.answer import answer
 from pipelines.web.editor.forms.asked import Asked, Outline
 from pipelines.web.editor.forms.fields import Field

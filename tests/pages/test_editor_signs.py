@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.lint.subject import Subject
+from pipelines.routing.analysis.lint.subject import Subject
 from pipelines.web.editor.badges import signs_of
 from tests.routing.support import line
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pipelines.demo import example
 from pipelines.formats import native
-from pipelines.routing.line import Line, read_line
+from pipelines.routing.document.line import Line, read_line
 from pipelines.web.graph import Drawing, Kind, drawing_of, way_of
 from tests.factories import document, station
 

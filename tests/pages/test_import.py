@@ -13,7 +13,7 @@ from pipelines.formats import native
 from pipelines.lines.publishing import create_line
 from pipelines.lines.starters.catalogue import BY_KEY
 from pipelines.models import Line
-from pipelines.routing.line import DocumentError, read_line
+from pipelines.routing.document.line import DocumentError, read_line
 from pipelines.web.editor.importing import FIRST
 from tests.api.conftest import Apis, api
 from tests.factories import World, document, station

@@ -8,7 +8,7 @@ from pipelines.lines.linting import examined_text
 from pipelines.lines.publishing import publish
 from pipelines.lines.starters.catalogue import STARTERS, Starter
 from pipelines.models import Line, Membership
-from pipelines.routing.lint.finding import INFO
+from pipelines.routing.analysis.lint.finding import INFO
 from tests.factories import World
 from tests.pages.conftest import As, at, text
 

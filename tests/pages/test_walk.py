@@ -11,7 +11,7 @@ from django.http import HttpResponse
 
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line, Scenario
-from pipelines.routing.line import read_line
+from pipelines.routing.document.line import read_line
 from pipelines.routing.simulate.run import run
 from pipelines.routing.simulate.scenario import read_scenario
 from tests.factories import World, document, station

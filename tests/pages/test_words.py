@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.queries.conditions import describe
-from pipelines.routing.line import read_line
+from pipelines.routing.document.line import read_line
 from tests.factories import document, station
 
 SUCCESS, FAILURE = {"result": "success"}, {"result": "failure"}

@@ -10,7 +10,7 @@ from pipelines.formats.scenarios import load_scripts
 from pipelines.lines.dry_run import rehearse
 from pipelines.management.commands.rehearse import subject
 from pipelines.models import Project, Task, User
-from pipelines.routing.lint.run import lint
+from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.simulate.run import run
 from pipelines.routing.simulate.script import AFTER, Script
 

@@ -18,7 +18,7 @@ from pipelines.lines.starters.catalogue import LINES as STARTERS_AT
 from pipelines.lines.starters.catalogue import STARTERS
 from pipelines.management.commands.rehearse import subject
 from pipelines.models import Blob, Handoff, Upload
-from pipelines.routing.line import read_line
+from pipelines.routing.document.line import read_line
 from pipelines.routing.simulate import made_up
 from pipelines.routing.simulate.generate import BOUND, generate
 from tests.factories import World, document, station

@@ -15,7 +15,7 @@ from pipelines.formats.scenarios import load_scripts
 from pipelines.lines.dry_run import Rehearsed, rehearse
 from pipelines.management.commands.rehearse import scripts_of
 from pipelines.models import Event, Job, Membership, Task, TaskCounter, User, Vote, Worker
-from pipelines.routing.line import DocumentError
+from pipelines.routing.document.line import DocumentError
 from tests.factories import World, station
 
 pytestmark = pytest.mark.django_db

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.decide import decide
-from pipelines.routing.line import Line, read_line
-from pipelines.routing.outcome import read_situation
+from pipelines.routing.decide.decide import decide
+from pipelines.routing.decide.situation import read_situation
+from pipelines.routing.document.line import Line, read_line
 
 OK = {"result": "success"}
 FAILED = {"result": "failure"}

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.routing.approval import Vote, Voter, entitled, satisfiable, tally
-from pipelines.routing.line import Approval, Requirement
+from pipelines.routing.decide.approval import Vote, Voter, entitled, satisfiable, tally
+from pipelines.routing.document.line import Approval, Requirement
 
 REVIEWER = Requirement("role", "reviewer")
 SECURITY = Requirement("group", "security")

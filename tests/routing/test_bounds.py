@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing import jsontext
-from pipelines.routing.decide import decide
-from pipelines.routing.outcome import read_situation
+from pipelines.routing.basics import jsontext
+from pipelines.routing.decide.decide import decide
+from pipelines.routing.decide.situation import read_situation
 from tests.effort import calls
 from tests.routing.support import goes, ruled
 from tests.waiting import that_ends

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.routing.paths import PathError, compile_path
-from pipelines.routing.problems import Problem
-from pipelines.routing.reading.reader import Problems, Reader, expected, quote
-from pipelines.routing.values import named
+from pipelines.routing.basics.problems import Problem
+from pipelines.routing.basics.values import named
+from pipelines.routing.document.paths import PathError, compile_path
+from pipelines.routing.document.reading.reader import Problems, Reader, expected, quote
 
 
 def test_a_path_may_have_forty_filters_functions_and_operators_and_not_one_more() -> None:

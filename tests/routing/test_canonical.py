@@ -11,8 +11,8 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.routing import jsontext
-from pipelines.routing.line import CanonicalError, canonical, digest
+from pipelines.routing.basics import jsontext
+from pipelines.routing.document.line import CanonicalError, canonical, digest
 
 RFC = [
     ({"b": 1, "a": [True, None, "é"]}, '{"a":[true,null,"é"],"b":1}'),

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.consequences import (
+from pipelines.routing.basics.outcome import read_outcome
+from pipelines.routing.decide.decisions import Ask, Escalate, Finish, Move, Stuck, Wait
+from pipelines.routing.decide.effects import (
     About,
     aborts,
     added_up,
@@ -24,8 +26,6 @@ from pipelines.routing.consequences import (
     targets_of,
     told,
 )
-from pipelines.routing.decisions import Ask, Escalate, Finish, Move, Stuck, Wait
-from pipelines.routing.outcome import read_outcome
 from tests.routing.support import line, ruled
 
 LINE = ruled(

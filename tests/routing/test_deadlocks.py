@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.deadlocks import circle, timed_out
-from pipelines.routing.line import DocumentError, read_line
+from pipelines.routing.decide.deadlocks import circle, timed_out
+from pipelines.routing.document.line import DocumentError, read_line
 
 PARTS = {"key": "line", "stations": [{"key": "a", "work": {"kind": "noop"}}]}
 

@@ -15,9 +15,9 @@ from unittest.mock import patch
 import pytest
 
 from pipelines.formats import native
-from pipelines.routing import jsontext
 from pipelines.routing.__main__ import main
-from pipelines.routing.line import PRESETS
+from pipelines.routing.basics import jsontext
+from pipelines.routing.document.line import PRESETS
 from tests.routing.test_preconditions import HANDOFF
 from tests.waiting import LONG
 
@@ -287,8 +287,8 @@ def test_it_answers_while_its_input_is_still_open(line: Path) -> None:
 
 def test_routing_and_formats_need_no_django_and_no_clock() -> None:
     script = (
-        "import sys, pipelines.routing.__main__, pipelines.routing.approval, pipelines.routing.templates,"
-        " pipelines.routing.publishable, pipelines.routing.conditions\n"
+        "import sys, pipelines.routing.__main__, pipelines.routing.decide.approval, pipelines.routing.document.templates,"
+        " pipelines.routing.document.publishable, pipelines.routing.conditions\n"
         "print([name for name in ('django', 'psycopg', 'socket', 'asyncio') if name in sys.modules])"
     )
     done = subprocess.run(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from pipelines.routing.lint.examination import Examination, examine, unreadable
-from pipelines.routing.lint.report import report
-from pipelines.routing.problems import Problem
+from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable
+from pipelines.routing.analysis.lint.report import report
+from pipelines.routing.basics.problems import Problem
 from tests.routing.support import ruled
 
 LINE = ruled(

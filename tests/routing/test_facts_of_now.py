@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.line import Line
-from pipelines.routing.outcome import read_facts
+from pipelines.routing.decide.situation import read_facts
+from pipelines.routing.document.line import Line
 from tests.routing.support import OK, decided, ruled, short
 
 G: dict[str, Any] = {"key": "g"}

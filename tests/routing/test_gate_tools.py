@@ -8,8 +8,8 @@ import jsonschema_rs
 import pytest
 
 from pipelines.formats.native import json_schema
-from pipelines.routing.consequences import answer_of
-from pipelines.routing.line import DocumentError, Line, read_line
+from pipelines.routing.decide.effects import answer_of
+from pipelines.routing.document.line import DocumentError, Line, read_line
 from tests.routing.support import OK, decided, document, goes, ruled, traced
 
 ARGV = ["coverage", "json"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.routing.health import CYCLE, THRESHOLDS, TODO, Figure, cycle, share
+from pipelines.routing.analysis.health import CYCLE, THRESHOLDS, TODO, Figure, cycle, share
 
 
 @pytest.mark.parametrize("key", THRESHOLDS)

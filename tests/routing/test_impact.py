@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.impact import (
+from pipelines.routing.analysis.impact import (
     Effect,
     Position,
     composed,
@@ -16,7 +16,7 @@ from pipelines.routing.impact import (
     next_stations,
     situation_under,
 )
-from pipelines.routing.line import Line
+from pipelines.routing.document.line import Line
 from tests.routing.support import decided, line
 
 LOOK, LEAD = {"key": "look", "name": "Look"}, {"key": "lead", "name": "Lead"}

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.decide import decide
-from pipelines.routing.line import Line, read_line
-from pipelines.routing.outcome import read_situation
+from pipelines.routing.decide.decide import decide
+from pipelines.routing.decide.situation import read_situation
+from pipelines.routing.document.line import Line, read_line
 from tests.routing import interpreter
 from tests.routing.interpreter import decide as second_reading
 from tests.routing.interpreter.generator import case, line_with

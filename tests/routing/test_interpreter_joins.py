@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.joining.branches import Arrival, Branch, Fork, Write
-from pipelines.routing.joining.context import contradictions
-from pipelines.routing.joining.joining import Merge, aggregate, due
-from pipelines.routing.line import Line, read_line
+from pipelines.routing.decide.joining.branches import Arrival, Branch, Fork, Write
+from pipelines.routing.decide.joining.context import contradictions
+from pipelines.routing.decide.joining.joining import Merge, aggregate, due
+from pipelines.routing.document.line import Line, read_line
 from tests.routing.interpreter import joins as second
 from tests.routing.interpreter.draw_forks import live
 from tests.routing.interpreter.draw_joins import AGGREGATIONS, joined

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.joining.branches import Arrival, Branch, Fork, Write
-from pipelines.routing.joining.context import contradictions, merged
-from pipelines.routing.joining.joining import aggregate, due, groups
-from pipelines.routing.joining.reach import reached, ways
-from pipelines.routing.joining.told import told
-from pipelines.routing.line import Line
-from pipelines.routing.problems import Malformed
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.decide.joining.branches import Arrival, Branch, Fork, Write
+from pipelines.routing.decide.joining.context import contradictions, merged
+from pipelines.routing.decide.joining.joining import aggregate, due, groups
+from pipelines.routing.decide.joining.reach import reached, ways
+from pipelines.routing.decide.joining.told import told
+from pipelines.routing.document.line import Line
 from tests.routing.support import line
 
 FORK = Fork(1, "plan", ("qa", "security"))

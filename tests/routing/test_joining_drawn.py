@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.routing.joining.branches import BLOCKED, FAILED, PASSED, Arrival, Branch, Fork
-from pipelines.routing.joining.joining import Merge, aggregate, due, groups
-from pipelines.routing.joining.reach import reached, ways
-from pipelines.routing.line import Line
+from pipelines.routing.decide.joining.branches import BLOCKED, FAILED, PASSED, Arrival, Branch, Fork
+from pipelines.routing.decide.joining.joining import Merge, aggregate, due, groups
+from pipelines.routing.decide.joining.reach import reached, ways
+from pipelines.routing.document.line import Line
 from tests.routing.support import line
 
 KEYS = ("a", "b", "c", "d", "e")

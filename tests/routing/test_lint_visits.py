@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.routing.line import Line
-from pipelines.routing.lint.run import visits
-from pipelines.routing.lint.subject import Subject
-from pipelines.routing.lint.visits import breaking, endless, unbounded_cycles
+from pipelines.routing.analysis.lint.run import visits
+from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.visits import breaking, endless, unbounded_cycles
+from pipelines.routing.document.line import Line
 from tests.routing.support import line, ruled
 
 VISITS: dict[str, tuple[Line, dict[str, int]]] = {

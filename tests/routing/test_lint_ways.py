@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.line import Line
-from pipelines.routing.lint.finding import Finding
-from pipelines.routing.lint.run import lint
-from pipelines.routing.lint.standings import standings
-from pipelines.routing.lint.subject import Subject
-from pipelines.routing.lint.visits import bound, components
-from pipelines.routing.lint.ways import ANYWHERE
+from pipelines.routing.analysis.lint.finding import Finding
+from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.lint.standings import standings
+from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.visits import bound, components
+from pipelines.routing.analysis.lint.ways import ANYWHERE
+from pipelines.routing.document.line import Line
 from tests.routing.support import line, ruled
 
 Told = tuple[str, str, str, str | None]

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from pipelines.routing.lint.finding import Finding
+from pipelines.routing.analysis.lint.finding import Finding
 from tests.routing.lint.support import examples, found
 
 Words = tuple[str, str, str | None, str | None, tuple[str, ...]]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.formats import native
-from pipelines.routing.line import DocumentError, Problem
+from pipelines.routing.document.line import DocumentError, Problem
 from tests.routing.test_reading import FULL
 
 PLAIN = [

@@ -8,9 +8,9 @@ import jsonschema
 import pytest
 
 from pipelines.formats.schema import json_schema
-from pipelines.routing.line import DocumentError, read_line
-from pipelines.routing.networks import as_published, network_of, to_publish
-from pipelines.routing.publishable import publishing_problems
+from pipelines.routing.document.line import DocumentError, read_line
+from pipelines.routing.document.networks import as_published, network_of, to_publish
+from pipelines.routing.document.publishable import publishing_problems
 
 
 def document(work: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:

@@ -7,15 +7,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.outcome import (
-    Malformed,
-    OutcomeError,
-    SituationError,
-    check_situation,
-    derive,
-    read_outcome,
-    read_situation,
-)
+from pipelines.routing.basics.outcome import OutcomeError, derive, read_outcome
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.decide.situation import SituationError, check_situation, read_situation
 from tests.routing.support import line
 
 DERIVED = [

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonpath_rfc9535 import JSONPathEnvironment
 
-from pipelines.routing.bounds import MAX_STEPS, Steps
-from pipelines.routing.errors import EvaluationFailed
-from pipelines.routing.paths import PathError, compile_path
+from pipelines.routing.basics.bounds import MAX_STEPS, Steps
+from pipelines.routing.basics.errors import EvaluationFailed
+from pipelines.routing.document.paths import PathError, compile_path
 
 DATA = {
     "a": [{"n": 1, "s": "x"}, {"n": 2.5, "s": "y", "deep": {"n": 3}}, [1, [2]], "é", None, True],

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.line import Line
-from pipelines.routing.publishable import publishing_problems
+from pipelines.routing.document.line import Line
+from pipelines.routing.document.publishable import publishing_problems
 from tests.routing.support import BLOCKED, FAILED, OK, goes, line
 
 PRESETS = ("alp", "contenox", "vibe-factory", "flux", "aeef")

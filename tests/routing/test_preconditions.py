@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing import handoffs
-from pipelines.routing.line import Line
+from pipelines.routing.document import handoffs
+from pipelines.routing.document.line import Line
 from tests.routing.support import FAILED, OK, goes, line, traced
 
 HANDOFF = {

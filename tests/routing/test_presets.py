@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.line import PRESETS, Line
+from pipelines.routing.document.line import PRESETS, Line
 from tests.routing.support import FAILED, OK, goes, ruled
 
 NEVER = {"when": {"failure_type": "never"}}

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.conditions import describe
-from pipelines.routing.publishable import publishing_problems
+from pipelines.routing.document.publishable import publishing_problems
+from pipelines.routing.sentences.conditions import describe
 from tests.routing.support import line, ruled
 
 HOOK = {"hook": {"argv": ["x"]}, "answer": "pass"}

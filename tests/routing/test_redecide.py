@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.line import Line, read_line
-from pipelines.routing.redecide.effects import Effect, effect_of
-from pipelines.routing.redecide.recorded import again, said
-from pipelines.routing.redecide.verdict import Redecided, redecide
+from pipelines.routing.analysis.redecide.effects import Effect, effect_of
+from pipelines.routing.analysis.redecide.recorded import again, said
+from pipelines.routing.analysis.redecide.verdict import Redecided, redecide
+from pipelines.routing.document.line import Line, read_line
 
 LOOK, LEAD = {"key": "look", "name": "Look"}, {"key": "lead", "name": "Lead"}
 PASSED = {"result": "success"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.line import DocumentError, read_line
+from pipelines.routing.document.line import DocumentError, read_line
 from tests.routing.support import document
 
 

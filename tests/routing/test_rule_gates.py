@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.line import Line
+from pipelines.routing.document.line import Line
 from tests.routing.support import FAILED, OK, decided, goes, ruled, traced
 
 CHECK = {"field": "exit_code", "operator": "equals", "value": 9}

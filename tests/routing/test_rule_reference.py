@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from pipelines.formats import native
-from pipelines.routing import operators
-from pipelines.routing.bounds import MAX_STEPS
-from pipelines.routing.jsonpath import MAX_NESTING
-from pipelines.routing.line import PRESETS, read_line
-from pipelines.routing.lint.run import lint
-from pipelines.routing.reading.conditions import KNOWN
+from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.basics.bounds import MAX_STEPS
+from pipelines.routing.basics.jsonpath import MAX_NESTING
+from pipelines.routing.document import operators
+from pipelines.routing.document.line import PRESETS, read_line
+from pipelines.routing.document.reading.conditions import KNOWN
 from pipelines.routing.simulate.run import run
 from pipelines.routing.simulate.scenario import read_scenario
 from tests.routing.support import FAILED, OK, goes

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.line import PRESETS
+from pipelines.routing.document.line import PRESETS
 from tests.routing.support import BLOCKED, FAILED, OK, decided, goes, line, ruled, traced
 
 NEVER = {"when": {"failure_type": "never"}}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.saw import Seen, shown
+from pipelines.routing.document.operand_trace import Seen, shown
 
 SHOWN = [
     ("x" * 200, "x" * 200),

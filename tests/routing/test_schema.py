@@ -10,7 +10,7 @@ import jsonschema_rs
 import pytest
 
 from pipelines.formats.native import json_schema
-from pipelines.routing.line import DocumentError, read_line
+from pipelines.routing.document.line import DocumentError, read_line
 from tests.routing.support import document
 from tests.routing.test_reading import FULL
 from tests.routing.test_refusals import FAULTY

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.line import Line
+from pipelines.routing.document.line import Line
 from tests.routing.support import OK, decided, goes, line, ruled, traced
 
 CIRCLE, CAP, LIMIT = "stuck CircularWorkflow", "stuck VisitLimitExceeded", "stuck RetryLimitExceeded"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.golayout import formatted
-from pipelines.routing.templates import (
+from pipelines.routing.basics.go_time_format import formatted
+from pipelines.routing.document.templates import (
     MAX_RENDERED,
     TemplateError,
     UndefinedVariable,

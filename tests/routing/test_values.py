@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.shapes import whole
-from pipelines.routing.values import MISSING, equal, exact, is_number, kind, less, number_in, size
+from pipelines.routing.basics.shapes import whole
+from pipelines.routing.basics.values import MISSING, equal, exact, is_number, kind, less, number_in, size
 
 SIZES = [(None, 1), ("text", 1), ([], 1), ({}, 1), ([1, [2, 3]], 5), ({"a": 1, "b": {"c": [1, {}]}}, 6)]
 

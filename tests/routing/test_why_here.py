@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.line import Line
+from pipelines.routing.document.line import Line
 from tests.routing.support import BLOCKED, FAILED, OK, line, ruled, short, traced
 
 

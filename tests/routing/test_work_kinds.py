@@ -9,9 +9,9 @@ import jsonschema_rs
 import pytest
 
 from pipelines.formats.native import json_schema
-from pipelines.routing.kinds import EVALS, evals, labels, secrets, templates
-from pipelines.routing.line import DocumentError, read_line
-from pipelines.routing.publishable import publishing_problems
+from pipelines.routing.document.kinds import EVALS, evals, labels, secrets, templates
+from pipelines.routing.document.line import DocumentError, read_line
+from pipelines.routing.document.publishable import publishing_problems
 
 VALIDATOR = jsonschema_rs.validator_for(json_schema())
 TOOL = {"name": "look", "argv": ["look", "{{argument.path}}"]}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.line import read_line
+from pipelines.routing.document.line import read_line
 from tests.routing.support import document
 from tests.routing.test_reading import FULL
 

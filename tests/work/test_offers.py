@@ -13,8 +13,8 @@ from django.urls import reverse
 from pipelines.models import Job, Task, Worker
 from pipelines.ports.leases import Claim
 from pipelines.queries import unoffered
-from pipelines.routing.kinds import DEFAULT_MODEL, MODEL_SERVER, needs
-from pipelines.routing.line import read_line
+from pipelines.routing.document.kinds import DEFAULT_MODEL, MODEL_SERVER, needs
+from pipelines.routing.document.line import read_line
 from pipelines.work.config import WorkerConfig
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.processes.isolation import Isolation

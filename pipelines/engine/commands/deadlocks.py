@@ -25,8 +25,8 @@ from pipelines.engine.moves.releases import DEPENDENCY, close
 from pipelines.models import Deadlock, Dependency, Due, Job, Status, Task, Token, User
 from pipelines.ports import observers
 from pipelines.queries import versions
-from pipelines.routing.deadlocks import CIRCULAR, SUGGESTIONS, TIMEOUT
-from pipelines.routing.escalations import ARCHITECT
+from pipelines.routing.decide.deadlocks import CIRCULAR, SUGGESTIONS, TIMEOUT
+from pipelines.routing.document.escalations import ARCHITECT
 
 WORDS = ("output", "context", "escalate", "cancel")
 LAST = 10

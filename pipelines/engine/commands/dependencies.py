@@ -18,7 +18,7 @@ from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves.pausing import WORKING, hold, let_go
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.models import ENDED, Dependency, Due, Job, Project, Status, Task, Token
-from pipelines.routing.deadlocks import circle
+from pipelines.routing.decide.deadlocks import circle
 
 MOST = 50
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('gateline.dependencies'), %s)"

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from pipelines.engine.core import gate_results
 from pipelines.models import Event, GateVisit, Task
 from pipelines.queries import versions
-from pipelines.routing.line import Line
+from pipelines.routing.document.line import Line
 
 # Events that are transitions: a position comes from one state to another.
 TRANSITIONS = ("task.submitted", "token.moved", "token.forked", "token.joined", "token.ended")

@@ -18,12 +18,12 @@ from django.utils.dateparse import parse_datetime
 
 from pipelines.engine.core.errors import InputError
 from pipelines.models import Upload
-from pipelines.routing import values
-from pipelines.routing.kinds import labels
-from pipelines.routing.line import Input, Problem, Station
-from pipelines.routing.problems import Malformed
-from pipelines.routing.reading.reader import Problems, Reader
-from pipelines.routing.reading.stations import read_input
+from pipelines.routing.basics import values
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.document.kinds import labels
+from pipelines.routing.document.line import Input, Problem, Station
+from pipelines.routing.document.reading.reader import Problems, Reader
+from pipelines.routing.document.reading.stations import read_input
 
 LONGEST = 100_000
 # The field in which a person names what a `route` chose.

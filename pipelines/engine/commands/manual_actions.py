@@ -23,8 +23,8 @@ from pipelines.engine.moves.pausing import let_go
 from pipelines.engine.moves.releases import answered, wait_no_longer
 from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token, User
 from pipelines.queries import versions
-from pipelines.routing.answers import ANSWERS
-from pipelines.routing.consequences import origin_after
+from pipelines.routing.decide.effects import origin_after
+from pipelines.routing.document.evaluations import ANSWERS
 
 RETRIED = (Status.STUCK, Status.BLOCKED, Status.HELD)
 

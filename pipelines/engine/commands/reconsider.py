@@ -11,8 +11,8 @@ from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import effects
 from pipelines.models import Decision, Due, Job, Status, Task, Token
-from pipelines.routing import consequences
-from pipelines.routing.redecide.recorded import again, said
+from pipelines.routing.analysis.redecide.recorded import again, said
+from pipelines.routing.decide import effects as consequences
 
 
 def reconsider(task_id: int, *, actor: Actor = ENGINE) -> list[int]:

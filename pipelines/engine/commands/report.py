@@ -20,8 +20,7 @@ from pipelines.engine.core.values import Report, ReportResult
 from pipelines.engine.moves import effects, evaluations
 from pipelines.engine.moves.completion import finish_job
 from pipelines.models import Job, Purpose, Task, Token
-from pipelines.routing.outcome import Outcome, OutcomeError, derive, read_outcome
-from pipelines.routing.reported import is_signal
+from pipelines.routing.basics.outcome import Outcome, OutcomeError, derive, is_signal, read_outcome
 
 LARGEST_BATCH = 50
 log = structlog.get_logger(__name__)

@@ -19,10 +19,10 @@ from pipelines.engine.moves import effects, escalations, roles
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.models import ENDED, Decision, Escalation, Job, Status, Task, Token, User
 from pipelines.queries import versions
-from pipelines.routing.consequences import once_more
-from pipelines.routing.escalations import LONGEST, ROUTED, WORDS_TO_RESOLVE
-from pipelines.routing.redecide.recorded import again, said
-from pipelines.routing.sending import ways
+from pipelines.routing.analysis.redecide.recorded import again, said
+from pipelines.routing.decide.effects import once_more
+from pipelines.routing.decide.escalation_targets import ways
+from pipelines.routing.document.escalations import LONGEST, ROUTED, WORDS_TO_RESOLVE
 
 DEADLOCK = "deadlock"
 """The trigger of an escalation that a deadlock was handed on to."""

@@ -19,7 +19,7 @@ from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.models import ENDED, LineVersion, Priority, Task, Token
 from pipelines.queries import versions
-from pipelines.routing.line import Problem
+from pipelines.routing.document.line import Problem
 
 NEXT = """INSERT INTO pipelines_taskcounter (project_id, last) VALUES (%s, 1)
           ON CONFLICT (project_id) DO UPDATE SET last = pipelines_taskcounter.last + 1

@@ -18,10 +18,10 @@ from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import effects
 from pipelines.models import Handoff, Status, Task, Token, User
-from pipelines.routing import consequences
-from pipelines.routing.handoffs import faults
-from pipelines.routing.line import Input, Line, Problem
-from pipelines.routing.model import HANDOFF, METADATA
+from pipelines.routing.decide import effects as consequences
+from pipelines.routing.document.handoffs import faults
+from pipelines.routing.document.line import Input, Line, Problem
+from pipelines.routing.document.model import HANDOFF, METADATA
 
 
 def hand_over(token_id: int, *, user: User, token_version: int, document: Any) -> Task:

@@ -21,9 +21,9 @@ from pipelines.engine.moves.gates import gate_of, policy_of
 from pipelines.models import Decision, GateVisit, Task, Token, User, Vote, Word
 from pipelines.ports import observers
 from pipelines.queries import versions
-from pipelines.routing.consequences import told
-from pipelines.routing.line import Approval, Gate, Line
-from pipelines.routing.model import OFFERS
+from pipelines.routing.decide.effects import told
+from pipelines.routing.document.line import Approval, Gate, Line
+from pipelines.routing.document.model import OFFERS
 
 NEEDS_REASON = (Word.REJECT, Word.SEND_BACK)
 CHOOSES = "reviewer_chooses"

@@ -15,8 +15,8 @@ from pipelines.engine.commands.export import handoff_id
 from pipelines.engine.core.handoffs import worker_of
 from pipelines.models import Agent, Escalation, Event, Handoff, Job, Purpose, Task, Token
 from pipelines.queries import versions
-from pipelines.routing.line import Line
-from pipelines.routing.spending import rework
+from pipelines.routing.decide.budget_usage import rework
+from pipelines.routing.document.line import Line
 
 AT_ONCE = 50
 """Tasks that are read together."""

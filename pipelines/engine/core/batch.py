@@ -21,7 +21,7 @@ from pipelines.engine.core.values import Actor
 from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
 from pipelines.ports import leases, observers
 from pipelines.ports import queue as outbox
-from pipelines.routing.statuses import status_of
+from pipelines.routing.basics.statuses import status_of
 
 TICK = timedelta(microseconds=1)
 # What a move may change. The large ones are written only when they did change.

@@ -14,12 +14,13 @@ from pipelines.engine.core.values import Actor
 from pipelines.models import Decision, GateVisit, Job, Task, Token
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
-from pipelines.routing.consequences import About
-from pipelines.routing.decide import decide
-from pipelines.routing.line import REVISION, Line
-from pipelines.routing.model import HANDOFF
-from pipelines.routing.outcome import Decision as Answer
-from pipelines.routing.outcome import read_outcome, read_situation
+from pipelines.routing.basics.outcome import read_outcome
+from pipelines.routing.decide.decide import decide
+from pipelines.routing.decide.decisions import Decision as Answer
+from pipelines.routing.decide.effects import About
+from pipelines.routing.decide.situation import read_situation
+from pipelines.routing.document.line import REVISION, Line
+from pipelines.routing.document.model import HANDOFF
 
 
 @dataclass

@@ -10,7 +10,7 @@ from pipelines.engine.core.batch import TICK, Batch
 from pipelines.engine.core.unassigned import WAIT
 from pipelines.models import AgentEvent, Job, Task, Token
 from pipelines.queries import versions
-from pipelines.routing.deadlocks import limit, timed_out
+from pipelines.routing.decide.deadlocks import limit, timed_out
 
 LATE = "deadlock"
 """The kind of the due time; its key is the token's."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from pipelines.engine.core.state import COUNTERS, TOKEN_FIELDS
 from pipelines.models import Event, Task, Token
-from pipelines.routing.consequences import added_up
-from pipelines.routing.statuses import ENDS, status_of
+from pipelines.routing.basics.statuses import ENDS, status_of
+from pipelines.routing.decide.effects import added_up
 
 Row = dict[str, Any]
 EMPTY: Row = {

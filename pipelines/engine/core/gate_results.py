@@ -10,8 +10,8 @@ from typing import Any
 
 from pipelines.models import Decision
 from pipelines.queries import versions
-from pipelines.routing.line import Line
-from pipelines.routing.outcome import derive, read_outcome
+from pipelines.routing.basics.outcome import derive, read_outcome
+from pipelines.routing.document.line import Line
 
 GATE_STEPS = ("station_gate", "rule_gates")
 SAID = {

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 
 from pipelines.models import Handoff, Job
-from pipelines.routing.line import Line
+from pipelines.routing.document.line import Line
 
 
 def name_of(source: str, target: str, at: datetime) -> str:

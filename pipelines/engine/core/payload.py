@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 from pipelines.engine.core.errors import Invalid
-from pipelines.routing import values
-from pipelines.routing.problems import Malformed
+from pipelines.routing.basics import values
+from pipelines.routing.basics.problems import Malformed
 
 SIZE = 10 * 1024 * 1024
 LONGEST_TEXT = 20_000

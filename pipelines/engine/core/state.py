@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.models import Job, Purpose, Task, Token
-from pipelines.routing.consequences import added_up
+from pipelines.routing.decide.effects import added_up
 
 COUNTERS = ("visits", "edges", "rules", "rounds", "failures")
 TOKEN_FIELDS = (

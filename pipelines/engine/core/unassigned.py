@@ -10,9 +10,9 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import about
 from pipelines.models import Job, Task
 from pipelines.queries import versions
-from pipelines.routing.durations import seconds
-from pipelines.routing.line import Station
-from pipelines.routing.templates import TemplateError, render
+from pipelines.routing.basics.durations import seconds
+from pipelines.routing.document.line import Station
+from pipelines.routing.document.templates import TemplateError, render
 
 MANUAL, WAIT = "manual", "wait"
 UNLEASED = (MANUAL, WAIT)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.models import Job, Task
-from pipelines.routing.line import Line
+from pipelines.routing.document.line import Line
 
 GONE = "StationGone"
 """The named error of a move to a station that the task's version does not have."""

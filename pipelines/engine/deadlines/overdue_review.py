@@ -11,7 +11,7 @@ from pipelines.engine.moves.gates import gate_of
 from pipelines.models import Due, GateVisit, Task, User, Word
 from pipelines.ports import observers
 from pipelines.queries import versions
-from pipelines.routing.line import Gate, Line
+from pipelines.routing.document.line import Gate, Line
 
 
 def gate_is_due(batch: Batch, due: Due) -> None:

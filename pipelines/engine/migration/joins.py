@@ -9,11 +9,11 @@ from typing import Any
 from pipelines.engine.core.batch import Batch
 from pipelines.models import Task, Token
 from pipelines.queries.branches import branches_of
-from pipelines.routing import impact
-from pipelines.routing.impact import Effect
-from pipelines.routing.joining.branches import Branch, Fork
-from pipelines.routing.joining.joining import Merge, due
-from pipelines.routing.line import Line
+from pipelines.routing.analysis import impact
+from pipelines.routing.analysis.impact import Effect
+from pipelines.routing.decide.joining.branches import Branch, Fork
+from pipelines.routing.decide.joining.joining import Merge, due
+from pipelines.routing.document.line import Line
 
 
 def renamed(batch: Batch, task: Task, line: Line, mapping: Mapping[str, str]) -> list[Token]:

@@ -28,10 +28,10 @@ from pipelines.engine.moves.job_creation import open_job
 from pipelines.models import ENDED, Job, LineVersion, MigrationEntry, Purpose, Status, Task, Token
 from pipelines.ports import observers
 from pipelines.queries import versions
-from pipelines.routing import impact
-from pipelines.routing.consequences import asked_anew, told
-from pipelines.routing.impact import Effect
-from pipelines.routing.line import REVISION
+from pipelines.routing.analysis import impact
+from pipelines.routing.analysis.impact import Effect
+from pipelines.routing.decide.effects import asked_anew, told
+from pipelines.routing.document.line import REVISION
 
 LARGEST_BATCH = 50
 WHY = "migrate"

@@ -25,11 +25,13 @@ from pipelines.models import (
 )
 from pipelines.queries import versions
 from pipelines.queries.branches import waits_at_join
-from pipelines.routing import consequences, impact
-from pipelines.routing.consequences import About, asked_anew
-from pipelines.routing.impact import Effect, Position
-from pipelines.routing.line import Line
-from pipelines.routing.outcome import Finish, Move, Wait, read_outcome
+from pipelines.routing.analysis import impact
+from pipelines.routing.analysis.impact import Effect, Position
+from pipelines.routing.basics.outcome import read_outcome
+from pipelines.routing.decide import effects as consequences
+from pipelines.routing.decide.decisions import Finish, Move, Wait
+from pipelines.routing.decide.effects import About, asked_anew
+from pipelines.routing.document.line import Line
 
 Counts = dict[str, dict[str, int]]
 

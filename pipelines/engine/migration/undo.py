@@ -30,7 +30,7 @@ from pipelines.engine.moves import effects
 from pipelines.engine.moves.completion import finish_job
 from pipelines.models import ENDED, Decision, Event, Job, LineVersion, MigrationEntry, Task, Token
 from pipelines.queries.versions import parsed
-from pipelines.routing.consequences import told
+from pipelines.routing.decide.effects import told
 
 WHY = "undo"
 # What may have happened since without the task having moved.

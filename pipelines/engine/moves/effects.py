@@ -17,8 +17,8 @@ from pipelines.engine.moves.releases import CIRCLE
 from pipelines.engine.moves.waiting import stay
 from pipelines.models import Job, Status, Task, Token
 from pipelines.ports import observers
-from pipelines.routing import consequences
-from pipelines.routing.outcome import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
+from pipelines.routing.decide import effects
+from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
 
 
 def apply(turn: Turn, answer: Decision) -> None:
@@ -65,7 +65,7 @@ def _step(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
         | version_mapping.said(answer.to, to)
         | _worked(turn)
     )
-    token.signal_reworks = consequences.reworks_in_a_row(turn.about, answer, token.signal_reworks)
+    token.signal_reworks = effects.reworks_in_a_row(turn.about, answer, token.signal_reworks)
     arrive(token, target, turn)
     job = _enter(turn, token, answer, place, claim=turn.claim, after=turn.after)
     data |= handoffs.hand_on(turn, source, target, job)
@@ -109,7 +109,7 @@ def _source(turn: Turn) -> str:
 
 def _origin(turn: Turn, token: Token, target: str) -> str:
     origin = version_mapping.station(turn.line, turn.job, token.origin) or token.origin
-    return consequences.origin_after(_source(turn), origin, target) or ""
+    return effects.origin_after(_source(turn), origin, target) or ""
 
 
 def _fork(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
@@ -170,11 +170,11 @@ def _finish(turn: Turn, answer: Finish) -> None:
         actor=turn.actor,
         trigger=turn.trigger,
         error=answer.error or "",
-        reason=turn.reason or consequences.reason_of(turn.about, answer),
+        reason=turn.reason or effects.reason_of(turn.about, answer),
         decision=turn.decision,
         data={"rule": answer.rule, "by": answer.by, **data},
     )
-    ending = end_everything if consequences.aborts(turn.about, answer) else end_token
+    ending = end_everything if effects.aborts(turn.about, answer) else end_token
     ending(turn.batch, turn.task, turn.token, how)
 
 
@@ -185,8 +185,8 @@ def _wait(turn: Turn, answer: Wait) -> None:
         _stay(turn, answer, why=evaluations.why_unanswered(turn, answer), **_counted(turn, answer))
 
 
-def _stay(turn: Turn, answer: consequences.Staying, why: str = "", **data: Any) -> None:
-    where = consequences.staying(answer)
+def _stay(turn: Turn, answer: effects.Staying, why: str = "", **data: Any) -> None:
+    where = effects.staying(answer)
     stay(turn, where.status, {**where.wait, "why": why or None}, error=where.error, **data)
     signal = turn.about.outcome.signal
     if where.wait.get("question") and signal and (signal.get("meta") or {}).get("task"):
@@ -206,7 +206,7 @@ def _escalate(turn: Turn, answer: Escalate) -> None:
         role=answer.role or "",
         rule=answer.rule or "",
     )
-    where = consequences.staying(answer)
+    where = effects.staying(answer)
     stay(turn, where.status, {**where.wait, "escalation": str(opened.pk)}, error=where.error)
 
 
@@ -214,7 +214,7 @@ def _counted(
     turn: Turn, answer: Move | Finish | Wait, lands: tuple[str, ...] | None = None
 ) -> dict[str, Any]:
     """Count visits, edges and the rule, and say for the event what was counted (law §5 Counting)."""
-    count = consequences.counted(turn.about, answer, consequences.entered(turn.line, _source(turn)), lands)
+    count = effects.counted(turn.about, answer, effects.entered(turn.line, _source(turn)), lands)
     return {"count": merge_counts(turn.task, count)}
 
 
@@ -231,7 +231,7 @@ def _worked(turn: Turn) -> dict[str, Any]:
 
 def _gathered(turn: Turn, answer: Move | Finish) -> dict[str, Any]:
     """Set variables, and merge the output into the context; answer both for the event."""
-    task, found = turn.task, consequences.gathered(turn.about, answer)
+    task, found = turn.task, effects.gathered(turn.about, answer)
     for name, added in found.items():
         if added:
             setattr(task, name, {**getattr(task, name), **added})

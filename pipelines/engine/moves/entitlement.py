@@ -9,9 +9,9 @@ from typing import Any
 from pipelines.engine.core.errors import Forbidden, NotFound
 from pipelines.models import GateVisit, Group, Membership, Role, Task, User, Vote
 from pipelines.models.people import expand
-from pipelines.routing.approval import Tally, Voter, fills, tally
-from pipelines.routing.approval import Vote as Word
-from pipelines.routing.line import Approval, Requirement
+from pipelines.routing.decide.approval import Tally, Voter, fills, tally
+from pipelines.routing.decide.approval import Vote as Word
+from pipelines.routing.document.line import Approval, Requirement
 
 
 @dataclass(frozen=True)

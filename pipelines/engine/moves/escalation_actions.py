@@ -17,7 +17,7 @@ from pipelines.engine.moves.pausing import hold_besides
 from pipelines.models import Agent, Escalation, Incident, Task
 from pipelines.ports import observers
 from pipelines.queries import versions
-from pipelines.routing.escalations import REVIEW
+from pipelines.routing.document.escalations import REVIEW
 
 
 def _block(batch: Batch, task: Task, escalation: Escalation) -> None:

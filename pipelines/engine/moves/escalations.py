@@ -12,8 +12,8 @@ from pipelines.engine.moves import escalation_actions
 from pipelines.engine.moves.escalation_records import KIND, Who, record, tell
 from pipelines.engine.moves.pausing import is_paused_by, let_go
 from pipelines.models import Escalation, GateVisit, Status, Task, Token, User
-from pipelines.routing.deciding.preconditions import NO_ESCALATION
-from pipelines.routing.line import Line
+from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
+from pipelines.routing.document.line import Line
 
 
 def open_one(

@@ -19,10 +19,10 @@ from pipelines.models import Decision, Job, Purpose, Status, Task, Token
 from pipelines.ports import leases, observers
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
-from pipelines.routing import consequences
-from pipelines.routing.answers import MACHINES, PERSON, evaluator_of
-from pipelines.routing.gatetools import KIND
-from pipelines.routing.outcome import Ask, Wait
+from pipelines.routing.decide import effects
+from pipelines.routing.decide.decisions import Ask, Wait
+from pipelines.routing.document.evaluations import MACHINES, PERSON, evaluator_of
+from pipelines.routing.document.gate_tools import KIND
 
 UNTAKEN = "evaluation"
 """The kind of the due time at which it is looked whether a machine can still answer; its key is the job's."""
@@ -34,7 +34,7 @@ def ask(turn: Turn, answer: Ask) -> None:
     question = dict(answer.evaluation)
     by = _evaluator(turn.task, question)
     if by == PERSON:
-        where = consequences.staying(answer)
+        where = effects.staying(answer)
         stay(turn, where.status, where.wait)
         return
     batch, task, token = turn.batch, turn.task, turn.token
@@ -79,7 +79,7 @@ def answered(
 ) -> tuple[Turn, dict[str, Any]]:
     """The job of a question has its outcome: the turn and the situation that are decided now."""
     assert job.question is not None and job.outcome is not None
-    answer = consequences.answer_of(versions.by_id(job.pinned_id), job.question, job.outcome)
+    answer = effects.answer_of(versions.by_id(job.pinned_id), job.question, job.outcome)
     return decide_with(batch, batch.tokens[job.token_id], by, cause, answer, job, claim)
 
 
@@ -107,7 +107,7 @@ def decide_with(
     )
     about = Job.objects.get(pk=asked.job_id)
     turn = Turn(batch, task, token, about, by, cause, cause, claim=claim, under=asked.pinned_id, holder=job)
-    facts = consequences.answered(asked.situation["facts"], moment(turn), answer)
+    facts = effects.answered(asked.situation["facts"], moment(turn), answer)
     return turn, {**asked.situation, "facts": facts}
 
 

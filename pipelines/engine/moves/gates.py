@@ -15,9 +15,10 @@ from pipelines.engine.moves.completion import GATE_DUE
 from pipelines.engine.moves.waiting import stay
 from pipelines.models import Artifact, GateVisit, Job, Status, Word
 from pipelines.ports import observers
-from pipelines.routing.consequences import shown_at
-from pipelines.routing.line import Approval, Gate, Line
-from pipelines.routing.outcome import JUMP, Wait
+from pipelines.routing.decide.decisions import Wait
+from pipelines.routing.decide.effects import shown_at
+from pipelines.routing.decide.situation import JUMP
+from pipelines.routing.document.line import Approval, Gate, Line
 
 LOG_DIGEST = """SELECT encode(sha256(string_agg(sha256(data), ''::bytea ORDER BY number)), 'hex')
                 FROM pipelines_logchunk WHERE job_id = %s AND attempt = %s"""

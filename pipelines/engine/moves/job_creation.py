@@ -15,7 +15,7 @@ from pipelines.models import Job, Purpose, Status, Task, Token
 from pipelines.ports import observers
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
-from pipelines.routing.answers import MACHINES
+from pipelines.routing.document.evaluations import MACHINES
 
 
 def open_job(

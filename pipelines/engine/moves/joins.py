@@ -16,11 +16,12 @@ from pipelines.models import ENDED, Event, Job, Status, Task, Token
 from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.queries.branches import branches_of, waits_at_join
-from pipelines.routing.joining.branches import Write
-from pipelines.routing.joining.context import contradictions, merged
-from pipelines.routing.joining.joining import PASS, Merge, accounts_for, due
-from pipelines.routing.line import Line
-from pipelines.routing.outcome import Move, derive, read_outcome
+from pipelines.routing.basics.outcome import derive, read_outcome
+from pipelines.routing.decide.decisions import Move
+from pipelines.routing.decide.joining.branches import Write
+from pipelines.routing.decide.joining.context import contradictions, merged
+from pipelines.routing.decide.joining.joining import PASS, Merge, accounts_for, due
+from pipelines.routing.document.line import Line
 
 FORBIDDEN = "ForbiddenParallel"
 CONTRADICTION = "contradiction"

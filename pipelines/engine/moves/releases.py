@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.values import Actor
 from pipelines.models import ENDED, Deadlock, Dependency, Due, Status, Task, User
-from pipelines.routing.deadlocks import CIRCULAR
+from pipelines.routing.decide.deadlocks import CIRCULAR
 
 DEPENDENCY = "dependency"
 """The kind of the due time at which a dependency may be met; its key is the id of the other task."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pipelines.engine.moves.entitlement import Person, people_of
 from pipelines.models import Group, Role, User
 from pipelines.models.people import expand
-from pipelines.routing.escalations import groups_of, role_key
+from pipelines.routing.document.escalations import groups_of, role_key
 
 
 @dataclass

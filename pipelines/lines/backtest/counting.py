@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from pipelines.lines.backtest.reading import Row
-from pipelines.routing.line import REVISION
-from pipelines.routing.redecide.verdict import WORST_LAST, Redecided, Verdict
+from pipelines.routing.analysis.redecide.verdict import WORST_LAST, Redecided, Verdict
+from pipelines.routing.document.line import REVISION
 
 MOST_CELLS = 200
 SAMPLES = 5

@@ -11,7 +11,7 @@ from pipelines.lines.backtest.selection import Selection
 from pipelines.lines.backtest.target import Target
 from pipelines.models import Line
 from pipelines.queries import versions
-from pipelines.routing.redecide.verdict import Redecided, Verdict, redecide
+from pipelines.routing.analysis.redecide.verdict import Redecided, Verdict, redecide
 
 STEP = 500
 """Decisions from one progress to the next."""

@@ -11,7 +11,7 @@ from django.utils.dateparse import parse_date, parse_datetime
 
 from pipelines.errors import Invalid
 from pipelines.models import Decision, Line, Task
-from pipelines.routing.problems import Problem
+from pipelines.routing.basics.problems import Problem
 
 MOST = 1_000_000
 USUAL = 100_000

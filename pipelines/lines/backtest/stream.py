@@ -18,7 +18,7 @@ from pipelines.lines.backtest.run import Told, back_test
 from pipelines.lines.backtest.selection import Selection
 from pipelines.lines.backtest.target import Target
 from pipelines.models import Line
-from pipelines.routing.problems import Malformed
+from pipelines.routing.basics.problems import Malformed
 
 AT_ONCE = 2
 """Back-tests that one web process runs at a time: each holds a connection and keeps a core busy."""

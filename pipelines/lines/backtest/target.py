@@ -9,9 +9,9 @@ from typing import Any
 from pipelines.errors import Invalid, NotFound
 from pipelines.models import Line
 from pipelines.queries import versions
-from pipelines.routing.line import Line as Parsed
-from pipelines.routing.line import read_line
-from pipelines.routing.publishable import publishing_problems
+from pipelines.routing.document.line import Line as Parsed
+from pipelines.routing.document.line import read_line
+from pipelines.routing.document.publishable import publishing_problems
 
 
 @dataclass(frozen=True)

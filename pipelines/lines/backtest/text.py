@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pipelines.routing.redecide.verdict import WORST_LAST
+from pipelines.routing.analysis.redecide.verdict import WORST_LAST
 
 WORDS = {
     "same": "same",

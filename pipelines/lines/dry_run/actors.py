@@ -10,9 +10,9 @@ from pipelines.errors import Refused
 from pipelines.models import Agent, Blob, Group, Membership, Project, Role, Upload, User, Worker
 from pipelines.models.people import simplify
 from pipelines.ports.leases import Claim
-from pipelines.routing.answers import MACHINES
-from pipelines.routing.escalations import role_key
-from pipelines.routing.model import Line, Requirement
+from pipelines.routing.document.escalations import role_key
+from pipelines.routing.document.evaluations import MACHINES
+from pipelines.routing.document.model import Line, Requirement
 from pipelines.routing.simulate.script import Person
 
 

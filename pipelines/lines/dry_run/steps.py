@@ -13,8 +13,8 @@ from pipelines.models import Due, Escalation, GateVisit, Job, Purpose, Status, T
 from pipelines.queries import versions
 from pipelines.rehearsing.giving import give
 from pipelines.rehearsing.stage import CannotHappen, Stage
-from pipelines.routing.answers import WORDS, key_of
-from pipelines.routing.model import HANDOFF
+from pipelines.routing.document.evaluations import WORDS, key_of
+from pipelines.routing.document.model import HANDOFF
 from pipelines.routing.simulate.script import Played
 
 TICK = timedelta(microseconds=1)

@@ -14,9 +14,9 @@ from pipelines.engine.migration.snapshot import Ground, Planned
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import ENDED, Line, LineVersion, Task, Token, VersionStation
 from pipelines.queries import impacts, versions
-from pipelines.routing.impact import EFFECTS, Effect
-from pipelines.routing.line import REVISION, DocumentError, Problem, digest, read_line
-from pipelines.routing.line import Line as Parsed
+from pipelines.routing.analysis.impact import EFFECTS, Effect
+from pipelines.routing.document.line import REVISION, DocumentError, Problem, digest, read_line
+from pipelines.routing.document.line import Line as Parsed
 
 CHUNK = 200
 

@@ -17,8 +17,8 @@ from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.lines.migrating.impact import Impact, impact_of
 from pipelines.models import Line, LineVersion, Migration, MigrationEntry, User
 from pipelines.queries import versions
-from pipelines.routing.line import Line as Parsed
-from pipelines.routing.line import Problem
+from pipelines.routing.document.line import Line as Parsed
+from pipelines.routing.document.line import Problem
 from pipelines.work.handlers.code import code_of
 
 REASON = 2_000

@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.formats import native
-from pipelines.routing.line import Line
+from pipelines.routing.document.line import Line
 from pipelines.routing.simulate.run import Result, run
 from pipelines.routing.simulate.scenario import Scenario, read_scenario
 

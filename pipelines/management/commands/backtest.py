@@ -25,7 +25,7 @@ from pipelines.lines.backtest import (
 )
 from pipelines.lines.backtest.text import text_of
 from pipelines.models import Line
-from pipelines.routing.line import DocumentError
+from pipelines.routing.document.line import DocumentError
 
 TEXTS = ("versions", "since", "until", "last", "tasks", "limit")
 EVERY = 0.5

@@ -14,7 +14,7 @@ from pipelines.management.commands.load_demo import administrator
 from pipelines.management.commands.submit import find_line
 from pipelines.models import Line, LineVersion
 from pipelines.queries import impacts
-from pipelines.routing.line import REVISION
+from pipelines.routing.document.line import REVISION
 
 
 class Command(BaseCommand):

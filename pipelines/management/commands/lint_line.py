@@ -10,8 +10,8 @@ from pipelines.formats.linted import linted
 from pipelines.lines import linting
 from pipelines.models import Project
 from pipelines.routing.__main__ import REFUSED, source
-from pipelines.routing.line import DocumentError
-from pipelines.routing.lint.report import report
+from pipelines.routing.analysis.lint.report import report
+from pipelines.routing.document.line import DocumentError
 
 
 class Command(BaseCommand):

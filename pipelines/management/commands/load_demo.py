@@ -29,8 +29,8 @@ from pipelines.models import (
     User,
 )
 from pipelines.queries.versions import parsed
-from pipelines.routing.line import digest, read_line
-from pipelines.routing.networks import to_publish
+from pipelines.routing.document.line import digest, read_line
+from pipelines.routing.document.networks import to_publish
 
 # The name of every version that this command publishes: a line whose live version is called otherwise is a person's.
 SHIPPED = "As shipped with Gateline"

@@ -24,7 +24,7 @@ from pipelines.management.commands.load_demo import administrator
 from pipelines.management.commands.run_scenarios import KEYS, UNUSABLE
 from pipelines.management.commands.submit import find_line
 from pipelines.models import LineVersion, Membership, Owner, Project, Role, User
-from pipelines.routing.line import DocumentError
+from pipelines.routing.document.line import DocumentError
 from pipelines.routing.simulate.script import Script
 
 

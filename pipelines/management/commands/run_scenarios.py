@@ -17,8 +17,8 @@ from pipelines.formats import native
 from pipelines.formats import scenarios as texts
 from pipelines.lines import scenarios
 from pipelines.models import Line
-from pipelines.routing.line import DocumentError
-from pipelines.routing.line import Line as Parsed
+from pipelines.routing.document.line import DocumentError
+from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.simulate.generate import generate
 from pipelines.routing.simulate.report import Report, report, told_generated
 from pipelines.routing.simulate.scenario import Scenario

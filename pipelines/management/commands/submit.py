@@ -18,7 +18,7 @@ from pipelines.errors import Invalid, NotFound, Refused
 from pipelines.management.commands.load_demo import administrator
 from pipelines.models import ENDED, Line, Priority, Project, Status, Task, User
 from pipelines.queries import versions
-from pipelines.routing.line import Input
+from pipelines.routing.document.line import Input
 from pipelines.web.addresses import absolute
 from pipelines.work import storage
 

@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Protocol
 
-from pipelines.routing import jsontext
-from pipelines.routing.answers import ANSWERS
-from pipelines.routing.checks import Check
-from pipelines.routing.deciding.gates import JUMP_GATE
-from pipelines.routing.decisions import Wait
-from pipelines.routing.fields import ALIASES
-from pipelines.routing.lint.study import Study
-from pipelines.routing.model import Gate, Line, Station
-from pipelines.routing.regions.situations import Witness
-from pipelines.routing.regions.stations import STANDINGS
+from pipelines.routing.analysis.lint.study import Study
+from pipelines.routing.analysis.regions.situations import Witness
+from pipelines.routing.analysis.regions.stations import STANDINGS
+from pipelines.routing.basics import jsontext
+from pipelines.routing.decide.check_fields import ALIASES
+from pipelines.routing.decide.decisions import Wait
+from pipelines.routing.decide.situation import JUMP
+from pipelines.routing.decide.steps.gates import JUMP_GATE
+from pipelines.routing.document.checks import Check
+from pipelines.routing.document.evaluations import ANSWERS
+from pipelines.routing.document.model import Gate, Line, Station
 from pipelines.routing.simulate import made_up
 from pipelines.routing.simulate.scenario import Step
 from pipelines.routing.simulate.state import BLOCKED, READY, REVIEW, Position
-from pipelines.routing.situation import JUMP
 
 REASON = "Scripted."
 CHOOSES = "reviewer_chooses"

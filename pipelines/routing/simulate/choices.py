@@ -6,22 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.routing import jsontext
-from pipelines.routing.algebra import (
-    Condition,
-    EvalTest,
-    FailureTypeIs,
-    ResultIs,
-    VerdictIs,
-    leaves,
-)
-from pipelines.routing.deciding.gates import JUMP_GATE
-from pipelines.routing.decisions import Wait
-from pipelines.routing.kinds import EVALS
-from pipelines.routing.lint.study import MAX_STATION, Study, study
-from pipelines.routing.model import Line, Station
-from pipelines.routing.regions.stations import DEAD, Standing
-from pipelines.routing.sending import ways
+from pipelines.routing.analysis.lint.study import MAX_STATION, Study, study
+from pipelines.routing.analysis.regions.stations import DEAD, Standing
+from pipelines.routing.basics import jsontext
+from pipelines.routing.decide.decisions import Wait
+from pipelines.routing.decide.escalation_targets import ways
+from pipelines.routing.decide.situation import JUMP
+from pipelines.routing.decide.steps.gates import JUMP_GATE
+from pipelines.routing.document.algebra import Condition, EvalTest, FailureTypeIs, ResultIs, VerdictIs, leaves
+from pipelines.routing.document.kinds import EVALS
+from pipelines.routing.document.model import Line, Station
 from pipelines.routing.simulate.candidates import CHOOSES, REASON, Candidate, Candidates, answers_to
 from pipelines.routing.simulate.generate import killed
 from pipelines.routing.simulate.scenario import Step
@@ -38,7 +32,6 @@ from pipelines.routing.simulate.state import (
     Walk,
 )
 from pipelines.routing.simulate.walk import take
-from pipelines.routing.situation import JUMP
 
 QUICK, RULE, REST, WORD, ANSWER, RETRY = "quick", "rule", "rest", "word", "answer", "retry"
 RESOLVE, THERE = "resolve", "there"

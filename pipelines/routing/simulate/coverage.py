@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.routing.decisions import Decision, Wait
-from pipelines.routing.model import Line
+from pipelines.routing.decide.decisions import Decision, Wait
+from pipelines.routing.document.model import Line
 from pipelines.routing.simulate.run import Result
 
 _KNOB = re.compile(r"(no_rules|no_match|on_failure|failure_rules): ")

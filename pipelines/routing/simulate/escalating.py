@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pipelines.routing.escalations import REVIEW, EscalationRule
-from pipelines.routing.model import Line
+from pipelines.routing.document.escalations import REVIEW, EscalationRule
+from pipelines.routing.document.model import Line
 from pipelines.routing.simulate.state import HELD, READY, Escalation, Walk
 
 

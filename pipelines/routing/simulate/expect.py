@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.routing.decisions import Decision
+from pipelines.routing.decide.decisions import Decision
 from pipelines.routing.simulate.scenario import Expect
 from pipelines.routing.simulate.state import Decided, Walk
 

@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from pipelines.routing import consequences
-from pipelines.routing.consequences import About, added_up
-from pipelines.routing.decide import decide
-from pipelines.routing.decisions import Ask, Decision, Escalate, Finish, Move, Wait
-from pipelines.routing.joining.branches import Write
-from pipelines.routing.model import Line
-from pipelines.routing.redecide.recorded import again, said
-from pipelines.routing.reported import read_outcome
+from pipelines.routing.analysis.redecide.recorded import again, said
+from pipelines.routing.basics.outcome import read_outcome
+from pipelines.routing.decide import effects
+from pipelines.routing.decide.decide import decide
+from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Wait
+from pipelines.routing.decide.effects import About, added_up
+from pipelines.routing.decide.joining.branches import Write
+from pipelines.routing.decide.situation import assumed, read_situation
+from pipelines.routing.document.model import Line
 from pipelines.routing.simulate import escalating, joins
 from pipelines.routing.simulate.state import HELD, REVIEW, Asked, Decided, Position, Taken, Walk
-from pipelines.routing.situation import assumed, read_situation
 
 REJECT = "reject"
 
@@ -113,7 +113,7 @@ def _escalated(line: Line, walk: Walk, index: int, situation: dict[str, Any], de
 
 
 def _having_written(walk: Walk, position: Position, about: About, decision: Move) -> Position:
-    values = consequences.gathered(about, decision)["context"]
+    values = effects.gathered(about, decision)["context"]
     return replace(position, wrote=(*position.wrote, Write(walk.clock, values))) if values else position
 
 
@@ -122,8 +122,8 @@ def _counted(line: Line, walk: Walk, about: About, decision: Decision) -> tuple[
         return walk, ()
     if isinstance(decision, Wait) and decision.status == REVIEW:
         return walk, ()
-    count = consequences.counted(about, decision, consequences.entered(line, about.station))
-    kept = {} if isinstance(decision, Wait) else consequences.gathered(about, decision)
+    count = effects.counted(about, decision, effects.entered(line, about.station))
+    kept = {} if isinstance(decision, Wait) else effects.gathered(about, decision)
     added: dict[str, Any] = {name: added_up(getattr(walk, name), more) for name, more in count.items()}
     added |= {name: {**getattr(walk, name), **more} for name, more in kept.items() if more}
     return replace(walk, **added), tuple(count["rules"])
@@ -133,10 +133,8 @@ def _entered(walk: Walk, position: Position, about: About, decision: Move, targe
     alone = len(decision.to) == 1
     return Position(
         station=target,
-        origin=consequences.origin_after(position.station, position.origin, target),
-        signal_reworks=consequences.reworks_in_a_row(about, decision, position.signal_reworks)
-        if alone
-        else 0,
+        origin=effects.origin_after(position.station, position.origin, target),
+        signal_reworks=effects.reworks_in_a_row(about, decision, position.signal_reworks) if alone else 0,
         feedback=decision.feedback or "",
         within=joins.within(walk, position, decision),
         wrote=position.wrote,
@@ -146,7 +144,7 @@ def _entered(walk: Walk, position: Position, about: About, decision: Move, targe
 
 def _finished(walk: Walk, index: int, about: About, decision: Finish) -> Walk:
     """An end inside a branch ends that branch only; abort ends them all (law §7)."""
-    everything = consequences.aborts(about, decision)
+    everything = effects.aborts(about, decision)
     ended = tuple(
         replace(
             each,
@@ -170,7 +168,7 @@ def settled(walk: Walk) -> Walk:
 
 
 def _stayed(line: Line, walk: Walk, position: Position, situation: dict[str, Any], decision: Any) -> Position:
-    where = consequences.staying(decision)
+    where = effects.staying(decision)
     wait = {key: value for key, value in where.wait.items() if value not in (None, [], ())}
     asked = Asked(situation, decision) if isinstance(decision, Wait | Ask | Escalate) else None
     stayed = replace(position, status=where.status, wait=wait, error=where.error, asked=asked)
@@ -200,7 +198,7 @@ def once_more(line: Line, walk: Walk, index: int) -> dict[str, Any]:
     assert asked is not None
     return {
         **asked.situation,
-        "facts": consequences.once_more(asked.situation["facts"], walk.now(line, index)),
+        "facts": effects.once_more(asked.situation["facts"], walk.now(line, index)),
     }
 
 
@@ -227,7 +225,7 @@ def run_again(walk: Walk, index: int, feedback: str, at: str = "") -> Taken:
     station = at or old.station
     new = Position(
         station,
-        origin=consequences.origin_after(old.station, old.origin, station),
+        origin=effects.origin_after(old.station, old.origin, station),
         feedback=feedback,
         within=old.within,
         wrote=old.wrote,
@@ -243,4 +241,4 @@ def shown(line: Line, position: Position, gate: str) -> dict[str, Any]:
     assert asked is not None and isinstance(asked.decision, Wait)
     outcome = asked.situation["outcome"]
     digest = json.dumps(outcome.get("output"), sort_keys=True, default=str)
-    return consequences.shown_at(line, position.station, asked.decision, gate, outcome, digest)
+    return effects.shown_at(line, position.station, asked.decision, gate, outcome, digest)

@@ -9,9 +9,9 @@ from typing import Any
 from jsonpath_rfc9535.segments import JSONPathChildSegment
 from jsonpath_rfc9535.selectors import IndexSelector, NameSelector
 
-from pipelines.routing import jsonpath, jsontext, shapes
-from pipelines.routing.problems import Malformed, join
-from pipelines.routing.reported import read_outcome
+from pipelines.routing.basics import jsonpath, jsontext, shapes
+from pipelines.routing.basics.outcome import read_outcome
+from pipelines.routing.basics.problems import Malformed, join
 from pipelines.routing.simulate.candidates import plain
 
 TEXTS = ("result", "verdict", "eval", "failure_type", "summary", "comment")

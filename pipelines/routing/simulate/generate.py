@@ -7,9 +7,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from pipelines.routing.lint.subject import Subject, edges_in
-from pipelines.routing.model import Line, Rule, Station
-from pipelines.routing.regions.stations import DEAD, Standing
+from pipelines.routing.analysis.lint.subject import Subject, edges_in
+from pipelines.routing.analysis.regions.stations import DEAD, Standing
+from pipelines.routing.document.model import Line, Rule, Station
 from pipelines.routing.simulate.candidates import Candidates
 from pipelines.routing.simulate.expect import reason
 from pipelines.routing.simulate.run import expectation, run

@@ -6,13 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.routing.consequences import About, added_up
-from pipelines.routing.deciding.targets import FORBIDDEN
-from pipelines.routing.decisions import Move
-from pipelines.routing.joining.branches import Arrival, Branch, Fork, Write
-from pipelines.routing.joining.context import contradictions, merged
-from pipelines.routing.joining.joining import PASS, Merge, accounts_for, due
-from pipelines.routing.model import Line
+from pipelines.routing.decide.decisions import Move
+from pipelines.routing.decide.effects import About, added_up
+from pipelines.routing.decide.joining.branches import Arrival, Branch, Fork, Write
+from pipelines.routing.decide.joining.context import contradictions, merged
+from pipelines.routing.decide.joining.joining import PASS, Merge, accounts_for, due
+from pipelines.routing.decide.steps.targets import FORBIDDEN
+from pipelines.routing.document.model import Line
 from pipelines.routing.simulate import escalating
 from pipelines.routing.simulate.state import HELD, Position, Walk
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, product
 from typing import Any
 
-from pipelines.routing.model import Input, Station
-from pipelines.routing.reading.reader import Problems, Reader
-from pipelines.routing.reading.stations import read_input
+from pipelines.routing.document.model import Input, Station
+from pipelines.routing.document.reading.reader import Problems, Reader
+from pipelines.routing.document.reading.stations import read_input
 
 TEXT = "made-up"
 FILE: Mapping[str, str] = {"name": "made-up.txt", "digest": hashlib.sha256(TEXT.encode()).hexdigest()}

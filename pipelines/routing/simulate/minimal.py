@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipelines.routing.handoffs import DEFAULT, faults
-from pipelines.routing.problems import Problem
+from pipelines.routing.basics.problems import Problem
+from pipelines.routing.document.handoffs import DEFAULT, faults
 from pipelines.routing.simulate.made_up import TEXT
 
 DEEPEST = 20

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.routing import jsontext
-from pipelines.routing.model import Line
+from pipelines.routing.basics import jsontext
+from pipelines.routing.document.model import Line
 from pipelines.routing.simulate.coverage import Coverage, shown_by_all
 from pipelines.routing.simulate.generate import Generated
 from pipelines.routing.simulate.run import Result, run_all

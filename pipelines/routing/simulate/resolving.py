@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from pipelines.routing.deciding.preconditions import NO_ESCALATION
-from pipelines.routing.decisions import Escalate
-from pipelines.routing.model import GATE_PASSED, Line
-from pipelines.routing.redecide.recorded import again
-from pipelines.routing.sending import ways
+from pipelines.routing.analysis.redecide.recorded import again
+from pipelines.routing.decide.decisions import Escalate
+from pipelines.routing.decide.escalation_targets import ways
+from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
+from pipelines.routing.document.model import GATE_PASSED, Line
 from pipelines.routing.simulate import escalating
 from pipelines.routing.simulate.following import (
     decided,

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.routing.decisions import Decision
-from pipelines.routing.model import Line
-from pipelines.routing.problems import Malformed
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.decide.decisions import Decision
+from pipelines.routing.document.model import Line
 from pipelines.routing.simulate.expect import Failure, Told, compare
 from pipelines.routing.simulate.scenario import Expect, Scenario
 from pipelines.routing.simulate.state import StepRefused, Taken, Walk, begin

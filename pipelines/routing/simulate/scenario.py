@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.routing import shapes, values
-from pipelines.routing.escalations import LONGEST, ROUTED, WORDS_TO_RESOLVE
-from pipelines.routing.model import WORDS
-from pipelines.routing.problems import Malformed, join
-from pipelines.routing.reading.names import KEY, KEY_WORDS
-from pipelines.routing.reported import read_outcome
-from pipelines.routing.situation import read_facts
-from pipelines.routing.statuses import ENDS, LIVING
+from pipelines.routing.basics import shapes, values
+from pipelines.routing.basics.outcome import read_outcome
+from pipelines.routing.basics.problems import Malformed, join
+from pipelines.routing.basics.statuses import ENDS, LIVING
+from pipelines.routing.decide.situation import read_facts
+from pipelines.routing.document.escalations import LONGEST, ROUTED, WORDS_TO_RESOLVE
+from pipelines.routing.document.model import WORDS
+from pipelines.routing.document.reading.names import KEY, KEY_WORDS
 
 MAX_STEPS = 1_000
 MAX_SCENARIOS = 5_000

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.routing import shapes
-from pipelines.routing.durations import DurationError, seconds
-from pipelines.routing.problems import Malformed, join
+from pipelines.routing.basics import shapes
+from pipelines.routing.basics.durations import DurationError, seconds
+from pipelines.routing.basics.problems import Malformed, join
 from pipelines.routing.simulate.scenario import Scenario, Step, read_scenario, read_step
 
 AFTER = "after"

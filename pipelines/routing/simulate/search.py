@@ -12,10 +12,10 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pipelines.routing import jsontext
-from pipelines.routing.answers import ANSWERS, key_of
-from pipelines.routing.decisions import Ask
-from pipelines.routing.model import Line
+from pipelines.routing.basics import jsontext
+from pipelines.routing.decide.decisions import Ask
+from pipelines.routing.document.evaluations import ANSWERS, key_of
+from pipelines.routing.document.model import Line
 from pipelines.routing.simulate.candidates import Candidate, Candidates
 from pipelines.routing.simulate.scenario import Step
 from pipelines.routing.simulate.state import Position, StepRefused, Taken, Walk

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pipelines.routing.decisions import Decision
-from pipelines.routing.joining.branches import Arrival, Fork, Write
-from pipelines.routing.joining.joining import Merge
-from pipelines.routing.model import Line
-from pipelines.routing.problems import Malformed
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.basics.statuses import ENDS, status_of
+from pipelines.routing.decide.decisions import Decision
+from pipelines.routing.decide.joining.branches import Arrival, Fork, Write
+from pipelines.routing.decide.joining.joining import Merge
+from pipelines.routing.document.model import Line
 from pipelines.routing.simulate.scenario import Scenario
-from pipelines.routing.statuses import ENDS, status_of
 
 COUNTERS = ("visits", "edges", "rules", "rounds", "failures")
 READY, REVIEW, BLOCKED, HELD = "queued", "awaiting_review", "blocked", "held"

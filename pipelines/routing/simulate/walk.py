@@ -7,12 +7,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pipelines.routing import consequences
-from pipelines.routing.consequences import added_up
-from pipelines.routing.deciding.gates import JUMP_GATE, RANK
-from pipelines.routing.decisions import Wait
-from pipelines.routing.model import Gate, Line
-from pipelines.routing.problems import Malformed
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.decide import effects
+from pipelines.routing.decide.decisions import Wait
+from pipelines.routing.decide.effects import added_up
+from pipelines.routing.decide.situation import JUMP
+from pipelines.routing.decide.steps.gates import JUMP_GATE, RANK
+from pipelines.routing.document.model import Gate, Line
 from pipelines.routing.simulate import resolving
 from pipelines.routing.simulate.following import decided, fresh, run_again, shown
 from pipelines.routing.simulate.scenario import Step
@@ -27,7 +28,6 @@ from pipelines.routing.simulate.state import (
     Taken,
     Walk,
 )
-from pipelines.routing.situation import JUMP
 
 APPROVE, SEND_BACK = "approve", "send_back"
 RETRIED = ("stuck", BLOCKED, HELD)
@@ -88,7 +88,7 @@ def _gates(line: Line, walk: Walk, index: int, step: Step) -> Taken:
     if not against and any(key not in words for key in asked.decision.gates):
         waiting = replace(position, asked=replace(asked, words=words))
         return Taken(walk.put(index, waiting), position.station)
-    facts = consequences.told(asked.situation["facts"], walk.now(line, index), words)
+    facts = effects.told(asked.situation["facts"], walk.now(line, index), words)
     again = {**asked.situation, "facts": facts}
     return decided(line, walk, index, again, against[0] if against else "", asked.decision.rule)
 
@@ -122,7 +122,7 @@ def _answers(line: Line, walk: Walk, index: int, step: Step) -> Taken:
         raise StepRefused(f"{_standing(position)}: no evaluation is asked")
     facts = position.asked.situation["facts"]
     for each in step.answers:
-        facts = consequences.answered(facts, walk.now(line, index), each)
+        facts = effects.answered(facts, walk.now(line, index), each)
     return decided(line, walk, index, {**position.asked.situation, "facts": facts})
 
 

@@ -13,19 +13,19 @@ from django.utils.translation import gettext as _
 from pipelines.lines.linting import examined
 from pipelines.models import Project
 from pipelines.queries.conditions import describe
-from pipelines.routing.difference.words import brief
-from pipelines.routing.line import Station
-from pipelines.routing.lint.aftermath import then
-from pipelines.routing.lint.checks import not_publishable
-from pipelines.routing.lint.checks.no_rule_takes import is_gap
-from pipelines.routing.lint.examination import Examination
-from pipelines.routing.lint.finding import INFO, Finding
-from pipelines.routing.lint.standings import Untaken
-from pipelines.routing.lint.study import Known, Study
-from pipelines.routing.lint.visits import endless
-from pipelines.routing.lint.ways import onward
-from pipelines.routing.regions.situations import Witness
-from pipelines.routing.regions.stations import DEAD, SHADOWED, UNKNOWN, Standing
+from pipelines.routing.analysis.difference.words import brief
+from pipelines.routing.analysis.lint.aftermath import then
+from pipelines.routing.analysis.lint.checks import not_publishable
+from pipelines.routing.analysis.lint.checks.no_rule_takes import is_gap
+from pipelines.routing.analysis.lint.examination import Examination
+from pipelines.routing.analysis.lint.finding import INFO, Finding
+from pipelines.routing.analysis.lint.standings import Untaken
+from pipelines.routing.analysis.lint.study import Known, Study
+from pipelines.routing.analysis.lint.visits import endless
+from pipelines.routing.analysis.lint.ways import onward
+from pipelines.routing.analysis.regions.situations import Witness
+from pipelines.routing.analysis.regions.stations import DEAD, SHADOWED, UNKNOWN, Standing
+from pipelines.routing.document.line import Station
 from pipelines.web.editor.badges import signs_of
 from pipelines.web.editor.fixes.of_findings import Remedies, rule_for
 from pipelines.web.editor.fixes.of_places import place_of, remedies_of

@@ -18,7 +18,7 @@ from pipelines.formats.change_words import sentence
 from pipelines.formats.changes import AFFECTS, changes
 from pipelines.lines.starters.catalogue import BY_KEY, Starter
 from pipelines.models import Line, Project
-from pipelines.routing.line import DocumentError, Problem, read_line
+from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.web.graph import drawing_of
 from pipelines.web.lines import lines
 from pipelines.web.lines.changed import GROUPS, LOOKS

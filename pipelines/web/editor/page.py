@@ -20,8 +20,8 @@ from pipelines.formats.telling import says
 from pipelines.lines import drafts
 from pipelines.lines.linting import examined
 from pipelines.models import Line, Project
-from pipelines.routing.line import DocumentError
-from pipelines.routing.reading.stations import WORK
+from pipelines.routing.document.line import DocumentError
+from pipelines.routing.document.reading.stations import WORK
 from pipelines.templatetags.gateline import asset
 from pipelines.web.editor import merge_conflicts
 from pipelines.web.editor.findings import findings_of, told

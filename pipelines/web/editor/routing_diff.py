@@ -11,11 +11,11 @@ from typing import Any
 
 from pipelines.errors import Invalid
 from pipelines.lines.linting import read
-from pipelines.routing.difference import words
-from pipelines.routing.difference.change import Change
-from pipelines.routing.difference.effects import Pair
-from pipelines.routing.difference.station import changes
-from pipelines.routing.line import Line, Station
+from pipelines.routing.analysis.difference import words
+from pipelines.routing.analysis.difference.change import Change
+from pipelines.routing.analysis.difference.effects import Pair
+from pipelines.routing.analysis.difference.station import changes
+from pipelines.routing.document.line import Line, Station
 
 WORK = 250_000
 """Units of `regions.effort` for one save, each about a microsecond."""

@@ -16,8 +16,8 @@ from pipelines.errors import Invalid, NotFound, Refused
 from pipelines.lines import scenarios
 from pipelines.lines.scenarios import DRAFT, DraftUnreadable, Subject
 from pipelines.models import Line, Project, Scenario
-from pipelines.routing.line import Problem
-from pipelines.routing.problems import Malformed
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.document.line import Problem
 from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.report import Report
 from pipelines.routing.simulate.run import Result, expectation, run

@@ -17,8 +17,8 @@ from pipelines.models import Project
 from pipelines.queries import choosing, walks
 from pipelines.queries.trace import checks_of
 from pipelines.queries.why import explained
-from pipelines.routing.line import DocumentError, Line, Problem, read_line
-from pipelines.routing.problems import Malformed
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.document.line import DocumentError, Line, Problem, read_line
 from pipelines.routing.simulate.expect import Told
 from pipelines.routing.simulate.form import outcome_of
 from pipelines.routing.simulate.run import Result, run

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from pipelines.routing.line import BLOCKED, ORIGIN, Line, Rule, Station
+from pipelines.routing.document.line import BLOCKED, ORIGIN, Line, Rule, Station
 from pipelines.web.graph.shapes import Drawing, Edge, Kind, Node, Port
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from pipelines.models import ENDED, GateVisit, Job, Status, Task, Token
 from pipelines.queries.branches import waits_at_join
-from pipelines.routing.line import Line
+from pipelines.routing.document.line import Line
 from pipelines.templatetags.gateline import duration
 from pipelines.web.graph.build import Ending
 from pipelines.web.graph.shapes import Drawing, Edge, Kind, Node

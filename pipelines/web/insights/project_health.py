@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from pipelines.models import Incident, Project
 from pipelines.queries import health as query
 from pipelines.queries.words import late_words
-from pipelines.routing.health import CYCLE, DEADLOCKS, ESCALATED, GATE, QUEUE, Figure
+from pipelines.routing.analysis.health import CYCLE, DEADLOCKS, ESCALATED, GATE, QUEUE, Figure
 from pipelines.templatetags.gateline import duration
 from pipelines.web.shell.page import SignedIn, crumbs, in_project, show
 

@@ -15,9 +15,9 @@ from pipelines.errors import Invalid
 from pipelines.formats import native
 from pipelines.lines import publishing
 from pipelines.models import Line, Project
-from pipelines.routing.line import DocumentError, Problem
-from pipelines.routing.lint.examination import unreadable
-from pipelines.routing.lint.finding import ERROR, INFO, WARNING, Finding
+from pipelines.routing.analysis.lint.examination import unreadable
+from pipelines.routing.analysis.lint.finding import ERROR, INFO, WARNING, Finding
+from pipelines.routing.document.line import DocumentError, Problem
 from pipelines.web.lines import lines
 from pipelines.web.lines.findings import MOST, shown
 from pipelines.web.shell.forms import DraftText

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
-from pipelines.routing.lint.aftermath import then
-from pipelines.routing.lint.finding import ERROR, WARNING, Finding
+from pipelines.routing.analysis.lint.aftermath import then
+from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
 
 MOST = 200
 """Findings on a page; the tool and the API give all."""

@@ -24,9 +24,9 @@ from pipelines.models import Line, LineVersion, Project
 from pipelines.queries import tasks as task_queries
 from pipelines.queries import versions as parsed_versions
 from pipelines.queries.workers import leaving_network_open
-from pipelines.routing.line import DocumentError, Problem, read_line
-from pipelines.routing.line import Line as Parsed
-from pipelines.routing.networks import as_published, to_publish
+from pipelines.routing.document.line import DocumentError, Problem, read_line
+from pipelines.routing.document.line import Line as Parsed
+from pipelines.routing.document.networks import as_published, to_publish
 from pipelines.web.graph import drawing_of
 from pipelines.web.lines.overview import gates_of, overview_of
 from pipelines.web.shell.forms import Empty, Import

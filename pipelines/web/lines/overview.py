@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from pipelines.queries.conditions import leaves
 from pipelines.queries.why import policy_words
 from pipelines.queries.words import gate_name, target_name
-from pipelines.routing.kinds import labels
-from pipelines.routing.line import Gate, Line, Requirement, Rule, Station
-from pipelines.routing.networks import OPEN, RUNNING, network_of, says_nothing
+from pipelines.routing.document.kinds import labels
+from pipelines.routing.document.line import Gate, Line, Requirement, Rule, Station
+from pipelines.routing.document.networks import OPEN, RUNNING, network_of, says_nothing
 
 
 @dataclass(frozen=True, slots=True)

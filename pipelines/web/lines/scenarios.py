@@ -23,7 +23,7 @@ from pipelines.lines import scenarios
 from pipelines.lines.scenarios import DRAFT, LIVE, DraftUnreadable, LastRun, Subject
 from pipelines.models import Line, Project, Scenario
 from pipelines.queries.recording import recorded
-from pipelines.routing.line import Problem
+from pipelines.routing.document.line import Problem
 from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.generate import Missing
 from pipelines.web.lines import lines

@@ -15,8 +15,8 @@ from pipelines.engine.commands.deadlocks import WORDS as DEADLOCK_WORDS
 from pipelines.models import Agent, ApiToken, Group, Membership, Project, Role, User
 from pipelines.models.agents import agent_id
 from pipelines.models.people import simplify, slug
-from pipelines.routing import jsontext
-from pipelines.routing.escalations import WORDS_TO_RESOLVE
+from pipelines.routing.basics import jsontext
+from pipelines.routing.document.escalations import WORDS_TO_RESOLVE
 
 METADATA = "metadata."
 """What the fields of a form for metadata begin with."""

@@ -23,7 +23,7 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.models import Job, Project, Task
 from pipelines.queries import versions
 from pipelines.queries.task import TaskView
-from pipelines.routing.line import Input, Problem
+from pipelines.routing.document.line import Input, Problem
 from pipelines.web.shell.forms import (
     METADATA,
     Answer,

@@ -19,10 +19,10 @@ from pipelines.queries.words import (
     station_name,
     trigger_words,
 )
-from pipelines.routing.deadlocks import CIRCULAR
-from pipelines.routing.escalations import OUTSIDER, PRESETS
-from pipelines.routing.line import Line
-from pipelines.routing.sending import ways
+from pipelines.routing.decide.deadlocks import CIRCULAR
+from pipelines.routing.decide.escalation_targets import ways
+from pipelines.routing.document.escalations import OUTSIDER, PRESETS
+from pipelines.routing.document.line import Line
 
 NAMED = 5
 """People who are named as those whom something is for."""

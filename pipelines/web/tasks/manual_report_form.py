@@ -10,10 +10,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.routing import jsontext
-from pipelines.routing.algebra import EvalTest, FailureTypeIs, leaves
-from pipelines.routing.line import Line, Problem, Station
-from pipelines.routing.model import HANDOFF
+from pipelines.routing.basics import jsontext
+from pipelines.routing.document.algebra import EvalTest, FailureTypeIs, leaves
+from pipelines.routing.document.line import Line, Problem, Station
+from pipelines.routing.document.model import HANDOFF
 
 SKELETON = {
     "change_summary": {"what_changed": "", "files_touched": [], "rationale": ""},

@@ -19,7 +19,7 @@ from pipelines import access, engine
 from pipelines.errors import InputError, Refused
 from pipelines.models import Line, LineVersion, Priority, Project, Task
 from pipelines.queries import versions
-from pipelines.routing.line import Input, Problem
+from pipelines.routing.document.line import Input, Problem
 from pipelines.web.lines import lines
 from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
 from pipelines.web.tasks import uploads

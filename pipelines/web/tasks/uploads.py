@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from pipelines.models import Project
-from pipelines.routing.line import Input, Problem
+from pipelines.routing.document.line import Input, Problem
 from pipelines.web.shell.page import SignedIn
 from pipelines.work import storage
 

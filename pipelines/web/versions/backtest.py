@@ -16,7 +16,7 @@ from pipelines.errors import Invalid
 from pipelines.lines.backtest import Target, read_selection, target_of
 from pipelines.lines.backtest.stream import streamed
 from pipelines.models import Decision, Line, Project, Task
-from pipelines.routing.line import DocumentError, Problem
+from pipelines.routing.document.line import DocumentError, Problem
 from pipelines.web.lines import lines
 from pipelines.web.shell.page import SignedIn, in_project, show_line
 

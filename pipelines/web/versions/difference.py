@@ -13,10 +13,10 @@ from django.views.decorators.http import require_safe
 from pipelines.errors import Invalid
 from pipelines.lines import comparing
 from pipelines.models import Line, Project
-from pipelines.routing.difference import words
-from pipelines.routing.difference.compare import Difference
-from pipelines.routing.difference.samples import Sample
-from pipelines.routing.line import Problem
+from pipelines.routing.analysis.difference import words
+from pipelines.routing.analysis.difference.compare import Difference
+from pipelines.routing.analysis.difference.samples import Sample
+from pipelines.routing.document.line import Problem
 from pipelines.web.lines import lines
 from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
 

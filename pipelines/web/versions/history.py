@@ -21,8 +21,8 @@ from pipelines.lines import history as operations
 from pipelines.models import Line, LineEvent, LineVersion, Project
 from pipelines.queries import versions as parsed_versions
 from pipelines.queries.workers import leaving_network_open
-from pipelines.routing.networks import as_published
-from pipelines.routing.problems import Problem
+from pipelines.routing.basics.problems import Problem
+from pipelines.routing.document.networks import as_published
 from pipelines.templatetags.gateline import asset
 from pipelines.web.editor.words import words
 from pipelines.web.graph import drawing_of

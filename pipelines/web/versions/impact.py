@@ -20,7 +20,7 @@ from pipelines.lines.migrating import Impact
 from pipelines.models import Line, LineVersion, Migration, MigrationEntry, Project
 from pipelines.queries import impacts
 from pipelines.queries import versions as parsed_versions
-from pipelines.routing.line import Line as Parsed
+from pipelines.routing.document.line import Line as Parsed
 from pipelines.web.lines import lines
 from pipelines.web.shell import errors
 from pipelines.web.shell.page import SignedIn, costly, in_project, show_line

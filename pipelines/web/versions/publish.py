@@ -22,7 +22,7 @@ from pipelines.formats import authorship
 from pipelines.lines import migrating, publish_review, publishing
 from pipelines.lines.migrating import StaleImpact
 from pipelines.models import Line, LineEvent, Migration, Project
-from pipelines.routing.problems import Problem
+from pipelines.routing.basics.problems import Problem
 from pipelines.web.lines import lines
 from pipelines.web.lines.changed import legend, people
 from pipelines.web.shell import errors

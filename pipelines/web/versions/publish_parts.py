@@ -16,8 +16,8 @@ from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.lines import comparing, migrating, publish_review, publishing
 from pipelines.models import Line
-from pipelines.routing.lint.finding import INFO, Finding
-from pipelines.routing.problems import Problem
+from pipelines.routing.analysis.lint.finding import INFO, Finding
+from pipelines.routing.basics.problems import Problem
 from pipelines.web.lines.changed import groups, people, totals
 from pipelines.web.lines.findings import Shown, shown
 from pipelines.web.shell.page import Permissions

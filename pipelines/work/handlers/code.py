@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.kinds import secrets
-from pipelines.routing.line import Line, Station
-from pipelines.routing.networks import OPEN
-from pipelines.routing.regions.situations import evaluations
+from pipelines.routing.analysis.regions.situations import evaluations
+from pipelines.routing.document.kinds import secrets
+from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.networks import OPEN
 from pipelines.work.handlers import EXECUTING
 
 

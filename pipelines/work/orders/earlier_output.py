@@ -8,8 +8,8 @@ from typing import Any
 from django.db.models import QuerySet
 
 from pipelines.models import Job, Purpose, Token
-from pipelines.routing.line import Line, Station
-from pipelines.routing.templates import wanted as wanted_by
+from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.templates import wanted as wanted_by
 
 PREVIOUS, LAST_ERROR, ERROR = "previous_output", "last_error", "_error"
 FAILED = ("failure", "cancelled")

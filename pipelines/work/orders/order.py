@@ -15,10 +15,10 @@ from typing import Any
 from pipelines.engine.core.decision_context import about
 from pipelines.models import Decision, Handoff, Job, Purpose, Token
 from pipelines.queries import versions
-from pipelines.routing.kinds import templates
-from pipelines.routing.line import Line, Station
-from pipelines.routing.networks import OPEN, network_of
-from pipelines.routing.templates import TemplateError, UndefinedVariable, render
+from pipelines.routing.document.kinds import templates
+from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.networks import OPEN, network_of
+from pipelines.routing.document.templates import TemplateError, UndefinedVariable, render
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.earlier_output import said
 from pipelines.work.processes.isolation import Access

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from pipelines.routing.durations import seconds
-from pipelines.routing.kinds import ARGUMENT, labels
-from pipelines.routing.templates import FAMILIES
-from pipelines.routing.values import MISSING
+from pipelines.routing.basics.durations import seconds
+from pipelines.routing.basics.values import MISSING
+from pipelines.routing.document.kinds import ARGUMENT, labels
+from pipelines.routing.document.templates import FAMILIES
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import (
     MAX_SECONDS,

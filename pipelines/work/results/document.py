@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.routing.outcome import OutcomeError, read_outcome
-from pipelines.routing.reported import is_signal
+from pipelines.routing.basics.outcome import OutcomeError, is_signal, read_outcome
 from pipelines.work.results.files import Refused, opened
 from pipelines.work.results.strict_json import Unreadable, parse
 from pipelines.work.spec.base import Attempt, Outcome

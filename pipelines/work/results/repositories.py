@@ -16,7 +16,7 @@ from typing import Any
 
 import structlog
 
-from pipelines.routing import jsontext
+from pipelines.routing.basics import jsontext
 from pipelines.work.processes.isolation import CannotIsolate
 from pipelines.work.processes.process import CannotStart, Launch, Process
 from pipelines.work.results.files import Refused, opened

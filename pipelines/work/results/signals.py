@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipelines.routing.reported import is_signal
+from pipelines.routing.basics.outcome import is_signal
 from pipelines.work.results.strict_json import Unreadable, parse
 
 Signal = dict[str, Any]

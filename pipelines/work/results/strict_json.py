@@ -6,8 +6,8 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any
 
-from pipelines.routing import jsontext, values
-from pipelines.routing.problems import Malformed
+from pipelines.routing.basics import jsontext, values
+from pipelines.routing.basics.problems import Malformed
 
 
 class Unreadable(Exception):

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from pipelines.routing import operators
-from pipelines.routing.algebra import OutputTest, View
-from pipelines.routing.bounds import Steps
-from pipelines.routing.errors import EvaluationFailed
-from pipelines.routing.handoffs import held_against, schema_faults
-from pipelines.routing.paths import compile_path, look_up
-from pipelines.routing.values import MISSING
+from pipelines.routing.basics.bounds import Steps
+from pipelines.routing.basics.errors import EvaluationFailed
+from pipelines.routing.basics.values import MISSING
+from pipelines.routing.document import operators
+from pipelines.routing.document.algebra import OutputTest, View
+from pipelines.routing.document.handoffs import held_against, schema_faults
+from pipelines.routing.document.paths import compile_path, look_up
 from pipelines.work.outgoing.fetching import Call
 
 ALLOW, APPROVE, DENY = "allow", "approve", "deny"

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pipelines.routing.answers import HOOK_TIMEOUT, MODEL, WORKER
-from pipelines.routing.durations import seconds
-from pipelines.routing.gatetools import KIND
+from pipelines.routing.basics.durations import seconds
+from pipelines.routing.document.evaluations import HOOK_TIMEOUT, MODEL, WORKER
+from pipelines.routing.document.gate_tools import KIND
 from pipelines.work.config import WorkerConfig
 from pipelines.work.database import Database
 from pipelines.work.handlers import evaluate, judge

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from pipelines.routing.line import Line
+from pipelines.routing.document.line import Line
 from tests.factories import document, station
 
 Document = dict[str, Any]

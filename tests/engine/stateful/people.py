@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from pipelines import engine
 from pipelines.models import User
-from pipelines.routing.approval import Voter
+from pipelines.routing.decide.approval import Voter
 from tests.engine.stateful.sight import Row, Subject
 from tests.factories import World, make_member, make_project
 

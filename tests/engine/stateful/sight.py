@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connection
 
 from pipelines.queries import versions
-from pipelines.routing.line import Line
+from pipelines.routing.document.line import Line
 
 Row = dict[str, Any]
 ENDED = ("completed", "failed", "cancelled")

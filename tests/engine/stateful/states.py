@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.engine.moves.gates import policy_of
-from pipelines.routing.approval import Vote, tally
+from pipelines.routing.decide.approval import Vote, tally
 from tests.engine.stateful.people import Cast
 from tests.engine.stateful.sight import ENDED, Row, Subject
 

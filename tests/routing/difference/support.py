@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pipelines.routing.line import Line
+from pipelines.routing.document.line import Line
 from tests.routing.support import decided
 
 

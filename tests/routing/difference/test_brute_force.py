@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.routing.difference.compare import Difference, difference
-from pipelines.routing.line import Line
+from pipelines.routing.analysis.difference.compare import Difference, difference
+from pipelines.routing.document.line import Line
 from tests.routing.difference.drawing import GATE, conditions, rules, situations
 from tests.routing.difference.support import routed
 from tests.routing.support import ruled

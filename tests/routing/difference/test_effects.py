@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.difference.effects import Effect, of_gate, of_policy, of_rule, only_told
+from pipelines.routing.analysis.difference.effects import Effect, of_gate, of_policy, of_rule, only_told
 from tests.routing.support import ruled
 
 FAILED = frozenset([("failed", "failed")])

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
-from pipelines.routing.difference.change import Sides
-from pipelines.routing.difference.effects import Pair, demands_rework
-from pipelines.routing.difference.rework import demanded, only_gate, pairs_demanding
-from pipelines.routing.difference.samples import (
+from pipelines.routing.analysis.difference.change import Sides
+from pipelines.routing.analysis.difference.effects import Pair, demands_rework
+from pipelines.routing.analysis.difference.rework import demanded, only_gate, pairs_demanding
+from pipelines.routing.analysis.difference.samples import (
     Sample,
     checked,
     passing,
@@ -22,8 +21,9 @@ from pipelines.routing.difference.samples import (
     with_facts,
     words,
 )
-from pipelines.routing.line import Line
-from pipelines.routing.model import Rule
+from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
+from pipelines.routing.document.line import Line
+from pipelines.routing.document.model import Rule
 from tests.routing.support import line, ruled
 
 OK = {"result": "success"}

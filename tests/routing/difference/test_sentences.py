@@ -6,12 +6,19 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.difference.change import Change
-from pipelines.routing.difference.effects import Pair
-from pipelines.routing.difference.samples import Sample
-from pipelines.routing.difference.structure import Structural
-from pipelines.routing.difference.words import brief, of_change, of_sample, of_structural, place_of, went
-from pipelines.routing.line import Line
+from pipelines.routing.analysis.difference.change import Change
+from pipelines.routing.analysis.difference.effects import Pair
+from pipelines.routing.analysis.difference.samples import Sample
+from pipelines.routing.analysis.difference.structure import Structural
+from pipelines.routing.analysis.difference.words import (
+    brief,
+    of_change,
+    of_sample,
+    of_structural,
+    place_of,
+    went,
+)
+from pipelines.routing.document.line import Line
 from tests.routing.support import line
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.difference.compare import difference
-from pipelines.routing.line import Line
+from pipelines.routing.analysis.difference.compare import difference
+from pipelines.routing.document.line import Line
 from tests.routing.difference.support import routed
 from tests.routing.support import line, ruled
 

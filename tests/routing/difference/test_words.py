@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.routing.__main__ import main
-from pipelines.routing.difference.compare import difference
-from pipelines.routing.line import Line, read_line
+from pipelines.routing.analysis.difference.compare import difference
+from pipelines.routing.document.line import Line, read_line
 from tests.effort import calls
 from tests.routing.support import document, line
 

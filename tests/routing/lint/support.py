@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.formats import native
-from pipelines.routing.line import Line
-from pipelines.routing.lint.finding import Finding
-from pipelines.routing.lint.run import lint
+from pipelines.routing.analysis.lint.finding import Finding
+from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.document.line import Line
 
 DOCS = Path(__file__).parents[3] / "docs" / "lint"
 _YAML = re.compile(r"^```yaml\n(.*?)^```", re.DOTALL | re.MULTILINE)

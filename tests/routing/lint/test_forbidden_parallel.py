@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.routing.line import Line
+from pipelines.routing.document.line import Line
 from tests.routing.lint.support import found, the_page_is_right
 from tests.routing.support import line
 

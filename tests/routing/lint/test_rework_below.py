@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.decide import decide
-from pipelines.routing.outcome import read_situation
+from pipelines.routing.decide.decide import decide
+from pipelines.routing.decide.situation import read_situation
 from tests.routing.lint.support import found, the_page_is_right
 from tests.routing.support import line
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.routing import __main__ as tool
-from pipelines.routing.lint.run import CHECKS, lint
+from pipelines.routing.analysis.lint.run import CHECKS, lint
 from tests.routing.lint.support import DOCS, examples
 from tests.routing.support import ruled
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.line import Line, read_line
-from pipelines.routing.lint import study
-from pipelines.routing.lint.run import lint
-from pipelines.routing.lint.standings import standings
-from pipelines.routing.lint.subject import Subject
-from pipelines.routing.regions.stations import STANDINGS, Analysis
+from pipelines.routing.analysis.lint import study
+from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.lint.standings import standings
+from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.regions.stations import STANDINGS, Analysis
+from pipelines.routing.document.line import Line, read_line
 from tests.routing.lint.support import DOCS, examples
 from tests.routing.support import line
 

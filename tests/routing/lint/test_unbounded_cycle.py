@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.line import read_line
-from pipelines.routing.lint.run import visits
+from pipelines.routing.analysis.lint.run import visits
+from pipelines.routing.document.line import read_line
 from tests.routing.lint.support import found, the_page_is_right
 from tests.routing.support import line
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.approval import Voter
-from pipelines.routing.line import Line
-from pipelines.routing.lint.people import People
-from pipelines.routing.lint.run import lint
+from pipelines.routing.analysis.lint.people import People
+from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.decide.approval import Voter
+from pipelines.routing.document.line import Line
 from tests.routing.lint.support import examples, found
 from tests.routing.support import line
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.approval import Voter
-from pipelines.routing.lint.people import People
-from pipelines.routing.lint.run import lint
+from pipelines.routing.analysis.lint.people import People
+from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.decide.approval import Voter
 from tests.routing.lint.support import found, the_page_is_right
 from tests.routing.support import line
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from pipelines.routing.conditions import holds
-from pipelines.routing.decide import decide
-from pipelines.routing.deciding.case import Case, Route
-from pipelines.routing.line import Line
-from pipelines.routing.lint.run import lint
-from pipelines.routing.regions.effort import at_most
-from pipelines.routing.regions.stations import DEAD, LIVE, STANDINGS, UNKNOWN, Analysis
-from pipelines.routing.reported import FORCED, Derived
-from pipelines.routing.situation import Situation, read_situation
+from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.regions.effort import at_most
+from pipelines.routing.analysis.regions.stations import DEAD, LIVE, STANDINGS, UNKNOWN, Analysis
+from pipelines.routing.basics.outcome import FORCED, Derived
+from pipelines.routing.decide.decide import decide
+from pipelines.routing.decide.situation import Situation, read_situation
+from pipelines.routing.decide.steps.context import Case, Route
+from pipelines.routing.document.algebra import holds
+from pipelines.routing.document.line import Line
 from tests.routing.regions.attacks import Attacker
 from tests.routing.regions.drawing import AT_STATION, BY_CHECK, BY_HAND, When
 from tests.routing.support import ruled

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.line import Line
-from pipelines.routing.regions.stations import Analysis
+from pipelines.routing.analysis.regions.stations import Analysis
+from pipelines.routing.document.line import Line
 from tests.routing.support import ruled
 
 When = dict[str, Any]

@@ -7,10 +7,10 @@ import re2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.routing.regions.automata import searching
-from pipelines.routing.regions.outcomes import Unknown
-from pipelines.routing.regions.texts import NUMERAL, Texts, TextTest
-from pipelines.routing.values import number_in
+from pipelines.routing.analysis.regions.automata import searching
+from pipelines.routing.analysis.regions.outcomes import Unknown
+from pipelines.routing.analysis.regions.texts import NUMERAL, Texts, TextTest
+from pipelines.routing.basics.values import number_in
 
 PATTERNS = (
     *("^ok$", "o", "[0-9]+", "^$", "fail|x", "(?i)OK", "a.c", "^(ab|a)*c?$", "[^a-c]", r"\w+\s\d", "a{2,3}b"),

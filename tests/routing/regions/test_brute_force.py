@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.routing.regions.stations import DEAD, STANDINGS, UNKNOWN, Analysis
-from pipelines.routing.situation import read_situation
+from pipelines.routing.analysis.regions.stations import DEAD, STANDINGS, UNKNOWN, Analysis
+from pipelines.routing.decide.situation import read_situation
 from tests.routing.regions.attacks import Attacker
 from tests.routing.regions.drawing import any_stations, listed_stations
 from tests.routing.regions.proving import fired, holds_against, line_of, starting_points

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pipelines.formats import native
-from pipelines.routing.regions.effort import at_most
-from pipelines.routing.regions.stations import STANDINGS, UNKNOWN, Analysis
+from pipelines.routing.analysis.regions.effort import at_most
+from pipelines.routing.analysis.regions.stations import STANDINGS, UNKNOWN, Analysis
 from tests.routing.regions.proving import UNITS
 from tests.routing.regions.support import analysed, both, output, without
 

@@ -7,19 +7,26 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.regions import cells, choices, numbers, texts
-from pipelines.routing.regions.automata import Beginning, Containing, Listed, alphabet, searching, words
-from pipelines.routing.regions.choices import Choice
-from pipelines.routing.regions.effort import Exhausted, at_most, spend
-from pipelines.routing.regions.evals import Evals
-from pipelines.routing.regions.formulas import Both, Either, Literal, negation
-from pipelines.routing.regions.guesses import around, guesses
-from pipelines.routing.regions.numbers import Interval, Numbers
-from pipelines.routing.regions.outcomes import Impossible, Unknown
-from pipelines.routing.regions.situations import evaluations
-from pipelines.routing.regions.solver import Box, solve
-from pipelines.routing.regions.stations import demands_rework
-from pipelines.routing.values import MISSING
+from pipelines.routing.analysis.regions import cells, choices, numbers, texts
+from pipelines.routing.analysis.regions.automata import (
+    Beginning,
+    Containing,
+    Listed,
+    alphabet,
+    searching,
+    words,
+)
+from pipelines.routing.analysis.regions.choices import Choice
+from pipelines.routing.analysis.regions.effort import Exhausted, at_most, spend
+from pipelines.routing.analysis.regions.evals import Evals
+from pipelines.routing.analysis.regions.formulas import Both, Either, Literal, negation
+from pipelines.routing.analysis.regions.guesses import around, guesses
+from pipelines.routing.analysis.regions.numbers import Interval, Numbers
+from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
+from pipelines.routing.analysis.regions.situations import evaluations
+from pipelines.routing.analysis.regions.solver import Box, solve
+from pipelines.routing.analysis.regions.stations import demands_rework
+from pipelines.routing.basics.values import MISSING
 from tests.routing.regions.support import analysed, both, either, output
 from tests.routing.support import ruled
 

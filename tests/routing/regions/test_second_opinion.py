@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.routing.regions.stations import DEAD, LIVE, STANDINGS, Analysis
+from pipelines.routing.analysis.regions.stations import DEAD, LIVE, STANDINGS, Analysis
 from tests.routing.regions import second_opinion
 from tests.routing.regions.drawing import (
     COUNTS,

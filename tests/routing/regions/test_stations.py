@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.regions.stations import Analysis
+from pipelines.routing.analysis.regions.stations import Analysis
 from tests.routing.regions.support import analysed, eval_, output, statuses
 from tests.routing.support import decided, ruled
 

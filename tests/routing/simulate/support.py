@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.line import Line
+from pipelines.routing.document.line import Line
 from pipelines.routing.simulate.run import Result, run
 from pipelines.routing.simulate.scenario import read_scenario
 

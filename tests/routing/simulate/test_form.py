@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.problems import Malformed
+from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.simulate.form import outcome_of, parts_of
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.demo import example
 from pipelines.formats import native
-from pipelines.routing.line import Line, read_line
+from pipelines.routing.document.line import Line, read_line
 from pipelines.routing.simulate.generate import NEVER, NOT_FOUND, Generated, generate
 from pipelines.routing.simulate.report import report
 from pipelines.routing.simulate.scenario import read_scenario

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.lint.subject import Subject
+from pipelines.routing.analysis.lint.subject import Subject
 from pipelines.routing.simulate.candidates import Candidate, Candidates, plain
 from pipelines.routing.simulate.expect import Failure
 from pipelines.routing.simulate.report import report

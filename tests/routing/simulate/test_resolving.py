@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.line import Line
-from pipelines.routing.problems import Malformed
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.document.line import Line
 from pipelines.routing.simulate.choices import RESOLVE, THERE, choices
 from pipelines.routing.simulate.run import Result
 from pipelines.routing.simulate.scenario import read_scenario

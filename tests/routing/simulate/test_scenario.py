@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pipelines.formats import scenarios as texts
-from pipelines.routing.line import DocumentError
-from pipelines.routing.problems import Malformed
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.document.line import DocumentError
 from pipelines.routing.simulate.scenario import MAX_SCENARIOS, read_scenario, read_scenarios
 
 WHOLE: dict[str, Any] = {

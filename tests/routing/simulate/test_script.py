@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.problems import Malformed
+from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.simulate.script import AFTER, Person, Played, read_script, read_scripts
 
 OUTCOME = {"at": "a", "outcome": {"result": "success"}}

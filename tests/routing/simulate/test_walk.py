@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.decisions import Finish, Stuck
+from pipelines.routing.decide.decisions import Finish, Stuck
 from pipelines.routing.simulate.coverage import shown_by
 from pipelines.routing.simulate.run import Result
 from tests.routing.simulate.support import FAILED, OK, messages, walked

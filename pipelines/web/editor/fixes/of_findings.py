@@ -13,8 +13,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.routing.line import Line, Rule, Station
-from pipelines.routing.lint.checks import (
+from pipelines.routing.analysis.lint.checks import (
     constant_condition,
     dead_rule,
     default_not_last,
@@ -29,10 +28,11 @@ from pipelines.routing.lint.checks import (
     unreachable_station,
     unsatisfiable_gate,
 )
-from pipelines.routing.lint.finding import ERROR, Finding
-from pipelines.routing.lint.subject import Subject, edges_in
-from pipelines.routing.lint.visits import breaking
-from pipelines.routing.model import BUILT_IN_ENDS
+from pipelines.routing.analysis.lint.finding import ERROR, Finding
+from pipelines.routing.analysis.lint.subject import Subject, edges_in
+from pipelines.routing.analysis.lint.visits import breaking
+from pipelines.routing.document.line import Line, Rule, Station
+from pipelines.routing.document.model import BUILT_IN_ENDS
 from pipelines.web.editor.fixes import edits, of_joins
 from pipelines.web.editor.fixes.fix import Remedy
 from pipelines.web.editor.fixes.trials import Trials

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
 
-from pipelines.routing.line import Line, Station
-from pipelines.routing.lint.checks import forbidden_parallel, unfillable_join, unjoined_fork
-from pipelines.routing.lint.finding import Finding
-from pipelines.routing.lint.subject import Subject
-from pipelines.routing.model import Join
+from pipelines.routing.analysis.lint.checks import forbidden_parallel, unfillable_join, unjoined_fork
+from pipelines.routing.analysis.lint.finding import Finding
+from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.model import Join
 from pipelines.web.editor.fixes import edits
 from pipelines.web.editor.fixes.fix import Remedy
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.routing.lint.finding import Finding
+from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.web.editor.fixes import edits
 from pipelines.web.editor.fixes.fix import Remedy
 from pipelines.web.editor.fixes.of_joins import wait_for_all

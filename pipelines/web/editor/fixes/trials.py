@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from pipelines.routing.line import Line, Rule, Station
-from pipelines.routing.lint.checks import (
+from pipelines.routing.analysis.lint.checks import (
     constant_condition,
     dead_rule,
     default_not_last,
@@ -19,11 +18,12 @@ from pipelines.routing.lint.checks import (
     shadowed_gate,
     undecided,
 )
-from pipelines.routing.lint.finding import INFO, Finding
-from pipelines.routing.lint.study import Known, excerpt
-from pipelines.routing.lint.subject import Subject, spread
-from pipelines.routing.lint.visits import components
-from pipelines.routing.regions.stations import DEAD
+from pipelines.routing.analysis.lint.finding import INFO, Finding
+from pipelines.routing.analysis.lint.study import Known, excerpt
+from pipelines.routing.analysis.lint.subject import Subject, spread
+from pipelines.routing.analysis.lint.visits import components
+from pipelines.routing.analysis.regions.stations import DEAD
+from pipelines.routing.document.line import Line, Rule, Station
 
 CHECKS = (constant_condition, dead_rule, default_not_last, no_rule_takes, shadowed_gate, undecided)
 MAX_NEW = 8

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pipelines.routing.line import Problem
+from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.asked import Asked, Deed
 from pipelines.web.editor.forms.fields import Field, Refused

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.routing import checks
-from pipelines.routing.fields import SINGLE, USAGE
+from pipelines.routing.decide.check_fields import SINGLE, USAGE
+from pipelines.routing.document import checks
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.fields import Anything, Choice, Field, Text
 from pipelines.web.editor.forms.form import Fragment, Rows

@@ -14,13 +14,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.queries.conditions import OPERATORS, describe
-from pipelines.routing import operators
-from pipelines.routing.conditions import read_condition
-from pipelines.routing.kinds import DERIVED, EVALS
-from pipelines.routing.reading.conditions import ANY_RESULT, ANY_VERDICT
-from pipelines.routing.reading.reader import Problems
-from pipelines.routing.reported import RESULTS, VERDICTS
-from pipelines.routing.values import TYPES
+from pipelines.routing.basics.outcome import RESULTS, VERDICTS
+from pipelines.routing.basics.values import TYPES
+from pipelines.routing.document import operators
+from pipelines.routing.document.kinds import DERIVED, EVALS
+from pipelines.routing.document.reading.conditions import ANY_RESULT, ANY_VERDICT, read_condition
+from pipelines.routing.document.reading.reader import Problems
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.asked import Outline
 from pipelines.web.editor.forms.fields import (

@@ -8,9 +8,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.queries.words import trigger_words
-from pipelines.routing.durations import written
-from pipelines.routing.escalations import ACTIONS, PRESETS
-from pipelines.routing.policy import Policy
+from pipelines.routing.basics.durations import written
+from pipelines.routing.document.escalations import ACTIONS, PRESETS
+from pipelines.routing.document.policy import Policy
 from pipelines.web.editor.forms.fields import Choice, Duration, Field, Listed, Several
 from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting
 from pipelines.web.editor.forms.needs import roles

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from django.utils.translation import gettext as _
 
-from pipelines.routing.durations import written
+from pipelines.routing.basics.durations import written
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.places import MISSING, Place
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pipelines.models import Line, Project
-from pipelines.routing.line import DocumentError, Problem, read_line
-from pipelines.routing.publishable import publishing_problems
-from pipelines.routing.reading.names import KEY
+from pipelines.routing.document.line import DocumentError, Problem, read_line
+from pipelines.routing.document.publishable import publishing_problems
+from pipelines.routing.document.reading.names import KEY
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.asked import Named, Outline
 from pipelines.web.editor.forms.fields import Field, Rest

@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 
 from pipelines.engine.commands.inputs import fault_of
 from pipelines.models import Priority
-from pipelines.routing.line import Input, Problem
-from pipelines.routing.problems import join
-from pipelines.routing.reading.reader import Problems, Reader
-from pipelines.routing.reading.stations import read_input
+from pipelines.routing.basics.problems import join
+from pipelines.routing.document.line import Input, Problem
+from pipelines.routing.document.reading.reader import Problems, Reader
+from pipelines.routing.document.reading.stations import read_input
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.fields import Anything, Choice, Field, Flag, Listed, Text
 from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest

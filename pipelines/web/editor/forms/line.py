@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.routing.line import PRESETS, Policy, Problem
-from pipelines.routing.policy import DEFAULT_PRESET
+from pipelines.routing.document.line import PRESETS, Policy, Problem
+from pipelines.routing.document.policy import DEFAULT_PRESET
 from pipelines.web.editor.forms import escalations, needs
 from pipelines.web.editor.forms.fields import Choice, Field, Flag, Number, Options, Text
 from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest

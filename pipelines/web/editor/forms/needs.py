@@ -9,8 +9,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.models import Agent, Group, Role
-from pipelines.routing.budgets import KINDS, standard
-from pipelines.routing.policy import Policy
+from pipelines.routing.document.budgets import KINDS, standard
+from pipelines.routing.document.policy import Policy
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.fields import Anything, Choice, Field, Listed, Number, Text
 from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting

@@ -13,8 +13,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.routing import operators
-from pipelines.routing.values import TYPES, is_number
+from pipelines.routing.basics.values import TYPES, is_number
+from pipelines.routing.document import operators
 from pipelines.web.editor.forms.fields import Choice, Field, Refused, parsed
 from pipelines.web.editor.forms.places import MISSING
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from pipelines.routing.problems import join
+from pipelines.routing.basics.problems import join
 
 Place = tuple[str | int, ...]
 MISSING: Final = object()

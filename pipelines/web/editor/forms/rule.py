@@ -9,8 +9,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.queries.recorded import output_paths
-from pipelines.routing.line import Problem
-from pipelines.routing.strategies import STRATEGIES
+from pipelines.routing.document.compose_strategies import STRATEGIES
+from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import conditions, places
 from pipelines.web.editor.forms.conditions import Around
 from pipelines.web.editor.forms.fields import Choice, Field, Flag, Number, Options, Text

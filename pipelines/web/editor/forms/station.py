@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.routing.line import Problem
-from pipelines.routing.reading.stations import WORK
+from pipelines.routing.document.line import Problem
+from pipelines.routing.document.reading.stations import WORK
 from pipelines.templatetags.gateline import STATION_WORDS
 from pipelines.web.editor.forms import inputs, needs, places, work
 from pipelines.web.editor.forms.fields import Choice, Duration, Field, Listed, Number, Several, Text

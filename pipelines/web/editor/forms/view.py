@@ -17,7 +17,7 @@ from pipelines import access
 from pipelines.engine.core import payload
 from pipelines.errors import Invalid
 from pipelines.models import Project
-from pipelines.routing.line import Problem
+from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms.answer import Answer, answer
 from pipelines.web.editor.forms.asked import Asked
 from pipelines.web.editor.forms.fields import Choice, Field, Several

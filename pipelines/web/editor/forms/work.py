@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.routing.reading.work import METHODS
+from pipelines.routing.document.reading.work import METHODS
 from pipelines.web.editor.forms import inputs, places
 from pipelines.web.editor.forms.fields import (
     Anything,

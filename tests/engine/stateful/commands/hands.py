@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines import engine
 from pipelines.queries import versions
-from pipelines.routing.answers import ANSWERS
+from pipelines.routing.document.evaluations import ANSWERS
 from tests.engine.stateful.commands.tools import OUTCOMES, Act, Command
 from tests.engine.stateful.scene import Scene
 from tests.engine.stateful.sight import Row, Subject

@@ -8,7 +8,7 @@ from uuid import UUID
 from pipelines import engine
 from pipelines.models import Due, Escalation, User
 from pipelines.queries import versions
-from pipelines.routing.sending import ways
+from pipelines.routing.decide.escalation_targets import ways
 from tests.engine.stateful.commands.timed import On, fire
 from tests.engine.stateful.commands.tools import Act, Command, answered, doing
 from tests.engine.stateful.scene import Scene

@@ -12,7 +12,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.models import Agent, Due, Task
 from pipelines.queries import versions
-from pipelines.routing.answers import ANSWERS
+from pipelines.routing.document.evaluations import ANSWERS
 from tests.engine.stateful.commands.hands import by_version
 from tests.engine.stateful.commands.timed import On, fire, missing
 from tests.engine.stateful.commands.tools import Act, Command, doing

@@ -1,0 +1,160 @@
+"""One region that is decided otherwise, and the search for the situation that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+from pipelines.routing.analysis.difference.effects import Pair
+from pipelines.routing.analysis.difference.samples import Sample, Situation, passing, tried
+from pipelines.routing.analysis.regions.choices import Choice
+from pipelines.routing.analysis.regions.evals import Evals
+from pipelines.routing.analysis.regions.formulas import EVAL, STATUS, Formula, eval_is
+from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
+from pipelines.routing.analysis.regions.possible import COUPLED, counts, first
+from pipelines.routing.analysis.regions.situations import BLOCKED, EXHAUSTED, witness
+from pipelines.routing.analysis.regions.solver import Box, solve
+from pipelines.routing.analysis.regions.stations import FORCED_FAILURE, RECORDED
+from pipelines.routing.document.model import SIGNAL_RETRIES, Rule, Station
+
+EVERY_STATUS = RECORDED | {BLOCKED, EXHAUSTED}
+MAX_TRIED = 12
+"""Parts of one region, and situations of each part, that are tried as a sample."""
+NO_SAMPLE = "the two are defined otherwise, but no situation was found that they decide otherwise"
+
+Both = tuple[Rule, Rule]
+"""A rule of the old version, and one of the new."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One region that is decided otherwise, or of which that is not known (`sample` is None, `why` says why).
+
+    `old`, `new`: ids of the rules that take it, None where none does. `after`: the rules whose gate demanded
+    rework before. `differs_in`: parts of the effect (`effects.Effect`), or `asks` and `unreadable`.
+    """
+
+    station: str
+    old: str | None
+    new: str | None
+    differs_in: tuple[str, ...]
+    sample: Sample | None = None
+    why: str = ""
+    after: tuple[str, str] | None = None
+
+    @property
+    def is_known(self) -> bool:
+        return self.sample is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "station": self.station,
+            "old_rule": self.old,
+            "new_rule": self.new,
+            "after_rework": None if self.after is None else list(self.after),
+            "differs_in": list(self.differs_in),
+            "sample": self.sample.to_dict() if self.sample else None,
+            "why": self.why,
+        }
+
+
+@dataclass(frozen=True)
+class Sides:
+    """One station as both versions have it."""
+
+    pair: Pair
+    old: Station
+    new: Station
+
+    def change(
+        self, old: Rule | None, new: Rule | None, differs_in: tuple[str, ...], after: Both | None
+    ) -> Change:
+        ids = None if after is None else (after[0].id, after[1].id)
+        return Change(self.old.key, old.id if old else None, new.id if new else None, differs_in, after=ids)
+
+    def situations(self, box: Box) -> list[Situation]:
+        """Of a box: they pass the station gates of both versions and answer what either asks."""
+        both = replace(
+            self.new,
+            rules=(*self.old.rules, *self.new.rules),
+            limits=replace(self.new.limits, max_retries=max(map(_signal_retries, (self.old, self.new)))),
+        )
+        line = self.pair.old if self.pair.old.policy.condition_scope == "merged" else self.pair.new
+        gates = [
+            line.gate(station.gate)
+            for line, station in ((self.pair.old, self.old), (self.pair.new, self.new))
+            if station.gate
+        ]
+        built = witness(line, both, box, {gate.key: {"decision": "approve"} for gate in gates})
+        checked = [gate for gate in gates if gate.enforces_checks]
+        passing_them = [{**each, "outcome": reduce(passing, checked, each["outcome"])} for each in built]
+        return [*passing_them, *built] if checked else built
+
+
+class _NoSample(Exception):
+    """Enough parts of the region were tried."""
+
+
+def searched(
+    sides: Sides,
+    change: Change,
+    formulas: Iterable[Formula],
+    variants: Callable[[Situation, Box], Iterator[Situation]],
+) -> Change | None:
+    """The change with its sample, or with the reason why there is none; None: the region is proved empty.
+
+    Exhausted `rework` signals are a last resort: what else is decided otherwise is the better sample.
+    """
+    every = [*formulas, COUPLED]
+    every += counts(every)
+    tries = 0
+
+    def accept(box: Box) -> Sample:
+        nonlocal tries
+        built = sides.situations(as_recorded(box))
+        tries += 1
+        for given in built[:MAX_TRIED]:
+            sample = tried(sides.pair, variants(given, box))
+            if sample is not None:
+                return sample
+        raise _NoSample if tries >= MAX_TRIED else Unknown(NO_SAMPLE)
+
+    recorded, given = _given(change)
+    try:
+        for statuses in (given - {EXHAUSTED}, given & {EXHAUSTED}):
+            try:
+                box: Box = {**_FORCED[change.after is not None], recorded: Choice(statuses)}
+                return replace(change, sample=solve(every, box, accept))
+            except Impossible:
+                continue
+    except _NoSample:
+        return replace(change, why=NO_SAMPLE)
+    except Unknown as unknown:
+        return replace(change, why=str(unknown))
+    return None
+
+
+def _given(change: Change) -> tuple[tuple[str, ...], frozenset[tuple[str, str]]]:
+    """The variable of the outcome as it was recorded, and what it may be."""
+    if change.after is None:
+        return STATUS, EVERY_STATUS
+    return first(STATUS), RECORDED | {EXHAUSTED}
+
+
+_FORCED: dict[bool, Box] = {False: {}, True: {STATUS: Choice(FORCED_FAILURE), EVAL: eval_is("error").yes}}
+"""What the rules see after a gate has demanded rework, by whether one has."""
+
+
+def as_recorded(box: Box) -> Box:
+    """Without what the forced failure route put in the place of result, verdict and eval."""
+    if first(STATUS) not in box:
+        return box
+    seen = {**box, STATUS: box[first(STATUS)], EVAL: box.get(first(EVAL), Evals())}
+    return {variable: domain for variable, domain in seen.items() if variable != first(variable[:-1])}
+
+
+def _signal_retries(station: Station) -> int:
+    given = station.limits.max_retries
+    return SIGNAL_RETRIES if given is None else given

@@ -1,0 +1,213 @@
+"""What follows once a rule has matched, or none has: all that routes, and nothing else.
+
+Two effects that are equal decide equally in every situation of their region; labels, names, positions and the ids
+of rules are no part of them. The knob `revisit` is left to `structure` where both follow it, so that one changed
+knob is one change and not one for every rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from pipelines.routing.analysis.regions.situations import evaluations
+from pipelines.routing.basics.canonical import canonical
+from pipelines.routing.decide.check_fields import ALIASES
+from pipelines.routing.document.checks import RANK, Check, Group
+from pipelines.routing.document.model import BLOCKED, ORIGIN, Gate, Line, Rule, Station
+
+Key = tuple[Any, ...]
+NO_MATCH = "NoValidTransition"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """`to`: targets, or what happens instead of a move. `revisit`: what keeps the move from coming back, and whether
+    that is the line's knob."""
+
+    to: frozenset[Key]
+    gates: tuple[Key, ...] = ()
+    compose: Key = ()
+    feedback: Key = ()
+    budgets: Key = ()
+    revisit: tuple[str, bool] = ("allow", False)
+    error: str | None = None
+
+    def differs_in(self, other: Effect) -> tuple[str, ...]:
+        """Names of what is not the same; a knob that both follow is a matter of `structure`."""
+        found = [f.name for f in fields(self) if getattr(self, f.name) != getattr(other, f.name)]
+        by_knob = self.revisit[1] and other.revisit[1]
+        equal = by_knob or self.revisit[0] == other.revisit[0]
+        return tuple(name for name in found if name != "revisit" or not equal)
+
+    def as_written(self) -> Effect:
+        """Without what the knob says: equal to another's where `differs_in` names nothing, and quicker."""
+        return replace(self, revisit=("", True)) if self.revisit[1] else self
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The two versions."""
+
+    old: Line
+    new: Line
+
+
+def of_rule(line: Line, station: Station, rule: Rule) -> Effect:
+    gates = tuple(key for each in rule.gates if (key := of_gate(line, line.gate(each))))
+    to_stations = [key for key in rule.to if key in line.stations_by_key or key == ORIGIN]
+    return Effect(
+        to=frozenset(target(line, key) for key in rule.to),
+        gates=gates,
+        compose=_compose(line, rule),
+        feedback=_feedback(rule),
+        budgets=_budgets(line, station, rule, bool(to_stations)),
+        revisit=_revisit(line, rule) if to_stations else ("allow", False),
+    )
+
+
+def target(line: Line, key: str) -> Key:
+    if key in line.stations_by_key or key in (ORIGIN, BLOCKED):
+        return (key,)
+    return (key, line.end(key).kind)
+
+
+def _compose(line: Line, rule: Rule) -> Key:
+    if not rule.compose:
+        return ()
+    entries = [(each.var, each.path.text if each.path else None, each.strategy) for each in rule.compose]
+    return (*entries, line.policy.on_failure)
+
+
+def _feedback(rule: Rule) -> Key:
+    """Of several evaluations the last that was reached speaks: then the condition itself is part of it."""
+    asked = evaluations(rule.when) if rule.feedback else []
+    if len(asked) < 2:
+        return tuple(each.key for each in asked)
+    return (canonical(rule.source.get("when")),)
+
+
+def _budgets(line: Line, station: Station, rule: Rule, to_stations: bool) -> Key:
+    free = rule.max_retries is None and rule.max_visits is None
+    loops = free and (station.key in rule.to or rule.to == (ORIGIN,))
+    bounds = (
+        rule.max_retries,
+        rule.max_visits if to_stations else None,
+        line.policy.self_loop_limit if loops else None,
+    )
+    if bounds == (None, None, None):
+        return ()
+    how = target(line, rule.exhausted_to) if rule.exhausted_to else rule.on_exhausted
+    return (*bounds, how or line.policy.on_exhausted)
+
+
+def _revisit(line: Line, rule: Rule) -> tuple[str, bool]:
+    if rule.allow_revisit is None:
+        return line.policy.revisit, True
+    return ("allow" if rule.allow_revisit else "forbid"), False
+
+
+# Gates
+
+
+def of_gate(line: Line, gate: Gate) -> Key | None:
+    """All of a gate that a decision reads; None for one that never stops anything."""
+    by_tool = gate.tool_asks_for
+    if gate.mode == "skip" or not (gate.always_asks or by_tool or (gate.enforces_checks and _may_stop(gate))):
+        return None
+    checks = _group(gate.checks) if gate.checks and gate.enforces_checks and _may_stop(gate) else None
+    asks = gate.always_asks or _may_stop(gate) or "hold" in by_tool
+    tool = canonical(gate.tool.to_document()) if gate.tool and by_tool else None
+    words = (gate.on_reject or line.policy.on_reject, gate.approval.max_rounds) if asks else ()
+    return (gate.key, gate.always_asks, checks, words, tool)
+
+
+def _may_stop(gate: Gate) -> bool:
+    return gate.checks is not None and any(
+        RANK.get(each.action) and each.severity != "warn" for each in gate.checks.checks()
+    )
+
+
+def _group(group: Group) -> Key:
+    return (group.kind, *map(_member, group.counted))
+
+
+def _member(member: Check | Group) -> Key:
+    if isinstance(member, Group):
+        return _group(member)
+    value = b"" if member.operator == "exists" else canonical(member.value)
+    return (ALIASES.get(member.field, member.field), member.operator, value, RANK.get(member.action, 0))
+
+
+def can_be_told_to_rework(gate: Gate) -> bool:
+    """Whether a person may demand the forced failure route at the gate."""
+    held = (gate.enforces_checks and _may_stop(gate)) or "hold" in gate.tool_asks_for
+    asks = gate.always_asks or held
+    return "rework" in gate.offers and gate.mode != "skip" and asks
+
+
+def demands_rework(gate: Gate) -> bool:
+    """Whether a person or a check of the gate can."""
+    by_check = gate.enforces_checks and any(
+        each.action == "rework" and each.severity != "warn"
+        for each in (gate.checks.checks() if gate.checks else ())
+    )
+    return by_check or "rework" in gate.tool_asks_for or can_be_told_to_rework(gate)
+
+
+# Where no rule matched (law §4)
+
+
+def only_told(line: Line, rule: Rule) -> str:
+    """The gate of the rule, if it has one that stops anything, and there a person alone demands rework."""
+    gates = [gate for key in rule.gates if of_gate(line, gate := line.gate(key))]
+    if len(gates) != 1 or not can_be_told_to_rework(gates[0]):
+        return ""
+    return "" if gates[0].enforces_checks else gates[0].key
+
+
+def unreadable() -> Effect:
+    return Effect(frozenset([("stuck",)]), error="InvalidTransitionSyntax")
+
+
+def of_policy(line: Line, station: Station, standing: str) -> Effect:
+    """`standing`: passed, failed or blocked."""
+    if standing == "blocked":
+        return Effect(frozenset([(BLOCKED,)]))
+    if standing == "failed":
+        return _on_failure(line)
+    return _no_match(line, station) if station.rules else _no_rules(line, station)
+
+
+def _on_failure(line: Line) -> Effect:
+    knob = line.policy.on_failure
+    if knob == "halt":
+        return Effect(frozenset([("failed", "failed")]))
+    if knob == "stuck":
+        return Effect(frozenset([("stuck",)]), error=NO_MATCH)
+    if knob in ("escalate", "fallback"):
+        return Effect(frozenset([(knob, "on_failure")]))
+    return Effect(frozenset([target(line, knob.removeprefix("station:"))]))
+
+
+def _no_match(line: Line, station: Station) -> Effect:
+    knob = line.policy.no_match
+    if knob == "default":
+        return Effect(frozenset([_next(line, station)]))
+    if knob == "fail":
+        return Effect(frozenset([("failed", "failed")]), error=NO_MATCH)
+    if knob == "stuck":
+        return Effect(frozenset([("stuck",)]), error=NO_MATCH)
+    return Effect(frozenset([(knob, "no_match")]))
+
+
+def _no_rules(line: Line, station: Station) -> Effect:
+    knob = line.policy.no_rules
+    if knob == "refuse":
+        return Effect(frozenset([("stuck",)]), error=NO_MATCH)
+    return Effect(frozenset([_next(line, station) if knob == "advance" else target(line, "completed")]))
+
+
+def _next(line: Line, station: Station) -> Key:
+    after = line.next_station(station.key)
+    return target(line, after.key if after else "completed")

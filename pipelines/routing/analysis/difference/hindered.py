@@ -1,0 +1,131 @@
+"""Conditions that cannot be settled yet: output that is not JSON, an evaluation that nobody has answered.
+
+A condition is then true, false, or it stops the decision, by the first operand that is reached in the way. So the
+order of operands counts here, as nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.routing.analysis.regions import choices
+from pipelines.routing.analysis.regions.formulas import (
+    FALSE,
+    TRUE,
+    Both,
+    Either,
+    Formula,
+    Literal,
+    formula_of,
+    negation,
+    status_in,
+)
+from pipelines.routing.analysis.regions.situations import BLOCKED
+from pipelines.routing.document.algebra import All, Answered, AnyOf, Condition, Not, OutputTest, leaves
+from pipelines.routing.document.evaluations import WORDS
+from pipelines.routing.document.model import Rule
+
+READABLE = ("readable",)
+UNREADABLE = "unreadable"
+NOT_YET = ""
+"""The word of an evaluation that nobody has answered."""
+
+Stop = str
+"""What stops a decision: UNREADABLE, or the key of the evaluation that is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Three:
+    """Where a condition is true, where it is false, and where each thing stops it: together everything, once."""
+
+    true: Formula
+    false: Formula
+    stops: dict[Stop, Formula]
+
+
+def _readable(said: bool) -> Literal:
+    return Literal(READABLE, choices.only(said), choices.only(not said))
+
+
+SENSIBLE = Either((_readable(True), negation(status_in(frozenset([BLOCKED])))))
+"""On the forced blocked route output that is not JSON counts as none."""
+
+
+def hinders(condition: Condition) -> bool:
+    """Whether it reads the output or an evaluation at all."""
+    return any(isinstance(leaf, (OutputTest, Answered)) for leaf in leaves(condition))
+
+
+def three(condition: Condition) -> Three:
+    if not hinders(condition):
+        formula = formula_of(condition)
+        return Three(formula, negation(formula), {})
+    if isinstance(condition, Not):
+        inner = three(condition.inner)
+        return Three(inner.false, inner.true, inner.stops)
+    if isinstance(condition, All):
+        return _in_order([three(member) for member in condition.members])
+    if isinstance(condition, AnyOf):
+        members = [three(member) for member in condition.members]
+        found = _in_order([Three(each.false, each.true, each.stops) for each in members])
+        return Three(found.false, found.true, found.stops)
+    return _answered(condition) if isinstance(condition, Answered) else _output(condition)
+
+
+def _in_order(members: list[Three]) -> Three:
+    """All of them, from the left, until one is false or stops."""
+    before: tuple[Formula, ...] = ()
+    false: list[Formula] = []
+    stops: dict[Stop, list[Formula]] = {}
+    for member in members:
+        false.append(Both((*before, member.false)))
+        for stop, formula in member.stops.items():
+            stops.setdefault(stop, []).append(Both((*before, formula)))
+        before = (*before, member.true)
+    return Three(Both(before), Either(tuple(false)), {k: Either(tuple(v)) for k, v in stops.items()})
+
+
+def _output(condition: Condition) -> Three:
+    formula, readable = formula_of(condition), _readable(True)
+    return Three(
+        Both((readable, formula)), Both((readable, negation(formula))), {UNREADABLE: _readable(False)}
+    )
+
+
+def _answered(condition: Answered) -> Three:
+    evaluation = condition.evaluation
+    variable, every = ("answer", evaluation.key), frozenset([*WORDS[evaluation.kind], NOT_YET])
+
+    def said(words: frozenset[str]) -> Literal:
+        return Literal(variable, choices.Choice(words), choices.Choice(every - words))
+
+    yes = frozenset([condition.answer])
+    return Three(said(yes), said(every - yes - {NOT_YET}), {evaluation.key: said(frozenset([NOT_YET]))})
+
+
+def stops(rules: Sequence[Rule]) -> dict[Stop, Formula]:
+    """Where the rules, tested in order, are stopped by what."""
+    before: tuple[Formula, ...] = ()
+    found: dict[Stop, list[Formula]] = {}
+    for rule in rules:
+        settled = three(rule.when)
+        for stop, formula in settled.stops.items():
+            found.setdefault(stop, []).append(Both((*before, formula)))
+        if settled.false == FALSE:
+            break
+        before = (*before, settled.false) if settled.false != TRUE else before
+    return {stop: Either(tuple(formulas)) for stop, formulas in found.items()}
+
+
+def hindered(situation: dict[str, Any], is_readable: bool) -> dict[str, Any]:
+    """The situation with the answers that nobody has given taken out, and the output made unreadable."""
+    facts = dict(situation.get("facts", {}))
+    facts["answers"] = [each for each in facts.get("answers", ()) if each["answer"] != NOT_YET]
+    outcome = dict(situation["outcome"])
+    if not is_readable:
+        outcome.pop("output", None)
+        outcome["output_error"] = "not JSON"
+    kept = {key: value for key, value in facts.items() if value}
+    return {"station": situation["station"], "outcome": outcome, **({"facts": kept} if kept else {})}

@@ -1,0 +1,109 @@
+"""The situations of a station, cut by what takes them: each rule its cell, and what no rule takes up to three."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from pipelines.routing.analysis.difference import effects
+from pipelines.routing.analysis.difference.effects import Effect
+from pipelines.routing.analysis.regions.formulas import Either, Formula, formula_of, negation, status_in
+from pipelines.routing.analysis.regions.stations import FAILED, PASSED, STANDINGS
+from pipelines.routing.basics.canonical import canonical
+from pipelines.routing.document.algebra import OutputTest
+from pipelines.routing.document.model import Line, Rule, Station
+from pipelines.routing.document.paths import compile_path
+
+Facts = dict[tuple[str, bool], Formula]
+"""What has to hold, by the condition's canonical text and whether it is true: each is asked once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`rule` is None where none matches; `standing` then says which outcomes these are, "" a rule that is faulty."""
+
+    effect: Effect
+    holds: Facts
+    rule: Rule | None = None
+    standing: str = ""
+
+    def excludes(self, other: Cell) -> bool:
+        """At a glance: what is true in the one is false in the other."""
+        return any((key, not sign) in other.holds for key, sign in self.holds)
+
+
+def text_of(rule: Rule) -> str:
+    """The condition as written, canonically; absent is `always`."""
+    return canonical(rule.source.get("when", {"always": True})).decode()
+
+
+def readable(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """The rules above the first faulty one: there a decision stops."""
+    found: list[Rule] = []
+    for rule in rules:
+        if rule.fault:
+            break
+        found.append(rule)
+    return tuple(found)
+
+
+def cells(line: Line, station: Station, left_out: Rule | None = None, told: str = "") -> list[Cell]:
+    """All of them, the rules in order.
+
+    `left_out`: the rule whose gate demanded rework. `told`: the only gate that can have, by a person's word: on the
+    route that a word demands that gate is passed.
+    """
+    rules = [rule for rule in station.rules if rule is not left_out]
+    read = readable(rules)
+    reached = reaching(line)
+    before: Facts = {} if reached is None else {("reaches the rules", True): reached}
+    found = []
+    for rule in read:
+        own = (text_of(rule), True)
+        if (own[0], False) not in before:
+            effect = effects.of_rule(line, station, rule)
+            if told:
+                effect = replace(effect, gates=tuple(gate for gate in effect.gates if gate[0] != told))
+            found.append(Cell(effect, {**before, own: formula_of(rule.when)}, rule))
+        before = {**before, (own[0], False): negation(formula_of(rule.when))}
+    if len(read) < len(rules):
+        return [*found, Cell(effects.unreadable(), before), *_stopped(line, station)]
+    return [*found, *_unmatched(line, station, before)]
+
+
+def reaching(line: Line) -> Formula | None:
+    """Under `failure_rules: no` failed outcomes do not reach the rules."""
+    return None if line.policy.failure_rules else negation(status_in(FAILED))
+
+
+def _stopped(line: Line, station: Station) -> list[Cell]:
+    if line.policy.failure_rules:
+        return []
+    held: Facts = {("failed", True): status_in(FAILED)}
+    return [Cell(effects.of_policy(line, station, "failed"), held, None, "failed")]
+
+
+def _unmatched(line: Line, station: Station, before: Facts) -> list[Cell]:
+    found = []
+    for standing, statuses in (
+        ("passed", PASSED),
+        ("failed", FAILED),
+        ("blocked", STANDINGS["blocked"]),
+    ):
+        if standing == "failed" and not line.policy.failure_rules:
+            found += _stopped(line, station)
+            continue
+        held: Facts = {**before, (standing, True): status_in(statuses)}
+        found.append(Cell(effects.of_policy(line, station, standing), held, None, standing))
+    return found
+
+
+def may_fail(old: Cell, new: Cell) -> Formula | None:
+    """Where `compose` fails, if what follows then is all that differs; None: that is no condition on the output."""
+    if old.rule is None or new.rule is None or old.effect.differs_in(new.effect) != ("compose",):
+        return None
+    entries = old.rule.compose
+    if entries != new.rule.compose or any(each.strategy for each in entries):
+        return None
+    paths = [each.path or compile_path("$") for each in entries]
+    return Either(tuple(formula_of(OutputTest(path, "missing")) for path in paths))

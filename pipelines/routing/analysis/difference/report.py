@@ -1,0 +1,20 @@
+"""A difference as text for people and as JSON for machines: the same for every window."""
+
+from __future__ import annotations
+
+import json
+
+from pipelines.routing.analysis.difference.compare import NONE, UNKNOWN, Difference
+
+NOTHING = "No routing changes: proved for every outcome."
+NOT_PROVED = "Nothing was found that goes elsewhere, but not everything could be proved:"
+
+
+def report(found: Difference, *, as_json: bool = False) -> str:
+    """What to print."""
+    if as_json:
+        return json.dumps(found.to_dict(), indent=2, ensure_ascii=False, default=str)
+    if found.verdict == NONE:
+        return NOTHING
+    head = [NOT_PROVED] if found.verdict == UNKNOWN else []
+    return "\n".join([*head, *found.sentences()])

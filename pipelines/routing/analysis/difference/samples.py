@@ -1,0 +1,247 @@
+"""One situation that both versions decide, and decide otherwise: nothing is shown that was not run.
+
+The solver gives a situation of the region; which facts bring the difference to light (a gate passed or refused, a
+budget spent, an open escalation) is tried here, the simplest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from pipelines.routing.analysis.difference.effects import Pair
+from pipelines.routing.analysis.regions.effort import spend
+from pipelines.routing.analysis.regions.guesses import around
+from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.basics.values import MISSING
+from pipelines.routing.decide.decide import decide
+from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
+from pipelines.routing.decide.situation import read_situation
+from pipelines.routing.document.algebra import OutputTest, leaves
+from pipelines.routing.document.evaluations import key_of
+from pipelines.routing.document.model import ORIGIN, Gate, Line, Rule
+
+MAX_TRIES = 400
+DECISION = 120
+"""What two decisions cost, in the units of `regions.effort`."""
+
+Situation = dict[str, Any]
+Claim = Callable[[Line, Situation], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """`old` and `new`: what each version decides of the situation, without the trace."""
+
+    situation: Situation
+    old: dict[str, Any]
+    new: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"situation": self.situation, "old": self.old, "new": self.new}
+
+
+def routed(decision: Decision) -> tuple[Any, ...]:
+    """All of a decision that routes: no rule, no message, no `by`, no order within a fork."""
+    if isinstance(decision, Move):
+        variables = jsontext.dumps(sorted(decision.variables.items()))
+        return ("move", frozenset(decision.to), decision.feedback, variables)
+    if isinstance(decision, Finish):
+        return ("finish", decision.end, decision.end_kind, decision.error)
+    if isinstance(decision, Wait):
+        asked = _evaluation(decision.evaluation)
+        return ("wait", decision.status, decision.gates, frozenset(decision.to), decision.missing, asked)
+    if isinstance(decision, Ask):
+        return ("ask", _evaluation(decision.evaluation))
+    if isinstance(decision, Escalate):
+        return ("escalate", decision.trigger)
+    assert isinstance(decision, Stuck)
+    return ("stuck", decision.error)
+
+
+def _evaluation(evaluation: Any) -> str | None:
+    return None if evaluation is None else key_of(*next(iter(evaluation.items())))
+
+
+def tried(pair: Pair, situations: Iterator[Situation]) -> Sample | None:
+    """The first of the situations that the two versions decide otherwise."""
+    for given in islice(situations, MAX_TRIES):
+        spend(DECISION)
+        try:
+            situation = read_situation(given)
+            old, new = decide(pair.old, situation), decide(pair.new, situation)
+        except Malformed:
+            continue
+        if routed(old) != routed(new):
+            return Sample(given, _shown(old), _shown(new))
+    return None
+
+
+def _shown(decision: Decision) -> dict[str, Any]:
+    shown = decision.to_dict()
+    del shown["trace"]
+    return shown
+
+
+def variants(pair: Pair, given: Situation, old: Rule | None, new: Rule | None) -> Iterator[Situation]:
+    """The situation, then the same with facts that could tell the effects of the two rules apart."""
+    sides = [(line, rule) for line, rule in ((pair.old, old), (pair.new, new)) if rule is not None]
+    gates = {key: (line.gate(key), line) for line, rule in sides for key in rule.gates}
+    passed = {"gates": {key: {"decision": "approve"} for key in gates}}
+    for base in (given, *_composable(given, sides)):
+        yield base
+        if gates:
+            yield with_facts(base, passed)
+        yield _with_texts(with_facts(base, passed))
+        for facts in _origins(pair, sides):
+            yield with_facts(base, {**passed, **facts})
+    for facts in _spent(pair, given["station"], sides):
+        yield with_facts(given, {**passed, **facts})
+    yield from (with_facts(given, {**passed, **each}) for each in words(pair, passed["gates"], gates))
+    if "signals" not in given["outcome"]:
+        proceeds = {**given["outcome"], "signals": [{"verdict": "proceed"}]}
+        yield {**given, "outcome": proceeds}
+    for outcome in checked(given["outcome"], [gate for gate, _ in gates.values()]):
+        yield {**given, "outcome": outcome}
+        yield with_facts({**given, "outcome": outcome}, passed)
+
+
+def with_facts(given: Situation, facts: dict[str, Any]) -> Situation:
+    """Maps are merged one level deep."""
+    have = dict(given.get("facts", {}))
+    for key, value in facts.items():
+        have[key] = {**have.get(key, {}), **value} if isinstance(value, dict) else value
+    return {**given, "facts": have} if any(have.values()) else given
+
+
+def _with_texts(given: Situation) -> Situation:
+    """What an evaluation said becomes feedback."""
+    facts = given.get("facts", {})
+    answers = [{**answer, "text": "why"} for answer in facts.get("answers", ())]
+    return {**given, "facts": {**facts, "answers": answers}} if answers else given
+
+
+def _origins(pair: Pair, sides: list[tuple[Line, Rule]]) -> Iterator[dict[str, Any]]:
+    if any(rule.to == (ORIGIN,) for _, rule in sides):
+        yield from ({"origin": key} for key in shared(pair))
+
+
+def shared(pair: Pair) -> list[str]:
+    return [each.key for each in pair.new.stations if each.key in pair.old.stations_by_key]
+
+
+def _spent(pair: Pair, station: str, sides: list[tuple[Line, Rule]]) -> Iterator[dict[str, Any]]:
+    """Budgets of the rules and of what they lead to, each at its edge."""
+    taken = {limit for _, rule in sides if (limit := rule.max_retries) is not None}
+    taken |= {limit for line, _ in sides if (limit := line.policy.self_loop_limit) is not None}
+    for count in sorted(taken):
+        yield {"rules": {rule.id: count for _, rule in sides}}
+    targets = {key for _, rule in sides for key in rule.to if key in pair.new.stations_by_key}
+    entered = {limit for _, rule in sides if (limit := rule.max_visits) is not None}
+    revisits = {each + 1 for line, _ in sides if (each := line.policy.revisit_limit) is not None}
+    for count in sorted(entered | revisits | {1}):
+        for key in sorted(targets):
+            yield {"visits": {key: count}, "visited": sorted({station, key})}
+    yield {"open_escalations": 1}
+
+
+def words(
+    pair: Pair, approved: dict[str, Any], gates: dict[str, tuple[Gate, Line]]
+) -> Iterator[dict[str, Any]]:
+    """Each gate refuses in each way, the others approve."""
+    for key, (gate, _) in gates.items():
+        rounds = {
+            line.gate(key).approval.max_rounds for line in (pair.old, pair.new) if key in line.gates_by_key
+        }
+        for word in dict.fromkeys((*gate.offers, "reject", "send_back", "rework", "abort")):
+            said = {"decision": word} | ({"route": "fail"} if word == "reject" else {})
+            facts = {"gates": {**approved, key: said}}
+            yield facts
+            if word == "send_back":
+                yield from ({**facts, "rounds": {key: count}} for count in sorted(rounds))
+
+
+def _composable(given: Situation, sides: list[tuple[Line, Rule]]) -> Iterator[Situation]:
+    """Outputs in which the paths of `compose` find something, and none at all."""
+    paths = {each.path.text for _, rule in sides for each in rule.compose if each.path}
+    if not any(rule.compose for _, rule in sides):
+        return
+    outcome = given["outcome"]
+    output = outcome.get("output", MISSING)
+    shapes = [shape for path in sorted(paths) if path.startswith("$") for shape in around(path, "found")]
+    shapes += [{path: "found"} for path in sorted(paths) if not path.startswith("$")]
+    whole: Any = output if type(output) is dict else {}
+    for shape in shapes[:8]:
+        if type(shape) is dict:
+            whole = {**shape, **whole}
+    yield {**given, "outcome": {**outcome, "output": whole}}
+    if output is MISSING:
+        yield from ({**given, "outcome": {**outcome, "output": shape}} for shape in shapes[:8])
+        yield {**given, "outcome": {**outcome, "output": "found"}}
+
+
+def checked(outcome: dict[str, Any], gates: list[Gate]) -> Iterator[dict[str, Any]]:
+    """Outcomes with the values that the checks of the gates name, and with neighbours of these."""
+    for gate in gates:
+        for check in gate.checks.checks() if gate.checks else ():
+            for value in _near(check.value):
+                found = _set(outcome, check.field, value)
+                if found is not None:
+                    yield found
+
+
+_PASSES: dict[str, Callable[[Any], Any]] = {
+    "not_equals": lambda value: "other" if value != "other" else "another",
+    "less_than": lambda value: value - 1,
+    "greater_than": lambda value: value + 1,
+    "in": lambda value: value[0] if value else None,
+    "exists": lambda value: 1,
+}
+
+
+def passing(outcome: dict[str, Any], gate: Gate) -> dict[str, Any]:
+    """The outcome with what the checks of the gate ask for, as far as an outcome says it."""
+    for check in gate.checks.checks() if gate.checks else ():
+        value = _PASSES.get(check.operator, lambda value: value)(check.value)
+        outcome = _set(outcome, check.field, value) or outcome
+    return outcome
+
+
+def wanted(rule: Rule) -> Iterator[dict[str, Any]]:
+    """Objects in which each operand of the rule's condition finds the value that it names, and neighbours."""
+    for test in leaves(rule.when):
+        if not isinstance(test, OutputTest):
+            continue
+        for value in _near(test.value):
+            shapes = (
+                around(test.path.text, value) if not test.path.is_key else iter([{test.path.text: value}])
+            )
+            yield from (shape for shape in shapes if type(shape) is dict)
+
+
+def _near(value: Any) -> list[Any]:
+    if type(value) is int:
+        return [value, value + 1, value - 1]
+    if type(value) is float:
+        return [value, value + 1.0, value - 1.0]
+    return [*value, "other"] if type(value) is list else [value, "other", 0, 1]
+
+
+_OUTCOME_FIELDS = ("exit_code", "failure_type", "eval")
+
+
+def _set(outcome: dict[str, Any], field: str, value: Any) -> dict[str, Any] | None:
+    family, _, rest = field.partition(".")
+    if field == "exit_code":
+        return {**outcome, field: value} if type(value) is int else None
+    if field in _OUTCOME_FIELDS:
+        return {**outcome, field: value} if type(value) is str else None
+    if family == "output" and rest:
+        output = outcome.get("output", MISSING)
+        return {**outcome, "output": {**(output if type(output) is dict else {}), rest: value}}
+    if family in ("usage", "cost_usd", "tokens_in", "tokens_out"):
+        return {**outcome, "usage": {**outcome.get("usage", {}), (rest or family): value}}
+    return None

@@ -1,0 +1,126 @@
+"""The difference at one station that both versions have: each region of situations that is decided otherwise.
+
+The situations are cut by (what takes them before) × (what takes them now). A region whose two effects differ is
+shown by a situation that `decide` was run on in both versions, or proved to be empty, or said to be unknown.
+
+After a gate of a rule has demanded rework, the rules are tested again as failure/fail/error without that rule:
+those second walks are cut in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pipelines.routing.analysis.difference import effects, stops
+from pipelines.routing.analysis.difference.change import Both, Change, Sides, searched
+from pipelines.routing.analysis.difference.effects import Pair
+from pipelines.routing.analysis.difference.partition import Cell, cells, may_fail, readable, text_of
+from pipelines.routing.analysis.difference.rework import demanded, only_gate, pairs_demanding
+from pipelines.routing.analysis.difference.samples import Situation, variants, with_facts
+from pipelines.routing.analysis.regions.effort import at_most
+from pipelines.routing.analysis.regions.formulas import Formula
+from pipelines.routing.analysis.regions.possible import at_first
+from pipelines.routing.analysis.regions.situations import Walk, walked
+from pipelines.routing.analysis.regions.solver import Box
+from pipelines.routing.analysis.regions.stations import STANDINGS
+from pipelines.routing.document.model import Line, Station
+
+WORK = 6_000_000
+"""Units of `regions.effort` for one station."""
+
+Claim = Callable[[Line, Walk], bool]
+"""Whether a walk of `decide` in this version is the one that is claimed of the region."""
+
+
+def changes(pair: Pair, key: str, units: int = WORK) -> tuple[tuple[Change, ...], int]:
+    """In the order of the rules of the new version, and what it cost. Bounded: beyond `units` it says unknown."""
+    sides = Sides(pair, pair.old.station(key), pair.new.station(key))
+    if signature(pair.old, sides.old) == signature(pair.new, sides.new):
+        return (), 0
+    allowed = min(units, WORK)
+    with at_most(allowed) as meter:
+        found = (*_regions(sides), *_second_walks(sides), *stops.changes(sides))
+    return found, allowed - max(meter.left, 0)
+
+
+def signature(line: Line, station: Station) -> tuple[Any, ...]:
+    """Equal where nothing can differ: conditions as written, and effects, in order; then the policy."""
+    rules = readable(station.rules)
+    whole = [(text_of(rule), effects.of_rule(line, station, rule).as_written()) for rule in rules]
+    rest = [effects.of_policy(line, station, standing) for standing in STANDINGS]
+    return (*whole, len(rules) < len(station.rules), *rest, line.policy.failure_rules)
+
+
+def _regions(sides: Sides) -> Iterator[Change]:
+    before = cells(sides.pair.old, sides.old)
+    now = cells(sides.pair.new, sides.new)
+    for old, new in _differing(before, now):
+
+        def claim(line: Line, walk: Walk, old: Cell = old, new: Cell = new) -> bool:
+            return _takes(line, walk, old if line is sides.pair.old else new)
+
+        yield from _found(sides, old, new, (), claim)
+
+
+def _second_walks(sides: Sides) -> Iterator[Change]:
+    first = {
+        (line is sides.pair.new, cell.rule.id): cell
+        for line, station in ((sides.pair.old, sides.old), (sides.pair.new, sides.new))
+        for cell in cells(line, station)
+        if cell.rule
+    }
+    for after in pairs_demanding(sides, readable(sides.old.rules), readable(sides.new.rules)):
+        taken = (first.get((False, after[0].id)), first.get((True, after[1].id)))
+        if taken[0] and taken[1] and not taken[0].excludes(taken[1]):
+            yield from _after_rework(sides, after, taken[0], taken[1])
+
+
+def _after_rework(sides: Sides, after: Both, first_old: Cell, first_new: Cell) -> Iterator[Change]:
+    taken = [at_first(formula) for formula in (first_old.holds | first_new.holds).values()]
+    told = only_gate(sides, after)
+    before = cells(sides.pair.old, sides.old, after[0], told)
+    now = cells(sides.pair.new, sides.new, after[1], told)
+    for old, new in _differing(before, now):
+
+        def claim(line: Line, walk: Walk, old: Cell = old, new: Cell = new) -> bool:
+            cell, rule = (old, after[0]) if line is sides.pair.old else (new, after[1])
+            matched = (rule.id, *((cell.rule.id,) if cell.rule else ()))
+            return walk.matches[: len(matched)] == matched
+
+        yield from _found(sides, old, new, taken, claim, after)
+
+
+def _differing(before: list[Cell], now: list[Cell]) -> Iterator[tuple[Cell, Cell]]:
+    for new in now:
+        yield from (
+            (old, new) for old in before if old.effect.differs_in(new.effect) and not old.excludes(new)
+        )
+
+
+def _found(
+    sides: Sides, old: Cell, new: Cell, more: Any, claim: Claim, after: Both | None = None
+) -> Iterator[Change]:
+    formulas: list[Formula] = [*more, *(old.holds | new.holds).values()]
+    failing = may_fail(old, new)
+    formulas += [failing] if failing is not None else []
+
+    def claimed(given: Situation, box: Box) -> Iterator[Situation]:
+        for each in variants(sides.pair, given, old.rule, new.rule):
+            said = with_facts(each, demanded(sides, after)) if after else each
+            if all(claim(line, walked(line, said)) for line in (sides.pair.old, sides.pair.new)):
+                yield said
+
+    change = sides.change(old.rule, new.rule, old.effect.differs_in(new.effect), after)
+    found = searched(sides, change, formulas, claimed)
+    if found is not None:
+        yield found
+
+
+def _takes(line: Line, walk: Walk, cell: Cell) -> bool:
+    """Whether the first walk through the rules ended in this cell."""
+    if cell.rule is not None:
+        return walk.matches[:1] == (cell.rule.id,)
+    if not cell.standing:
+        return not walk.matches
+    return not walk.tested or walk.none_of(readable(line.station(walk.situation["station"]).rules))

@@ -1,0 +1,313 @@
+"""What else routes and is no region of one station: stations and ends that come and go, limits, gates, knobs.
+
+Each is defined otherwise in the two versions. Where a situation brings it to light in `decide`, it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from pipelines.routing.analysis.difference import effects, samples
+from pipelines.routing.analysis.difference.effects import Pair
+from pipelines.routing.analysis.difference.samples import Sample, Situation, shared, tried, with_facts
+from pipelines.routing.basics.canonical import canonical
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.decide.decide import decide
+from pipelines.routing.decide.decisions import Move
+from pipelines.routing.decide.situation import JUMP, read_situation
+from pipelines.routing.document.model import HANDOFF, SIGNAL_RETRIES, Gate, Line, Station
+from pipelines.routing.document.writing import budget_document
+
+BASIC: tuple[dict[str, Any], ...] = ({"result": "success"}, {"result": "failure"}, {"result": "blocked"})
+MAX_ENTRIES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Structural:
+    """`what` is defined otherwise of `key` (a station, gate or end; "" for the line); None: it is not there."""
+
+    what: str
+    key: str
+    old: Any
+    new: Any
+    sample: Sample | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        shown = {"what": self.what, "key": self.key, "old": self.old, "new": self.new}
+        return {**shown, "sample": self.sample.to_dict() if self.sample else None}
+
+
+def structure(pair: Pair) -> tuple[Structural, ...]:
+    """In the order: the line, its stations, its gates, its ends."""
+    found = [*_line(pair), *_stations(pair), *_gates(pair), *_ends(pair)]
+    return tuple(found)
+
+
+def _changed(what: str, key: str, old: Any, new: Any) -> Iterator[Structural]:
+    if canonical(old) != canonical(new):
+        yield Structural(what, key, old, new)
+
+
+# The line
+
+
+def _line(pair: Pair) -> Iterator[Structural]:
+    old, new = pair.old, pair.new
+    yield from _changed("start", "", old.start, new.start)
+    for each in _changed("revisit", "", old.policy.revisit, new.policy.revisit):
+        yield replace(each, sample=_first(pair, _revisits(pair)))
+    for each in _changed("visit_cap", "", old.policy.visit_cap, new.policy.visit_cap):
+        least = min(old.policy.visit_cap, new.policy.visit_cap)
+        yield replace(each, sample=_first(pair, _entered(pair, shared(pair), [least])))
+    if _bounded(pair):
+        for each in _changed("on_exhausted", "", old.policy.on_exhausted, new.policy.on_exhausted):
+            yield replace(each, sample=_first(pair, _entered(pair, *_bounds(pair))))
+    for each in _changed("condition_scope", "", old.policy.condition_scope, new.policy.condition_scope):
+        yield replace(each, sample=_first(pair, _in_context(pair)))
+    yield from _changed("contradiction", "", old.policy.contradiction, new.policy.contradiction)
+    yield from _review_of_jumps(pair)
+    yield from _order(pair)
+    parallel = [sorted(map(sorted, line.forbidden_parallel)) for line in (old, new)]
+    yield from _changed("forbidden_parallel", "", *parallel)
+    yield from _changed(
+        "budgets", "", *([budget_document(each) for each in line.limits] for line in (old, new))
+    )
+    told = [[each.to_document() for each in line.escalations] for line in (old, new)]
+    yield from _changed("escalations", "", *told)
+
+
+def _bounded(pair: Pair) -> bool:
+    return bool(_bounds(pair)[0])
+
+
+def _bounds(pair: Pair) -> tuple[list[str], list[int]]:
+    """Stations with `max_visits` in either version, and the numbers."""
+    limits = {
+        key: {pair.old.station(key).limits.max_visits, pair.new.station(key).limits.max_visits} - {None}
+        for key in shared(pair)
+    }
+    keys = [key for key, given in limits.items() if given]
+    return keys, sorted({number for key in keys for number in limits[key] if number is not None})
+
+
+def _review_of_jumps(pair: Pair) -> Iterator[Structural]:
+    """A jump is reviewed in a line that asks people at all; a reject there follows the line's knob."""
+    said = [line.policy.on_reject if line.asks_a_person else None for line in (pair.old, pair.new)]
+    for each in _changed("jump_review", "", *said):
+        jumps = [_jump(key, key) for key in shared(pair)[:MAX_ENTRIES]]
+        refused = {"gates": {JUMP: {"decision": "reject", "route": "fail"}}}
+        asked = [{**given, "facts": {}} for given in jumps]
+        tries = [*asked, *jumps, *(with_facts(given, refused) for given in jumps)]
+        yield replace(each, sample=_first(pair, iter(tries)))
+
+
+def _order(pair: Pair) -> Iterator[Structural]:
+    """Which moves are forward ones (law §8): an open escalation blocks them."""
+    new = shared(pair)
+    old = [each.key for each in pair.old.stations if each.key in pair.new.stations_by_key]
+    for each in _changed("order", "", old, new):
+        jumps = (
+            _jump(a, b)
+            for a in new
+            for b in new
+            if old.index(a) < old.index(b) and new.index(a) > new.index(b)
+        )
+        held = (with_facts(given, {"open_escalations": 1}) for given in jumps)
+        yield replace(each, sample=_first(pair, held))
+
+
+# Stations
+
+
+def _stations(pair: Pair) -> Iterator[Structural]:
+    for station in pair.old.stations:
+        if station.key not in pair.new.stations_by_key:
+            sample = _first(pair, iter(_jumps(pair, station.key)))
+            yield Structural("station", station.key, station.name, None, sample)
+    for station in pair.new.stations:
+        old = pair.old.stations_by_key.get(station.key)
+        if old is None:
+            sample = _first(pair, iter(_jumps(pair, station.key)))
+            yield Structural("station", station.key, None, station.name, sample)
+        else:
+            yield from _station(pair, old, station)
+
+
+def _station(pair: Pair, old: Station, new: Station) -> Iterator[Structural]:
+    key = new.key
+    gates = [_asked(line, each) for line, each in ((pair.old, old), (pair.new, new))]
+    if gates[0] != gates[1]:
+        sample = _first(pair, _at_gate(pair, old, new))
+        yield Structural("station_gate", key, old.gate, new.gate, sample)
+    for each in _changed("max_visits", key, old.limits.max_visits, new.limits.max_visits):
+        numbers = [n for n in (old.limits.max_visits, new.limits.max_visits) if n is not None]
+        yield replace(each, sample=_first(pair, _entered(pair, [key], numbers)))
+    for each in _changed("signal_reworks", key, _signal_retries(old), _signal_retries(new)):
+        done = min(_signal_retries(old), _signal_retries(new))
+        given = {"result": "success", "signals": [{"verdict": "rework"}]}
+        yield replace(each, sample=_first(pair, _here(key, given, {"signal_reworks": done})))
+    required = [each.result_document == "required" for each in (old, new)]
+    for each in _changed("result_document", key, *required):
+        yield replace(each, sample=_first(pair, _here(key, {"exit_code": 0}, {})))
+    for each in _changed("hook", key, old.kind == "hook", new.kind == "hook"):
+        yield replace(each, sample=_first(pair, _here(key, {"result": "failure"}, {})))
+    yield from _changed("join", key, *map(_join, (old, new)))
+    yield from _changed("stage", key, pair.old.stage(key), pair.new.stage(key))
+    yield from _changed("requires", key, *(list(line.requires(key)) for line in (pair.old, pair.new)))
+    yield from _changed("agent", key, old.agent, new.agent)
+    if any(HANDOFF in line.requires(key) for line in (pair.old, pair.new)):
+        yield from _changed("handoff", key, pair.old.handoff_schema(key), pair.new.handoff_schema(key))
+
+
+def _asked(line: Line, station: Station) -> Any:
+    return effects.of_gate(line, line.gate(station.gate)) if station.gate else None
+
+
+def _signal_retries(station: Station) -> int:
+    given = station.limits.max_retries
+    return SIGNAL_RETRIES if given is None else given
+
+
+def _join(station: Station) -> Any:
+    if station.join is None:
+        return None
+    return {"wait_for": sorted(station.join.wait_for), "aggregation": station.join.aggregation}
+
+
+def _at_gate(pair: Pair, old: Station, new: Station) -> Iterator[Situation]:
+    asked = [(line.gate(each.gate), line) for line, each in ((pair.old, old), (pair.new, new)) if each.gate]
+    approved = {gate.key: {"decision": "approve"} for gate, _ in asked}
+    outcomes = [*BASIC, *samples.checked({"result": "success"}, [gate for gate, _ in asked])]
+    for outcome in outcomes:
+        yield {"station": new.key, "outcome": outcome}
+        yield from _here(new.key, outcome, {"gates": approved})
+    named = {gate.key: (gate, line) for gate, line in asked}
+    for facts in samples.words(pair, approved, named):
+        for outcome in outcomes:
+            yield from _here(new.key, outcome, facts)
+
+
+def _here(key: str, outcome: dict[str, Any], facts: dict[str, Any]) -> Iterator[Situation]:
+    yield with_facts({"station": key, "outcome": outcome}, facts)
+
+
+# Gates: what a decision does not read, but the people at the gate do
+
+
+def _gates(pair: Pair) -> Iterator[Structural]:
+    for gate in pair.new.gates:
+        old = pair.old.gates_by_key.get(gate.key)
+        if old is not None and gate.mode != "skip" and _is_used(pair.new, gate.key):
+            yield from _changed("approval", gate.key, _voting(old), _voting(gate))
+
+
+def _is_used(line: Line, key: str) -> bool:
+    return any(
+        station.gate == key or any(key in rule.gates for rule in station.rules) for station in line.stations
+    )
+
+
+def _voting(gate: Gate) -> dict[str, Any]:
+    approval = gate.approval
+    due = {"after": gate.due.after, "then": gate.due.then} if gate.due and gate.due.then != "remind" else None
+    return {
+        "who": sorted([each.kind, each.name, each.count] for each in approval.who),
+        "requester_may": approval.requester_may,
+        "producer_may": approval.producer_may,
+        "reason_required": approval.reason_required,
+        "offers": sorted(gate.offers),
+        "due": due,
+    }
+
+
+# Ends
+
+
+def _ends(pair: Pair) -> Iterator[Structural]:
+    for key in dict.fromkeys((*pair.old.ends_by_key, *pair.new.ends_by_key)):
+        kinds = [
+            line.ends_by_key[key].kind if key in line.ends_by_key else None for line in (pair.old, pair.new)
+        ]
+        for each in _changed("end", key, *kinds):
+            yield replace(each, sample=_first(pair, iter(_jumps(pair, key))))
+
+
+# Situations
+
+
+def _first(pair: Pair, situations: Iterator[Situation]) -> Sample | None:
+    return tried(pair, situations)
+
+
+def _jump(source: str, target: str) -> Situation:
+    """The work says that it is complete already, and where the task should be; the jump is approved."""
+    signal = {"verdict": "hold", "reason": "already_complete", "meta": {"targetState": target}}
+    facts = {"gates": {JUMP: {"decision": "approve"}}}
+    return {"station": source, "outcome": {"result": "success", "signals": [signal]}, "facts": facts}
+
+
+def _jumps(pair: Pair, target: str) -> list[Situation]:
+    return [_jump(source, target) for source in shared(pair)[:1]]
+
+
+def _entries(pair: Pair, key: str) -> Iterator[Situation]:
+    """Situations that bring a task to the station in both versions: by a rule where a plain one does."""
+    found = 0
+    for source in shared(pair):
+        for outcome in _outcomes(pair, source, key):
+            given = {"station": source, "outcome": outcome, "facts": {"gates": _approvals(pair)}}
+            if found < MAX_ENTRIES and _reaches(pair, given, key):
+                found += 1
+                yield given
+    yield from _jumps(pair, key)
+
+
+def _outcomes(pair: Pair, source: str, key: str) -> Iterator[dict[str, Any]]:
+    """Plain ones, and such as the rules that lead there look for."""
+    yield from BASIC
+    for rule in pair.new.station(source).rules:
+        if key in rule.to:
+            for output in islice(samples.wanted(rule), MAX_ENTRIES):
+                yield from ({**outcome, "output": output} for outcome in BASIC)
+
+
+def _approvals(pair: Pair) -> dict[str, Any]:
+    keys = {**pair.old.gates_by_key, **pair.new.gates_by_key}
+    return {key: {"decision": "approve"} for key in keys}
+
+
+def _reaches(pair: Pair, given: Situation, key: str) -> bool:
+    try:
+        decisions = [decide(line, read_situation(given)) for line in (pair.old, pair.new)]
+    except Malformed:
+        return False
+    return all(isinstance(each, Move) and key in each.to for each in decisions)
+
+
+def _entered(pair: Pair, keys: list[str], counts: list[int]) -> Iterator[Situation]:
+    """Of stations entered so often already."""
+    for key in keys[:MAX_ENTRIES]:
+        for given in _entries(pair, key):
+            for count in counts:
+                yield with_facts(given, {"visits": {key: count}})
+
+
+def _revisits(pair: Pair) -> Iterator[Situation]:
+    limits = [n for line in (pair.old, pair.new) if (n := line.policy.revisit_limit) is not None]
+    for key in shared(pair)[:MAX_ENTRIES]:
+        for given in _entries(pair, key):
+            for count in (1, *(n + 1 for n in limits)):
+                facts = {"visits": {key: count}, "visited": sorted({given["station"], key})}
+                yield with_facts(given, facts)
+
+
+def _in_context(pair: Pair) -> Iterator[Situation]:
+    """What a rule looks for in the output stands in the context."""
+    for key in shared(pair)[:MAX_ENTRIES]:
+        for rule in (*pair.old.station(key).rules, *pair.new.station(key).rules):
+            for context in samples.wanted(rule):
+                for outcome in BASIC[:2]:
+                    yield from _here(key, outcome, {"context": context})

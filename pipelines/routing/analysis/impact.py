@@ -1,0 +1,212 @@
+"""What migrating would do to one position of a running task: the law of LineVersion (law §1), without a database.
+
+The engine's migration does what `foresee` says, by the same values: an impact that was shown is what then happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines.routing.decide.decide import decide
+from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
+from pipelines.routing.decide.effects import staying
+from pipelines.routing.decide.situation import read_situation
+from pipelines.routing.document.model import ORIGIN, Line, Station
+
+STAYS, MOVES, AGAIN, STUCK = "stays", "moves", "approve_again", "stuck"
+EFFECTS = (STUCK, AGAIN, MOVES, STAYS)
+"""What becomes of a position, the worst first. `stuck` is: stuck, blocked or held where it was not."""
+
+GONE = "StationGone"
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A living token. `work`: "" at rest, "queued" with a job that nobody has begun, "running" with one that somebody
+    works on. `judge`: the version that judged, or will judge, what it did last.
+
+    `mapping`: where the judge's stations are since an earlier migration. `there`: the judge is the new version already.
+    `situation` and `answer`: of the decision by which it rests, with the counts of this moment; None without one.
+    `against`: it rests because of a person's word other than approve. `voted`: somebody voted at a gate that is open;
+    `approved`: gates that were asked together with the open ones and have their approval."""
+
+    token: int
+    station: str
+    status: str
+    judge: Line
+    work: str = ""
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    there: bool = False
+    situation: Mapping[str, Any] | None = None
+    answer: Mapping[str, Any] | None = None
+    error: str = ""
+    against: bool = False
+    voted: bool = False
+    approved: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """`how` it is done: keep (judged on by its version until its next move), pin (its job starts under the new
+    version), carry (a new job at another station), still (nothing was decided yet), again (decided again), there
+    (nothing to do), ended (with the whole task, by another branch), refuse (a mapping is missing).
+
+    `station`: where it then stands; `to`: where it goes on to; `needs`: the station that a mapping has to name;
+    `next_gone`: stations that it may go to next and that the new version does not have."""
+
+    token: int
+    effect: str
+    how: str
+    station: str
+    status: str
+    to: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+    error: str = ""
+    needs: str = ""
+    next_gone: tuple[str, ...] = ()
+    decision: Decision | None = field(default=None, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, without the decision."""
+        return {
+            "token": self.token,
+            "effect": self.effect,
+            "how": self.how,
+            "station": self.station,
+            "status": self.status,
+            "to": list(self.to),
+            "gates": list(self.gates),
+            "error": self.error,
+            "needs": self.needs,
+            "next_gone": list(self.next_gone),
+        }
+
+
+def foresee(position: Position, line: Line, mapping: Mapping[str, str]) -> Effect:
+    """What migrating to `line` does to this position. `mapping`: {old station: new station}."""
+    mapping = composed(position.mapping, mapping)
+    place = landed(line, mapping, position.station)
+    if place is None:
+        return _homeless(position)
+    if position.there and place == position.station:
+        return Effect(position.token, STAYS, "there", place, position.status, error=position.error)
+    if position.work == "running" or position.against:
+        return _kept(position, line, mapping)
+    if position.work == "queued":
+        how, effect = ("pin", STAYS) if place == position.station else ("carry", MOVES)
+        status = position.status if position.status == "held" else _begins(line.station(place))
+        return Effect(position.token, effect, how, place, status, to=() if effect == STAYS else (place,))
+    if position.situation is None:
+        return Effect(position.token, STAYS, "still", place, position.status, error=position.error)
+    return _decided_again(position, line, mapping, place)
+
+
+def composed(before: Mapping[str, str], mapping: Mapping[str, str]) -> dict[str, str]:
+    """One mapping after another: of the stations of the first version to those of the last."""
+    return {**mapping, **{old: mapping.get(new, new) for old, new in before.items()}}
+
+
+def landed(line: Line, mapping: Mapping[str, str], key: str) -> str | None:
+    """Where a station is in `line`; None if it is gone."""
+    key = mapping.get(key, key)
+    return key if key in line.stations_by_key else None
+
+
+def situation_under(situation: Mapping[str, Any], line: Line, mapping: Mapping[str, str]) -> dict[str, Any]:
+    """The recorded situation as `line` reads it: its station under its name there, and no gate passed yet: a word was
+    said about what one version asked (law §6)."""
+    facts = {key: value for key, value in situation["facts"].items() if key != "gates"}
+    origin = facts.get("origin")
+    facts["origin"] = (landed(line, mapping, origin) or origin) if origin else None
+    station = landed(line, mapping, situation["station"])
+    return {**situation, "station": station, "facts": facts}
+
+
+def _homeless(position: Position) -> Effect:
+    return Effect(
+        position.token,
+        STUCK,
+        "refuse",
+        position.station,
+        position.status,
+        error=GONE,
+        needs=position.mapping.get(position.station, position.station),
+    )
+
+
+def _kept(position: Position, line: Line, mapping: Mapping[str, str]) -> Effect:
+    """Its version judges on. What its next move may lead to, and is gone by then, is said beforehand."""
+    targets = next_stations(position.judge, position.station)
+    gone = tuple(key for key in targets if landed(line, mapping, key) is None)
+    effect = AGAIN if position.voted else STAYS
+    asked = tuple((position.answer or {}).get("gates") or ()) if position.status == "awaiting_review" else ()
+    gates = tuple(key for key in asked if key not in position.approved)
+    return Effect(
+        position.token,
+        effect,
+        "keep",
+        position.station,
+        position.status,
+        gates=gates,
+        error=position.error,
+        next_gone=gone,
+    )
+
+
+def next_stations(line: Line, key: str) -> tuple[str, ...]:
+    """Where a job of this station may lead to next by rules and policy, in the order of the line."""
+    station = line.stations_by_key.get(key)
+    if station is None:
+        return ()
+    named = {target for rule in station.rules for target in rule.to if target != ORIGIN}
+    named |= {rule.exhausted_to for rule in station.rules if rule.exhausted_to}
+    named |= {knob.removeprefix("station:") for knob in (line.policy.on_failure,) if ":" in str(knob)}
+    after = line.next_station(key)
+    if after and (line.policy.no_rules if not station.rules else line.policy.no_match) in (
+        "advance",
+        "default",
+    ):
+        named.add(after.key)
+    return tuple(each.key for each in line.stations if each.key in named)
+
+
+def _begins(station: Station) -> str:
+    """What no worker does runs at once (law §1, Job)."""
+    return "running" if station.by_people or station.kind == "wait" else "queued"
+
+
+def _decided_again(position: Position, line: Line, mapping: Mapping[str, str], place: str) -> Effect:
+    assert position.situation is not None
+    answer = decide(line, read_situation(situation_under(position.situation, line, mapping)))
+    if isinstance(answer, Move):
+        status = _begins(line.station(answer.to[0])) if len(answer.to) == 1 else ""
+        return _again(position, MOVES, place, status, answer, to=answer.to)
+    if isinstance(answer, Finish):
+        return _again(
+            position, MOVES, place, answer.end_kind, answer, to=(answer.end,), error=answer.error or ""
+        )
+    if isinstance(answer, Wait) and answer.status == "awaiting_review":
+        effect = STAYS if _same_question(position, answer, line, mapping) else AGAIN
+        return _again(position, effect, place, answer.status, answer, to=answer.to, gates=answer.gates)
+    return _stopped(position, place, answer)
+
+
+def _stopped(position: Position, place: str, answer: Wait | Ask | Escalate | Stuck) -> Effect:
+    where = staying(answer)
+    same = (where.status, where.error) == (position.status, position.error)
+    return _again(position, STAYS if same else STUCK, place, where.status, answer, error=where.error)
+
+
+def _same_question(position: Position, answer: Wait, line: Line, mapping: Mapping[str, str]) -> bool:
+    """The same gates before the same targets, and nobody has said a word yet that would be lost."""
+    asked = position.answer or {}
+    before = [landed(line, mapping, key) or key for key in asked.get("to") or ()]
+    same = (list(asked.get("gates") or ()), before) == (list(answer.gates), list(answer.to))
+    lost = position.voted or position.approved
+    return same and position.status == "awaiting_review" and not lost
+
+
+def _again(position: Position, effect: str, place: str, status: str, answer: Decision, **more: Any) -> Effect:
+    return Effect(position.token, effect, "again", place, status, decision=answer, **more)

@@ -1,0 +1,31 @@
+"""A condition that is never true, or never false, of anything that reaches the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
+from pipelines.routing.analysis.lint.subject import Subject, is_unconditional
+from pipelines.routing.sentences.conditions import describe
+
+ID = "constant-condition"
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    for station in subject.line.stations:
+        analysis = subject.analysis(station)
+        for index, rule in enumerate(analysis.readable):
+            constant = None if is_unconditional(rule) else analysis.constant(rule)
+            if constant is not None:
+                always = "never false" if constant else "never true"
+                yield Finding(
+                    check=ID,
+                    severity=WARNING if constant else ERROR,
+                    path=f"{subject.path(station, index)}.when",
+                    message=f"The condition of rule {rule.id} is {always}: {describe(rule.when)}",
+                    hint="leave `when` out, if that is meant"
+                    if constant
+                    else "correct it, or remove the rule",
+                    station=station.key,
+                    rule=rule.id,
+                )

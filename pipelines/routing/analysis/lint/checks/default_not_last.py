@@ -1,0 +1,27 @@
+"""A rule without a condition that is not the last: nothing below it is ever tried at first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.routing.analysis.lint.finding import WARNING, Finding
+from pipelines.routing.analysis.lint.subject import Subject, is_unconditional
+
+ID = "default-not-last"
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    for station in subject.line.stations:
+        for index, rule in enumerate(station.rules[:-1]):
+            if is_unconditional(rule):
+                yield Finding(
+                    check=ID,
+                    severity=WARNING,
+                    path=subject.path(station, index),
+                    message=f"Rule {rule.id} takes everything, but {len(station.rules) - index - 1} stand below it",
+                    hint="move it to the end, or give it a condition",
+                    station=station.key,
+                    rule=rule.id,
+                    rules=tuple(below.id for below in station.rules[index + 1 :]),
+                )
+                break

@@ -1,0 +1,85 @@
+"""A fork whose branches can bring a pair of stations to run at once that must never do so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+
+from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
+from pipelines.routing.analysis.lint.subject import Subject, spread
+from pipelines.routing.document.model import Rule
+
+ID = "forbidden-parallel"
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    """Directly: an error. Further on in the branches, before a join: a warning, since they may not get there."""
+    if not subject.line.forbidden_parallel:
+        return
+    for station in subject.line.stations:
+        for index, rule in enumerate(station.rules):
+            if len(rule.to) > 1 and rule.fault is None:
+                for severity, pair in _pairs(subject, rule):
+                    yield Finding(
+                        check=ID,
+                        severity=severity,
+                        path=f"{subject.path(station, index)}.to",
+                        message=f"Rule {rule.id} forks so that {pair[0]} and {pair[1]} can run in parallel",
+                        hint="let one follow the other",
+                        station=station.key,
+                        rule=rule.id,
+                    )
+
+
+def _pairs(subject: Subject, rule: Rule) -> Iterator[tuple[str, tuple[str, str]]]:
+    branches = _branches(subject, rule)
+    for pair in subject.line.forbidden_parallel:
+        at_once = {target for target in rule.to if target in pair}
+        if len(at_once) == 2:
+            yield ERROR, pair
+        elif any(
+            pair[0] in one and pair[1] in other
+            for (of_one, one), (of_other, other) in permutations(branches, 2)
+            if not of_one & of_other
+        ):
+            yield WARNING, pair
+
+
+Branch = tuple[frozenset[str], frozenset[str]]
+"""The targets of the fork that it comes from, several where a join has made them one; and where it may be then."""
+
+
+def _branches(subject: Subject, rule: Rule) -> list[Branch]:
+    """Each target's, up to the joins that it waits at for others; and what goes on from a join while others live."""
+    begun = [target for target in rule.to if not subject.line.waits_at(target, _source(subject, rule))]
+    found = [(frozenset({target}), _reach(subject, target)) for target in begun]
+    for station in subject.line.stations:
+        if station.join is None:
+            continue
+        fed = [each for each in found if each[1] & set(station.join.wait_for)]
+        targets = frozenset().union(*(of for of, _ in fed))
+        filled = set(station.join.wait_for) <= frozenset().union(*(reach for _, reach in fed))
+        if len(fed) > 1 and filled and targets != set(rule.to):
+            found.append((targets, _reach(subject, station.key)))
+    return found
+
+
+def _source(subject: Subject, rule: Rule) -> str:
+    return subject.line.rules_by_id[rule.id][0].key
+
+
+def _reach(subject: Subject, begin: str) -> frozenset[str]:
+    """Where a token gets to by itself, and with the branches that it forks into: a join that they fill is none that it
+    waits at for others."""
+    line, passed = subject.line, {begin}
+    while True:
+        ways = [
+            (way.source, way.target)
+            for way in subject.ways
+            if way.target in passed or not line.waits_at(way.target, way.source)
+        ]
+        found = spread({begin}, ways)
+        filled = {s.key for s in line.stations if s.join and set(s.join.wait_for) <= found}
+        if filled <= passed:
+            return found
+        passed |= filled

@@ -1,0 +1,61 @@
+"""Outcomes that no rule of a station takes, and what the policy does with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.routing.analysis.lint.aftermath import OUTCOMES, is_bad, then
+from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
+from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.regions.stations import STANDINGS, Rest
+from pipelines.routing.document.algebra import Condition, EvalTest, ResultIs, VerdictIs, leaves
+from pipelines.routing.document.model import Station
+
+ID = "no-rule-takes"
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    """A station without rules leaves everything to the policy: that is no gap. Nor is a blocked outcome that waits
+    for an answer, as the law has it, where no rule speaks of blocked ones."""
+    for station in subject.line.stations:
+        for standing in STANDINGS if station.rules else ():
+            rest = subject.analysis(station).rest(standing)
+            if rest is not None and is_gap(station, standing):
+                yield _finding(subject, station, rest)
+
+
+def is_gap(station: Station, standing: str) -> bool:
+    """Whether outcomes of this standing that no rule takes are worth a word."""
+    return bool(station.rules) and (standing != "blocked" or _speaks_of_blocked(station))
+
+
+def _speaks_of_blocked(station: Station) -> bool:
+    return any(
+        _names_blocked(leaf) for rule in station.rules if rule.fault is None for leaf in leaves(rule.when)
+    )
+
+
+def _names_blocked(condition: Condition) -> bool:
+    if isinstance(condition, ResultIs):
+        return "blocked" in condition.results
+    if isinstance(condition, VerdictIs):
+        return "blocked" in condition.verdicts
+    return isinstance(condition, EvalTest) and condition.value == "blocked"
+
+
+def _finding(subject: Subject, station: Station, rest: Rest) -> Finding:
+    decision = rest.witness.decision if rest.witness else None
+    what = OUTCOMES[rest.standing]
+    if decision is None:
+        message = f"Unknown whether a rule of {station.key} takes all outcomes {what}: {rest.why}"
+    else:
+        message = f"No rule of {station.key} takes some outcomes {what}: {then(decision)}"
+    return Finding(
+        check=ID,
+        severity=WARNING if decision and rest.standing == "passed" and is_bad(decision) else INFO,
+        path=f"{subject.path(station)}.rules",
+        message=message,
+        hint="" if decision is None else "add a rule without `when` at the end to decide it here",
+        station=station.key,
+        witness=rest.witness,
+    )

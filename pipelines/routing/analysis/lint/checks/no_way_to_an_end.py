@@ -1,0 +1,25 @@
+"""A station from which no end can be reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.routing.analysis.lint.finding import ERROR, Finding
+from pipelines.routing.analysis.lint.subject import Subject, spread
+
+ID = "no-way-to-an-end"
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    ends = set(subject.line.ends_by_key)
+    back = spread(ends, [(way.target, way.source) for way in subject.ways])
+    for station in subject.line.stations:
+        if station.key in subject.reached and station.key not in back:
+            yield Finding(
+                check=ID,
+                severity=ERROR,
+                path=subject.path(station),
+                message=f"From {station.key} no end can be reached",
+                hint="add a rule that leads to an end, or towards one",
+                station=station.key,
+            )

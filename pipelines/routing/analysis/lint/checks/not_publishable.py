@@ -1,0 +1,26 @@
+"""What keeps the line from being published, from the same place that publishing asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.routing.analysis.lint.finding import ERROR, Finding
+from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.basics.problems import Problem
+from pipelines.routing.document.publishable import publishing_problems
+
+ID = "not-publishable"
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    """Faulty rules are told by unknown-reference."""
+    told = set(subject.line.faults)
+    for problem in publishing_problems(subject.line):
+        if problem not in told:
+            yield finding(problem)
+
+
+def finding(problem: Problem) -> Finding:
+    return Finding(
+        ID, ERROR, problem.path, problem.message, problem.hint, line=problem.line, column=problem.column
+    )

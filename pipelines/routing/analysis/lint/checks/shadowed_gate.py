@@ -1,0 +1,41 @@
+"""A gate that can be gone round: an earlier rule to the same target takes a part, without this gate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.routing.analysis.lint.finding import WARNING, Finding
+from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.regions.stations import DEAD
+from pipelines.routing.document.model import Line, Rule
+
+ID = "shadowed-gate"
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    for station, index, standing in subject.standings():
+        rule = standing.rule
+        if rule.fault is not None or not rule.gates or standing.status == DEAD:
+            continue
+        for shadow in subject.analysis(station).shadows(rule):
+            _, other = subject.line.rules_by_id[shadow.by]
+            missing = _missing(subject.line, rule, other)
+            if missing:
+                yield Finding(
+                    check=ID,
+                    severity=WARNING,
+                    path=f"{subject.path(station, index)}.gates",
+                    message=f"Rule {other.id} leads to the same target past the gate {', '.join(missing)} of {rule.id}",
+                    hint=f"put the gate on {other.id}, too, or move {rule.id} up",
+                    station=station.key,
+                    rule=rule.id,
+                    rules=(other.id,),
+                    witness=shadow.witness,
+                )
+
+
+def _missing(line: Line, rule: Rule, other: Rule) -> list[str]:
+    """Gates of the rule that do something, and that the other, to the same target, has not."""
+    if not set(rule.to) & set(other.to):
+        return []
+    return [key for key in rule.gates if key not in other.gates and line.gate(key).mode != "skip"]

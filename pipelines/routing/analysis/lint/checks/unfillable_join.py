@@ -1,0 +1,78 @@
+"""A join that can never fill: a station that it waits for delivers nothing, or not beside the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, permutations
+
+from pipelines.routing.analysis.lint.finding import ERROR, Finding
+from pipelines.routing.analysis.lint.subject import Subject, spread
+from pipelines.routing.document.model import Rule, Station
+
+ID = "unfillable-join"
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    for station in subject.line.stations:
+        if station.join is not None:
+            for message, hint in _faults(subject, station, station.join.wait_for):
+                yield Finding(
+                    check=ID,
+                    severity=ERROR,
+                    path=f"{subject.path(station)}.join",
+                    message=message,
+                    hint=hint,
+                    station=station.key,
+                )
+
+
+def _faults(subject: Subject, station: Station, wait_for: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    here = station.key
+    if here in wait_for:
+        yield f"The join of {here} waits for {here} itself", "wait for the stations before it"
+        return
+    delivering = {way.source for way in subject.ways if way.target == here}
+    silent = [key for key in wait_for if key not in delivering]
+    for key in silent:
+        yield (
+            f"The join of {here} waits for {key}, which never leads to {here}",
+            f"lead {key} to {here}, or do not wait for it",
+        )
+    if not silent:
+        yield from _apart(subject, here, wait_for)
+
+
+def _apart(subject: Subject, here: str, wait_for: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Two stations that no fork leads to in different branches: one token delivers one of them."""
+    forks = [_branches(subject, rule, here) for rule in _forks(subject)]
+    for one, other in combinations(wait_for, 2):
+        if not any(_parts(branches, one, other) for branches in forks):
+            yield (
+                f"The join of {here} waits for {one} and {other}, which never run in branches of one fork",
+                "fork to both before it, or wait for one",
+            )
+            return
+    if len(wait_for) > 1 and not any(set(wait_for) <= frozenset().union(*each) for each in forks):
+        names = ", ".join(wait_for)
+        yield (
+            f"The join of {here} waits for {names}, which no fork leads to together",
+            "fork to them together",
+        )
+
+
+def _forks(subject: Subject) -> Iterator[Rule]:
+    for station in subject.line.stations:
+        for rule in station.rules:
+            alive = rule.fault is None and rule.id not in subject.dead
+            if len(rule.to) > 1 and alive and station.key in subject.reached:
+                yield rule
+
+
+def _branches(subject: Subject, rule: Rule, here: str) -> list[frozenset[str]]:
+    """Where each branch may get to before the join."""
+    before = [(way.source, way.target) for way in subject.ways if way.target != here]
+    return [spread({target}, before) for target in rule.to if target != here]
+
+
+def _parts(branches: list[frozenset[str]], one: str, other: str) -> bool:
+    return any(one in a and other in b for a, b in permutations(branches, 2))

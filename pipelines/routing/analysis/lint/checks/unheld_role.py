@@ -1,0 +1,55 @@
+"""A role to which something is escalated and that nobody in the project holds: administrators answer instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
+from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.triggers import cannot, escalates
+from pipelines.routing.document.budgets import STAGE_OWNER
+from pipelines.routing.document.escalations import PRESETS
+from pipelines.routing.document.model import Line
+
+ID = "unheld-role"
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    """Once for each role, at the first place that names it. A warning, since people come and go without a new version;
+    of what only the preset names, a note."""
+    people = subject.people
+    if people is None:
+        return
+    found: dict[str, str] = {}
+    for path, role in _named(subject.line):
+        found.setdefault(role, path)
+    for role, path in found.items():
+        if not people.hold(role):
+            by_preset = path == "preset"
+            yield Finding(
+                check=ID,
+                severity=INFO if by_preset else WARNING,
+                path=path,
+                message=f"Nobody holds the role {role}: administrators of the project answer for it",
+                hint="make a group of this name in the settings of the project, or name another role",
+            )
+
+
+def _named(line: Line) -> Iterator[tuple[str, str]]:
+    """Each role with its place, as far as something may be escalated to it."""
+    for index, rule in enumerate(line.escalations):
+        if not cannot(line, rule.trigger):
+            yield f"escalations[{index}].role", rule.role
+            told = {"notify", "convene_review"} & {*rule.on_breach, *rule.at_once}
+            yield from (
+                (f"escalations[{index}].notify[{n}]", role) for n, role in enumerate(rule.notify) if told
+            )
+    declared = {budget.key: index for index, budget in enumerate(line.budgets)}
+    for budget in line.limits:
+        if budget.role and budget.role != STAGE_OWNER and escalates(line, budget):
+            place = declared.get(budget.key)
+            yield "preset" if place is None else f"budgets[{place}].role", budget.role
+    own = {rule.trigger for rule in line.escalations}
+    for rule in PRESETS.get(line.preset, ()):
+        if rule.trigger not in own and not cannot(line, rule.trigger):
+            yield from (("preset", role) for role in (rule.role, *rule.notify))

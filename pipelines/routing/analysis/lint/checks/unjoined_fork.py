@@ -1,0 +1,79 @@
+"""A fork whose branches meet at a station that does not wait for them: each goes on from there by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.routing.analysis.lint.finding import WARNING, Finding
+from pipelines.routing.analysis.lint.subject import Subject, spread
+from pipelines.routing.analysis.lint.ways import Way
+from pipelines.routing.document.algebra import All, AnyOf, Condition, FailureTypeIs, ResultIs, VerdictIs
+from pipelines.routing.document.model import Rule, Station
+
+ID = "unjoined-fork"
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    for station in subject.line.stations:
+        for index, rule in enumerate(station.rules):
+            if len(rule.to) > 1 and rule.fault is None and rule.id not in subject.dead:
+                for key, sources in meetings(subject, station, rule):
+                    names = ", ".join(sources)
+                    yield Finding(
+                        check=ID,
+                        severity=WARNING,
+                        path=f"{subject.path(station, index)}.to",
+                        message=f"The branches of rule {rule.id} meet at {key}, which does not wait for {names}:"
+                        f" {key} runs once for each",
+                        hint=f"let {key} wait for {names}",
+                        station=key,
+                        rule=rule.id,
+                    )
+
+
+def meetings(subject: Subject, station: Station, rule: Rule) -> Iterator[tuple[str, list[str]]]:
+    """Where branches come together for the first time, each by a station that is in its branch alone; with these
+    stations. What failed may end up at one place from everywhere, and so may what goes back."""
+    line = subject.line
+    drawn = [way for way in subject.ways if _goes_on(subject, way)]
+    pairs = [(way.source, way.target) for way in drawn]
+    targets = [target for target in rule.to if target in line.stations_by_key]
+    branches = [spread({target}, pairs) - {station.key} for target in targets]
+    for place in line.stations:
+        sources = {way.source for way in drawn if way.target == place.key}
+        if place.join is not None or place.stage or place.key in targets:
+            continue
+        own = [[key for key in branch if key in sources and _alone(key, branches)] for branch in branches]
+        met = [key for keys in own for key in keys]
+        if sum(bool(keys) for keys in own) > 1:
+            yield place.key, sorted(met, key=line.position)
+
+
+def _alone(key: str, branches: list[frozenset[str]]) -> bool:
+    return sum(key in branch for branch in branches) == 1
+
+
+def _goes_on(subject: Subject, way: Way) -> bool:
+    """Drawn, forward, and not for what failed alone."""
+    line = subject.line
+    if way.target not in line.stations_by_key or way.source not in line.stations_by_key:
+        return False
+    if line.position(way.target) <= line.position(way.source):
+        return False
+    if way.by == "policy":
+        after = line.next_station(way.source)
+        return after is not None and after.key == way.target
+    return way.by == "rule" and way.rule is not None and not _only_failed(way.rule.when)
+
+
+def _only_failed(condition: Condition) -> bool:
+    """By its form: it names a failure."""
+    if isinstance(condition, All):
+        return any(map(_only_failed, condition.members))
+    if isinstance(condition, AnyOf):
+        return bool(condition.members) and all(map(_only_failed, condition.members))
+    if isinstance(condition, ResultIs):
+        return "success" not in condition.results
+    if isinstance(condition, VerdictIs):
+        return "pass" not in condition.verdicts
+    return isinstance(condition, FailureTypeIs)

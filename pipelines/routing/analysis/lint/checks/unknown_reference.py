@@ -1,0 +1,41 @@
+"""A name that stands for nothing in this line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
+from pipelines.routing.analysis.lint.subject import Subject, edges_in
+from pipelines.routing.analysis.lint.ways import ANYWHERE
+
+ID = "unknown-reference"
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    yield from _rules(subject)
+    yield from _fields(subject)
+
+
+def _rules(subject: Subject) -> Iterator[Finding]:
+    taken = {(way.source, way.target) for way in subject.ways}
+    for station in subject.line.stations:
+        for index, rule in enumerate(station.rules):
+            place = subject.path(station, index)
+            if rule.fault is not None:
+                fault = rule.fault
+                yield Finding(ID, ERROR, fault.path, f"{fault.message}", fault.hint, station.key, rule.id)
+                continue
+            for edge in edges_in(rule.when):
+                if edge.at_least and not taken & {(edge.source, edge.target), (edge.source, ANYWHERE)}:
+                    message = f"Rule {rule.id} counts {edge.source} → {edge.target}, and no way leads there"
+                    yield Finding(ID, WARNING, f"{place}.when", message, "", station.key, rule.id)
+
+
+def _fields(subject: Subject) -> Iterator[Finding]:
+    known = {"gates": set(subject.line.gates_by_key), "input": {field.key for field in subject.line.inputs}}
+    for index, gate in enumerate(subject.line.gates):
+        for each in gate.checks.checks() if gate.checks else ():
+            family, _, name = each.field.partition(".")
+            if name and name not in known.get(family, {name}):
+                message = f"Gate {gate.key} checks {each.field}, and the line has no such {family}"
+                yield Finding(ID, ERROR, f"gates[{index}].checks", message, "correct the name")

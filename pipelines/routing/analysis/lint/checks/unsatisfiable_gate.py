@@ -1,0 +1,157 @@
+"""A gate that nobody and nothing can pass: by its words, by its checks, or for want of people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pipelines.routing.analysis.lint.filling import Lack, lack
+from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
+from pipelines.routing.analysis.lint.passing import contradiction
+from pipelines.routing.analysis.lint.people import People
+from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.regions.effort import Exhausted, at_most
+from pipelines.routing.decide.check_fields import ALIASES, FAMILIES, SINGLE, USAGE
+from pipelines.routing.document.checks import RANK, Check
+from pipelines.routing.document.model import Gate
+
+ID = "unsatisfiable-gate"
+MAX_CHECKS = 2_000_000
+"""Units of work for the checks of all gates."""
+MAX_JUDGED = 500
+"""Gates of one line whose people are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    key: str
+    message: str
+    hint: str
+    severity: str = ERROR
+    joint: str = ": "
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    contradictions = _contradictions(subject.line.gates)
+    lacks = _lacks(subject)
+    for index, gate in enumerate(subject.line.gates):
+        for fault in (*_faults(gate), *contradictions.get(gate.key, ()), *lacks.get(gate.key, ())):
+            yield Finding(
+                check=ID,
+                severity=fault.severity,
+                path=f"gates[{index}]{fault.key}",
+                message=f"Gate {gate.name}{fault.joint}{fault.message}",
+                hint=fault.hint,
+            )
+
+
+def _faults(gate: Gate) -> Iterator[Fault]:
+    """What the gate itself tells."""
+    if gate.always_asks and "approve" not in gate.offers:
+        yield Fault(".offers", "a person is always asked, but cannot approve", "offer approve")
+    asked = Counter(need.name for need in gate.approval.who if need.kind == "user")
+    for user, times in asked.items():
+        if times > 1 and gate.always_asks:
+            message = f"{user} is wanted {times} times, and one person fills one place"
+            yield Fault(".approval.who", message, "name each person once")
+    for field in _unknown_fields(gate):
+        yield Fault(".checks", f"no field {field} exists, so its check always fails", "correct the field")
+
+
+def _unknown_fields(gate: Gate) -> Iterator[str]:
+    for each in gate.checks.checks() if gate.checks and gate.enforces_checks else ():
+        name = ALIASES.get(each.field, each.field)
+        family, _, rest = name.partition(".")
+        known = name in SINGLE or name in USAGE or (rest and family in FAMILIES)
+        if not known and each.severity != "warn":
+            yield each.field
+
+
+# Checks that contradict each other
+
+
+def _contradictions(gates: tuple[Gate, ...]) -> dict[str, list[Fault]]:
+    """What is proved within the bound; the gates are looked at in their order."""
+    found: dict[str, list[Fault]] = {}
+    with at_most(MAX_CHECKS):
+        for gate in gates:
+            try:
+                found[gate.key] = list(_contradiction(gate))
+            except Exhausted:
+                break
+    return found
+
+
+def _contradiction(gate: Gate) -> Iterator[Fault]:
+    """Of the actions the worst that is certain; a hold only asks a person, which other modes do anyway."""
+    if gate.checks is None or not gate.enforces_checks or any(_unknown_fields(gate)):
+        return
+    for action in RANK if gate.mode == "auto" else ("abort", "rework"):
+        checks = contradiction(gate.checks, action)
+        if checks:
+            yield _contradicting(action, checks)
+            return
+
+
+def _contradicting(action: str, checks: tuple[Check, ...]) -> Fault:
+    named = " and ".join(f"{c.field} {c.operator} {c.value!r}" for c in checks[:4])
+    more = " and others" if len(checks) > 4 else ""
+    then = {
+        "abort": "so it always ends the task",
+        "rework": "so it always sends the work back",
+        "hold": "so it never passes by itself: a person is asked every time",
+    }[action]
+    cannot = "cannot hold" if len(checks) == 1 else "cannot hold together"
+    severity = WARNING if action == "hold" else ERROR
+    return Fault(
+        ".checks", f"{named}{more} {cannot}, {then}", "correct the checks, or join them by any", severity
+    )
+
+
+# People
+
+
+def _lacks(subject: Subject) -> dict[str, list[Fault]]:
+    """Of gates that are used and may ask a person, if the people are known."""
+    if subject.people is None:
+        return {}
+    used = _used(subject)
+    asking = [gate for gate in subject.line.gates if gate.key in used and _may_ask(gate)]
+    return {gate.key: list(_lack(gate, subject.people, used[gate.key])) for gate in asking[:MAX_JUDGED]}
+
+
+def _used(subject: Subject) -> dict[str, bool]:
+    """The gates that something waits at, and whether a person may have produced what is decided there."""
+    found: dict[str, bool] = {}
+    for station in subject.line.stations:
+        by_rules = (key for rule in station.rules if rule.fault is None for key in rule.gates)
+        for key in (station.gate, *by_rules):
+            if key is not None:
+                found[key] = found.get(key, False) or station.by_people
+    return found
+
+
+def _may_ask(gate: Gate) -> bool:
+    held = gate.checks.checks() if gate.checks is not None and gate.enforces_checks else ()
+    return gate.always_asks or "hold" in gate.tool_asks_for or any(RANK.get(each.action) for each in held)
+
+
+def _lack(gate: Gate, people: People, by_hand: bool) -> Iterator[Fault]:
+    """A warning, since people come and go without a new version, and a line may be published before they come."""
+    found = lack(gate.approval, people, by_hand=by_hand)
+    if found is not None:
+        joint = " " if found.barred else ": "
+        yield Fault(".approval.who", _said(found), _remedy(found), WARNING, joint)
+
+
+def _said(found: Lack) -> str:
+    if not found.barred:
+        return found.words
+    return f"{found.words} when {' and '.join(found.barred)} {found.did}"
+
+
+def _remedy(found: Lack) -> str:
+    if found.barred:
+        return f"add reviewers, or let {found.remedy} decide"
+    return "add people in the settings of the project, or ask others"

@@ -1,0 +1,60 @@
+"""Somebody is named for an escalation that nothing in the line brings about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pipelines.routing.analysis.lint.finding import WARNING, Finding
+from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.triggers import BY_HAND, cannot, escalates
+from pipelines.routing.document.model import Line
+
+ID = "unused-escalation"
+OF_THE_ENGINE = (
+    "no_match",
+    "on_failure",
+    "compose_failed",
+    "RetryLimitExceeded",
+    "contradiction",
+    "gate_overdue",
+    "deadlock",
+)
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    line = subject.line
+    for index, rule in enumerate(line.escalations):
+        meant = _meant(rule.trigger)
+        why = cannot(line, rule.trigger)
+        if meant:
+            message = f"Nothing escalates with the word {rule.trigger}"
+            yield _finding(f"escalations[{index}].trigger", message, f"write it as {meant}")
+        elif why:
+            message = f"The line never escalates with {rule.trigger}: {why}"
+            yield _finding(
+                f"escalations[{index}].trigger", message, f"remove the rule, or change that; {BY_HAND}"
+            )
+    yield from _budgets(line)
+
+
+def _budgets(line: Line) -> Iterator[Finding]:
+    for index, budget in enumerate(line.budgets):
+        if budget.role and budget.most is not None and not escalates(line, budget):
+            how = budget.exhausted_to or budget.on_exhausted or line.policy.on_exhausted
+            message = f"Nobody tells {budget.role} that the budget {budget.key} is spent: it leads to {how}"
+            yield _finding(f"budgets[{index}].role", message, "say on_exhausted: escalate, or name no role")
+
+
+def _finding(path: str, message: str, hint: str) -> Finding:
+    return Finding(check=ID, severity=WARNING, path=path, message=message, hint=hint)
+
+
+def _meant(trigger: str) -> str:
+    """The word of the engine that this one is but for its spelling; "" where it is one, or something else."""
+    plain = _plain(trigger)
+    return next((each for each in OF_THE_ENGINE if _plain(each) == plain and each != trigger), "")
+
+
+def _plain(word: str) -> str:
+    return re.sub(r"[^a-z]", "", word.lower())

@@ -1,0 +1,90 @@
+"""Everything that lint says of one document, as a value: what the tool, the API, publishing and the pages show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pipelines.routing.analysis.lint.checks import not_publishable
+from pipelines.routing.analysis.lint.finding import ERROR, SEVERITIES, Finding
+from pipelines.routing.analysis.lint.people import People
+from pipelines.routing.analysis.lint.run import findings_of
+from pipelines.routing.analysis.lint.standings import StationStandings, standings
+from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.visits import worst_visits
+from pipelines.routing.basics.problems import Problem
+from pipelines.routing.document.model import Line
+
+Locate = Callable[[Iterable[Problem]], tuple[Problem, ...]]
+"""Problems with line and column of the text that they came from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """`line`: None where the document could not be read as one; then there are only findings.
+
+    `visits`: how often each station that is reached can be entered at most. `subject`: what the checks looked at, for
+    further questions about the same line.
+    """
+
+    findings: tuple[Finding, ...]
+    line: Line | None = None
+    visits: Mapping[str, int] = field(default_factory=dict)
+    stations: tuple[StationStandings, ...] = ()
+    subject: Subject | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """What keeps the line from being published."""
+        return tuple(finding for finding in self.findings if finding.severity == ERROR)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The errors as what is wrong with a document elsewhere."""
+        return tuple(Problem(f.path, f.message, f.hint, f.line, f.column) for f in self.errors)
+
+    def counts(self) -> dict[str, int]:
+        found = Counter(finding.severity for finding in self.findings)
+        return {severity: found[severity] for severity in SEVERITIES}
+
+    def adding(self, problems: Iterable[Problem]) -> Examination:
+        """The same with further things that keep the line from being published."""
+        added = tuple(map(not_publishable.finding, problems))
+        return replace(
+            self, findings=(*self.errors, *added, *(f for f in self.findings if f.severity != ERROR))
+        )
+
+    def located(self, locate: Locate) -> Examination:
+        """With line and column everywhere. What knows its line already keeps it."""
+        paths = [finding.path for finding in self.findings]
+        paths += [path for station in self.stations for path in station.paths()]
+        places = iter([(p.line, p.column) for p in locate([Problem(path, "") for path in paths])])
+        findings = [(finding, next(places)) for finding in self.findings]
+        return replace(
+            self,
+            findings=tuple(f if f.line is not None else f.at(*place) for f, place in findings),
+            stations=tuple(station.at(places) for station in self.stations),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "line": self.line.key if self.line else None,
+            "readable": self.line is not None,
+            "counts": self.counts(),
+            "findings": [finding.to_dict() for finding in self.findings],
+            "visits": dict(self.visits),
+            "stations": [station.to_dict() for station in self.stations],
+        }
+
+
+def examine(line: Line, people: People | None = None) -> Examination:
+    """`people`: who there is to decide; without them nothing is said of whether they suffice."""
+    subject = Subject(line, people)
+    return Examination(findings_of(subject), line, worst_visits(subject), standings(subject), subject)
+
+
+def unreadable(problems: Iterable[Problem]) -> Examination:
+    """Of a document that is no line: its problems as findings."""
+    return Examination(tuple(map(not_publishable.finding, problems)))

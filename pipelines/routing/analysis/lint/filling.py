@@ -1,0 +1,105 @@
+"""Whether the people that there are can fill the places of a gate, by the exact matching of `approval`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pipelines.routing.analysis.lint.people import People
+from pipelines.routing.decide.approval import Voter, fills, satisfiable
+from pipelines.routing.document.model import Approval, Requirement
+
+MAX_TRIES = 300
+"""Matchings for one gate. People who fill the same places are tried once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """`barred`: the requester, the producer, or both, without whom there are too few; none: there are too few anyhow.
+    `did`: what they did that bars them. `remedy`: whom to let decide, so that it no longer does."""
+
+    words: str
+    barred: tuple[str, ...] = ()
+    did: str = ""
+    remedy: str = ""
+
+
+def lack(approval: Approval, people: People, *, by_hand: bool) -> Lack | None:
+    """What is missing; None if nothing is, or more than MAX_TRIES matchings would be needed to tell.
+
+    `by_hand`: whether what is decided may have been produced by a person, who is barred then.
+    """
+    able = _able(approval, people)
+    words = _too_few(approval, able)
+    if words:
+        return Lack(words)
+    for tried, barred in enumerate(_barred(approval, people, able, by_hand)):
+        if tried >= MAX_TRIES:
+            return None
+        if not satisfiable(approval.who, [voter for voter in able if voter.person not in barred]):
+            did, remedy = _did(approval, by_hand, barred)
+            return Lack("can never be decided", barred, did, remedy)
+    return None
+
+
+def _did(approval: Approval, by_hand: bool, barred: tuple[str, ...]) -> tuple[str, str]:
+    if len(barred) == 2:
+        return "request the task and do the work", "the requester or the producer"
+    if not by_hand or approval.producer_may:
+        return "requests the task", "the requester"
+    if approval.requester_may:
+        return "does the work", "the producer"
+    return "requests or does the work", "the requester and the producer"
+
+
+def _able(approval: Approval, people: People) -> list[Voter]:
+    """Those who fill some place; of people who fill the same places no more than could be needed."""
+    places = sum(need.count for need in approval.who)
+    kept: list[Voter] = []
+    alike: dict[tuple[int, ...], int] = {}
+    for voter in people.voters:
+        kind = _kind(approval, voter)
+        alike[kind] = alike.get(kind, 0) + 1
+        if kind and alike[kind] <= places + 2:
+            kept.append(voter)
+    return kept
+
+
+def _kind(approval: Approval, voter: Voter) -> tuple[int, ...]:
+    return tuple(index for index, need in enumerate(approval.who) if fills(voter, need))
+
+
+def _too_few(approval: Approval, able: list[Voter]) -> str:
+    """In words, or nothing."""
+    for need in approval.who:
+        there = sum(fills(voter, need) for voter in able)
+        if there < need.count:
+            return _short_of(need, there)
+    places = sum(need.count for need in approval.who)
+    if places > len(able) or not satisfiable(approval.who, able):
+        return f"it needs {places} different people, and too few can decide"
+    return ""
+
+
+def _short_of(need: Requirement, there: int) -> str:
+    if need.kind == "user":
+        return f"{need.name} is not a member of the project"
+    what = f"with the role {need.name}" if need.kind == "role" else f"in the group {need.name}"
+    return f"it needs {need.count} {what}, and the project has {there or 'nobody'}"
+
+
+def _barred(
+    approval: Approval, people: People, able: list[Voter], by_hand: bool
+) -> Iterator[tuple[str, ...]]:
+    """Who may be barred at once: the requester, the producer, or both; one of each kind, who could decide."""
+    kinds: dict[tuple[int, ...], list[str]] = {}
+    for voter in able:
+        if voter.person in people.operators:
+            kinds.setdefault(_kind(approval, voter), []).append(voter.person)
+    bars = int(not approval.requester_may) + int(by_hand and not approval.producer_may)
+    if bars:
+        yield from ((alike[0],) for alike in kinds.values())
+    if bars == 2:
+        groups = list(kinds.values())
+        yield from ((alike[0], alike[1]) for alike in groups if len(alike) > 1)
+        yield from ((a[0], b[0]) for i, a in enumerate(groups) for b in groups[:i])

@@ -1,0 +1,24 @@
+"""Facts about people, handed in as a value: who there is to decide. Without them nothing is said of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.routing.decide.approval import Voter
+from pipelines.routing.document.escalations import groups_of, role_key
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Of one project. `voters`: everybody whose word can count, with their roles and groups. `operators`: those
+    among them who may start tasks and do manual jobs, so who may be the requester or the producer. `groups`: key and
+    name of each group."""
+
+    voters: tuple[Voter, ...] = ()
+    operators: frozenset[str] = frozenset()
+    groups: tuple[tuple[str, str], ...] = ()
+
+    def hold(self, role: str) -> bool:
+        """Whether somebody stands for a role that a line names in words; else the administrators do."""
+        named, key = groups_of(role, self.groups), role_key(role)
+        return any(named & voter.groups or key in voter.roles for voter in self.voters)

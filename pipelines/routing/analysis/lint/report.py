@@ -1,0 +1,32 @@
+"""What lint found, as text for people and as JSON for machines: the same for every window."""
+
+from __future__ import annotations
+
+import json
+
+from pipelines.routing.analysis.lint.examination import Examination
+from pipelines.routing.analysis.lint.finding import Finding
+
+
+def report(examination: Examination, *, as_json: bool = False) -> str:
+    return _as_json(examination) if as_json else _as_text(examination)
+
+
+def _as_json(examination: Examination) -> str:
+    return json.dumps(examination.to_dict(), indent=2, default=str)
+
+
+def _as_text(examination: Examination) -> str:
+    total = ", ".join(f"{count} {severity}" for severity, count in examination.counts().items() if count)
+    return "\n".join([*map(_with_witness, examination.findings), total or "Nothing found."])
+
+
+def _with_witness(finding: Finding) -> str:
+    if finding.witness is None:
+        return str(finding)
+    shown = {
+        key: finding.witness.situation[key]
+        for key in ("outcome", "facts")
+        if key in finding.witness.situation
+    }
+    return f"{finding}\n    for example {json.dumps(shown, ensure_ascii=False, default=str)}"

@@ -1,0 +1,76 @@
+"""The door to lint: all checks, in one visible order (law §10, house §1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from pipelines.routing.analysis.lint.checks import (
+    constant_condition,
+    dead_rule,
+    default_not_last,
+    forbidden_parallel,
+    no_rule_takes,
+    no_way_to_an_end,
+    not_publishable,
+    rework_below,
+    shadowed_gate,
+    shadowed_rule,
+    unanswered_escalation,
+    unbounded_cycle,
+    undecided,
+    unfillable_join,
+    unheld_role,
+    unjoined_fork,
+    unknown_reference,
+    unreachable_station,
+    unsatisfiable_gate,
+    unused_escalation,
+)
+from pipelines.routing.analysis.lint.finding import SEVERITIES, Finding
+from pipelines.routing.analysis.lint.people import People
+from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.visits import worst_visits
+from pipelines.routing.document.model import Line
+
+Check = Callable[[Subject], Iterator[Finding]]
+
+CHECKS: tuple[tuple[str, Check], ...] = (
+    (not_publishable.ID, not_publishable.check),
+    (unknown_reference.ID, unknown_reference.check),
+    (constant_condition.ID, constant_condition.check),
+    (dead_rule.ID, dead_rule.check),
+    (no_way_to_an_end.ID, no_way_to_an_end.check),
+    (unsatisfiable_gate.ID, unsatisfiable_gate.check),
+    (forbidden_parallel.ID, forbidden_parallel.check),
+    (unfillable_join.ID, unfillable_join.check),
+    (unjoined_fork.ID, unjoined_fork.check),
+    (rework_below.ID, rework_below.check),
+    (default_not_last.ID, default_not_last.check),
+    (shadowed_gate.ID, shadowed_gate.check),
+    (unreachable_station.ID, unreachable_station.check),
+    (unbounded_cycle.ID, unbounded_cycle.check),
+    (no_rule_takes.ID, no_rule_takes.check),
+    (shadowed_rule.ID, shadowed_rule.check),
+    (unused_escalation.ID, unused_escalation.check),
+    (unanswered_escalation.ID, unanswered_escalation.check),
+    (unheld_role.ID, unheld_role.check),
+    (undecided.ID, undecided.check),
+)
+
+
+def lint(line: Line, people: People | None = None) -> tuple[Finding, ...]:
+    """All findings, errors first, then in the order of the checks and of the document.
+
+    `people`: who there is to decide at gates; without them nothing is said of whether they suffice.
+    """
+    return findings_of(Subject(line, people))
+
+
+def findings_of(subject: Subject) -> tuple[Finding, ...]:
+    found = [finding for _, check in CHECKS for finding in check(subject)]
+    return tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity)))
+
+
+def visits(line: Line) -> dict[str, int]:
+    """How often each station that is reached can be entered at most."""
+    return worst_visits(Subject(line))

@@ -1,0 +1,128 @@
+"""Where every rule stands, and what is left to the policy, station by station: what an editor draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipelines.routing.analysis.lint.aftermath import then
+from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.regions.situations import Witness
+from pipelines.routing.analysis.regions.stations import STANDINGS, Rest, Standing
+from pipelines.routing.document.model import Station
+
+Place = tuple[int | None, int | None]
+"""Line and column of the text, 1-based; None where there is no text."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleStanding:
+    """`standing`: live, partly shadowed, dead, unknown. `witness`: a situation that it takes. `killers`: earlier rules
+    that together leave a dead one nothing, none where its condition is never true. `shadowed_by`: earlier rules that
+    take a part. `after_rework`: the rule whose gate has to demand rework before this one is tried. `why`: of unknown.
+    """
+
+    rule: str
+    path: str
+    standing: str
+    witness: Witness | None
+    killers: tuple[str, ...]
+    shadowed_by: tuple[str, ...]
+    after_rework: str | None
+    why: str
+    place: Place = (None, None)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "rule": self.rule,
+            "path": self.path,
+            "line": self.place[0],
+            "column": self.place[1],
+            "standing": self.standing,
+            "witness": self.witness.to_dict() if self.witness else None,
+            "killers": list(self.killers),
+            "shadowed_by": list(self.shadowed_by),
+            "after_rework": self.after_rework,
+            "why": self.why,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Untaken:
+    """Outcomes (passed, failed or blocked) that no rule takes. `then`: what the policy does with the witness; where
+    it is not known whether there are any, there is no witness and `why` says what stood in the way."""
+
+    outcomes: str
+    witness: Witness | None
+    then: str
+    why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        witness = self.witness.to_dict() if self.witness else None
+        return {"outcomes": self.outcomes, "witness": witness, "then": self.then, "why": self.why}
+
+
+@dataclass(frozen=True, slots=True)
+class StationStandings:
+    station: str
+    path: str
+    rules: tuple[RuleStanding, ...]
+    untaken: tuple[Untaken, ...]
+    place: Place = (None, None)
+
+    def paths(self) -> Iterator[str]:
+        """Of the station, then of its rules."""
+        yield self.path
+        yield from (rule.path for rule in self.rules)
+
+    def at(self, places: Iterator[Place]) -> StationStandings:
+        """With the places of `paths`, in their order."""
+        here = next(places)
+        return replace(
+            self, place=here, rules=tuple(replace(rule, place=next(places)) for rule in self.rules)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "station": self.station,
+            "path": self.path,
+            "line": self.place[0],
+            "column": self.place[1],
+            "rules": [rule.to_dict() for rule in self.rules],
+            "untaken": [each.to_dict() for each in self.untaken],
+        }
+
+
+def standings(subject: Subject) -> tuple[StationStandings, ...]:
+    """Of all stations, in the order of the line."""
+    return tuple(_of_station(subject, station) for station in subject.line.stations)
+
+
+def _of_station(subject: Subject, station: Station) -> StationStandings:
+    study = subject.analysis(station)
+    rests = (study.rest(outcomes) for outcomes in STANDINGS)
+    return StationStandings(
+        station=station.key,
+        path=subject.path(station),
+        rules=tuple(_of_rule(subject, station, i, each) for i, each in enumerate(study.standings)),
+        untaken=tuple(_untaken(rest) for rest in rests if rest is not None),
+    )
+
+
+def _of_rule(subject: Subject, station: Station, index: int, standing: Standing) -> RuleStanding:
+    return RuleStanding(
+        rule=standing.rule.id,
+        path=subject.path(station, index),
+        standing=standing.status,
+        witness=standing.witness,
+        killers=standing.killers,
+        shadowed_by=tuple(each.by for each in subject.analysis(station).shadows(standing.rule)),
+        after_rework=standing.after_rework,
+        why=standing.why,
+    )
+
+
+def _untaken(rest: Rest) -> Untaken:
+    after = then(rest.witness.decision) if rest.witness else ""
+    return Untaken(rest.standing, rest.witness, after, rest.why)

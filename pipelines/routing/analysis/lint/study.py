@@ -1,0 +1,187 @@
+"""The analysis of one station as a value, remembered by everything that it depends on.
+
+It is made from an excerpt of the line: the station, its gates, and of the stations and ends that it can lead to only
+what a decision reads. So what was not in the excerpt cannot have changed the answer, and after an edit of one
+station only that one is analysed again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from pipelines.routing.analysis.regions.effort import at_most
+from pipelines.routing.analysis.regions.stations import (
+    DEAD,
+    SHADOWED,
+    STANDINGS,
+    Analysis,
+    Rest,
+    Shadow,
+    Standing,
+)
+from pipelines.routing.document.model import Join, Line, Rule, Station
+
+MAX_STATION = 5_000_000
+"""Units of work for one station: about a second."""
+REMEMBERED = 2_000
+"""Stations per process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """`shadowing`: for each rule the earlier ones that take a part of it. `cost`: units of work that it took.
+
+    `readable`: the rules above the first faulty one. `constants`: those whose condition is always true or false.
+    """
+
+    readable: tuple[Rule, ...]
+    standings: tuple[Standing, ...]
+    shadowing: dict[str, tuple[Shadow, ...]]
+    constants: dict[str, bool]
+    rests: dict[str, Rest]
+    cost: int
+
+    def shadows(self, rule: Rule) -> tuple[Shadow, ...]:
+        return self.shadowing.get(rule.id, ())
+
+    def constant(self, rule: Rule) -> bool | None:
+        return self.constants.get(rule.id)
+
+    def rest(self, standing: str) -> Rest | None:
+        return self.rests.get(standing)
+
+
+class Known:
+    """A study by identity: it is remembered, so the same one stands for the same excerpt of a line."""
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Known) and other.study is self.study
+
+    def __hash__(self) -> int:
+        return id(self.study)
+
+
+def study(line: Line, station: Station, units: int) -> Study:
+    """`units`: how much work is left for the whole line. What costs more than allowed is unknown."""
+    part = excerpt(line, station)
+    allowed = min(units, MAX_STATION)
+    if allowed < MAX_STATION:
+        return _study(part, station.key, allowed)
+    return _remembered(_Excerpt(_text(part), part, station.key))
+
+
+def excerpt(line: Line, station: Station) -> Line:
+    """Everything of the line that a decision at this station reads, and nothing else."""
+    targets = set(_targets(line, station))
+    kept = tuple(
+        replace(each, work={"kind": each.kind}, labels=(), join=None, extra={})
+        if each is station
+        else _outline(each, station)
+        for each in line.stations
+        if each is station or each.key in targets
+    )
+    gates = {station.gate, *(key for rule in station.rules for key in rule.gates)}
+    return replace(
+        line,
+        key="",
+        name="",
+        description="",
+        start=station.key,
+        inputs=(),
+        stations=kept,
+        gates=tuple(gate for gate in line.gates if gate.key in gates),
+        ends=tuple(end for end in line.ends if end.key in targets),
+        forbidden_parallel=tuple(pair for pair in line.forbidden_parallel if _are_there(kept, pair)),
+        # Named budgets count over stations that are not here; a study counts nothing that they bound.
+        budgets=(),
+        policy=replace(line.policy, standard_budgets=False),
+        extra={},
+    )
+
+
+def _are_there(stations: Iterable[Station], keys: Iterable[str]) -> bool:
+    return set(keys) <= {station.key for station in stations}
+
+
+def _outline(station: Station, source: Station) -> Station:
+    """Its join, as far as a token from `source` waits there."""
+    waits = station.join is not None and source.key in station.join.wait_for
+    join = Join((source.key,)) if waits else None
+    return Station(station.key, station.key, limits=station.limits, join=join)
+
+
+def _targets(line: Line, station: Station) -> Iterator[str]:
+    """Where the station's rules, gates and policy can lead to."""
+    knobs = [line.policy.on_failure, line.policy.on_reject]
+    for rule in station.rules:
+        yield from rule.to
+        if rule.exhausted_to:
+            yield rule.exhausted_to
+    for key in (station.gate, *(key for rule in station.rules for key in rule.gates)):
+        gate = line.gates_by_key.get(key or "")
+        knobs.append(gate.on_reject if gate and gate.on_reject else "")
+    yield from (knob.partition(":")[2] for knob in knobs if ":" in knob)
+    after = line.next_station(station.key)
+    if after is not None:
+        yield after.key
+
+
+def _text(part: Line) -> str:
+    return json.dumps(part.to_document(), default=_exact)
+
+
+def _exact(number: Any) -> dict[str, str]:
+    """A number with more digits than a double holds."""
+    return {"number": str(number)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Excerpt:
+    text: str
+    line: Line = field(compare=False)
+    station: str = field(compare=False)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _remembered(part: _Excerpt) -> Study:
+    return _study(part.line, part.station, MAX_STATION)
+
+
+def _study(line: Line, key: str, units: int) -> Study:
+    station = line.station(key)
+    analysis = Analysis(line, station)
+    with at_most(units) as meter:
+        standings = analysis.standings
+        constants = {rule.id: analysis.constant(rule) for rule in analysis.readable}
+        rests = {standing: analysis.rest(standing) for standing in STANDINGS}
+        targets = {rule.id: set(rule.to) for rule in analysis.readable}
+        shadowing = {each.rule.id: _shadows(analysis, each, targets) for each in standings}
+    return Study(
+        readable=analysis.readable,
+        standings=standings,
+        shadowing=shadowing,
+        constants={rule: constant for rule, constant in constants.items() if constant is not None},
+        rests={standing: rest for standing, rest in rests.items() if rest is not None},
+        cost=units - max(meter.left, 0),
+    )
+
+
+def _shadows(analysis: Analysis, standing: Standing, targets: dict[str, set[str]]) -> tuple[Shadow, ...]:
+    """Of rules that can be taken. Situations are kept only of the first and where a gate could be gone round."""
+    rule = standing.rule
+    if rule.fault is not None or standing.status == DEAD:
+        return ()
+    if standing.status != SHADOWED and not rule.gates:
+        return ()
+    found = analysis.shadows(rule)
+    return tuple(
+        shadow if index == 0 or (rule.gates and targets[shadow.by] & targets[rule.id]) else Shadow(shadow.by)
+        for index, shadow in enumerate(found)
+    )

@@ -1,0 +1,103 @@
+"""What checks look at: a line, the analysis of its stations, and the ways between them; each computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from pipelines.routing.analysis.lint.people import People
+from pipelines.routing.analysis.lint.study import Study, study
+from pipelines.routing.analysis.lint.ways import Way, ways
+from pipelines.routing.analysis.regions.stations import DEAD, Standing
+from pipelines.routing.basics.problems import join
+from pipelines.routing.document.algebra import All, Always, Condition, EdgeTaken, leaves
+from pipelines.routing.document.model import Line, Rule, Station
+
+MAX_LINE = 20_000_000
+"""Units of work for all stations of a line together: some seconds. The first ones come first."""
+
+
+class Subject:
+    def __init__(self, line: Line, people: People | None = None) -> None:
+        self.line = line
+        self.people = people
+
+    def analysis(self, station: Station) -> Study:
+        return self._studies[station.key]
+
+    @cached_property
+    def _studies(self) -> dict[str, Study]:
+        found: dict[str, Study] = {}
+        left = MAX_LINE
+        for station in self.line.stations:
+            found[station.key] = study(self.line, station, left)
+            left = max(left - found[station.key].cost, 0)
+        return found
+
+    def standings(self) -> Iterator[tuple[Station, int, Standing]]:
+        for station in self.line.stations:
+            for index, standing in enumerate(self.analysis(station).standings):
+                yield station, index, standing
+
+    @cached_property
+    def dead(self) -> frozenset[str]:
+        """Ids of rules that can never be taken."""
+        return frozenset(s.rule.id for _, _, s in self.standings() if s.status == DEAD)
+
+    @cached_property
+    def ways(self) -> tuple[Way, ...]:
+        """All ways from station to station and to ends, those of dead rules left out."""
+        return tuple(ways(self.line, self.dead, self.unmatched))
+
+    @cached_property
+    def unmatched(self) -> frozenset[tuple[str, str]]:
+        """(station, passed or failed) for which some outcome is taken by no rule, or may be."""
+        return frozenset(
+            (station.key, standing)
+            for station in self.line.stations
+            for standing in ("passed", "failed")
+            if self._is_open(station, standing)
+        )
+
+    def _is_open(self, station: Station, standing: str) -> bool:
+        failed_go_past = standing == "failed" and not self.line.policy.failure_rules
+        faulty = any(rule.fault for rule in station.rules)
+        return failed_go_past or faulty or self.analysis(station).rest(standing) is not None
+
+    @cached_property
+    def reached(self) -> frozenset[str]:
+        """Stations and ends to which ways lead from the start."""
+        return spread({self.line.start}, [(way.source, way.target) for way in self.ways])
+
+    def path(self, station: Station, index: int | None = None) -> str:
+        place = join("stations", self.line.position(station.key))
+        return place if index is None else f"{place}.rules[{index}]"
+
+
+def spread(begin: set[str], pairs: list[tuple[str, str]]) -> frozenset[str]:
+    """Everything that the pairs lead to, step by step, the beginning included."""
+    after: dict[str, list[str]] = {}
+    for source, target in pairs:
+        after.setdefault(source, []).append(target)
+    found, todo = set(begin), list(begin)
+    while todo:
+        for target in after.get(todo.pop(), ()):
+            if target not in found:
+                found.add(target)
+                todo.append(target)
+    return frozenset(found)
+
+
+def is_unconditional(rule: Rule) -> bool:
+    return rule.fault is None and _is_always(rule.when)
+
+
+def _is_always(condition: Condition) -> bool:
+    """By its form alone; a condition that happens to be true of everything is told by constant-condition."""
+    if isinstance(condition, All):
+        return all(map(_is_always, condition.members))
+    return isinstance(condition, Always)
+
+
+def edges_in(condition: Condition) -> Iterator[EdgeTaken]:
+    return (leaf for leaf in leaves(condition) if isinstance(leaf, EdgeTaken))

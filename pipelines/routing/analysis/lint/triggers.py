@@ -1,0 +1,67 @@
+"""With which words a line can escalate by itself: what no policy, budget or gate of it says cannot happen."""
+
+from __future__ import annotations
+
+from pipelines.routing.document.budgets import Budget
+from pipelines.routing.document.model import Line, Rule
+
+BY_HAND = "a person may still escalate so by hand"
+
+
+def cannot(line: Line, trigger: str) -> str:
+    """Why nothing in the line escalates with this trigger; "" where something may, or where it is a word of its own."""
+    policy = line.policy
+    match trigger:
+        case "no_match":
+            return "" if policy.no_match == "escalate" else f"no_match is {policy.no_match}"
+        case "on_failure":
+            return "" if policy.on_failure == "escalate" else f"on_failure is {policy.on_failure}"
+        case "compose_failed":
+            return _cannot_compose(line)
+        case "RetryLimitExceeded":
+            return "" if _limits_escalate(line) else "no limit or budget of it escalates when it is spent"
+        case "contradiction":
+            return _cannot_contradict(line)
+        case "gate_overdue":
+            late = any(gate.due is not None and gate.due.then == "escalate" for gate in line.gates)
+            return "" if late else "no gate of it has a time after which it escalates"
+    return ""
+
+
+def _cannot_compose(line: Line) -> str:
+    if not any(rule.compose for station in line.stations for rule in station.rules):
+        return "no rule of it sets variables"
+    return "" if line.policy.on_failure == "escalate" else f"on_failure is {line.policy.on_failure}"
+
+
+def _cannot_contradict(line: Line) -> str:
+    if not any(station.join and len(station.join.wait_for) > 1 for station in line.stations):
+        return "no station of it joins branches"
+    knob = line.policy.contradiction
+    return "" if knob == "escalate" else f"contradiction is {knob}"
+
+
+def _limits_escalate(line: Line) -> bool:
+    rules = (rule for station in line.stations for rule in station.rules)
+    return (
+        any(escalates(line, budget) for budget in line.limits)
+        or any(_rule_escalates(line, rule) for rule in rules)
+        or (line.policy.on_exhausted == "escalate" and _has_limits_of_stations(line))
+    )
+
+
+def escalates(line: Line, budget: Budget) -> bool:
+    """Whether it does so when it is spent."""
+    return not budget.exhausted_to and (budget.on_exhausted or line.policy.on_exhausted) == "escalate"
+
+
+def _rule_escalates(line: Line, rule: Rule) -> bool:
+    """A loop without limits of its own has that of the policy."""
+    limits = (rule.max_retries, rule.max_visits, line.policy.self_loop_limit)
+    if all(limit is None for limit in limits):
+        return False
+    return not rule.exhausted_to and (rule.on_exhausted or line.policy.on_exhausted) == "escalate"
+
+
+def _has_limits_of_stations(line: Line) -> bool:
+    return any(station.limits.max_visits is not None for station in line.stations)

@@ -1,0 +1,199 @@
+"""Cycles that no budget crosses, and how often a station can be entered at most (law §10).
+
+Bounds of entries by rules and policy; a person's words, jumps and moves by hand come on top.
+"""
+
+from __future__ import annotations
+
+from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.ways import Way
+from pipelines.routing.decide.budget_usage import Step, spends
+from pipelines.routing.document.algebra import All, Condition, FailureTypeIs
+from pipelines.routing.document.budgets import Budget
+from pipelines.routing.document.model import Line
+
+PATIENCE = 150
+"""Rounds of counting in a cycle; the usual cap of 100 visits is reached before."""
+
+
+def bound(line: Line, way: Way) -> int | None:
+    """How often the way can be gone, by its own budgets and those of its target; None: only the cap binds."""
+    bounds = [_entries(line, way)]
+    if way.rule is not None:
+        bounds += [way.rule.max_retries, way.rule.max_visits]
+        free = way.rule.max_retries is None and way.rule.max_visits is None
+        if free and way.source == way.target:
+            bounds.append(line.policy.self_loop_limit)
+    bounds += [budget.most for budget in line.limits if _binds(line, budget, way)]
+    given = [each for each in bounds if each is not None]
+    return min(given) if given else None
+
+
+def _binds(line: Line, budget: Budget, way: Way) -> bool:
+    """Whether each going of the way spends of the named budget, whatever the outcome."""
+    rule = way.rule
+    kinds = (_failure_types(rule.when) if rule is not None else ()) or (None,)
+    taken = rule.id if rule is not None else None
+    return all(spends(line, budget, Step(way.source, way.target, taken, kind)) for kind in kinds)
+
+
+def _failure_types(condition: Condition) -> tuple[str, ...]:
+    """The types of failure that the condition needs one of; none where it takes outcomes of any type."""
+    if isinstance(condition, FailureTypeIs):
+        return condition.types
+    if isinstance(condition, All):
+        return next((found for each in condition.members if (found := _failure_types(each))), ())
+    return ()
+
+
+def _entries(line: Line, way: Way) -> int | None:
+    """What the target and the revisit policy allow."""
+    if way.target not in line.stations_by_key:
+        return 1
+    bounds = [line.station(way.target).limits.max_visits]
+    if way.rule is not None and way.rule.allow_revisit is not True:
+        if way.rule.allow_revisit is False or line.policy.forbids_revisits:
+            bounds.append(1)
+        elif line.policy.revisit_limit is not None:
+            bounds.append(line.policy.revisit_limit + 1)
+    return min((each for each in bounds if each is not None), default=None)
+
+
+def unbounded_cycles(subject: Subject) -> list[tuple[str, ...]]:
+    """Groups of stations that can be gone round without a budget, each in the order of the line."""
+    return _cycles(subject.line, _unbounded(subject))
+
+
+def breaking(subject: Subject, station: str) -> tuple[str, ...]:
+    """Of the unbounded cycles that the station is the first of: stations that, once each has a limit of visits, leave
+    none. Those that a task comes back to are taken first; not always as few as would do."""
+    after, found = _unbounded(subject), list[str]()
+    group = next((set(each) for each in _cycles(subject.line, after) if each[0] == station), set())
+    while left := _cycles(subject.line, _within(after, group)):
+        found.append(left[0][0])
+        group.discard(left[0][0])
+    return tuple(found)
+
+
+def _within(after: dict[str, set[str]], group: set[str]) -> dict[str, set[str]]:
+    return {key: targets & group for key, targets in after.items() if key in group}
+
+
+def _unbounded(subject: Subject) -> dict[str, set[str]]:
+    """Where each station leads without a budget."""
+    after: dict[str, set[str]] = {}
+    for way in _moves(subject):
+        if bound(subject.line, way) is None:
+            after.setdefault(way.source, set()).add(way.target)
+    return after
+
+
+def _cycles(line: Line, after: dict[str, set[str]]) -> list[tuple[str, ...]]:
+    groups = [g for g in components(after) if len(g) > 1 or g[0] in after.get(g[0], ())]
+    return sorted((tuple(sorted(g, key=line.position)) for g in groups), key=lambda g: line.position(g[0]))
+
+
+def endless(subject: Subject) -> dict[str, tuple[str, ...]]:
+    """Of rules that lie in such a cycle, by their id: the targets that go on round it."""
+    group = {key: at for at, keys in enumerate(unbounded_cycles(subject)) for key in keys}
+    found: dict[str, tuple[str, ...]] = {}
+    for way in _moves(subject):
+        inside = way.source in group and group[way.source] == group.get(way.target)
+        if inside and way.rule is not None and bound(subject.line, way) is None:
+            found[way.rule.id] = (*found.get(way.rule.id, ()), way.target)
+    return found
+
+
+def _moves(subject: Subject) -> list[Way]:
+    """Between stations, by rules and policy."""
+    return [
+        way
+        for way in subject.ways
+        if way.by != "gate" and way.source in subject.reached and way.target in subject.line.stations_by_key
+    ]
+
+
+def worst_visits(subject: Subject) -> dict[str, int]:
+    """An upper bound of the entries of each station that is reached; the cap where nothing else binds."""
+    line = subject.line
+    into: dict[str, list[tuple[str, int | None]]] = {}
+    after: dict[str, set[str]] = {}
+    for way in _moves(subject):
+        into.setdefault(way.target, []).append((way.source, bound(line, way)))
+        after.setdefault(way.source, set()).add(way.target)
+    most = {station.key: 0 for station in line.stations if station.key in subject.reached}
+    after |= {key: set() for key in most if key not in after}
+    for group in reversed(components(after)):
+        _raise(line, sorted(group, key=line.position), into, most)
+    return most
+
+
+def _raise(
+    line: Line, group: list[str], into: dict[str, list[tuple[str, int | None]]], most: dict[str, int]
+) -> None:
+    """Until nothing changes within the group, which lies after all that leads into it. What goes on growing after
+    PATIENCE rounds is as much as its own limits allow: still an upper bound."""
+    rounds = 0
+    changing = True
+    while changing:
+        changing, rounds = False, rounds + 1
+        for key in group:
+            limit = _limit(line, key)
+            entered = min(_entered(line, key, into.get(key, []), most), limit)
+            if entered > most[key]:
+                most[key] = entered if rounds <= PATIENCE else limit
+                changing = True
+
+
+def _limit(line: Line, key: str) -> int:
+    named = [each.most for each in line.limits if each.kind == "station" and key in each.stations]
+    bounds = (line.station(key).limits.max_visits, line.policy.visit_cap, *named)
+    return min(each for each in bounds if each is not None)
+
+
+def _entered(line: Line, key: str, ways: list[tuple[str, int | None]], most: dict[str, int]) -> int:
+    total = int(key == line.start)
+    return total + sum(most[source] if own is None else min(own, most[source]) for source, own in ways)
+
+
+def components(after: dict[str, set[str]]) -> list[list[str]]:
+    """Strongly connected groups, those that others lead to first (Tarjan, without recursion)."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    open_: list[str] = []
+    inside: set[str] = set()
+    found: list[list[str]] = []
+    for root in after:
+        if root in order:
+            continue
+        todo = [(root, iter(after[root]))]
+        order[root] = low[root] = len(order)
+        open_.append(root)
+        inside.add(root)
+        while todo:
+            key, ahead = todo[-1]
+            for target in ahead:
+                if target not in order:
+                    order[target] = low[target] = len(order)
+                    open_.append(target)
+                    inside.add(target)
+                    todo.append((target, iter(after.get(target, ()))))
+                    break
+                if target in inside:
+                    low[key] = min(low[key], order[target])
+            else:
+                todo.pop()
+                if todo:
+                    low[todo[-1][0]] = min(low[todo[-1][0]], low[key])
+                if low[key] == order[key]:
+                    found.append(_closed(open_, inside, key))
+    return found
+
+
+def _closed(open_: list[str], inside: set[str], key: str) -> list[str]:
+    group = []
+    while True:
+        group.append(open_.pop())
+        inside.discard(group[-1])
+        if group[-1] == key:
+            return group

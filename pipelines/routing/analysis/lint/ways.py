@@ -1,0 +1,104 @@
+"""The ways on which a token can leave a station: by rules, by the policy, by people's words.
+
+Left out: jumps of a signal (`already_complete`), which may lead anywhere, and moves by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pipelines.routing.analysis.regions.stations import demands_rework
+from pipelines.routing.document.model import BLOCKED, ORIGIN, Gate, Line, Rule, Station
+
+ANYWHERE = "@anywhere"
+"""Stands between a gate whose reviewer chooses where a rejection leads, and all stations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """`by`: rule, exhausted, policy or gate. `rule`: the one that is taken, whose budgets bind."""
+
+    source: str
+    target: str
+    by: str
+    rule: Rule | None = None
+
+
+def ways(line: Line, dead: frozenset[str], unmatched: frozenset[tuple[str, str]]) -> Iterator[Way]:
+    """`unmatched`: (station, passed or failed) for which an outcome may be taken by no rule."""
+    origins = _origins(line, dead)
+    for station in line.stations:
+        for rule in station.rules:
+            if rule.fault is None and rule.id not in dead:
+                yield from _of_rule(line, station, rule, origins)
+        if station.gate is not None:
+            yield from _of_gate(line, station, line.gate(station.gate))
+        yield from _of_policy(line, station, unmatched)
+    yield from (Way(ANYWHERE, station.key, "gate") for station in line.stations)
+
+
+def _origins(line: Line, dead: frozenset[str]) -> dict[str, list[str]]:
+    """From which stations a rule leads to each station, `@origin` itself and self-loops aside."""
+    found: dict[str, list[str]] = {}
+    for station in line.stations:
+        for rule in station.rules:
+            if rule.fault is None and rule.id not in dead:
+                for target in (*rule.to, *([rule.exhausted_to] if rule.exhausted_to else [])):
+                    if target != station.key:
+                        found.setdefault(target, []).append(station.key)
+    return found
+
+
+def _of_rule(line: Line, station: Station, rule: Rule, origins: dict[str, list[str]]) -> Iterator[Way]:
+    targets = origins.get(station.key, []) if rule.to == (ORIGIN,) else rule.to
+    yield from (Way(station.key, target, "rule", rule) for target in targets if target != BLOCKED)
+    if rule.exhausted_to:
+        yield Way(station.key, rule.exhausted_to, "exhausted")
+    for key in rule.gates:
+        yield from _of_gate(line, station, line.gate(key))
+    # After a demanded rework the other rules may leave the outcome to the policy, as after a compose that fails.
+    if rule.compose or any(demands_rework(line.gate(key)) for key in rule.gates):
+        yield from _of_failure(line, station)
+
+
+def _of_gate(line: Line, station: Station, gate: Gate) -> Iterator[Way]:
+    if gate.mode == "skip":
+        return
+    if "reject" in gate.offers:
+        knob = gate.on_reject or line.policy.on_reject
+        if knob.startswith("route:"):
+            yield Way(station.key, knob.removeprefix("route:"), "gate")
+        elif knob == "reviewer_chooses":
+            yield Way(station.key, ANYWHERE, "gate")
+        elif knob == "fail":
+            yield Way(station.key, "failed", "gate")
+    if "abort" in gate.offers:
+        yield Way(station.key, "failed", "gate")
+
+
+def onward(line: Line, station: Station) -> str | None:
+    """Where the policy leads a passed outcome that no rule takes; None: nowhere by itself."""
+    knob = line.policy.no_match if station.rules else line.policy.no_rules
+    if knob in ("default", "advance"):
+        after = line.next_station(station.key)
+        return after.key if after else "completed"
+    return {"end": "completed", "fail": "failed"}.get(knob)
+
+
+def _of_policy(line: Line, station: Station, unmatched: frozenset[tuple[str, str]]) -> Iterator[Way]:
+    if (station.key, "failed") in unmatched:
+        yield from _of_failure(line, station)
+    if (station.key, "passed") not in unmatched:
+        return
+    target = onward(line, station)
+    if target is not None:
+        yield Way(station.key, target, "policy")
+
+
+def _of_failure(line: Line, station: Station) -> Iterator[Way]:
+    knob = line.policy.on_failure
+    if knob == "halt":
+        yield Way(station.key, "failed", "policy")
+    elif knob.startswith("station:"):
+        yield Way(station.key, knob.removeprefix("station:"), "policy")

@@ -1,0 +1,53 @@
+"""What a decision comes to: where the token goes, ends or stays. By which rule is told, and does not count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines.routing.basics.canonical import canonical
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """`kind`: move, finish, review, blocked, held, ask, escalate or stuck. `to`: stations (of a fork in the order of
+    their keys), or the end. `detail`: the kind of the end, the error, what is missing or the evaluation."""
+
+    kind: str
+    to: tuple[str, ...] = ()
+    detail: str = ""
+    rule: str | None = field(default=None, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "to": list(self.to), "detail": self.detail, "rule": self.rule}
+
+
+def effect_of(answer: Mapping[str, Any]) -> Effect:
+    """Of an answer as it is stored (line-document.md, The decision tool)."""
+    kind, rule = answer["decision"], answer.get("rule")
+    if kind == "move":
+        return Effect("move", tuple(sorted(answer["to"])), "", rule)
+    if kind == "finish":
+        return Effect("finish", (answer["end"],), answer["kind"], rule)
+    if kind == "wait":
+        return _waiting(answer)
+    if kind == "ask":
+        return Effect("ask", (), _evaluation(answer["evaluation"]))
+    if kind == "escalate":
+        return Effect("escalate", (), "", rule)
+    return Effect("stuck", (), answer["error"], rule)
+
+
+def _waiting(answer: Mapping[str, Any]) -> Effect:
+    status, rule = answer["status"], answer.get("rule")
+    if status == "awaiting_review":
+        return Effect("review", tuple(sorted(answer["gates"])), "", rule)
+    if status == "held":
+        return Effect("held", tuple(sorted(answer["to"])), ", ".join(answer["missing"]), rule)
+    asked = answer.get("evaluation")
+    return Effect("blocked", (), _evaluation(asked) if asked else "", rule)
+
+
+def _evaluation(evaluation: Mapping[str, Any]) -> str:
+    return canonical(evaluation).decode()

@@ -1,0 +1,24 @@
+"""A decision as it is stored: what it read, decided again, and how the answer is written down (house §3 I9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pipelines.routing.decide.decide import decide
+from pipelines.routing.decide.decisions import Decision
+from pipelines.routing.decide.situation import read_situation
+from pipelines.routing.document.model import Line
+
+
+def again(line: Line, situation: Mapping[str, Any]) -> Decision:
+    """The decision on a stored situation. Raises Malformed where it is none, or does not fit the line."""
+    return decide(line, read_situation(situation))
+
+
+def said(decision: Decision) -> dict[str, Any]:
+    """The answer as it is stored: without its trace."""
+    plain = replace(decision, trace=()).to_dict()
+    plain.pop("trace")
+    return plain

@@ -1,0 +1,168 @@
+"""Facts that another version reads and that nobody recorded: there it is not decided, never guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TypeVar
+
+from pipelines.routing.analysis.redecide.walk import Walk
+from pipelines.routing.basics.values import MISSING
+from pipelines.routing.decide.decisions import Decision, Stuck
+from pipelines.routing.decide.situation import JUMP, Situation
+from pipelines.routing.document.checks import Result
+from pipelines.routing.document.model import Gate, Line
+from pipelines.routing.document.operand_trace import Seen
+
+MOST_VALUES = 100
+"""A counter that nobody kept is tried with so many values at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unrecorded:
+    """`reason` is the code that reports name; `message` a sentence."""
+
+    reason: str
+    message: str
+
+
+Again = Callable[[Situation], Walk]
+Finding = Iterator[Unrecorded]
+
+
+def unrecorded(old: Line, new: Line, situation: Situation, walked: Walk, again: Again) -> Unrecorded | None:
+    """The first fact that is missing, if one is. `old`: the version that was recorded; `walked`: the walk under
+    `new`; `again` walks under it on another situation."""
+    found = chain(
+        _origin(new, situation, walked.last),
+        _words(old, new, situation, walked),
+        _fields(old, situation, walked),
+        _counters(old, new, situation, walked, again),
+    )
+    return next(found, None)
+
+
+def _origin(new: Line, situation: Situation, last: Decision) -> Finding:
+    origin = situation.facts.origin
+    if origin and isinstance(last, Stuck) and last.error == "NoOrigin" and origin not in new.stations_by_key:
+        yield Unrecorded("origin_gone", f"It came from {origin}, a station that this version does not have.")
+
+
+# People's words
+
+
+def _words(old: Line, new: Line, situation: Situation, walked: Walk) -> Finding:
+    """A word is worth what the policy was worth under which it was said."""
+    for key in walked.asked:
+        if key in walked.assumed or key == JUMP:
+            continue
+        before, now = old.gates_by_key.get(key), new.gate(key)
+        word = situation.facts.gates[key].decision
+        if before is None or _policy(before) != _policy(now):
+            message = f"“{word}” was said at {key} under another approval policy."
+            yield Unrecorded("other_approval", message)
+        elif word not in now.offers:
+            yield Unrecorded(
+                "word_not_offered", f"“{word}” was said at {key}, which does not offer it any more."
+            )
+
+
+def _policy(gate: Gate) -> object:
+    """What decides whether a word counts. How many rounds there are is `decide`'s to read."""
+    return replace(gate.approval, max_rounds=0)
+
+
+# Fields that checks read
+
+
+def _fields(old: Line, situation: Situation, walked: Walk) -> Finding:
+    for result in _seen(walked, Result):
+        if result.saw is MISSING and not _could_be_there(result.check.field, old, situation, walked):
+            message = f"A check reads {result.check.field}, which the version of that time did not have."
+            yield Unrecorded("field_not_recorded", message)
+
+
+def _could_be_there(field: str, old: Line, situation: Situation, walked: Walk) -> bool:
+    family, _, name = field.partition(".")
+    if family == "input":
+        return name in situation.facts.inputs or any(name == each.key for each in old.inputs)
+    if family == "variables":
+        return name in situation.facts.variables or name in _composed(old)
+    return family != "gates" or name in old.gates_by_key or name in walked.assumed or name == JUMP
+
+
+def _composed(line: Line) -> Iterator[str]:
+    for station in line.stations:
+        for rule in station.rules:
+            yield from (each.var for each in rule.compose)
+
+
+# Counters
+
+
+def _counters(old: Line, new: Line, situation: Situation, walked: Walk, again: Again) -> Finding:
+    """What was counted under a name that is gone may belong to a name that is new: decided only where no such count
+    changes anything."""
+    names = [*_edges(old, new, situation, walked), *_rules(old, new, situation, walked)]
+    if not names:
+        return
+    shown = ", ".join(name for _, name, _ in names)
+    message = f"It depends on how often {shown} was taken, which was counted under a name that is gone."
+    if len(names) > 1 or names[0][2] > MOST_VALUES or _matters(situation, walked, names[0], again):
+        yield Unrecorded("counter_not_recorded", message)
+
+
+Counter = tuple[str, str, int]
+"""Which counters, the name in it, and how high it can be."""
+
+
+def _edges(old: Line, new: Line, situation: Situation, walked: Walk) -> Iterator[Counter]:
+    """Edges that conditions read, to or from a station that the recorded version did not have."""
+    counted = situation.facts.edges
+    read = dict.fromkeys(seen.path for seen in _seen(walked, Seen) if seen.operand == "edge" and seen.path)
+    strange = [edge for edge in read if edge not in counted and not _knows(old, edge)]
+    gone = sum(count for edge, count in counted.items() if not _knows(new, edge)) if strange else 0
+    yield from (("edges", edge, gone) for edge in strange if gone)
+
+
+def _knows(line: Line, edge: str) -> bool:
+    return all(end in line.stations_by_key or end in line.ends_by_key for end in edge.split("->"))
+
+
+def _rules(old: Line, new: Line, situation: Situation, walked: Walk) -> Iterator[Counter]:
+    """Rules that the recorded version did not have, where the counter of one of its rules at this station is left
+    over; only the budgets of the rule that was taken are read."""
+    counted = situation.of_now.facts.rules
+    named = dict.fromkeys(rule for step in walked.steps if (rule := getattr(step, "rule", None)))
+    strange = [rule for rule in named if rule not in counted and rule not in old.rules_by_id]
+    here = old.stations_by_key.get(situation.station) if strange else None
+    left = [rule.id for rule in here.rules if rule.id not in new.rules_by_id] if here else []
+    gone = sum(counted.get(rule, 0) for rule in left)
+    yield from (("rules", rule, gone) for rule in strange if gone)
+
+
+def _matters(situation: Situation, walked: Walk, counter: Counter, again: Again) -> bool:
+    kind, name, most = counter
+    for count in range(1, most + 1):
+        other = again(_counted(situation, kind, name, count))
+        if (other.effect, other.asked) != (walked.effect, walked.asked):
+            return True
+    return False
+
+
+def _counted(situation: Situation, kind: str, name: str, count: int) -> Situation:
+    facts = situation.facts
+    if kind == "edges":
+        return replace(situation, facts=replace(facts, edges={**facts.edges, name: count}))
+    now = {**facts.now, "rules": {**facts.of_now.rules, name: count}}
+    return replace(situation, facts=replace(facts, now=now))
+
+
+T = TypeVar("T")
+
+
+def _seen(walked: Walk, kind: type[T]) -> Iterator[T]:
+    for step in walked.steps:
+        for entry in step.trace:
+            yield from (seen for seen in entry.saw if isinstance(seen, kind))

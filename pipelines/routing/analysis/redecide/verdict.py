@@ -1,0 +1,131 @@
+"""One recorded decision under another version: same, different, or nobody can know (house §1: by the very same
+`decide`, on the same outcome and situation)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from pipelines.routing.analysis.redecide.effects import Effect, effect_of
+from pipelines.routing.analysis.redecide.unrecorded import unrecorded
+from pipelines.routing.analysis.redecide.walk import Walk, walk
+from pipelines.routing.decide.decisions import Ask, Wait
+from pipelines.routing.decide.situation import Situation, SituationError, Word, read_situation
+from pipelines.routing.document.model import Line
+
+
+class Verdict(StrEnum):
+    """The worst last: of several decisions a task gets the last of theirs."""
+
+    SAME = "same"
+    NEWLY_REQUIRED = "gate_newly_required"
+    NEWLY_SKIPPED = "gate_newly_skipped"
+    UNDECIDABLE = "undecidable"
+    DIFFERENT = "different"
+
+
+WORST_LAST = tuple(Verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class Redecided:
+    """`then` and `now`: where it leads, with open gates approved; `now` is None where that cannot be known. `asked` and
+    `skipped`: gates at which a person is asked now and was not then, and the other way round. `reason`: a code, where
+    the verdict does not say it all; `message`: a sentence."""
+
+    verdict: Verdict
+    then: Effect
+    now: Effect | None = None
+    asked: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    reason: str = ""
+    message: str = ""
+
+
+def redecide(old: Line, situation: Mapping[str, Any], answer: Mapping[str, Any], new: Line) -> Redecided:
+    """`situation` and `answer` as they are stored, `old` the version under which that was. Raises Malformed where the
+    situation is none."""
+    read = read_situation(situation)
+    if read.station not in new.stations_by_key:
+        message = f"This version has no station {read.station}."
+        return _undecidable(effect_of(answer), "station_gone", message)
+    then, asked, kept = _then(old, read, answer)
+    try:
+        now = walk(new, read, kept)
+        missing = unrecorded(old, new, read, now, lambda other: walk(new, other, kept))
+    except SituationError as fault:
+        return _undecidable(then, "word_does_not_fit", f"What was said there does not fit: {fault}.")
+    if missing:
+        return _undecidable(then, missing.reason, missing.message)
+    return _compared(then, asked, now, read)
+
+
+def _then(
+    old: Line, situation: Situation, answer: Mapping[str, Any]
+) -> tuple[Effect, tuple[str, ...], dict[str, Word]]:
+    """Where it led, whom it asked, and the words that count although nobody is asked on the way."""
+    words = situation.facts.gates
+    if not words and answer.get("status") != "awaiting_review":
+        return effect_of(answer), (), {}
+    walked = walk(old, situation)
+    # Another branch may have used up a budget between question and word: then the question does not come up again.
+    kept = {key: word for key, word in words.items() if key not in walked.asked}
+    if kept:
+        walked = walk(old, situation, kept)
+    return walked.effect, walked.asked, kept
+
+
+def _compared(then: Effect, before: tuple[str, ...], now: Walk, situation: Situation) -> Redecided:
+    asked = tuple(key for key in now.asked if key not in before)
+    skipped = tuple(key for key in before if key not in now.asked)
+    effect = now.effect
+    if effect != then:
+        unknown = _unknown(now, situation, skipped)
+        if unknown:
+            return _undecidable(then, *unknown)
+        return Redecided(Verdict.DIFFERENT, then, effect, asked, skipped, *_why(then, effect))
+    if asked and skipped:
+        message = f"The same way, but other people are asked: {_names(asked)} instead of {_names(skipped)}."
+        return Redecided(Verdict.DIFFERENT, then, effect, asked, skipped, "other_gates", message)
+    if asked:
+        message = f"Somebody is asked at {_names(asked)}, which nobody was then."
+        return Redecided(Verdict.NEWLY_REQUIRED, then, effect, asked, (), "", message)
+    if skipped:
+        message = f"Nobody is asked at {_names(skipped)} any more."
+        return Redecided(Verdict.NEWLY_SKIPPED, then, effect, (), skipped, "", message)
+    return Redecided(Verdict.SAME, then, effect)
+
+
+def _unknown(now: Walk, situation: Situation, skipped: tuple[str, ...]) -> tuple[str, str] | None:
+    """Why nobody can know where it would have led: a person or an evaluation that was never asked would decide it."""
+    if isinstance(now.last, Ask):
+        return "not_answered", "It depends on an evaluation that was not asked then."
+    if isinstance(now.last, Wait) and now.last.status == "awaiting_review":
+        return "word_refused", f"What was said at {_names(now.last.gates)} would be refused now."
+    against = [key for key in skipped if _against(situation.facts.gates.get(key))]
+    if now.assumed and against:
+        message = (
+            f"{_names(against)} decided it then; now {_names(now.assumed)} is asked, where nobody has spoken."
+        )
+        return "nobody_has_spoken", message
+    return None
+
+
+def _against(word: Word | None) -> bool:
+    return word is not None and word.decision not in (None, "approve")
+
+
+def _why(then: Effect, now: Effect) -> tuple[str, str]:
+    if then.kind == "ask":
+        return "not_asked", "An evaluation was asked then; now it is decided without."
+    return "", ""
+
+
+def _undecidable(then: Effect, reason: str, message: str) -> Redecided:
+    return Redecided(Verdict.UNDECIDABLE, then, None, (), (), reason, message)
+
+
+def _names(keys: tuple[str, ...] | list[str]) -> str:
+    return ", ".join(keys)

@@ -1,0 +1,66 @@
+"""Through the gates of one decision: whom it asks, and where it leads when those who have not spoken approve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from pipelines.routing.analysis.redecide.effects import Effect, effect_of
+from pipelines.routing.analysis.redecide.recorded import said
+from pipelines.routing.decide.decide import decide
+from pipelines.routing.decide.decisions import Decision, Wait
+from pipelines.routing.decide.situation import Situation, Word
+from pipelines.routing.document.model import Line
+
+APPROVED = Word("approve")
+
+
+@dataclass(frozen=True)
+class Walk:
+    """`asked`: the gates at which a person is asked, in order. `assumed`: those of them where nobody's word is
+    recorded, so that an approval was assumed. `steps`: the decisions, the last one is where it leads."""
+
+    asked: tuple[str, ...]
+    assumed: tuple[str, ...]
+    steps: tuple[Decision, ...]
+
+    @property
+    def last(self) -> Decision:
+        return self.steps[-1]
+
+    @cached_property
+    def effect(self) -> Effect:
+        return effect_of(said(self.last))
+
+
+def walk(line: Line, situation: Situation, kept: Mapping[str, Word] | None = None) -> Walk:
+    """A recorded word counts only at a gate that this line asks at: what was said where nobody would be asked was
+    never said. `kept`: words that count from the start. Raises SituationError."""
+    words = dict(kept or {})
+    asked: list[str] = []
+    assumed: list[str] = []
+    steps: list[Decision] = []
+    while True:
+        steps.append(decide(line, with_words(situation, words)))
+        fresh = [key for key in _gates(steps[-1]) if key not in words]
+        if not fresh:
+            return Walk(tuple(asked), tuple(assumed), tuple(steps))
+        for key in fresh:
+            word = situation.facts.gates.get(key)
+            if word is None or word.decision is None:
+                word = APPROVED
+                assumed.append(key)
+            asked.append(key)
+            words[key] = word
+
+
+def with_words(situation: Situation, words: Mapping[str, Word]) -> Situation:
+    if situation.facts.gates == words:
+        return situation
+    return replace(situation, facts=replace(situation.facts, gates=dict(words)))
+
+
+def _gates(decision: Decision) -> tuple[str, ...]:
+    asks = isinstance(decision, Wait) and decision.status == "awaiting_review"
+    return decision.gates if isinstance(decision, Wait) and asks else ()

@@ -1,0 +1,252 @@
+"""Texts that satisfy several tests at once: a product of small automata, walked breadth first.
+
+The alphabet is symbolic: the characters that any test can tell apart are grouped, one stands for each group.
+What cannot be stored (NUL, half surrogate pairs) is no character here. So an empty product is a proof.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterator
+from functools import lru_cache
+from typing import Any, Protocol
+
+from pipelines.routing.analysis.regions.effort import spend
+from pipelines.routing.analysis.regions.outcomes import Unknown
+from pipelines.routing.analysis.regions.regex import END, MAX_CHARACTER, START, Nfa, compiled
+
+MAX_PRODUCT = 4_000
+"""States of one product; beyond it the answer is unknown."""
+
+STEP_OF_SEARCH = 8
+"""What one step of a pattern costs, where one of a text costs 1."""
+MAX_LISTED = 4_000_000
+"""Characters of all beginnings of the texts of one list."""
+MAX_REMEMBERED = 20_000
+"""Of the states that a pattern's search goes through, per pattern: a megabyte or so."""
+
+_PLEASANT = "xabcdefghijklmnopqrstuvwyz0123456789 -_.,:ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class Automaton(Protocol):
+    """Deterministic: states are hashable values."""
+
+    def begin(self) -> Hashable: ...
+
+    def step(self, state: Any, character: str) -> Hashable: ...
+
+    def accepts(self, state: Any) -> bool: ...
+
+    def borders(self) -> set[int]:
+        """Where a group of like characters may begin: every group border of this automaton."""
+        ...
+
+
+class Containing:
+    """`contains`, by the failure links of Knuth, Morris and Pratt; `at_end`: ends with it."""
+
+    def __init__(self, text: str, *, at_end: bool = False) -> None:
+        self.text, self.at_end = text, at_end
+        self.links = _links(text)
+
+    def begin(self) -> int:
+        return 0
+
+    def step(self, state: int, character: str) -> int:
+        if state == len(self.text):
+            if not self.at_end:
+                return state
+            state = self.links[state]
+        while state > 0 and (state == len(self.text) or self.text[state] != character):
+            state = self.links[state]
+        return state + 1 if self.text[state : state + 1] == character else state
+
+    def accepts(self, state: int) -> bool:
+        return state == len(self.text)
+
+    def borders(self) -> set[int]:
+        return _borders_of(self.text)
+
+
+def _links(text: str) -> list[int]:
+    links = [0, 0]
+    for end in range(1, len(text)):
+        length = links[end]
+        while length and text[length] != text[end]:
+            length = links[length]
+        links.append(length + 1 if text[length] == text[end] else 0)
+    return links
+
+
+class Beginning:
+    """`starts_with`; the state is how much was read, or -1: lost."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def begin(self) -> int:
+        return 0
+
+    def step(self, state: int, character: str) -> int:
+        if state in (-1, len(self.text)):
+            return state
+        return state + 1 if self.text[state] == character else -1
+
+    def accepts(self, state: int) -> bool:
+        return state == len(self.text)
+
+    def borders(self) -> set[int]:
+        return _borders_of(self.text)
+
+
+class Listed:
+    """One of some texts; the state is what was read as long as a text begins so, else None."""
+
+    def __init__(self, texts: frozenset[str]) -> None:
+        if sum(len(text) ** 2 for text in texts) > MAX_LISTED:
+            raise Unknown("the texts that are left out are longer than the bound")
+        self.texts = texts
+        self.beginnings = {text[:end] for text in texts for end in range(len(text) + 1)}
+
+    def begin(self) -> str | None:
+        return "" if self.texts else None
+
+    def step(self, state: str | None, character: str) -> str | None:
+        after = None if state is None else state + character
+        return after if after in self.beginnings else None
+
+    def accepts(self, state: str | None) -> bool:
+        return state in self.texts
+
+    def borders(self) -> set[int]:
+        return set().union(*map(_borders_of, self.texts))
+
+
+MATCHED = "matched"
+
+
+class Searching:
+    """`matches`: the states of an NFA that a search may be in; MATCHED once it has found something.
+
+    What follows on what is worked out once: the same few steps are asked for in one product after the other.
+    """
+
+    def __init__(self, nfa: Nfa) -> None:
+        self.nfa = nfa
+        self._after: dict[tuple[Any, str], Hashable] = {}
+        self._remembered = 0
+
+    def begin(self) -> Hashable:
+        return self._settled(frozenset([self.nfa.start]), first=True)
+
+    def step(self, state: Any, character: str) -> Hashable:
+        if state == MATCHED:
+            return state
+        known = self._after.get((state, character))
+        if known is None:
+            known = self._step(state, character)
+            self._remember(state, character, known)
+        return known
+
+    def _remember(self, state: Any, character: str, after: Hashable) -> None:
+        self._remembered += 4 + len(state[0])
+        if self._remembered > MAX_REMEMBERED:
+            self._after.clear()
+            self._remembered = 0
+        self._after[state, character] = after
+
+    def _step(self, state: Any, character: str) -> Hashable:
+        code = ord(character)
+        moved = {
+            target
+            for source in state[0]
+            for ranges, target in self.nfa.moves[source]
+            if any(low <= code <= high for low, high in ranges)
+        }
+        return self._settled(frozenset(moved | {self.nfa.start}), first=False)
+
+    def _settled(self, states: frozenset[int], *, first: bool) -> Hashable:
+        closed = self._closure(states, {"", START} if first else {""})
+        return MATCHED if self.nfa.final in closed else (closed, first)
+
+    def _closure(self, states: frozenset[int], passing: set[str]) -> frozenset[int]:
+        found, todo = set(states), list(states)
+        while todo:
+            for where, target in self.nfa.free[todo.pop()]:
+                if where in passing and target not in found:
+                    found.add(target)
+                    todo.append(target)
+        return frozenset(found)
+
+    def accepts(self, state: Any) -> bool:
+        if state == MATCHED:
+            return True
+        states, first = state
+        return self.nfa.final in self._closure(states, {"", END, START} if first else {"", END})
+
+    def borders(self) -> set[int]:
+        return {
+            border
+            for moves in self.nfa.moves
+            for ranges, _ in moves
+            for low, high in ranges
+            for border in (low, high + 1)
+        }
+
+
+def _borders_of(text: str) -> set[int]:
+    return {border for character in text for border in (ord(character), ord(character) + 1)}
+
+
+@lru_cache(maxsize=300)
+def searching(pattern: str) -> Searching:
+    """Raises Unknown outside the subset of RE2."""
+    return Searching(compiled(pattern))
+
+
+def alphabet(automata: list[Automaton]) -> list[str]:
+    """One storable character for each group that the automata can tell apart, pleasant ones first."""
+    borders = sorted(set().union({1, 0xD800, 0xE000}, *(a.borders() for a in automata)) - {0})
+    groups = [
+        (low, (borders[i + 1] if i + 1 < len(borders) else MAX_CHARACTER + 1) - 1)
+        for i, low in enumerate(borders)
+        if low <= MAX_CHARACTER and not 0xD800 <= low <= 0xDFFF
+    ]
+    chosen = [_pleasant(low, high) for low, high in groups if low <= high]
+    return sorted(chosen, key=lambda c: (_PLEASANT.find(c) < 0, _PLEASANT.find(c), c))
+
+
+def _pleasant(low: int, high: int) -> str:
+    return next((c for c in _PLEASANT if low <= ord(c) <= high), chr(low))
+
+
+def _cost(automaton: Automaton) -> int:
+    """Of one step, in the units of `effort`; the failure links of a long text may be many."""
+    if isinstance(automaton, Searching):
+        return STEP_OF_SEARCH
+    return 1 + len(automaton.text) // 100 if isinstance(automaton, Containing) else 1
+
+
+def words(parts: list[tuple[Automaton, bool]]) -> Iterator[str]:
+    """Texts that each automaton accepts where its sign is true and refuses where it is false, shortest first.
+
+    One for each state of the product, so: none means that there is none. Raises Unknown beyond the bound.
+    """
+    automata = [automaton for automaton, _ in parts]
+    letters = alphabet(automata)
+    each = sum(map(_cost, automata))
+    first = tuple(automaton.begin() for automaton in automata)
+    seen = {first}
+    queue = deque([(first, "")])
+    while queue:
+        states, text = queue.popleft()
+        spend(len(letters) * each)
+        if all(a.accepts(s) == sign for (a, sign), s in zip(parts, states, strict=True)):
+            yield text
+        for letter in letters:
+            after = tuple(a.step(s, letter) for a, s in zip(automata, states, strict=True))
+            if after not in seen:
+                if len(seen) >= MAX_PRODUCT:
+                    raise Unknown("the texts that are left need an automaton beyond the bound")
+                seen.add(after)
+                queue.append((after, text + letter))

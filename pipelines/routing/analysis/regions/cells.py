@@ -1,0 +1,197 @@
+"""What may stand at one place of a document: a set for each type, and whether there may be nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.routing.analysis.regions import choices, numbers, texts
+from pipelines.routing.analysis.regions.choices import Choice
+from pipelines.routing.analysis.regions.effort import spend
+from pipelines.routing.analysis.regions.frozen import Frozen, freeze
+from pipelines.routing.analysis.regions.numbers import Numbers
+from pipelines.routing.analysis.regions.texts import Texts
+from pipelines.routing.basics.values import MISSING, exact, kind
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """`literals`, frozen, of which each `has` (sign true) or has not (false) the frozen members named."""
+
+    literals: Choice = choices.ANY
+    has: frozenset[tuple[Frozen, bool]] = frozenset()
+
+    @property
+    def is_empty(self) -> bool:
+        return self.literals.is_empty or any((member, not sign) in self.has for member, sign in self.has)
+
+    def holds(self, frozen: Frozen) -> bool:
+        return self.literals.holds(frozen) and _has(frozen, self.has)
+
+    def meet(self, other: Lists) -> Lists:
+        literals, has = self.literals.meet(other.literals), self.has | other.has
+        if literals.only is not None:
+            return Lists(Choice(frozenset(each for each in literals.only if _has(each, has))))
+        return Lists(literals, has)
+
+
+def _has(frozen: Frozen, has: frozenset[tuple[Frozen, bool]]) -> bool:
+    return all((member in frozen[1]) == sign for member, sign in has)
+
+
+NO_LIST = Lists(choices.NONE)
+ANY_LIST = Lists()
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`missing`, `null`: whether they are allowed; `objects` and the literals of `lists` are frozen."""
+
+    missing: bool = True
+    null: bool = True
+    booleans: frozenset[bool] = frozenset([True, False])
+    numbers: Numbers = numbers.ANY
+    texts: Texts = texts.ANY
+    lists: Lists = ANY_LIST
+    objects: Choice = choices.ANY
+
+    @property
+    def is_empty(self) -> bool:
+        parts = (self.numbers, self.lists, self.objects, self.texts)
+        return not (self.missing or self.null or self.booleans) and all(part.is_empty for part in parts)
+
+    def holds(self, value: Any) -> bool:
+        if value is MISSING:
+            return self.missing
+        if value is None:
+            return self.null
+        is_a = kind(value)
+        if is_a == "boolean":
+            return value in self.booleans
+        if is_a == "number":
+            return self.numbers.holds(exact(value))
+        if is_a == "string":
+            return self.texts.holds(value)
+        return (self.lists if is_a == "array" else self.objects).holds(freeze(value))
+
+    def meet(self, other: Cell) -> Cell:
+        return Cell(
+            missing=self.missing and other.missing,
+            null=self.null and other.null,
+            booleans=self.booleans & other.booleans,
+            numbers=self.numbers.meet(other.numbers),
+            texts=self.texts.meet(other.texts),
+            lists=self.lists.meet(other.lists),
+            objects=self.objects.meet(other.objects),
+        )
+
+
+ANY = Cell()
+_NOTHING = Cell(False, False, frozenset(), numbers.NONE, texts.NONE, NO_LIST, choices.NONE)
+
+
+def _cell(**parts: Any) -> Cell:
+    """Nothing but the parts given."""
+    every = {name: getattr(_NOTHING, name) for name in Cell.__slots__}
+    return Cell(**{**every, **parts})
+
+
+MISSING_ONLY = _cell(missing=True)
+PRESENT = Cell(missing=False)
+OBJECTS = _cell(objects=choices.ANY)
+LISTS = _cell(lists=ANY_LIST)
+
+Pair = tuple[Cell, Cell]
+"""A set and its complement."""
+
+
+def swapped(pair: Pair) -> Pair:
+    return pair[1], pair[0]
+
+
+def negated(pair: Pair) -> Pair:
+    """A `not_…` operator: what is there and not in the set."""
+    yes, no = pair
+    return no.meet(PRESENT), _with_missing(yes)
+
+
+def _with_missing(cell: Cell) -> Cell:
+    return Cell(True, cell.null, cell.booleans, cell.numbers, cell.texts, cell.lists, cell.objects)
+
+
+def exists() -> Pair:
+    return PRESENT, MISSING_ONLY
+
+
+def nothing() -> Pair:
+    return _NOTHING, ANY
+
+
+def one_of(values: list[Any]) -> Pair:
+    """Equal to one of them."""
+    spend(2 * len(values))
+    by_kind: dict[str, list[Any]] = {}
+    for value in values:
+        by_kind.setdefault(kind(value), []).append(value)
+    held = numbers.listed(map(exact, by_kind.get("number", ())))
+    said = texts.listed(frozenset(by_kind.get("string", ())))
+    arrays = Choice(frozenset(map(freeze, by_kind.get("array", ()))))
+    objects = Choice(frozenset(map(freeze, by_kind.get("object", ()))))
+    booleans = frozenset(by_kind.get("boolean", ()))
+    yes = Cell(False, "null" in by_kind, booleans, held, said.yes, Lists(arrays), objects)
+    no = Cell(
+        True,
+        "null" not in by_kind,
+        frozenset([True, False]) - booleans,
+        held.complement(),
+        said.no,
+        Lists(arrays.complement()),
+        objects.complement(),
+    )
+    return yes, no
+
+
+def compared(op: str, value: Any) -> Pair:
+    if kind(value) != "number":
+        return nothing()
+    held = numbers.compared(op, exact(value))
+    return _cell(numbers=held), Cell(numbers=held.complement())
+
+
+def containing(part: Any) -> Pair:
+    member = freeze(part)
+    said = texts.tested("contains", part) if type(part) is str else texts.Just(texts.NONE, texts.ANY)
+    yes = _cell(texts=said.yes, lists=Lists(has=frozenset([(member, True)])))
+    return yes, Cell(texts=said.no, lists=Lists(has=frozenset([(member, False)])))
+
+
+def text_tested(op: str, value: Any) -> Pair:
+    """`starts_with`, `ends_with`, `matches`."""
+    if type(value) is not str:
+        return nothing()
+    said = texts.tested(op, value)
+    return _cell(texts=said.yes), Cell(texts=said.no)
+
+
+def of_type(name: str) -> Pair:
+    part = {"null": "null", "boolean": "booleans", "number": "numbers", "string": "texts"}
+    part |= {"array": "lists", "object": "objects"}
+    full = {each: getattr(ANY, each) for each in Cell.__slots__}
+    none = {each: getattr(_NOTHING, each) for each in Cell.__slots__}
+    field = part[name]
+    return Cell(**{**none, field: full[field]}), Cell(**{**full, field: none[field]})
+
+
+def tested(op: str, value: Any) -> Pair:
+    """Where the operator is true of one node, and everywhere else, no node included."""
+    if op.startswith("not_"):
+        return negated(tested(op.removeprefix("not_"), value))
+    if op in ("exists", "missing"):
+        return exists() if op == "exists" else swapped(exists())
+    if op in ("equals", "in"):
+        return one_of(value if op == "in" else [value])
+    if op == "contains":
+        return containing(value)
+    if op == "type":
+        return of_type(value)
+    return compared(op, value) if op in ("gt", "gte", "lt", "lte") else text_tested(op, value)

@@ -1,0 +1,246 @@
+"""A document whose places hold what their cells allow; or the proof that there is none.
+
+Cells stand at the places of a tree: a name leads into an object, an index into a list. Types are tried one
+after the other; a type is refused only where that is proved, so Impossible is a proof, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from pipelines.routing.analysis.regions import cells
+from pipelines.routing.analysis.regions.cells import Cell
+from pipelines.routing.analysis.regions.effort import spend
+from pipelines.routing.analysis.regions.frozen import Frozen, freeze, thaw
+from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.basics.values import MAX_DEPTH, MISSING, check
+
+Step = str | int
+Place = tuple[Step, ...]
+
+MAX_LENGTH = 40
+"""Longest list that is built to satisfy conditions on its indices."""
+
+
+@dataclass
+class Tree:
+    cell: Cell = cells.ANY
+    below: dict[Step, Tree] = field(default_factory=dict)
+
+    def at(self, place: Place) -> Tree:
+        tree = self
+        for step in place:
+            tree = tree.below.setdefault(step, Tree())
+        return tree
+
+    def admits(self, value: Any) -> bool:
+        return self.cell.holds(value) and all(t.admits(member(value, s)) for s, t in self.below.items())
+
+    def meet(self, other: Tree) -> Tree:
+        below = dict(self.below)
+        for step, tree in other.below.items():
+            below[step] = below[step].meet(tree) if step in below else tree
+        return Tree(self.cell.meet(other.cell), below)
+
+
+def member(value: Any, step: Step) -> Any:
+    """What a singular JSONPath finds one step below."""
+    if type(value) is dict:
+        return value.get(step, MISSING)
+    if type(value) is list and type(step) is int and -len(value) <= step < len(value):
+        return value[step]
+    return MISSING
+
+
+def document(of: dict[Place, Cell]) -> Any:
+    """A value, or MISSING: no document. Raises Impossible or Unknown."""
+    tree = Tree()
+    for place, cell in of.items():
+        if len(place) > MAX_DEPTH and cell.holds(MISSING):
+            continue  # nothing can be there
+        if len(place) > MAX_DEPTH:
+            raise Unknown(f"the output would be nested deeper than {MAX_DEPTH}")
+        node = tree.at(place)
+        node.cell = node.cell.meet(cell)
+    value = build(tree)
+    if value is not MISSING:
+        _storable(value)
+    return value
+
+
+def _storable(value: Any) -> None:
+    """Raises Unknown for a value that no outcome may have: nested too deeply."""
+    try:
+        check(value, "")
+    except Malformed as fault:
+        raise Unknown(f"the output would be {fault.message}") from None
+
+
+def build(tree: Tree) -> Any:
+    """Raises Impossible or Unknown."""
+    spend(20)
+    doubt: Unknown | None = None
+    for make in _MAKERS:
+        try:
+            return make(tree)
+        except Unknown as unknown:
+            doubt = unknown
+        except Impossible:
+            continue
+    raise doubt or Impossible
+
+
+def _leaf(tree: Tree, values: Iterator[Any], *, complete: bool) -> Any:
+    if not all(below.admits(MISSING) for below in tree.below.values()):
+        raise Impossible
+    value = next(values, MISSING)
+    if value is MISSING:
+        raise Impossible if complete else Unknown("a number between two others could not be written")
+    return value
+
+
+def _missing(tree: Tree) -> Any:
+    if not tree.admits(MISSING):
+        raise Impossible
+    return MISSING
+
+
+def _text(tree: Tree) -> Any:
+    return _leaf(tree, tree.cell.texts.samples(1), complete=True)
+
+
+def _number(tree: Tree) -> Any:
+    return _leaf(tree, tree.cell.numbers.samples(), complete=tree.cell.numbers.is_empty)
+
+
+def _boolean(tree: Tree) -> Any:
+    return _leaf(tree, iter(sorted(tree.cell.booleans, reverse=True)), complete=True)
+
+
+def _null(tree: Tree) -> Any:
+    return _leaf(tree, iter([None] if tree.cell.null else []), complete=True)
+
+
+def _literal(tree: Tree, literals: frozenset[Frozen]) -> Any:
+    for value in sorted(map(thaw, literals), key=repr):
+        if tree.admits(value):
+            return value
+    raise Impossible
+
+
+def _object(tree: Tree) -> Any:
+    allowed = tree.cell.objects
+    if allowed.only is not None:
+        return _literal(tree, allowed.only)
+    if not all(t.admits(MISSING) for s, t in tree.below.items() if type(s) is int):
+        raise Impossible
+    built = {step: build(below) for step, below in tree.below.items() if type(step) is str}
+    value = {step: each for step, each in built.items() if each is not MISSING}
+    extra = (name for i in count() if (name := f"other{i or ''}") not in tree.below)
+    while not allowed.holds(freeze(value)):
+        value[next(extra)] = True
+    return value
+
+
+def _list(tree: Tree) -> Any:
+    lists = tree.cell.lists
+    if lists.is_empty:
+        raise Impossible
+    if lists.literals.only is not None:
+        return _literal(tree, lists.literals.only)
+    if not all(t.admits(MISSING) for s, t in tree.below.items() if type(s) is str):
+        raise Impossible
+    return _of_some_length(tree)
+
+
+def _of_some_length(tree: Tree) -> Any:
+    """Lengths up to the one from which on all are alike: a place of its own for each index and each member."""
+    indices = [step for step in tree.below if type(step) is int]
+    wanted = [member for member, sign in sorted(tree.cell.lists.has, key=repr) if sign]
+    enough = max([i + 1 for i in indices if i >= 0], default=0) + max(
+        [-i for i in indices if i < 0], default=0
+    )
+    enough += len(wanted) + 1
+    doubt = Unknown("an index is too large") if enough > MAX_LENGTH else None
+    for length in range(min(enough, MAX_LENGTH) + 1):
+        try:
+            return _of_length(tree, length, wanted)
+        except Unknown as unknown:
+            doubt = unknown
+        except Impossible:
+            continue
+    raise doubt or Impossible
+
+
+def _of_length(tree: Tree, length: int, wanted: list[Frozen]) -> Any:
+    banned = [thaw(member) for member, sign in tree.cell.lists.has if not sign]
+    usual = Tree(cells.PRESENT.meet(cells.one_of(banned)[1]))
+    places: list[Tree] = [usual] * length
+    for step, below in tree.below.items():
+        if type(step) is int and -length <= step < length:
+            places[step] = places[step].meet(below)
+        elif type(step) is int and not below.admits(MISSING):
+            raise Impossible
+    excluded = [members for _, members in tree.cell.lists.literals.but if len(members) == length]
+    return _placed(places, wanted, usual, excluded)
+
+
+def _placed(
+    places: list[Tree], wanted: list[Frozen], usual: Tree, excluded: list[tuple[Frozen, ...]]
+) -> list[Any]:
+    """The wanted members at places that admit them, free ones first; the other places filled."""
+    spend(30 + len(places))
+    if not wanted:
+        return _unlike(places, excluded)
+    first, doubt = thaw(wanted[0]), None
+    for index in sorted(range(len(places)), key=lambda i: places[i] is not usual):
+        if places[index].admits(first):
+            pinned = Tree(cells.one_of([first])[0])
+            try:
+                return _placed(places[:index] + [pinned] + places[index + 1 :], wanted[1:], usual, excluded)
+            except Unknown as unknown:
+                doubt = unknown
+            except Impossible:
+                continue
+    raise doubt or Impossible
+
+
+def _unlike(places: list[Tree], excluded: list[tuple[Frozen, ...]]) -> list[Any]:
+    """A value for each place, so that the list is none of the excluded ones, which are as long.
+
+    Either the first place holds what no excluded list begins with, or one of their beginnings, and the rest differs
+    from the rest of those.
+    """
+    spend(5 + len(excluded))
+    if not excluded:
+        return [build(place) for place in places]
+    if not places:
+        raise Impossible
+    first, rest = places[0], places[1:]
+    begun = sorted({members[0] for members in excluded}, key=repr)
+    other = Tree(cells.one_of(list(map(thaw, begun)))[1])
+    doubt: Unknown | None = None
+    try:
+        return [build(first.meet(other)), *map(build, rest)]
+    except Unknown as unknown:
+        doubt = unknown
+    except Impossible:
+        pass
+    for begin in begun:
+        try:
+            still = [members[1:] for members in excluded if members[0] == begin]
+            if first.admits(thaw(begin)):
+                return [thaw(begin), *_unlike(rest, still)]
+        except Unknown as unknown:
+            doubt = unknown
+        except Impossible:
+            continue
+    raise doubt or Impossible
+
+
+_MAKERS: tuple[Callable[[Tree], Any], ...] = (_missing, _text, _number, _boolean, _null, _object, _list)
+"""The simplest first: where nothing is needed, nothing is written."""

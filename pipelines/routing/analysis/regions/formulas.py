@@ -1,0 +1,223 @@
+"""Conditions as formulas over variables: each literal says that a variable lies in a set, and knows the opposite.
+
+Variables: `status` (result and verdict), `eval`, `failure_type`, `cell` (a place of the document), `edge`,
+`answer` (of an evaluation), `opaque` (a condition on a path with wildcards or filters: true or false, free).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from jsonpath_rfc9535.selectors import NameSelector
+
+from pipelines.routing.analysis.regions import cells, choices, numbers, texts
+from pipelines.routing.analysis.regions.documents import Place
+from pipelines.routing.analysis.regions.evals import Evals
+from pipelines.routing.analysis.regions.frozen import freeze
+from pipelines.routing.basics import jsonpath
+from pipelines.routing.basics.outcome import RESULTS, VERDICTS
+from pipelines.routing.basics.values import exact, kind
+from pipelines.routing.document import operators
+from pipelines.routing.document.algebra import (
+    All,
+    Always,
+    Answered,
+    AnyOf,
+    Condition,
+    EdgeTaken,
+    EvalTest,
+    FailureTypeIs,
+    Not,
+    OutputTest,
+    ResultIs,
+    VerdictIs,
+)
+from pipelines.routing.document.evaluations import WORDS
+from pipelines.routing.document.paths import Path
+
+Variable = tuple[Any, ...]
+Domain = Any
+"""A set with `meet`, `is_empty` and `holds`: Choice, Numbers, Evals or Cell."""
+
+STATUS: Variable = ("status",)
+EVAL: Variable = ("eval",)
+FAILURE_TYPE: Variable = ("failure_type",)
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A condition that stays a free variable; the same condition is the same variable."""
+
+    key: Variable
+    test: OutputTest = field(compare=False)
+
+    @classmethod
+    def of(cls, test: OutputTest) -> Opaque:
+        return cls((test.path.text, test.op, test.of, freeze(test.value)), test)
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """`variable` lies in `yes`; `no` is the complement."""
+
+    variable: Variable
+    yes: Domain
+    no: Domain
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    members: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    members: tuple[Formula, ...]
+
+
+Formula = Literal | Both | Either
+TRUE, FALSE = Both(()), Either(())
+
+
+def negation(formula: Formula) -> Formula:
+    if isinstance(formula, Literal):
+        return Literal(formula.variable, formula.no, formula.yes)
+    members = tuple(map(negation, formula.members))
+    return Either(members) if isinstance(formula, Both) else Both(members)
+
+
+def formula_of(condition: Condition) -> Formula:
+    """True of exactly the situations of which the condition holds, evaluations answered and output readable."""
+    if isinstance(condition, All):
+        return Both(tuple(map(formula_of, condition.members)))
+    if isinstance(condition, AnyOf):
+        return Either(tuple(map(formula_of, condition.members)))
+    if isinstance(condition, Not):
+        return negation(formula_of(condition.inner))
+    return _LITERALS[type(condition)](condition)
+
+
+def choice(variable: Variable, allowed: choices.Choice) -> Literal:
+    return Literal(variable, allowed, allowed.complement())
+
+
+def status_in(pairs: frozenset[tuple[str, str]]) -> Literal:
+    return choice(STATUS, choices.Choice(pairs))
+
+
+def eval_is(text: str) -> Literal:
+    said = texts.listed(frozenset([text]))
+    return Literal(EVAL, Evals(said.yes), Evals(said.no))
+
+
+def _result(condition: ResultIs) -> Formula:
+    return status_in(frozenset((r, v) for r in condition.results for v in VERDICTS))
+
+
+def _verdict(condition: VerdictIs) -> Formula:
+    return status_in(frozenset((r, v) for r in RESULTS for v in condition.verdicts))
+
+
+def _failure_type(condition: FailureTypeIs) -> Formula:
+    return choice(FAILURE_TYPE, choices.only(*condition.types))
+
+
+def _edge(condition: EdgeTaken) -> Formula:
+    enough = numbers.compared("gte", condition.at_least)
+    return Literal(("edge", f"{condition.source}->{condition.target}"), enough, enough.complement())
+
+
+def _answered(condition: Answered) -> Formula:
+    evaluation = condition.evaluation
+    no = frozenset(WORDS[evaluation.kind]) - {condition.answer}
+    variable = ("answer", evaluation.key)
+    return Literal(variable, choices.only(condition.answer), choices.Choice(no))
+
+
+# eval
+
+
+def _eval(condition: EvalTest) -> Formula:
+    if condition.bounds is not None:
+        return _eval_number(numbers.between(*map(exact, condition.bounds)))
+    if condition.op.startswith("not_"):
+        return negation(_eval_text(condition.op.removeprefix("not_"), condition.value))
+    if condition.op in operators.ORDERED:
+        if kind(condition.value) != "number":
+            return FALSE
+        return _eval_number(numbers.compared(condition.op, exact(condition.value)))
+    return _eval_text(condition.op, condition.value)
+
+
+def _eval_number(allowed: numbers.Numbers) -> Formula:
+    return Literal(EVAL, Evals(within=allowed), Evals(outside=allowed))
+
+
+def _eval_text(op: str, value: Any) -> Formula:
+    if type(value) is not str:
+        return FALSE
+    said = texts.listed(frozenset([value])) if op == "equals" else texts.tested(op, value)
+    return Literal(EVAL, Evals(said.yes), Evals(said.no))
+
+
+# output
+
+
+def _output(test: OutputTest) -> Formula:
+    places = places_of(test.path)
+    if places is None:
+        return Literal(("opaque", Opaque.of(test)), choices.only(True), choices.only(False))
+    if test.of == "count":
+        return _counted(test, places)
+    return at_places(places, *cells.tested(test.op, test.value))
+
+
+def _counted(test: OutputTest, places: tuple[Place, ...]) -> Formula:
+    """A singular path finds one node or none: the operator is asked about 1 and about 0."""
+    if test.op in ("exists", "missing"):
+        return TRUE if test.op == "exists" else FALSE
+    operator = operators.OUTPUT[test.op]
+    there, not_there = operator(1, test.prepared), operator(0, test.prepared)
+    if there == not_there:
+        return TRUE if there else FALSE
+    return at_places(places, *(cells.exists() if there else cells.swapped(cells.exists())))
+
+
+def at_places(places: tuple[Place, ...], yes: cells.Cell, no: cells.Cell) -> Formula:
+    """The first of the places where there is anything decides; the last one decides also where there is nothing."""
+    formula: Formula = Literal(("cell", places[-1]), yes, no)
+    for place in reversed(places[:-1]):
+        here = Literal(("cell", place), yes.meet(cells.PRESENT), _or_missing(no))
+        formula = Either((here, Both((Literal(("cell", place), cells.MISSING_ONLY, cells.PRESENT), formula))))
+    return formula
+
+
+def _or_missing(cell: cells.Cell) -> cells.Cell:
+    return cells.swapped(cells.negated((cell, cell)))[0]
+
+
+@lru_cache(maxsize=20_000)
+def places_of(path: Path) -> tuple[Place, ...] | None:
+    """The places of a singular path: of a dotted key the flat one, then the dotted one; None if not singular."""
+    if path.is_key:
+        parts = tuple(path.text.split("."))
+        return ((path.text,),) if len(parts) == 1 else ((path.text,), parts)
+    query = jsonpath.parse(path.text)
+    if not query.singular_query():
+        return None
+    steps = [segment.selectors[0] for segment in query.segments]
+    return (tuple(s.name if isinstance(s, NameSelector) else s.index for s in steps),)  # type: ignore[attr-defined]
+
+
+_LITERALS: dict[type, Any] = {
+    Always: lambda condition: TRUE,
+    ResultIs: _result,
+    VerdictIs: _verdict,
+    FailureTypeIs: _failure_type,
+    EvalTest: _eval,
+    OutputTest: _output,
+    EdgeTaken: _edge,
+    Answered: _answered,
+}

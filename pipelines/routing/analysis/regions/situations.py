@@ -1,0 +1,265 @@
+"""A box as one full situation, run through the rules of the very engine before anybody sees it.
+
+Nothing here is believed: what the walk of `decide` says about the situation is what counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipelines.routing.analysis.regions import cells, choices, evals, numbers
+from pipelines.routing.analysis.regions.documents import document
+from pipelines.routing.analysis.regions.effort import spend
+from pipelines.routing.analysis.regions.formulas import EVAL, FAILURE_TYPE, STATUS
+from pipelines.routing.analysis.regions.guesses import guesses
+from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
+from pipelines.routing.analysis.regions.solver import Box
+from pipelines.routing.basics.errors import EvaluationFailed
+from pipelines.routing.basics.outcome import FORCED, derive, read_outcome
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.basics.values import MISSING
+from pipelines.routing.decide.decide import decide
+from pipelines.routing.decide.decisions import Decision
+from pipelines.routing.decide.situation import assumed, read_situation
+from pipelines.routing.decide.steps.context import Case, Route
+from pipelines.routing.document.algebra import Answered, Condition, OutputTest, holds, leaves
+from pipelines.routing.document.evaluations import ANSWERS, Evaluation
+from pipelines.routing.document.model import SIGNAL_RETRIES, Line, Rule, Station
+
+BLOCKED = ("blocked", "blocked")
+EXHAUSTED = ("blocked", "fail")
+"""Of a blocked outcome whose `rework` signals are exhausted: the signal comes before step 4 (law §5)."""
+
+_ORDER = (
+    ("success", "pass"),
+    ("failure", "fail"),
+    ("cancelled", "fail"),
+    ("success", "fail"),
+    ("failure", "pass"),
+    ("cancelled", "pass"),
+    BLOCKED,
+    EXHAUSTED,
+)
+DECISION, DECISION_RULE, ANSWER, WALKED_PATH = 100, 20, 20, 20
+"""What running `decide` costs, each rule that it may have to test, each answer that it reads, and each operand whose
+path has to be walked: one with `$`, which may have wildcards and filters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A situation, as `decide` reads it, and what it decides."""
+
+    situation: dict[str, Any]
+    decision: dict[str, Any]
+    rule: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"situation": self.situation, "decision": self.decision}
+
+
+def witness(
+    line: Line, station: Station, box: Box, gates: dict[str, Any] | None = None
+) -> list[dict[str, Any]]:
+    """Situations that lie in the box, the likeliest first. Raises Impossible or Unknown."""
+    read = [*_base(line), *((v[1], d) for v, d in box.items() if v[0] == "cell")]
+    places: dict[Any, Any] = {}
+    for place, cell in read:
+        places[place] = places[place].meet(cell) if place in places else cell
+    output = document(places)
+    facts = _facts(line, station, box, gates or {})
+    outcome = _outcome(box, station.kind)
+    met = assumed(line, station.key, outcome)
+    if met:
+        facts["preconditions"] = met
+    if outcome.get("signals"):
+        limit = station.limits.max_retries
+        facts["signal_reworks"] = SIGNAL_RETRIES if limit is None else limit
+    free = [(v[1].test, next(iter(d.only))) for v, d in box.items() if v[0] == "opaque" and d.only]
+    found = []
+    for value in guesses(output, free):
+        said = outcome if value is MISSING else {**outcome, "output": value}
+        found.append({"station": station.key, "outcome": said, **({"facts": facts} if facts else {})})
+    return found
+
+
+def _base(line: Line) -> list[tuple[Any, Any]]:
+    """In scope `merged` there is always an object; else a document need not be."""
+    return [((), cells.OBJECTS)] if line.policy.condition_scope == "merged" else []
+
+
+def _outcome(box: Box, kind_of_work: str) -> dict[str, Any]:
+    pair = next(pair for pair in _ORDER if box[STATUS].holds(pair))
+    said: dict[str, Any] = {"result": pair[0]}
+    if pair == EXHAUSTED:
+        said["signals"] = [{"verdict": "rework"}]
+    usual = derive(read_outcome(said), kind_of_work)
+    if pair[1] != usual.verdict and pair != EXHAUSTED:
+        said["verdict"] = pair[1]
+    wanted = box.get(EVAL, evals.ANY)
+    if pair != BLOCKED and not wanted.holds(usual.eval):
+        said["eval"] = wanted.sample()
+    kind = box.get(FAILURE_TYPE, choices.ANY)
+    if not kind.holds(None):
+        said["failure_type"] = _chosen(kind)
+    return said
+
+
+def _chosen(allowed: choices.Choice) -> str:
+    if allowed.only is not None:
+        return min(value for value in allowed.only if value is not None)
+    return next(word for i in range(len(allowed.but) + 1) if allowed.holds(word := f"other{i or ''}"))
+
+
+def _facts(line: Line, station: Station, box: Box, gates: dict[str, Any]) -> dict[str, Any]:
+    edges = {v[1]: _least(d) for v, d in box.items() if v[0] == "edge"}
+    edges = {edge: taken for edge, taken in edges.items() if taken}
+    asked = [*_evaluations_of(station), *_tools_of(line, station)]
+    answers = [{**each.to_dict(), "answer": _answer(box, each)} for each in asked]
+    passed = {**({station.gate: {"decision": "approve"}} if station.gate else {}), **gates}
+    facts = {"edges": edges, "answers": answers, "gates": passed}
+    return {key: value for key, value in facts.items() if value}
+
+
+def _least(taken: numbers.Numbers) -> int:
+    counts = [interval.low for interval in taken.intervals if interval.low is not None and interval.low > 0]
+    if taken.holds(0):
+        return 0
+    if not counts:
+        raise Impossible
+    return int(min(counts))
+
+
+def _evaluations_of(station: Station) -> list[Evaluation]:
+    return list({each.key: each for rule in station.rules for each in evaluations(rule.when)}.values())
+
+
+def _tools_of(line: Line, station: Station) -> list[Evaluation]:
+    keys = dict.fromkeys((station.gate, *(key for rule in station.rules for key in rule.gates)))
+    gates = [line.gates_by_key[key] for key in keys if key in line.gates_by_key]
+    return [gate.tool.question(gate.key) for gate in gates if gate.tool is not None and gate.runs_its_tool]
+
+
+def _answer(box: Box, evaluation: Evaluation) -> str:
+    """The one that the box wants; any other evaluation is answered, too, so that nothing has to be asked."""
+    wanted = box.get(("answer", evaluation.key))
+    return min(wanted.only) if wanted else ANSWERS[evaluation.kind][0]
+
+
+def evaluations(condition: Condition) -> list[Evaluation]:
+    return [leaf.evaluation for leaf in leaves(condition) if isinstance(leaf, Answered)]
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What `decide` said of a situation; `tested`: the rules in the order tested, with what came out."""
+
+    decision: Decision
+    situation: dict[str, Any]
+    tested: tuple[tuple[str, bool | str], ...]
+
+    @property
+    def matches(self) -> tuple[str, ...]:
+        return tuple(rule for rule, result in self.tested if result is True)
+
+    def none_of(self, rules: tuple[Rule, ...]) -> bool:
+        """Whether the first walk through the rules tested all of them, and none was true."""
+        return self.tested[: len(rules)] == tuple((rule.id, False) for rule in rules)
+
+    def to_witness(self) -> Witness:
+        shown = self.decision.to_dict()
+        del shown["trace"]
+        return Witness(self.situation, shown, self.matches[0] if self.matches else None)
+
+
+def walked(line: Line, given: dict[str, Any]) -> Walk:
+    decision = decide(line, read_situation(given))
+    entries = [entry for entry in decision.trace if entry.step == "rules" and entry.rule]
+    rules = {rule.id for rule in line.station(given["station"]).rules}
+    return Walk(
+        decision, given, tuple((str(e.rule), e.result) for e in entries if e.rule in rules and not e.why)
+    )
+
+
+def first_walk(
+    line: Line, found: list[dict[str, Any]], wanted: Rule | None, after: Rule | None = None
+) -> Walk:
+    """The first situation that `decide` takes as claimed. Raises Unknown.
+
+    `wanted` is the match, or None: no rule is. `after`: the rule that was taken first, until its gate demanded
+    rework.
+    """
+    rules = line.station(found[0]["station"]).rules if found else ()
+    testing = sum(DECISION_RULE + WALKED_PATH * _walked_paths(rule.when) for rule in rules)
+    for given in found:
+        spend(testing + _reading(given))
+        for of in (line, *_without_station_gate(line, given["station"])):
+            try:
+                walk = walked(of, given)
+            except Malformed:
+                break  # nested deeper than an outcome may be
+            if _is_as_claimed(walk, line.station(given["station"]).rules, wanted, after):
+                return walk
+    raise Unknown(
+        "no situation was found that `decide` takes so (a path with wildcards or filters, or a gate)"
+    )
+
+
+def true_of(line: Line, found: list[dict[str, Any]], rules: tuple[Rule, ...]) -> list[dict[str, Any]]:
+    """Those of the situations of which each rule's condition is true when it is first tested. Raises Unknown."""
+    if not rules:
+        return found
+    kept = [given for given in found if _are_true(line, given, rules)]
+    if not kept:
+        raise Unknown("no situation was found that is true of both (a path with wildcards or filters)")
+    return kept
+
+
+def _walked_paths(condition: Condition) -> int:
+    return sum(isinstance(leaf, OutputTest) and not leaf.path.is_key for leaf in leaves(condition))
+
+
+def _reading(given: dict[str, Any]) -> int:
+    return DECISION + ANSWER * len(given.get("facts", {}).get("answers", ()))
+
+
+def _are_true(line: Line, given: dict[str, Any], rules: tuple[Rule, ...]) -> bool:
+    spend(_reading(given))
+    try:
+        case = Case(line, read_situation(given))
+    except Malformed:
+        return False  # nested deeper than an outcome may be
+    seen = case.recorded
+    if given["outcome"].get("signals"):
+        seen = seen.with_verdict("fail")
+    elif seen.standing == "blocked":
+        seen = FORCED["blocked"]
+    view = case.view(Route(seen))
+    try:
+        return all(holds(rule.when, view) for rule in rules)
+    except EvaluationFailed:
+        return False
+
+
+def position(rules: tuple[Rule, ...], wanted: Rule) -> int:
+    """By id: rules are long to compare."""
+    return next(index for index, rule in enumerate(rules) if rule.id == wanted.id)
+
+
+def _is_as_claimed(walk: Walk, rules: tuple[Rule, ...], wanted: Rule | None, after: Rule | None) -> bool:
+    if wanted is None:
+        return walk.none_of(rules)
+    before = rules[: position(rules, after or wanted)]
+    first = walk.none_of(before) and len(walk.tested) > len(before)
+    if not first or walk.tested[len(before)] != ((after or wanted).id, True):
+        return False
+    return after is None or walk.matches[1:2] == (wanted.id,)
+
+
+def _without_station_gate(line: Line, key: str) -> list[Line]:
+    """The same rules behind an open gate: its checks are no matter of the rules."""
+    station = line.station(key)
+    if station.gate is None:
+        return []
+    ungated = replace(station, gate=None)
+    return [replace(line, stations=tuple(ungated if s is station else s for s in line.stations))]

@@ -1,0 +1,157 @@
+"""Is there a point that satisfies all formulas? A tableau with forward checking, bounded.
+
+Sets are only ever met, never subtracted: a literal that is not to hold is met with its complement. So every
+branch is one set for each variable, and an empty one closes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from pipelines.routing.analysis.regions.effort import Exhausted, spend
+from pipelines.routing.analysis.regions.formulas import (
+    Both,
+    Domain,
+    Either,
+    Formula,
+    Literal,
+    Variable,
+    negation,
+)
+from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
+
+T = TypeVar("T")
+Box = dict[Variable, Domain]
+"""A set for each variable that is bound at all."""
+
+MAX_BRANCHES = 1_500
+MAX_CHOICES = 200
+"""Choices one inside the other; they are levels of recursion."""
+COST = 5
+"""Of putting one formula into a box, in the units of `effort`."""
+
+
+@dataclass
+class Search:
+    """`accept` makes something of a box, or raises Impossible (go on) or Unknown (go on, but nothing is proved)."""
+
+    branches: int = MAX_BRANCHES
+    doubts: list[str] = field(default_factory=list)
+
+
+def solve(formulas: Iterable[Formula], given: Box, accept: Callable[[Box], T]) -> T:
+    """What `accept` made of the first box it took. Raises Impossible (proved) or Unknown."""
+    search = Search()
+    try:
+        return _solve(list(formulas), dict(given), accept, search, 0)
+    except Impossible:
+        if search.doubts:
+            raise Unknown(search.doubts[0]) from None
+        raise
+
+
+def is_impossible(formulas: Iterable[Formula], given: Box, accept: Callable[[Box], object]) -> bool:
+    """Proved; False also where nobody knows. Raises Exhausted."""
+    try:
+        solve(formulas, given, accept)
+    except Impossible:
+        return True
+    except Exhausted:
+        raise
+    except Unknown:
+        return False
+    return False
+
+
+def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: Search, depth: int) -> T:
+    choices = _settled(todo, box)
+    search.branches -= 1
+    if search.branches < 0 or depth > MAX_CHOICES:
+        raise Unknown("more cases than the bound allows")
+    if not choices:
+        return _accepted(box, accept, search)
+    choices.sort(key=lambda choice: len(choice.members))
+    first, rest = choices[0], choices[1:]
+    before: list[Formula] = []
+    for member in first.members:
+        try:
+            return _solve([member, *before, *rest], dict(box), accept, search, depth + 1)
+        except Impossible:
+            before.append(negation(member))
+    raise Impossible
+
+
+def _accepted(box: Box, accept: Callable[[Box], T], search: Search) -> T:
+    try:
+        return accept(box)
+    except Unknown as unknown:
+        search.doubts.append(str(unknown))
+        raise Impossible from None
+
+
+def _settled(todo: list[Formula], box: Box) -> list[Either]:
+    """Everything without a choice put into the box; the choices that are left. Raises Impossible."""
+    while True:
+        choices: list[Either] = []
+        while todo:
+            formula = todo.pop()
+            spend(COST)
+            if isinstance(formula, Both):
+                todo.extend(formula.members)
+            elif isinstance(formula, Literal):
+                _bind(formula, box)
+            else:
+                choices.append(formula)
+        left = []
+        for choice in choices:
+            spend(COST * len(choice.members))
+            open_members = _open(choice, box)
+            if open_members is None:
+                continue
+            if not open_members:
+                raise Impossible
+            if len(open_members) == 1:
+                todo.append(open_members[0])
+            else:
+                left.append(Either(open_members))
+        if not todo:
+            return left
+        todo.extend(left)
+
+
+def _bind(literal: Literal, box: Box) -> None:
+    """Raises Impossible where the box has become empty."""
+    before = box.get(literal.variable)
+    after = literal.yes if before is None else before.meet(literal.yes)
+    if after.is_empty:
+        raise Impossible
+    box[literal.variable] = after
+
+
+def _open(choice: Either, box: Box) -> tuple[Formula, ...] | None:
+    """The members that may still hold; None if one holds anyhow."""
+    found = []
+    for member in choice.members:
+        held = _held(member, box)
+        if held is True:
+            return None
+        if held is None:
+            found.append(member)
+    return tuple(found)
+
+
+def _held(formula: Formula, box: Box) -> bool | None:
+    """True: of the whole box. False: nowhere in it. None: not told."""
+    if isinstance(formula, Literal):
+        before = box.get(formula.variable)
+        if before is None:
+            return False if formula.yes.is_empty else None
+        met = before.meet(formula.yes)
+        return True if met == before else False if met.is_empty else None
+    spend(COST * len(formula.members))
+    held = [_held(member, box) for member in formula.members]
+    if isinstance(formula, Both):
+        return False if False in held else True if all(held) else None
+    return True if True in held else None if None in held else False

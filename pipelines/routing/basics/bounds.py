@@ -1,0 +1,53 @@
+"""How every evaluation is bounded, in time and size (law §3, last bullet).
+
+- A pattern has at most MAX_PATTERN characters and runs in RE2: time linear in the text, memory capped.
+- A path has at most MAX_PATH characters.
+- One decision looks at no more than MAX_STEPS nodes and operands, whatever paths and data say; one more
+  makes the task stuck with `TransitionEvaluationError`.
+- Values nest at most 100 deep (`values.MAX_DEPTH`), documents are cut by the formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from pipelines.routing.basics.errors import EvaluationFailed
+
+MAX_PATTERN = 1_000
+MAX_PATH = 1_000
+MAX_STEPS = 250_000
+"""About half a second of work on a slow core."""
+
+
+Spend = Callable[[int], None]
+_COUNTED: ContextVar[Spend | None] = ContextVar("counted", default=None)
+
+
+@contextmanager
+def counted(spend: Spend) -> Iterator[None]:
+    """Within it the steps of every decision are told to `spend` too, which may raise: an analysis tries many decisions,
+    and together they may cost no more than it is allowed."""
+    token = _COUNTED.set(spend)
+    try:
+        yield
+    finally:
+        _COUNTED.reset(token)
+
+
+class Steps:
+    """What is left of the work that one decision may do."""
+
+    __slots__ = ("_also", "left")
+
+    def __init__(self, limit: int = MAX_STEPS) -> None:
+        self.left = limit
+        self._also = _COUNTED.get()
+
+    def spend(self, count: int = 1) -> None:
+        if self._also is not None:
+            self._also(count)
+        self.left -= count
+        if self.left < 0:
+            raise EvaluationFailed(f"the evaluation looks at more than {MAX_STEPS} nodes")

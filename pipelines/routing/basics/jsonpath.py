@@ -1,0 +1,281 @@
+"""RFC 9535: the library's parser, our evaluation.
+
+Ours, because a decision has to be bounded (the library's evaluation is not) and because numbers have to
+compare as exact decimals, `[1]` must differ from `[true]`, and `true < 2` is no comparison.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathQuery, lex
+from jsonpath_rfc9535 import filter_expressions as ast
+from jsonpath_rfc9535.exceptions import JSONPathError, JSONPathSyntaxError
+from jsonpath_rfc9535.parse import Parser
+from jsonpath_rfc9535.segments import JSONPathRecursiveDescentSegment, JSONPathSegment
+from jsonpath_rfc9535.selectors import (
+    FilterSelector,
+    IndexSelector,
+    JSONPathSelector,
+    NameSelector,
+    SliceSelector,
+)
+from jsonpath_rfc9535.tokens import TokenStream, TokenType
+
+from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.bounds import Steps
+from pipelines.routing.basics.values import MISSING, equal, exact, is_number
+
+MAX_NESTING = 40
+"""Keeps the depth of an evaluation far below the interpreter's limit, wherever it is called from."""
+
+_NESTING = {
+    TokenType.FILTER,
+    TokenType.FUNCTION,
+    TokenType.NOT,
+    TokenType.LPAREN,
+    TokenType.AND,
+    TokenType.OR,
+}
+
+SYNTAX_ERRORS = (JSONPathError, jsontext.JsonTextError)
+
+Finder = Callable[[Any, Any, Steps], list[Any]]
+"""(current value, root, steps) -> values."""
+Test = Callable[[Any, Any, Steps], bool]
+Operand = Callable[[Any, Any, Steps], Any]
+
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
+
+
+class _Parser(Parser):
+    """Number literals keep every digit."""
+
+    def parse_integer_literal(self, stream: TokenStream) -> ast.Expression:
+        text = stream.current.value
+        if not _NUMBER.match(text):
+            raise JSONPathSyntaxError("invalid number", token=stream.current)
+        return ast.FilterExpressionLiteral(stream.current, jsontext.number(text))
+
+    parse_float_literal = parse_integer_literal
+
+
+class _Environment(JSONPathEnvironment):
+    parser_class = _Parser
+
+    def setup_function_extensions(self) -> None:
+        super().setup_function_extensions()
+        del self.function_extensions["match"], self.function_extensions["search"]
+
+
+_environment = _Environment()
+
+# The library's pattern stops at U+FFFF; RFC 9535 lets a name have any character from U+0080 on but surrogates.
+# Its hyphen, which the RFC has not, stays: `$.test-results` has only one possible meaning.
+lex.RE_PROPERTY = re.compile(
+    r"[a-zA-Z_\u0080-\ud7ff\ue000-\U0010ffff][a-zA-Z0-9_\u0080-\ud7ff\ue000-\U0010ffff-]*"
+)
+
+
+def parse(text: str) -> JSONPathQuery:
+    """Raises one of SYNTAX_ERRORS."""
+    if sum(token.type_ in _NESTING for token in lex.tokenize(text)) > MAX_NESTING:
+        raise JSONPathError(f"more than {MAX_NESTING} filters, functions and logical operators")
+    return _environment.compile(text)
+
+
+def evaluator(query: JSONPathQuery) -> Callable[[Any, Steps], list[Any]]:
+    find = _query(query)
+    return lambda document, steps: find(document, document, steps)
+
+
+def _query(query: JSONPathQuery) -> Finder:
+    if query.singular_query():
+        return _singular([segment.selectors[0] for segment in query.segments])
+    return _chain([_segment(segment) for segment in query.segments])
+
+
+def _singular(selectors: list[JSONPathSelector]) -> Finder:
+    """Names and indices only: at most one value, the common case."""
+    steps_in: list[Any] = [s.name if isinstance(s, NameSelector) else s.index for s in selectors]  # type: ignore[attr-defined]
+
+    def find(value: Any, root: Any, steps: Steps) -> list[Any]:
+        for step in steps_in:
+            if type(value) is dict:
+                if step not in value:  # an index is never a key
+                    return []
+            elif type(value) is not list or type(step) is str or not -len(value) <= step < len(value):
+                return []
+            value = value[step]
+        return [value]
+
+    return find
+
+
+def _chain(segments: list[Finder]) -> Finder:
+    def find(value: Any, root: Any, steps: Steps) -> list[Any]:
+        values = [value]
+        for segment in segments:
+            values = [found for each in values for found in segment(each, root, steps)]
+        return values
+
+    return find
+
+
+def _segment(segment: JSONPathSegment) -> Finder:
+    selectors = [_selector(selector) for selector in segment.selectors]
+
+    def children(value: Any, root: Any, steps: Steps) -> list[Any]:
+        return [found for select in selectors for found in select(value, root, steps)]
+
+    def descendants(value: Any, root: Any, steps: Steps) -> list[Any]:
+        return [found for each in _walk(value, steps) for found in children(each, root, steps)]
+
+    return descendants if isinstance(segment, JSONPathRecursiveDescentSegment) else children
+
+
+def _walk(value: Any, steps: Steps) -> Iterator[Any]:
+    """A value and all lists and objects below it, parents first."""
+    steps.spend()
+    yield value
+    for member in _members(value):
+        if type(member) is dict or type(member) is list:
+            yield from _walk(member, steps)
+
+
+def _members(value: Any) -> Iterable[Any]:
+    if type(value) is dict:
+        return value.values()
+    return value if type(value) is list else ()
+
+
+def _selector(selector: JSONPathSelector) -> Finder:
+    if isinstance(selector, (NameSelector, IndexSelector)):
+        return _spending(_singular([selector]))
+    if isinstance(selector, SliceSelector):
+        return _slice(selector.slice)
+    if isinstance(selector, FilterSelector):
+        return _filter(_test(selector.expression.expression))
+    return _spending(lambda value, root, steps: list(_members(value)))
+
+
+def _spending(find: Finder) -> Finder:
+    def spend(value: Any, root: Any, steps: Steps) -> list[Any]:
+        found = find(value, root, steps)
+        steps.spend(1 + len(found))
+        return found
+
+    return spend
+
+
+def _slice(cut: slice) -> Finder:
+    def find(value: Any, root: Any, steps: Steps) -> list[Any]:
+        return value[cut] if type(value) is list and cut.step != 0 else []
+
+    return _spending(find)
+
+
+def _filter(test: Test) -> Finder:
+    def find(value: Any, root: Any, steps: Steps) -> list[Any]:
+        members = _members(value)
+        steps.spend(1 + len(members))  # type: ignore[arg-type]
+        return [member for member in members if test(member, root, steps)]
+
+    return find
+
+
+def _test(expression: ast.Expression) -> Test:
+    if isinstance(expression, ast.LogicalExpression):
+        return _both(expression.operator, _test(expression.left), _test(expression.right))
+    if isinstance(expression, ast.PrefixExpression):
+        inner = _test(expression.right)
+        return lambda value, root, steps: not inner(value, root, steps)
+    if isinstance(expression, ast.ComparisonExpression):
+        return _comparison(_operand(expression.left), expression.operator, _operand(expression.right))
+    find = _nodes(expression)
+    return lambda value, root, steps: bool(find(value, root, steps))
+
+
+def _both(operator: str, left: Test, right: Test) -> Test:
+    if operator == "&&":
+        return lambda value, root, steps: left(value, root, steps) and right(value, root, steps)
+    return lambda value, root, steps: left(value, root, steps) or right(value, root, steps)
+
+
+def _comparison(left: Operand, operator: str, right: Operand) -> Test:
+    compare = _COMPARISONS[operator]
+
+    def test(value: Any, root: Any, steps: Steps) -> bool:
+        steps.spend()
+        return compare(left(value, root, steps), right(value, root, steps))
+
+    return test
+
+
+def _same(left: Any, right: Any) -> bool:
+    if left is MISSING or right is MISSING:
+        return left is right
+    return equal(left, right)
+
+
+def _before(left: Any, right: Any) -> bool:
+    if type(left) is str and type(right) is str:
+        return left < right
+    return is_number(left) and is_number(right) and exact(left) < exact(right)
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": _same,
+    "!=": lambda left, right: not _same(left, right),
+    "<": _before,
+    ">": lambda left, right: _before(right, left),
+    "<=": lambda left, right: _before(left, right) or _same(left, right),
+    ">=": lambda left, right: _before(right, left) or _same(left, right),
+}
+
+
+def _nodes(expression: ast.Expression) -> Finder:
+    """A query inside a filter, from the current value or from the root."""
+    if not isinstance(expression, ast.FilterQuery):
+        raise JSONPathError(f"not a query: {expression}")
+    find = _query(expression.query)
+    if isinstance(expression, ast.RootFilterQuery):
+        return lambda value, root, steps: find(root, root, steps)
+    return find
+
+
+def _operand(expression: ast.Expression) -> Operand:
+    """One side of a comparison, or an argument: a value, or MISSING (the RFC's Nothing)."""
+    if isinstance(expression, ast.FilterExpressionLiteral):
+        constant = expression.value
+        return lambda value, root, steps: constant
+    if isinstance(expression, ast.FunctionExtension):
+        return _function(expression)
+    return _only(_nodes(expression))
+
+
+def _only(find: Finder) -> Operand:
+    def operand(value: Any, root: Any, steps: Steps) -> Any:
+        found = find(value, root, steps)
+        return found[0] if len(found) == 1 else MISSING
+
+    return operand
+
+
+def _function(call: ast.FunctionExtension) -> Operand:
+    if call.name == "length":
+        return _length(_operand(call.args[0]))
+    if call.name == "value":
+        return _only(_nodes(call.args[0]))
+    find = _nodes(call.args[0])
+    return lambda value, root, steps: len(find(value, root, steps))
+
+
+def _length(argument: Operand) -> Operand:
+    def length(value: Any, root: Any, steps: Steps) -> Any:
+        found = argument(value, root, steps)
+        return len(found) if type(found) in (str, list, dict) else MISSING
+
+    return length

@@ -1,0 +1,184 @@
+"""The outcome of a job (or of a gate, timer, person, evaluation): plain data, and what follows from it.
+
+Law §2. Nothing is rewritten: `Outcome` keeps what was reported, `derive` says what follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from pipelines.routing.basics import shapes
+from pipelines.routing.basics.problems import Malformed, join
+from pipelines.routing.basics.values import MISSING, check, is_number
+
+RESULTS: Final = ("success", "failure", "cancelled", "blocked")
+VERDICTS: Final = ("pass", "fail", "blocked")
+SIGNALS: Final = ("proceed", "hold", "rework", "abort")
+
+_RESULT_OF_VERDICT = {"pass": "success", "fail": "failure", "blocked": "blocked"}
+_VERDICT_OF_RESULT = {"success": "pass", "failure": "fail", "cancelled": "fail", "blocked": "blocked"}
+_EVAL_OF_RESULT = {"success": "ok", "failure": "error", "cancelled": "cancelled", "blocked": "blocked"}
+_USAGE = ("cost_usd", "tokens_in", "tokens_out", "duration_sec")
+_TEXTS = ("eval", "failure_type", "summary", "comment", "feedback", "reason")
+_SINGLE = ("result", "verdict", "exit_code", *_TEXTS, "handoff")
+_KNOWN = (*_SINGLE, "output", "output_error", "signals", "blockers", "artifacts", "usage", "git")
+
+
+class OutcomeError(Malformed):
+    """The outcome is not one; `path` names the place in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was reported. None (for `output`: MISSING) where nothing was; lists and maps are never None."""
+
+    result: str | None = None
+    verdict: str | None = None
+    eval: str | None = None
+    exit_code: int | None = None
+    output: Any = MISSING
+    output_error: bool | str = False
+    failure_type: str | None = None
+    signals: tuple[dict[str, Any], ...] = ()
+    blockers: tuple[Any, ...] = ()
+    artifacts: tuple[Any, ...] = ()
+    summary: str | None = None
+    comment: str | None = None
+    feedback: str | None = None
+    handoff: Any = None
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    git: Mapping[str, Any] = field(default_factory=dict)
+    reason: str | None = None
+
+    @property
+    def signal(self) -> dict[str, Any] | None:
+        """The first valid signal: it decides, later ones are only recorded."""
+        return next((signal for signal in self.signals if is_signal(signal.get("verdict"))), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON that `read_outcome` reads back."""
+        given = {name: getattr(self, name) for name in _SINGLE}
+        lists = {name: list(getattr(self, name)) for name in ("signals", "blockers", "artifacts")}
+        kept = {name: value for name, value in given.items() if value is not None}
+        kept |= {name: members for name, members in lists.items() if members}
+        kept |= {"output_error": self.output_error} if self.output_error else {}
+        kept |= {name: dict(getattr(self, name)) for name in ("usage", "git") if getattr(self, name)}
+        return kept if self.output is MISSING else {**kept, "output": self.output}
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """Result, verdict and eval with what is absent filled in, or what a forced route puts in their place."""
+
+    result: str
+    verdict: str
+    eval: str
+
+    @property
+    def standing(self) -> str:
+        """blocked, failed or passed (law §2)."""
+        if "blocked" in (self.result, self.verdict):
+            return "blocked"
+        failed = self.result in ("failure", "cancelled") or self.verdict == "fail"
+        return "failed" if failed else "passed"
+
+    def with_verdict(self, verdict: str) -> Derived:
+        return replace(self, verdict=verdict)
+
+
+FORCED: Final = {
+    "success": Derived("success", "pass", "ok"),
+    "failure": Derived("failure", "fail", "error"),
+    "blocked": Derived("blocked", "blocked", "blocked"),
+}
+
+
+def derive(outcome: Outcome, station_kind: str = "") -> Derived:
+    """What is absent follows: result ← exit code ← verdict ← success; verdict ← result; eval ← result."""
+    result = outcome.result or _result(outcome)
+    verdict = outcome.verdict or _VERDICT_OF_RESULT[result]
+    return Derived(result, verdict, _eval(result, station_kind) if outcome.eval is None else outcome.eval)
+
+
+def _result(outcome: Outcome) -> str:
+    if outcome.exit_code is not None:
+        return "success" if outcome.exit_code == 0 else "failure"
+    return _RESULT_OF_VERDICT[outcome.verdict] if outcome.verdict else "success"
+
+
+def _eval(result: str, station_kind: str) -> str:
+    return "failed" if station_kind == "hook" and result == "failure" else _EVAL_OF_RESULT[result]
+
+
+def read_outcome(data: Any, at: str = "") -> Outcome:
+    """An outcome from plain JSON. `at` is the path in front of the places that errors name.
+
+    Raises OutcomeError: an unknown key, a wrong type, text or nesting that cannot be stored (law §2,
+    last line), or none of result, verdict, eval and exit_code.
+    """
+    try:
+        return _read(data, at)
+    except OutcomeError:
+        raise
+    except Malformed as error:
+        raise OutcomeError(error.path, error.message) from None
+
+
+def _read(data: Any, at: str) -> Outcome:
+    if type(data) is not dict:
+        raise OutcomeError(at, "has to be an object")
+    shapes.only(data, at, _KNOWN)
+    for key, value in data.items():
+        check(value, join(at, key))
+    texts = {name: shapes.text(data.get(name), join(at, name)) for name in _TEXTS}
+    outcome = Outcome(
+        result=shapes.word(data.get("result"), join(at, "result"), RESULTS),
+        verdict=shapes.word(data.get("verdict"), join(at, "verdict"), VERDICTS),
+        exit_code=shapes.integer(data.get("exit_code"), join(at, "exit_code")),
+        output=data.get("output", MISSING),
+        output_error=_output_error(data.get("output_error"), join(at, "output_error")),
+        signals=_signals(data.get("signals"), join(at, "signals")),
+        blockers=tuple(shapes.sequence(data.get("blockers"), join(at, "blockers"))),
+        artifacts=tuple(shapes.sequence(data.get("artifacts"), join(at, "artifacts"))),
+        handoff=data.get("handoff"),
+        usage=_usage(data.get("usage"), join(at, "usage")),
+        git=shapes.mapping(data.get("git"), join(at, "git")),
+        **texts,
+    )
+    if (outcome.result, outcome.verdict, outcome.eval, outcome.exit_code) == (None, None, None, None):
+        raise OutcomeError(at, "says none of result, verdict, eval and exit_code")
+    return outcome
+
+
+def _output_error(value: Any, path: str) -> bool | str:
+    if value is None:
+        return False
+    if type(value) is not bool and type(value) is not str:
+        raise Malformed(path, "has to be true, false or a text")
+    return value or False
+
+
+def _signals(value: Any, path: str) -> tuple[dict[str, Any], ...]:
+    signals = shapes.sequence(value, path)
+    for index, signal in enumerate(signals):
+        if type(signal) is not dict:
+            raise Malformed(join(path, index), "has to be an object")
+        if is_signal(signal.get("verdict")):
+            shapes.text(signal.get("reason"), join(join(path, index), "reason"))
+            shapes.mapping(signal.get("meta"), join(join(path, index), "meta"))
+    return tuple(signals)
+
+
+def is_signal(verdict: Any) -> bool:
+    """Whether a signal of this verdict counts; any other is recorded and ignored (law §2)."""
+    return type(verdict) is str and verdict in SIGNALS
+
+
+def _usage(value: Any, path: str) -> dict[str, Any]:
+    usage = shapes.mapping(value, path)
+    for key in _USAGE:
+        if usage.get(key) is not None and not is_number(usage[key]):
+            raise Malformed(join(path, key), "has to be a number")
+    return usage

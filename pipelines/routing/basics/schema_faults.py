@@ -1,0 +1,72 @@
+"""Faults that JSON Schema finds, in the words of every other fault: the library's speak of Python's values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Protocol
+
+from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.basics.values import named
+
+LONGEST = 300
+"""Characters of a message that nobody here has written."""
+
+
+class Fault(Protocol):
+    """What this reads of the library's errors, of documents and of schemas."""
+
+    validator: Any
+    validator_value: Any
+    instance: Any
+    message: str
+
+    @property
+    def absolute_path(self) -> Iterable[str | int]: ...
+
+
+def problem(path: str, fault: Fault) -> Problem:
+    """With its place below `path`."""
+    for step in fault.absolute_path:
+        path = join(path, step)
+    if fault.validator == "required":
+        return Problem(join(path, _missing(fault)), "is missing")
+    say = _WORDS.get(str(fault.validator))
+    return Problem(path, say(fault) if say else fault.message[:LONGEST])
+
+
+def _missing(fault: Fault) -> str:
+    """Each missing key is a fault of its own, which only its message tells."""
+    wanted = (key for key in fault.validator_value if key not in fault.instance)
+    return next((key for key in wanted if fault.message.startswith(f"{key!r} ")), "")
+
+
+def _type(fault: Fault) -> str:
+    types = fault.validator_value
+    wanted = [_TYPES.get(each, each) for each in ([types] if isinstance(types, str) else types)]
+    return f"has to be {' or '.join(wanted)}, not {named(fault.instance)}"
+
+
+def _one_of(fault: Fault) -> str:
+    values = [value if isinstance(value, str) else jsontext.dumps(value) for value in fault.validator_value]
+    return f"has to be one of {', '.join(values)}"[:LONGEST]
+
+
+_TYPES: Final = {
+    "string": "a text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "object": "an object",
+    "array": "a list",
+    "null": "null",
+}
+
+_WORDS: Final[Mapping[str, Callable[[Fault], Any]]] = {
+    "type": _type,
+    "enum": _one_of,
+    "anyOf": lambda fault: "fits none of the forms that it may have",
+    "oneOf": lambda fault: "fits none, or more than one, of the forms that it may have",
+    "minLength": lambda fault: f"has to have at least {fault.validator_value} characters",
+    "minItems": lambda fault: f"has to have at least {fault.validator_value} members",
+}

@@ -1,0 +1,87 @@
+"""Reading JSON that was handed in: the first fault is raised as Malformed with its place; null is absent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from pipelines.routing.basics.problems import Malformed, join
+from pipelines.routing.basics.values import is_number
+
+
+def mapping(value: Any, path: str) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if type(value) is not dict:
+        raise Malformed(path, "has to be an object")
+    return value
+
+
+def sequence(value: Any, path: str) -> list[Any]:
+    if value is None:
+        return []
+    if type(value) is not list:
+        raise Malformed(path, "has to be a list")
+    return value
+
+
+def text(value: Any, path: str) -> str | None:
+    if value is not None and type(value) is not str:
+        raise Malformed(path, "has to be a text")
+    return value
+
+
+def word(value: Any, path: str, words: tuple[str, ...]) -> str | None:
+    if value is not None and (type(value) is not str or value not in words):
+        raise Malformed(path, f"has to be one of {', '.join(words)}")
+    return value
+
+
+def whole(value: Any) -> int | None:
+    """The integer that a number says (3 and 3.0), None if it is no whole number."""
+    if not is_number(value):
+        return None
+    if type(value) is int:
+        return value
+    # A huge exponent would make an integer of as many digits.
+    if type(value) is Decimal and value.adjusted() > 4000:
+        return None
+    return int(value) if value == int(value) else None
+
+
+def integer(value: Any, path: str) -> int | None:
+    if value is None:
+        return None
+    number = whole(value)
+    if number is None:
+        raise Malformed(path, "has to be a whole number")
+    return number
+
+
+def count(value: Any, path: str) -> int | None:
+    number = integer(value, path)
+    if number is not None and number < 0:
+        raise Malformed(path, "has to be 0 or more")
+    return number
+
+
+def counts(value: Any, path: str) -> dict[str, int]:
+    """`{name: n}`; a null entry is absent."""
+    found = {key: count(member, join(path, key)) for key, member in mapping(value, path).items()}
+    return {key: member for key, member in found.items() if member is not None}
+
+
+def flags(value: Any, path: str) -> dict[str, bool]:
+    """`{name: true or false}` in the order given; a null entry is absent."""
+    found = mapping(value, path)
+    for key, member in found.items():
+        if member is not None and type(member) is not bool:
+            raise Malformed(join(path, key), "has to be true or false")
+    return {key: member for key, member in found.items() if member is not None}
+
+
+def only(value: Mapping[str, Any], path: str, known: tuple[str, ...]) -> None:
+    for key in value:
+        if key not in known:
+            raise Malformed(join(path, key), f"unknown key; known are {', '.join(known)}")

@@ -1,0 +1,223 @@
+"""Plain JSON values, and how conditions compare them (law §3, Equality and Order).
+
+A value is None, bool, int, float, Decimal, str, list or dict, of exactly these types. A float stands for the
+decimal number that its shortest text says, so 0.1 is 0.1 and 1e23 is 10 ** 23.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from enum import Enum
+from functools import reduce
+from math import isfinite
+from typing import Any, Final
+
+from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.problems import Malformed, join
+
+MAX_DEPTH = 100
+"""Deepest nesting of lists and objects in one value (law §2)."""
+
+MAX_VALUES = 50_000
+"""Values in one document, those inside others counted too: four times a line of 300 stations and 900 rules."""
+
+_JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class Absent(Enum):
+    MISSING = "missing"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+MISSING: Final = Absent.MISSING
+"""There is no value here, which is not the same as null."""
+
+KINDS: Final = {
+    type(None): "null",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    Decimal: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
+TYPES: Final = ("null", "boolean", "number", "string", "array", "object")
+
+
+def kind(value: Any) -> str:
+    """One of TYPES."""
+    return KINDS[type(value)]
+
+
+def named(value: Any) -> str:
+    """Its kind in a sentence: a number, an object, null."""
+    kind = KINDS.get(type(value), type(value).__name__)
+    return "null" if kind == "null" else f"{'an' if kind[0] in 'ao' else 'a'} {kind}"
+
+
+def exact(value: Any) -> int | Decimal:
+    """A number of any of the three types as one that compares without rounding."""
+    return Decimal(repr(value)) if type(value) is float else value
+
+
+def is_number(value: Any) -> bool:
+    return KINDS.get(type(value)) == "number"
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Strict by type: true ≠ 1, 0 = 0.0, lists and objects deeply."""
+    a, b = type(left), type(right)
+    if a is str or b is str:
+        return a is b and bool(left == right)
+    if a is bool or b is bool or left is None or right is None:
+        return left is right
+    if a is list or b is list:
+        return a is b and len(left) == len(right) and all(map(equal, left, right))
+    if a is dict or b is dict:
+        return a is b and left.keys() == right.keys() and all(equal(left[k], right[k]) for k in left)
+    return bool(left == right) if a is b else exact(left) == exact(right)
+
+
+def less(left: Any, right: Any) -> bool:
+    """Order is for numbers only, else false."""
+    if type(left) is int and type(right) is int:
+        return left < right
+    return is_number(left) and is_number(right) and exact(left) < exact(right)
+
+
+def contains(whole: Any, part: Any) -> bool:
+    """Substring of a string, element of a list."""
+    if type(whole) is str:
+        return type(part) is str and part in whole
+    return type(whole) is list and any(equal(member, part) for member in whole)
+
+
+def number_in(text: str) -> int | Decimal | None:
+    """The number that a text says, if, stripped of white space, it is a JSON number."""
+    stripped = text.strip()
+    if not _JSON_NUMBER.match(stripped):
+        return None
+    try:
+        return exact(jsontext.number(stripped))
+    except jsontext.JsonTextError:
+        return None
+
+
+def size(value: Any) -> int:
+    """How many nodes a value has."""
+    if type(value) is list:
+        return 1 + sum(map(size, value))
+    if type(value) is dict:
+        return 1 + sum(map(size, value.values()))
+    return 1
+
+
+def is_larger(value: Any, most: int) -> bool:
+    """Whether a value has more than `most` nodes. Looks at no more than that, level by level, however deep it is."""
+    level, seen = [value], 1
+    while level and seen <= most:
+        below: list[Any] = []
+        for each in level:
+            if type(each) is dict:
+                below += each.values()
+            elif type(each) is list:
+                below += each
+        seen += len(below)
+        level = below
+    return seen > most
+
+
+def check_document(value: Any) -> None:
+    """Refuse what no store can hold and what is too large to be a document. Raises Malformed with the place."""
+    if is_larger(value, MAX_VALUES):
+        raise Malformed("", f"the document holds more than {MAX_VALUES} values")
+    check(value, "")
+
+
+def check(value: Any, path: str) -> None:
+    """Refuse what no JSON store can hold. Raises Malformed with the place (law §2, last line)."""
+    if _is_sound(value):
+        return
+    trail: list[str | int] = []
+    message = _fault(value, trail)
+    if message:
+        raise Malformed(reduce(join, trail, path), message)
+
+
+def _is_sound(value: Any) -> bool:
+    """Whether nothing is wrong: level by level, which is several times quicker than `_fault`, which says what is. What
+    is nested very deeply is left to that."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        below: list[Any] = []
+        for each in level:
+            is_a = type(each)
+            if is_a is str:
+                if not _is_storable(each):
+                    return False
+            elif is_a is dict:
+                if not all(type(key) is str and _is_storable(key) for key in each):
+                    return False
+                below += each.values()
+            elif is_a is list:
+                below += each
+            elif _fault_in_leaf(each):
+                return False
+        if not below:
+            return True
+        level = below
+    return False
+
+
+def _is_storable(text: str) -> bool:
+    return ("\x00" not in text) if text.isascii() else not _UNSTORABLE.search(text)
+
+
+def fault_in_text(text: str) -> str:
+    """Why a text cannot be stored, or nothing."""
+    found = _UNSTORABLE.search(text)
+    if not found:
+        return ""
+    what = "a NUL character" if found.group() == "\x00" else "half of a surrogate pair"
+    return f"the text holds {what} at position {found.start()}"
+
+
+def _fault(value: Any, trail: list[str | int]) -> str:
+    """What is wrong with a value, leaving in `trail` the way to it; the trail is written only on the way."""
+    is_a = type(value)
+    if is_a is str:
+        return fault_in_text(value)
+    if is_a is not dict and is_a is not list:
+        return _fault_in_leaf(value)
+    if len(trail) >= MAX_DEPTH:
+        return f"nested deeper than {MAX_DEPTH}"
+    members = value.items() if is_a is dict else enumerate(value)
+    for step, member in members:
+        message = (_fault_in_key(step) if is_a is dict else "") or _deeper(step, member, trail)
+        if message:
+            return message
+    return ""
+
+
+def _deeper(step: str | int, member: Any, trail: list[str | int]) -> str:
+    trail.append(step)
+    message = _fault(member, trail)
+    if not message:
+        trail.pop()
+    return message
+
+
+def _fault_in_leaf(value: Any) -> str:
+    if type(value) not in KINDS:
+        return f"not a JSON value: {type(value).__name__}"
+    finite = value.is_finite() if type(value) is Decimal else type(value) is not float or isfinite(value)
+    return "" if finite else "not a number that JSON knows (NaN or Infinity)"
+
+
+def _fault_in_key(step: Any) -> str:
+    return fault_in_text(step) if type(step) is str else f"keys are text, not {type(step).__name__}"

@@ -1,0 +1,117 @@
+"""What a move would spend of a named budget, and how much of it is spent: from counted facts alone (law §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from pipelines.routing.document.budgets import Budget
+from pipelines.routing.document.model import Line
+
+SAME, CROSS = "same", "cross"
+
+
+class Counted(Protocol):
+    """The facts that count; `visits` is asked for by `visits_of`."""
+
+    @property
+    def edges(self) -> Mapping[str, int]: ...
+    @property
+    def rules(self) -> Mapping[str, int]: ...
+    @property
+    def failures(self) -> Mapping[str, int]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One target of a move. `target`: a station, an end or `@blocked`; `rule`: the id of the rule that is taken."""
+
+    source: str
+    target: str
+    rule: str | None = None
+    failure_type: str | None = None
+
+
+def failure(station: str, failure_type: str) -> str:
+    """The name under which the facts count what a station was left for: `testing:test gap`."""
+    return f"{station}:{failure_type}"
+
+
+def rework(line: Line, source: str, target: str) -> str | None:
+    """`same` or `cross` where the edge is rework, None where it is not (docs/rules.md, Budgets).
+
+    A station of another one's stage is a rework station: to enter it is rework, to leave it forward is not."""
+    if source not in line.stations_by_key or target not in line.stations_by_key:
+        return None
+    here, there = line.stage(source), line.stage(target)
+    if there != here:
+        return CROSS if line.position(there) < line.position(here) else None
+    return SAME if source == target or target != there else None
+
+
+def spends(line: Line, budget: Budget, step: Step) -> bool:
+    """Whether the move would spend one of this budget."""
+    source, target = step.source, step.target
+    match budget.kind:
+        case "rules":
+            return step.rule in budget.rules
+        case "edges":
+            return f"{source}->{target}" in budget.edges
+    if target not in line.stations_by_key:
+        return False
+    match budget.kind:
+        case "station":
+            return target in budget.stations
+        case "failure_type":
+            here = not budget.stations or source in budget.stations
+            return here and step.failure_type in budget.failure_types
+        case "same_stage":
+            mine = not budget.stations or line.stage(source) in budget.stations
+            return mine and rework(line, source, target) == SAME
+        case "cross_stage":
+            return rework(line, source, target) == CROSS
+        case "restart":
+            return _restarts(line, budget, source, target)
+        case "loop":
+            return target == budget.stations[0] and source in budget.stations
+    raise AssertionError(budget.kind)
+
+
+def spent(line: Line, budget: Budget, step: Step, counted: Counted, visits: Mapping[str, int]) -> int:
+    """How much of it is spent before this step, which would spend of it. `visits` of the stations that it names."""
+    match budget.kind:
+        case "rules":
+            return sum(counted.rules.get(rule, 0) for rule in budget.rules)
+        case "edges":
+            return sum(counted.edges.get(edge, 0) for edge in budget.edges)
+        case "station":
+            return sum(visits.get(station, 0) for station in budget.stations)
+        case "failure_type":
+            return sum(n for name, n in counted.failures.items() if _is_of(budget, name))
+    stage = line.stage(step.source) if budget.kind == "same_stage" else None
+    return sum(n for edge, n in counted.edges.items() if _edge_spends(line, budget, edge, stage))
+
+
+def _is_of(budget: Budget, name: str) -> bool:
+    station, _, failure_type = name.partition(":")
+    return failure_type in budget.failure_types and (not budget.stations or station in budget.stations)
+
+
+def _edge_spends(line: Line, budget: Budget, edge: str, stage: str | None) -> bool:
+    source, _, target = edge.partition("->")
+    if source not in line.stations_by_key:
+        return False
+    mine = stage is None or line.stage(source) == stage
+    return mine and spends(line, budget, Step(source, target))
+
+
+def _restarts(line: Line, budget: Budget, source: str, target: str) -> bool:
+    """Back to where the work begins, from a station that stands later."""
+    begins = budget.stations or (line.start,)
+    return (
+        target in begins
+        and source in line.stations_by_key
+        and line.position(target) < line.position(source)
+        and source not in begins
+    )

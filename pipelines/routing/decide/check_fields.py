@@ -1,0 +1,92 @@
+"""The fields that checks of a gate can read (line-document.md, Defaults that matter).
+
+They read the outcome as recorded, with what follows from it (law §2), never the values of a forced route.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pipelines.routing.basics.outcome import Derived
+from pipelines.routing.basics.values import MISSING
+from pipelines.routing.decide.situation import Situation
+from pipelines.routing.document.checks import UnknownField
+from pipelines.routing.document.paths import look_up
+
+ALIASES = {
+    "cost_usd": "usage.cost_usd",
+    "cost.total_usd": "usage.cost_usd",
+    "tokens_in": "usage.tokens_in",
+    "tokens.input": "usage.tokens_in",
+    "tokens_out": "usage.tokens_out",
+    "tokens.output": "usage.tokens_out",
+    "timing.duration_sec": "usage.duration_sec",
+    "driver": "usage.driver",
+    "provider": "usage.provider",
+    "model": "usage.model",
+}
+"""The dialects' own names (dialect D)."""
+
+USAGE = (
+    *("usage.cost_usd", "usage.tokens_in", "usage.tokens_out", "usage.duration_sec"),
+    *("usage.driver", "usage.provider", "usage.model"),
+)
+
+
+def read_field(name: str, situation: Situation, derived: Derived) -> Any:
+    """The value of a field; MISSING if it is absent. Raises UnknownField."""
+    name = ALIASES.get(name, name)
+    if name in SINGLE:
+        value = SINGLE[name](situation, derived)
+        return MISSING if value is None else value
+    if name in USAGE:
+        value = situation.outcome.usage.get(name.removeprefix("usage."))
+        return MISSING if value is None else value
+    family, _dot, rest = name.partition(".")
+    if not rest or family not in FAMILIES:
+        raise UnknownField(name)
+    return FAMILIES[family](situation, rest)
+
+
+def _signal(situation: Situation, derived: Derived) -> Any:
+    signal = situation.outcome.signal
+    return None if signal is None else signal["verdict"]
+
+
+def _output(situation: Situation, rest: str) -> Any:
+    outcome = situation.outcome
+    return MISSING if outcome.output_error else look_up(outcome.output, rest)
+
+
+def _gate(situation: Situation, key: str) -> Any:
+    """Its last decision: on this visit, else on an earlier one."""
+    word = situation.facts.gates.get(key)
+    if word is not None and word.decision is not None:
+        return word.decision
+    return situation.facts.words.get(key, MISSING)
+
+
+SINGLE: dict[str, Callable[[Situation, Derived], Any]] = {
+    "exit_code": lambda situation, derived: situation.outcome.exit_code,
+    "result": lambda situation, derived: derived.result,
+    "verdict": lambda situation, derived: derived.verdict,
+    "eval": lambda situation, derived: derived.eval,
+    "failure_type": lambda situation, derived: situation.outcome.failure_type,
+    "signal": _signal,
+    "run.attempt": lambda situation, derived: situation.visits_of(situation.station),
+    "blockers": lambda situation, derived: len(situation.outcome.blockers),
+}
+
+FAMILIES: dict[str, Callable[[Situation, str], Any]] = {
+    "output": _output,
+    "task": lambda situation, rest: look_up(situation.facts.task, rest),
+    "input": lambda situation, rest: situation.facts.inputs.get(rest, MISSING),
+    "context": lambda situation, rest: look_up(situation.facts.context, rest),
+    "variables": lambda situation, rest: situation.facts.variables.get(rest, MISSING),
+    "gates": _gate,
+    "git": lambda situation, rest: look_up(dict(situation.outcome.git), rest),
+    "meta": _output,
+}
+"""`meta` is Flux's name of the output; `git` is what changed in the repositories of the workspace (docs/gates.md).
+`input` and `variables` are flat; output, git, task and context are looked up flat first, then dotted."""

@@ -1,0 +1,39 @@
+"""Variables that a taken rule stores (law §8a)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pipelines.routing.basics.bounds import Steps
+from pipelines.routing.basics.errors import EvaluationFailed
+from pipelines.routing.basics.values import MISSING
+from pipelines.routing.document.compose_strategies import ComposeFailed, merge
+from pipelines.routing.document.model import Compose
+
+
+def composed(
+    entries: Iterable[Compose], document: Any, variables: Mapping[str, Any], steps: Steps
+) -> dict[str, Any]:
+    """The variables to set; a later entry sees those of earlier ones. Raises ComposeFailed.
+
+    `document` is what conditions read: one node gives its value, several a list, none fails.
+    """
+    found: dict[str, Any] = {}
+    for entry in entries:
+        value = _value(entry, document, steps)
+        if entry.strategy is not None:
+            value = merge(entry.strategy, value, found.get(entry.var, variables.get(entry.var, MISSING)))
+        found[entry.var] = value
+    return found
+
+
+def _value(entry: Compose, document: Any, steps: Steps) -> Any:
+    try:
+        nodes = [document] if entry.path is None else entry.path.nodes(document, steps)
+    except EvaluationFailed as failure:
+        raise ComposeFailed(failure.message) from None
+    if not nodes or nodes[0] is MISSING:
+        path = entry.path.text if entry.path else "the output"
+        raise ComposeFailed(f"{path} finds nothing for the variable {entry.var}")
+    return nodes[0] if len(nodes) == 1 else list(nodes)

@@ -1,0 +1,148 @@
+"""`decide`: from a line and a situation to a decision, steps 3 to 8 of law §5.
+
+Pure: the same line and the same situation give the same decision, always. Bounded: see `bounds`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pipelines.routing.basics.values import MISSING
+from pipelines.routing.decide.composing import composed
+from pipelines.routing.decide.decisions import Decision, Move, Stuck, Wait
+from pipelines.routing.decide.situation import Situation, check_situation
+from pipelines.routing.decide.steps import gates, tools
+from pipelines.routing.decide.steps.context import Case, Clock, Route, demanded, fallback
+from pipelines.routing.decide.steps.matching import Match, first_match
+from pipelines.routing.decide.steps.policies import on_failure, without_match
+from pipelines.routing.decide.steps.signals import follow
+from pipelines.routing.decide.steps.station_gate import after_station_gate
+from pipelines.routing.decide.steps.targets import Way, arrive, obstacle
+from pipelines.routing.document import checks
+from pipelines.routing.document.compose_strategies import ComposeFailed
+from pipelines.routing.document.model import ORIGIN, Gate, Line, Rule
+
+
+def decide(line: Line, situation: Situation, *, clock: Clock | None = None) -> Decision:
+    """The decision with its trace. Raises SituationError where the situation does not fit the line.
+
+    With a clock the trace says how long each rule took; the decision itself never depends on it.
+    """
+    check_situation(line, situation)
+    case = Case(line, situation, clock)
+    step = _begin(case)
+    was_forced, standing = False, case.recorded.standing
+    while isinstance(step, Route):
+        standing = step.seen.standing
+        if step.forced and was_forced and not step.anew:
+            step = _second(case, step)
+        else:
+            was_forced = step.forced and not step.anew
+            step = _take(case, step)
+    if isinstance(step, Move):
+        # What a gate leads to was refused there: by a check, or by a person who said anything but approve.
+        step = replace(step, standing="failed" if step.by == "gate" else standing)
+    return replace(step, trace=tuple(case.trace))
+
+
+def _begin(case: Case) -> Decision | Route:
+    """Steps 3, 4 and 5: what comes before the rules, and with which outcome the rules begin."""
+    signal = case.situation.outcome.signal
+    if signal is not None:
+        return follow(case, signal)
+    why = _blocked(case)
+    if why:
+        case.note("blocked", None, True, why)
+        return fallback()
+    return after_station_gate(case, Route(case.recorded))
+
+
+def _blocked(case: Case) -> str:
+    """Why the outcome takes the fallback (step 4), or nothing."""
+    outcome = case.situation.outcome
+    if case.recorded.standing == "blocked":
+        return "the outcome is blocked"
+    if outcome.blockers:
+        return f"{len(outcome.blockers)} blocker{'s' if len(outcome.blockers) > 1 else ''}"
+    required = case.station.result_document == "required" and outcome.exit_code == 0
+    if required and (outcome.output is MISSING or outcome.output_error):
+        return "the required result document is missing or invalid"
+    return ""
+
+
+def _take(case: Case, route: Route) -> Decision | Route:
+    """Step 6, and with a match 7 to 9."""
+    if route.seen.standing == "failed" and not case.line.policy.failure_rules:
+        case.note("rules", None, True, "failure_rules: no")
+        return on_failure(case, feedback=route.reason)
+    found = first_match(case, route)
+    if found is None:
+        return without_match(case, route)
+    return _lead(case, route, found) if isinstance(found, Match) else found
+
+
+def _lead(case: Case, route: Route, match: Match) -> Decision | Route:
+    rule = match.rule
+    guards = [case.line.gate(key) for key in rule.gates]
+    against = gates.word_against(case, "rule_gates", guards, rule)
+    if against is not None:
+        return against
+    text = match.text if rule.feedback else None
+    feedback = text if route.reason is None else route.reason
+    try:
+        variables = composed(rule.compose, case.composable, case.of_now.facts.variables, case.steps)
+    except ComposeFailed as failure:
+        case.note("target", rule, "error", f"compose: {failure}")
+        return on_failure(case, rule, "compose_failed", feedback)
+    targets = _targets(case, rule)
+    if targets is None:
+        case.note("target", rule, "error", "there is no origin")
+        return Stuck(
+            "NoOrigin", "No rule has brought this task here, so it has no origin to go back to.", rule.id
+        )
+    way = Way(targets, route.by, rule, takes=True, feedback=feedback, variables=variables)
+    return obstacle(case, way) or _through_gates(case, way, guards) or arrive(case, way)
+
+
+def _targets(case: Case, rule: Rule) -> tuple[str, ...] | None:
+    """The targets with `@origin` resolved; None if there is no origin."""
+    if rule.to != (ORIGIN,):
+        return rule.to
+    origin = case.facts.origin
+    return (origin,) if origin in case.line.stations_by_key else None
+
+
+def _through_gates(case: Case, way: Way, guards: list[Gate]) -> Decision | Route | None:
+    """Step 8: the checks of all gates, then the people of all, asked together. None: through."""
+    guards = gates.unspoken(case, "rule_gates", guards, way.rule)
+    asked = tools.unrun(case, "rule_gates", guards, way.rule)
+    if asked is not None:
+        return asked
+    by_tools = [tools.action_of(case, "rule_gates", gate, way.rule) for gate in guards]
+    read = case.reader([gate.key for gate in guards])
+    by_checks = [gates.run_checks(case, "rule_gates", gate, way.rule, read) for gate in guards]
+    actions = [checks.worst([check, tool]) for check, (tool, _) in zip(by_checks, by_tools, strict=True)]
+    worst = checks.worst(actions)
+    if worst == "abort":
+        return gates.failed(way.rule)
+    if worst == "rework":
+        return demanded(case, way.rule, "\n".join(text for _, text in by_tools if text) or None)
+    undecided = [
+        gate.key for gate, action in zip(guards, actions, strict=True) if gates.asks(case, gate, action)
+    ]
+    if not undecided:
+        return None
+    case.note("rule_gates", way.rule, False, f"waits for {', '.join(undecided)}")
+    return Wait("awaiting_review", tuple(undecided), way.targets, way.rule_id)
+
+
+def _second(case: Case, route: Route) -> Decision | Route:
+    """A second forced route is a loop; but a person's rework never ends in one (law §12): there the policy decides, as
+    if no rule had taken it."""
+    rule = route.demanded_by
+    if case.spoken:
+        case.note("rules", rule, True, "a second forced route after a person's word: the policy decides")
+        return without_match(case, route)
+    case.note("rules", rule, "error", "a second forced route")
+    message = "One decision took a forced route already, and a second one was demanded."
+    return Stuck("ForcedRouteLoop", message, rule.id if rule else None)

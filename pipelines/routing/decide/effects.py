@@ -1,0 +1,253 @@
+"""What follows from a decision, as values: what is counted, set and merged, and where the token then stands.
+
+Step 9 of law §5 without a database. The engine writes it down, `simulate` walks by it: there is one of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from pipelines.routing.basics.outcome import Outcome, derive
+from pipelines.routing.decide.budget_usage import failure
+from pipelines.routing.decide.decisions import Ask, Escalate, Finish, Move, Stuck, Wait
+from pipelines.routing.decide.situation import OF_NOW
+from pipelines.routing.document import evaluations, gate_tools
+from pipelines.routing.document.model import BLOCKED, ORIGIN, Line
+
+Staying = Wait | Ask | Escalate | Stuck
+
+
+@dataclass(frozen=True)
+class About:
+    """What a decision was about. `line`: the version that it was judged by; `station` and `origin`: the token's.
+
+    `word`: a person's, other than approve, that forced it; `asked_rule`: the rule that waited behind that gate.
+    """
+
+    line: Line
+    station: str
+    origin: str | None
+    outcome: Outcome
+    word: str = ""
+    asked_rule: str | None = None
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def failed(self) -> bool:
+        """Whether the outcome counts as failed (law §2), as recorded."""
+        return derive(self.outcome, self.line.station(self.station).kind).standing == "failed"
+
+    @property
+    def signal(self) -> str:
+        """The verdict of the signal that decides: the first valid one (law §5 step 3)."""
+        signal = self.outcome.signal
+        return str(signal["verdict"]) if signal else ""
+
+
+# Where the token then stands
+
+
+def origin_after(station: str, origin: str | None, target: str) -> str | None:
+    """Self-loops and re-runs do not change the origin (law §1, `@origin`)."""
+    return station if target != station else origin
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """The token stays where it is; `wait` shows what would free it."""
+
+    status: str
+    wait: dict[str, Any]
+    error: str = ""
+
+
+def staying(answer: Staying) -> Stay:
+    """Where no way leads on. An evaluation is asked of a person: never a silent advance (ALP A26)."""
+    if isinstance(answer, Wait):
+        said = answer.to_dict()
+        kept = ("gates", "to", "rule", "question", "missing", "evaluation")
+        return Stay(answer.status, {key: said.get(key) for key in kept})
+    if isinstance(answer, Ask):
+        return Stay("blocked", {"evaluation": dict(answer.evaluation)})
+    if isinstance(answer, Escalate):
+        naming = {"budget": answer.budget, "role": answer.role} if answer.budget else {}
+        return Stay("held", {"trigger": answer.trigger, "rule": answer.rule, **naming})
+    return Stay("stuck", {"message": answer.message, "rule": answer.rule}, answer.error)
+
+
+def aborts(about: About, answer: Finish) -> bool:
+    """Abort ends the whole task, whichever branch says it (law §7)."""
+    if about.word:
+        return about.word == "abort"
+    if answer.by == "signal":
+        return about.signal == "abort"
+    return answer.by == "gate" and not takes_rule(about, answer, (answer.end,))
+
+
+def reason_of(about: About, answer: Finish) -> str:
+    """Why a task failed that nobody rejected: the reason of the signal that aborted it, or of the cancellation of a job
+    that no rule took (ALP A4). Else nothing."""
+    signal = about.outcome.signal
+    if answer.by == "signal" and signal and signal["verdict"] == "abort":
+        return str(signal.get("reason") or "")
+    if answer.by == "policy" and answer.end_kind == "failed" and about.outcome.result == "cancelled":
+        return f"The job was cancelled: {about.outcome.reason or 'no reason given'}."
+    return ""
+
+
+# What is counted
+
+
+def targets_of(answer: Move | Finish | Wait) -> tuple[str, ...]:
+    """The stations, the end, or `@blocked`; nothing for a wait that counts nothing."""
+    if isinstance(answer, Move):
+        return answer.to
+    if isinstance(answer, Finish):
+        return (answer.end,)
+    return (BLOCKED,) if answer.status == "blocked" else ()
+
+
+def counted(
+    about: About,
+    answer: Move | Finish | Wait,
+    stations: Container[str],
+    landing: tuple[str, ...] | None = None,
+) -> dict[str, dict[str, int]]:
+    """Visits, edges and the rule (law §5, Counting). `stations`: the keys that can be entered now; `landing`:
+    where the targets are by now, if the task was migrated since its job started."""
+    targets = targets_of(answer)
+    lands = targets if landing is None else landing
+    edges = () if targets == (BLOCKED,) else lands
+    return {
+        "visits": dict(Counter(target for target in lands if target in stations)),
+        "edges": dict(Counter(f"{about.station}->{target}" for target in edges)),
+        "rules": {answer.rule: 1} if answer.rule and takes_rule(about, answer, targets) else {},
+        **_failures(about, answer),
+    }
+
+
+def _failures(about: About, answer: Move | Finish | Wait) -> dict[str, dict[str, int]]:
+    """A station that is left for a station with a type of failure (AEEF E16): once, whatever it forks into."""
+    kind = about.outcome.failure_type
+    return {"failures": {failure(about.station, kind): 1}} if kind and isinstance(answer, Move) else {}
+
+
+def entered(line: Line, source: str) -> frozenset[str]:
+    """The stations that a token which leaves `source` enters at once: not those at whose join it waits first."""
+    return frozenset(key for key in line.stations_by_key if not line.waits_at(key, source))
+
+
+def takes_rule(about: About, answer: Move | Finish | Wait, targets: tuple[str, ...]) -> bool:
+    """Whether the rule that the decision names was taken, or only led to a policy, a budget's target or a person's
+    word: a breach does not move by its rule, nor does what was said at its gate."""
+    if getattr(answer, "by", "") == "policy" or (about.word and answer.rule == about.asked_rule):
+        return False
+    found = about.line.rules_by_id.get(answer.rule or "")
+    return found is not None and _resolved(found[1].to, about.origin) == targets
+
+
+def _resolved(to: tuple[str, ...], origin: str | None) -> tuple[str, ...]:
+    return tuple((origin or "") if each == ORIGIN else each for each in to)
+
+
+def added_up(counter: Mapping[str, int], added: Mapping[str, int]) -> dict[str, int]:
+    return {**counter, **{key: counter.get(key, 0) + n for key, n in added.items()}}
+
+
+def reworks_in_a_row(about: About, answer: Move, so_far: int) -> int:
+    followed = answer.by == "signal" and about.signal == "rework"
+    return so_far + 1 if followed else 0
+
+
+# What is kept
+
+
+def gathered(about: About, answer: Move | Finish) -> dict[str, dict[str, Any]]:
+    """`variables` to set and what goes into the `context`: objects only, later overwrites earlier, outputs of failed
+    stations do not count (law §5 step 9)."""
+    output = about.outcome.output
+    context = output if isinstance(output, dict) and not about.failed else {}
+    variables = dict(answer.variables) if isinstance(answer, Move) else {}
+    unreadable = _unreadable(about, context)
+    found = {"context": context, "variables": variables}
+    return {**found, "unreadable": unreadable} if unreadable else found
+
+
+def _unreadable(about: About, said: Mapping[str, Any]) -> dict[str, str]:
+    """Output of a completed station that is not JSON is kept out of the context, and its keys are remembered with the
+    station; "" for those that are said at last (Vibe Factory C25)."""
+    if about.outcome.output_error and not about.failed:
+        return dict.fromkeys(about.line.station(about.station).output_keys, about.station)
+    return {key: "" for key, by in about.unreadable.items() if by and key in said}
+
+
+# The same situation once more
+
+
+def told(
+    facts: Mapping[str, Any], now: Mapping[str, Any], words: Mapping[str, Mapping[str, str]]
+) -> dict[str, Any]:
+    """The facts of a situation that waited at gates, told the words. `now`: those of this moment, for step 7."""
+    return {**as_asked(facts, now), "gates": {**facts.get("gates", {}), **words}}
+
+
+def answer_of(line: Line, question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """The fact that the outcome of a question's job is, by the version that asked."""
+    if gate_tools.KIND in question:
+        tool = line.gate(question[gate_tools.KIND]["gate"]).tool
+        assert tool is not None
+        return gate_tools.answer_of(tool, question, outcome)
+    return evaluations.answer_of(question, outcome)
+
+
+def answered(facts: Mapping[str, Any], now: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts plus the answer to an evaluation (law §3). `now`: those of this moment, for step 7."""
+    return {**as_asked(facts, now), "answers": [*facts.get("answers", []), answer]}
+
+
+def as_asked(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts as they stood when a gate or an evaluation asked; beside them what is otherwise by now, which only
+    step 7 reads (law §12, Gates and words)."""
+    other = {name: now[name] for name in OF_NOW if name in now and now[name] != facts.get(name)}
+    frozen = {name: value for name, value in facts.items() if name != "now"}
+    return {**frozen, **({"now": other} if other else {})}
+
+
+def once_more(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts by which a token is held, by those of this moment: for everything where nobody was asked on the way,
+    else for step 7 alone."""
+    if facts.get("gates") or facts.get("answers"):
+        return as_asked(facts, now)
+    return asked_anew(facts, now)
+
+
+def asked_anew(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of a new question about the same outcome: those of this moment, for rules and checks, too."""
+    frozen = {name: value for name, value in facts.items() if name != "now"}
+    return {**frozen, **facts.get("now", {}), **now}
+
+
+SAID = ("result", "verdict", "eval", "exit_code", "summary", "comment")
+
+
+def shown_at(
+    line: Line, station: str, answer: Wait, gate: str, outcome: Mapping[str, Any], output_digest: str
+) -> dict[str, Any]:
+    """What a gate asks about, without what differs from run to run: asked twice, it is the same question, and a
+    rejected one is not asked again (law §6, last sentence)."""
+    said = {name: outcome.get(name) for name in SAID}
+    found = line.rules_by_id.get(answer.rule or "")
+    return {
+        "gate": gate,
+        "station": station,
+        "rule": {"id": found[1].id, "label": found[1].label} if found else None,
+        "to": list(answer.to or []),
+        "outcome": {
+            **{name: value for name, value in said.items() if value is not None},
+            "output_digest": output_digest,
+        },
+    }

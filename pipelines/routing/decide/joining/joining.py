@@ -1,0 +1,270 @@
+"""Joins (law §7): which branches have delivered, which no longer can, and what becomes of it. Pure.
+
+Which fork a token belongs to at a join: the innermost one whose branches can fill the join, without going back through
+the fork itself; where none can, the outermost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.routing.decide.joining.branches import (
+    BLOCKED,
+    FAILED,
+    PASSED,
+    VERDICTS,
+    WORST_FIRST,
+    Arrival,
+    Branch,
+    Fork,
+)
+from pipelines.routing.decide.joining.reach import Ways, drawn, reached, ways
+from pipelines.routing.document.model import Join, Line
+
+PASS = "pass"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Tokens of one fork that wait at one join. `missing`: stations that have not delivered; `may`: of each of those
+    the tokens that can still reach it."""
+
+    station: str
+    fork: Fork | None
+    arrived: tuple[Branch, ...]
+    delivered: Mapping[str, str]
+    missing: tuple[str, ...]
+    may: Mapping[str, tuple[int, ...]]
+
+    @property
+    def accounted(self) -> bool:
+        return not any(self.may.values())
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """Stations that are still waited for."""
+        return tuple(key for key in self.missing if self.may[key])
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """A join that is decided. `standings`: of every station that it waits for, in its order; `never`: those that
+    delivered nothing and count as failed. `arrived`: the tokens that merge, in the order of arriving. `alone`: no
+    sibling lives, so that they take the place of the forked one; `emptied`: forks between it and them that are over.
+    `circular`: it waited for a join that waits for it."""
+
+    station: str
+    fork: Fork | None
+    arrived: tuple[int, ...]
+    sources: tuple[str, ...]
+    aggregation: str
+    standings: Mapping[str, str]
+    never: tuple[str, ...]
+    verdict: str
+    failure_type: str = ""
+    alone: bool = True
+    emptied: tuple[int, ...] = ()
+    circular: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is told of it."""
+        return {
+            "aggregation": self.aggregation,
+            "branches": {key: VERDICTS[standing] for key, standing in self.standings.items()},
+            "never": list(self.never),
+            "verdict": self.verdict,
+            **({"circular": True} if self.circular else {}),
+        }
+
+    def outcome(self) -> dict[str, Any]:
+        """What is routed from the join station where it is not a pass (law §7)."""
+        said: dict[str, Any] = {
+            "verdict": self.verdict,
+            "output": {"branches": self.to_dict()["branches"], "never": list(self.never)},
+            "summary": self.sentence,
+        }
+        return {**said, "failure_type": self.failure_type} if self.failure_type else said
+
+    @property
+    def sentence(self) -> str:
+        told = [f"{key} {'never arrived' if key in self.never else s}" for key, s in self.standings.items()]
+        return f"{', '.join(told)}; the join wants {self.aggregation}."
+
+
+def due(line: Line, branches: Sequence[Branch]) -> Merge | None:
+    """The first join that can be decided now. After it was followed, ask again: its token may be able to reach another.
+
+    Joins that only wait for each other would wait for ever: of them the one that has waited longest is decided as if
+    the others could not come."""
+    found = groups(line, branches)
+    for group in found:
+        if group.accounted:
+            return _merge(line, branches, group)
+    stale = [group for group in found if not _hopeful(group, found)]
+    return _merge(line, branches, stale[0], circular=True) if stale else None
+
+
+def groups(line: Line, branches: Sequence[Branch]) -> list[Group]:
+    """Every join at which tokens wait, the longest waiting first."""
+    together: dict[tuple[str, int | None], list[Branch]] = {}
+    waiting = [branch for branch in branches if branch.arrival]
+    for branch in sorted(waiting, key=_order):
+        home = home_of(line, branch, branch.station)
+        together.setdefault((branch.station, home.id if home else None), []).append(branch)
+    return [_group(line, branches, key, arrived) for (key, _), arrived in together.items()]
+
+
+def _order(branch: Branch) -> int:
+    assert branch.arrival is not None
+    return branch.arrival.order
+
+
+def _hopeful(group: Group, all_groups: Sequence[Group]) -> bool:
+    """Whether a token that does not wait itself can still reach what is missing, or set free one that can."""
+    held = {branch.id: other for other in all_groups for branch in other.arrived}
+    seen, todo = {id(group)}, [group]
+    while todo:
+        for tokens in todo.pop().may.values():
+            for token in tokens:
+                other = held.get(token)
+                if other is None or other.accounted:
+                    return True
+                if id(other) not in seen:
+                    seen.add(id(other))
+                    todo.append(other)
+    return False
+
+
+def accounts_for(line: Line, merge: Merge, station: str) -> bool:
+    """Whether a branch that ended at this station was on its way to what never arrived: its end is told by the join."""
+    return bool(set(merge.never) & reached(ways(line), [station]))
+
+
+# Which fork
+
+
+def home_of(line: Line, branch: Branch, station: str) -> Fork | None:
+    """The fork whose branches meet with this one at the join before `station`."""
+    join, after = _join(line, station), drawn(line)
+    for place in range(len(branch.within) - 1, -1, -1):
+        if _fills(after, branch.within[: place + 1], station, join):
+            return branch.within[place]
+    return branch.within[0] if branch.within else None
+
+
+def _fills(after: Ways, within: Sequence[Fork], station: str, join: Join) -> bool:
+    """Whether the innermost of these forks leads to everything that is waited for, without going back to a fork."""
+    avoiding = {station, *(fork.station for fork in within)} - set(within[-1].to)
+    return set(join.wait_for) <= reached(after, within[-1].to, avoiding)
+
+
+def _join(line: Line, station: str) -> Join:
+    """What is waited for there. A version that has no join there any more waits for nothing."""
+    found = line.stations_by_key.get(station)
+    return found.join if found and found.join else Join((), "none")
+
+
+# Who has delivered, and who still can
+
+
+def _group(line: Line, branches: Sequence[Branch], station: str, arrived: list[Branch]) -> Group:
+    join, fork = _join(line, station), home_of(line, arrived[0], station)
+    delivered = _delivered(join, [branch.arrival for branch in arrived if branch.arrival])
+    missing = tuple(key for key in join.wait_for if key not in delivered)
+    ids = {branch.id for branch in arrived}
+    others = [each for each in branches if each.id not in ids and (fork is None or fork in each.within)]
+    may = _may(line, station, fork, others, missing) if missing and others else dict.fromkeys(missing, ())
+    return Group(station, fork, tuple(arrived), delivered, missing, may)
+
+
+def _delivered(join: Join, arrivals: Sequence[Arrival]) -> dict[str, str]:
+    """A station that delivered more than once counts by the worst."""
+    found: dict[str, str] = {}
+    for arrival in arrivals:
+        if arrival.source in join.wait_for:
+            both = (arrival.standing, found.get(arrival.source, arrival.standing))
+            found[arrival.source] = next(standing for standing in WORST_FIRST if standing in both)
+    return found
+
+
+def _may(
+    line: Line, station: str, fork: Fork | None, others: Sequence[Branch], missing: Sequence[str]
+) -> dict[str, tuple[int, ...]]:
+    """A fork further on that fills the join by itself has a join of its own there: it comes back as one token."""
+    after = ways(line, _own_forks(line, station))
+    places = {branch.id: _place(line, branch, station, fork) for branch in others}
+    reach = {key: reached(after, [key]) for key in set(places.values())}
+    return {key: tuple(pk for pk, place in places.items() if key in reach[place]) for key in missing}
+
+
+def _place(line: Line, branch: Branch, station: str, fork: Fork | None) -> str:
+    """Where it goes on from. What belongs to a fork further in is joined there first."""
+    return branch.station if home_of(line, branch, station) == fork else station
+
+
+def _own_forks(line: Line, station: str) -> dict[str, str]:
+    """By rule: forks from which everything that is waited for is reached without another fork on the way."""
+    join, after = _join(line, station), drawn(line)
+    forks = [(each.key, rule) for each in line.stations for rule in each.rules if len(rule.to) > 1]
+    avoiding = {station, *(key for key, _ in forks)}
+    return {
+        rule.id: station
+        for _, rule in forks
+        if set(join.wait_for) <= reached(after, rule.to, avoiding - set(rule.to))
+    }
+
+
+# What becomes of it
+
+
+def aggregate(aggregation: str, standings: Sequence[str]) -> str:
+    """The verdict: pass, fail or blocked (law §7)."""
+    passed = sum(standing == PASSED for standing in standings)
+    if aggregation == "none":
+        return PASS
+    if BLOCKED in standings:
+        return "blocked"
+    enough = {
+        "all-pass": passed == len(standings),
+        "any-pass": passed > 0,
+        "majority-pass": 2 * passed > len(standings),
+    }
+    return PASS if enough[aggregation] else "fail"
+
+
+def _merge(line: Line, branches: Sequence[Branch], group: Group, circular: bool = False) -> Merge:
+    join = _join(line, group.station)
+    standings = {key: group.delivered.get(key, FAILED) for key in join.wait_for}
+    ids = {branch.id for branch in group.arrived}
+    others = [each for each in branches if each.id not in ids]
+    inside = {fork.id for each in group.arrived for fork in _below(each, group.fork)}
+    return Merge(
+        group.station,
+        group.fork,
+        tuple(branch.id for branch in group.arrived),
+        tuple(branch.arrival.source for branch in group.arrived if branch.arrival),
+        join.aggregation,
+        standings,
+        group.missing,
+        aggregate(join.aggregation, list(standings.values())),
+        _failure_type(join, group),
+        alone=not any(group.fork in each.within for each in others),
+        emptied=tuple(sorted(inside - {fork.id for each in others for fork in each.within})),
+        circular=circular,
+    )
+
+
+def _below(branch: Branch, fork: Fork | None) -> tuple[Fork, ...]:
+    return branch.within[branch.within.index(fork) + 1 :] if fork else branch.within
+
+
+def _failure_type(join: Join, group: Group) -> str:
+    """Of the first station, in the order of the join, that failed and says one."""
+    for key in join.wait_for:
+        for branch in group.arrived:
+            said = branch.arrival
+            if said and said.source == key and said.standing != PASSED and said.failure_type:
+                return said.failure_type
+    return ""

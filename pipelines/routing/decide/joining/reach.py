@@ -1,0 +1,118 @@
+"""Where a token can get to: every way that a version knows, whatever its conditions say (law §7).
+
+Sound and conservative: by rules, by what an exhausted budget names, by the policy, by words at gates and by `@origin`.
+Left out are jumps of a signal (`already_complete`) and moves by hand, which may lead anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+from pipelines.routing.document.algebra import Always
+from pipelines.routing.document.model import BLOCKED, ORIGIN, Gate, Line, Rule, Station
+
+CHOOSES = "reviewer_chooses"
+Ways = Mapping[str, frozenset[str]]
+
+
+def ways(line: Line, instead: Mapping[str, str] | None = None) -> Ways:
+    """The stations that each station may lead to next. `instead`: of forks, by the id of their rule, the one station to
+    which they count as leading."""
+    found = _closed(line, lambda station: [*_drawn(line, station, {}), *_else(line, station)])
+    if not instead:
+        return found
+    # A token comes to a join from a station that it waits for, never from the fork: no way back leads there.
+    back = {key: _origins(found, key) for key in _returning(line)}
+    return {
+        station.key: frozenset(
+            {*_drawn(line, station, instead), *_else(line, station), *back.get(station.key, ())}
+        )
+        for station in line.stations
+    }
+
+
+def drawn(line: Line) -> Ways:
+    """Only the ways that somebody drew: rules, and the order of stations without any."""
+    return _closed(line, lambda station: _drawn(line, station, {}))
+
+
+def _returning(line: Line) -> list[str]:
+    return [station.key for station in line.stations if any(rule.to == (ORIGIN,) for rule in station.rules)]
+
+
+def _origins(after: Mapping[str, Collection[str]], key: str) -> set[str]:
+    return {source for source, targets in after.items() if key in targets and source != key}
+
+
+def _closed(line: Line, onward: Callable[[Station], Iterable[str]]) -> Ways:
+    after = {station.key: set(onward(station)) for station in line.stations}
+    returning = _returning(line)
+    grown = bool(returning)
+    while grown:
+        # A way back is a way, too: it may be the origin of another one.
+        grown = False
+        for key in returning:
+            origins = _origins(after, key)
+            grown = grown or not origins <= after[key]
+            after[key] |= origins
+    return {key: frozenset(targets) for key, targets in after.items()}
+
+
+def reached(after: Ways, begin: Iterable[str], avoiding: Collection[str] = ()) -> set[str]:
+    """Every station to which these lead, themselves included, without passing through one that is avoided."""
+    found: set[str] = set()
+    todo = [key for key in begin if key not in avoiding]
+    while todo:
+        key = todo.pop()
+        if key not in found:
+            found.add(key)
+            todo += [target for target in after.get(key, ()) if target not in avoiding]
+    return found
+
+
+def _drawn(line: Line, station: Station, instead: Mapping[str, str]) -> Iterator[str]:
+    for rule in station.rules:
+        yield from _of_rule(line, rule, instead)
+    if not station.rules and line.policy.no_rules == "advance":
+        yield from _next(line, station)
+
+
+def _else(line: Line, station: Station) -> Iterator[str]:
+    """By words at gates, and by the policy where no rule takes everything."""
+    gates = [station.gate, *(key for rule in station.rules for key in rule.gates)]
+    for key in gates:
+        if key is not None and key in line.gates_by_key:
+            yield from _of_gate(line, line.gate(key))
+    takes_all = any(rule.fault is None and isinstance(rule.when, Always) for rule in station.rules)
+    left_out = any(rule.gates or rule.compose for rule in station.rules) or not line.policy.failure_rules
+    if line.policy.on_failure.startswith("station:") and (left_out or not takes_all):
+        yield line.policy.on_failure.removeprefix("station:")
+    if station.rules and line.policy.no_match == "default" and not takes_all:
+        yield from _next(line, station)
+
+
+def _next(line: Line, station: Station) -> Iterator[str]:
+    after = line.next_station(station.key)
+    if after is not None:
+        yield after.key
+
+
+def _of_rule(line: Line, rule: Rule, instead: Mapping[str, str]) -> Iterator[str]:
+    if rule.fault is not None:
+        return
+    if rule.id in instead:
+        yield instead[rule.id]
+    else:
+        yield from (to for to in rule.to if to in line.stations_by_key and to not in (ORIGIN, BLOCKED))
+    if rule.exhausted_to in line.stations_by_key:
+        yield str(rule.exhausted_to)
+
+
+def _of_gate(line: Line, gate: Gate) -> Iterator[str]:
+    if "reject" not in gate.offers or gate.mode == "skip":
+        return
+    knob = gate.on_reject or line.policy.on_reject
+    if knob == CHOOSES:
+        yield from line.stations_by_key
+    elif knob.startswith("route:"):
+        yield knob.removeprefix("route:")

@@ -1,0 +1,105 @@
+"""The join decision over plain JSON, for the decision tool (docs/rules.md, Forks and joins)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines.routing.basics import shapes
+from pipelines.routing.basics.problems import Malformed, join
+from pipelines.routing.basics.values import check
+from pipelines.routing.decide.joining.branches import WORST_FIRST, Arrival, Branch, Fork, Write
+from pipelines.routing.decide.joining.context import contradictions
+from pipelines.routing.decide.joining.joining import Group, Merge, due, groups
+from pipelines.routing.document.model import Line
+
+
+def told(line: Line, data: Any) -> dict[str, Any]:
+    """`{"waiting": […], "merge": {…} or null}`. Raises Malformed with the place."""
+    if type(data) is not dict:
+        raise Malformed("", "has to be an object")
+    shapes.only(data, "", ("branches",))
+    branches, wrote = [], {}
+    for index, each in enumerate(shapes.sequence(data.get("branches"), "branches")):
+        at = join("branches", index)
+        check(each, at)
+        branch, writes = _branch(line, each, at, index)
+        if branch.id in wrote:
+            raise Malformed(join(at, "id"), f"two branches have the id {branch.id}")
+        branches.append(branch)
+        wrote[branch.id] = writes
+    merge = due(line, branches)
+    gone = set(merge.arrived) if merge else set()
+    waiting = [_group(each) for each in groups(line, branches) if not gone & {b.id for b in each.arrived}]
+    return {"waiting": waiting, "merge": _merge(merge, wrote) if merge else None}
+
+
+def _group(group: Group) -> dict[str, Any]:
+    return {
+        "station": group.station,
+        "arrived": [branch.id for branch in group.arrived],
+        "waits_for": {key: list(group.may[key]) for key in group.pending},
+    }
+
+
+def _merge(merge: Merge, wrote: dict[int, list[Write]]) -> dict[str, Any]:
+    said = {"station": merge.station, "arrived": list(merge.arrived), **merge.to_dict()}
+    keys = contradictions([wrote[token] for token in merge.arrived])
+    if merge.verdict == "pass":
+        return {**said, "contradict": list(keys)}
+    return {**said, "contradict": list(keys), "outcome": merge.outcome()}
+
+
+def _branch(line: Line, data: Any, at: str, index: int) -> tuple[Branch, list[Write]]:
+    found = _object(data, at, ("id", "station", "within", "arrival", "wrote"))
+    forks = shapes.sequence(found.get("within"), join(at, "within"))
+    within = tuple(_fork(line, each, join(join(at, "within"), i)) for i, each in enumerate(forks))
+    arrival = None
+    if found.get("arrival") is not None:
+        arrival = _arrival(line, found["arrival"], join(at, "arrival"), index)
+    wrote = shapes.sequence(found.get("wrote"), join(at, "wrote"))
+    writes = [
+        Write(index * len(wrote) + i, shapes.mapping(each, join(join(at, "wrote"), i)))
+        for i, each in enumerate(wrote)
+    ]
+    return Branch(_id(found, at), _station(line, found, "station", at), within, arrival), writes
+
+
+def _fork(line: Line, data: Any, at: str) -> Fork:
+    found = _object(data, at, ("id", "station", "to"))
+    to = shapes.sequence(found.get("to"), join(at, "to"))
+    for index, key in enumerate(to):
+        _known(line, key, join(join(at, "to"), index))
+    return Fork(_id(found, at), _station(line, found, "station", at), tuple(to))
+
+
+def _arrival(line: Line, data: Any, at: str, index: int) -> Arrival:
+    found = _object(data, at, ("from", "standing", "order", "failure_type"))
+    standing = shapes.word(found.get("standing"), join(at, "standing"), WORST_FIRST)
+    order = shapes.count(found.get("order", index), join(at, "order"))
+    failure_type = shapes.text(found.get("failure_type"), join(at, "failure_type"))
+    return Arrival(_station(line, found, "from", at), standing or "passed", order or 0, failure_type or "")
+
+
+def _object(data: Any, at: str, known: tuple[str, ...]) -> dict[str, Any]:
+    if type(data) is not dict:
+        raise Malformed(at, "has to be an object")
+    shapes.only(data, at, known)
+    return data
+
+
+def _id(data: dict[str, Any], at: str) -> int:
+    if data.get("id") is None:
+        raise Malformed(join(at, "id"), "is missing")
+    return int(shapes.count(data["id"], join(at, "id")) or 0)
+
+
+def _station(line: Line, data: dict[str, Any], name: str, at: str) -> str:
+    return _known(line, data.get(name), join(at, name))
+
+
+def _known(line: Line, key: Any, at: str) -> str:
+    if type(key) is not str:
+        raise Malformed(at, "has to be the key of a station")
+    if key not in line.stations_by_key:
+        raise Malformed(at, f"the line has no station {key}")
+    return key

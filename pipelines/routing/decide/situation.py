@@ -1,0 +1,305 @@
+"""Everything that a decision reads, frozen and stored with it: station, outcome and facts (line-document.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pipelines.routing.basics import shapes
+from pipelines.routing.basics.outcome import Outcome, read_outcome
+from pipelines.routing.basics.problems import Malformed, join
+from pipelines.routing.basics.values import check
+from pipelines.routing.document.evaluations import ANSWERS, Answer
+from pipelines.routing.document.model import GATE_PASSED, HANDOFF, WORDS, Line
+
+JUMP = "@jump"
+"""The key of the review of a jump (`already_complete`) among the facts `gates` and `rounds`."""
+
+OF_NOW = (
+    *("visits", "edges", "rules", "failures", "visited", "open_escalations", "beside"),
+    *("context", "variables", "inputs", "task", "unreadable"),
+)
+"""The facts that may be otherwise by the moment of a word or an answer, and that step 7 then reads as they are."""
+
+AGENT_STATES = ("available", "suspended", "no_contract")
+
+_KNOWN = ("station", "outcome", "facts")
+
+
+class SituationError(Malformed):
+    """The situation is not one; `path` names the place in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A person's decision at a gate on this visit. `decision` is None while there is none."""
+
+    decision: str | None = None
+    route: str | None = None
+    reason: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        given = {"decision": self.decision, "route": self.route, "reason": self.reason}
+        return {key: value for key, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFact:
+    """What keeps an agent from new work, and how many more jobs it takes; None: any number.
+
+    `state`: available, suspended, or no_contract (none, or one that is not valid any more)."""
+
+    state: str = "available"
+    free: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"state": self.state, **({} if self.free is None else {"free": self.free})}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Every other fact, each with its default; what a key means stands in line-document.md.
+
+    `visits` holds what was given: ask `visits_of`. `visited` is None where nothing was given. `beside`: stations in
+    which other tokens of the task stand. `failures` {"station:failure type": n} counts the moves out of a station by
+    outcomes of that type; `agents` those of the line's agents that are registered.
+
+    `now`: since a gate asked or an evaluation was answered, those of `OF_NOW` that are otherwise by this moment. Only
+    step 7 reads them; rules and checks stand as they were (law §12, Gates and words).
+    """
+
+    visits: Mapping[str, int] = field(default_factory=dict)
+    edges: Mapping[str, int] = field(default_factory=dict)
+    rules: Mapping[str, int] = field(default_factory=dict)
+    signal_reworks: int = 0
+    visited: tuple[str, ...] | None = None
+    origin: str | None = None
+    context: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    task: Mapping[str, Any] = field(default_factory=dict)
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    answers: tuple[Answer, ...] = ()
+    gates: Mapping[str, Word] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
+    rounds: Mapping[str, int] = field(default_factory=dict)
+    open_escalations: int = 0
+    beside: tuple[str, ...] = ()
+    preconditions: Mapping[str, bool] = field(default_factory=dict)
+    failures: Mapping[str, int] = field(default_factory=dict)
+    agents: Mapping[str, AgentFact] = field(default_factory=dict)
+    now: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def of_now(self) -> Facts:
+        """The facts as step 7 reads them."""
+        return replace(self, **self.now, now={}) if self.now else self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON that `read_situation` reads back; defaults are left out."""
+        given: dict[str, Any] = {name: getattr(self, name) for name in _FACTS}
+        given["visited"] = None if self.visited is None else list(self.visited)
+        given["beside"] = list(self.beside)
+        given["now"] = {name: list(v) if type(v) is tuple else v for name, v in self.now.items()}
+        given["answers"] = [answer.to_dict() for answer in self.answers]
+        given["gates"] = {key: word.to_dict() for key, word in self.gates.items()}
+        given["agents"] = {key: agent.to_dict() for key, agent in self.agents.items()}
+        texts_and_lists = {"visited", "origin"}
+        return {k: v for k, v in given.items() if v or (k in texts_and_lists and v is not None)}
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    station: str
+    outcome: Outcome
+    facts: Facts = Facts()
+
+    @property
+    def of_now(self) -> Situation:
+        """As step 7 reads it."""
+        return replace(self, facts=self.facts.of_now) if self.facts.now else self
+
+    def visits_of(self, station: str) -> int:
+        """Entries so far, the present one included: 1 for the present station unless told, else 0."""
+        return self.facts.visits.get(station, 1 if station == self.station else 0)
+
+    def has_visited(self, station: str) -> bool:
+        """Whether the station has had a job in this task, the present one included."""
+        if station == self.station:
+            return True
+        visited = self.facts.visited
+        return self.visits_of(station) > 0 if visited is None else station in visited
+
+    def to_dict(self) -> dict[str, Any]:
+        facts = self.facts.to_dict()
+        situation = {"station": self.station, "outcome": self.outcome.to_dict()}
+        return {**situation, "facts": facts} if facts else situation
+
+
+def read_situation(data: Any) -> Situation:
+    """A situation from plain JSON. Raises Malformed (SituationError or OutcomeError) with the place."""
+    if type(data) is not dict:
+        raise SituationError("", "has to be an object")
+    shapes.only(data, "", _KNOWN)
+    station = shapes.text(data.get("station"), "station")
+    if station is None:
+        raise SituationError("station", "is missing")
+    if data.get("outcome") is None:
+        raise SituationError("outcome", "is missing")
+    return Situation(
+        station, read_outcome(data["outcome"], "outcome"), read_facts(data.get("facts"), "facts")
+    )
+
+
+def check_situation(line: Line, situation: Situation) -> None:
+    """What only the line can tell: its station exists, and a reviewer who chooses has chosen.
+
+    Raises SituationError.
+    """
+    if situation.station not in line.stations_by_key:
+        raise SituationError("station", f"the line has no station {situation.station}")
+    for key, word in situation.facts.gates.items():
+        if word.decision == "reject" and _reviewer_chooses(line, key):
+            _check_choice(line, word.route, f"{join('facts.gates', key)}.route")
+
+
+def _reviewer_chooses(line: Line, key: str) -> bool:
+    if key == JUMP:
+        return line.policy.on_reject == "reviewer_chooses"
+    gate = line.gates_by_key.get(key)
+    return gate is not None and (gate.on_reject or line.policy.on_reject) == "reviewer_chooses"
+
+
+def _check_choice(line: Line, route: str | None, path: str) -> None:
+    if route is None:
+        raise SituationError(path, "is missing: at this gate a reject names fail, rework or a station")
+    if route not in ("fail", "rework") and route not in line.stations_by_key:
+        raise SituationError(path, f"has to be fail, rework or a station of the line, not {route}")
+
+
+def assumed(
+    line: Line, station: str, outcome: Mapping[str, Any], but: tuple[str, ...] = ()
+) -> dict[str, bool]:
+    """The preconditions that an engine would look up, taken for met where there is none: in scenarios and samples. A
+    handoff that the outcome brings is looked at. `but`: those that are missing."""
+    known = (GATE_PASSED, HANDOFF) if outcome.get("handoff") is not None else (GATE_PASSED,)
+    met = {name: True for name in line.requires(station) if name not in known}
+    return {**met, **dict.fromkeys(but, False)}
+
+
+def read_facts(data: Any, at: str) -> Facts:
+    """Raises Malformed."""
+    return Facts(**_read(data, at, tuple(_FACTS)))
+
+
+def _read(data: Any, at: str, known: tuple[str, ...]) -> dict[str, Any]:
+    facts = shapes.mapping(data, at)
+    shapes.only(facts, at, known)
+    found = {}
+    for key, value in facts.items():
+        path = join(at, key)
+        check(value, path)
+        if value is not None:
+            found[key] = _FACTS[key](value, path)
+    return found
+
+
+def _now(value: Any, path: str) -> dict[str, Any]:
+    return _read(value, path, OF_NOW)
+
+
+def _texts(value: Any, path: str) -> tuple[str, ...]:
+    for index, member in enumerate(shapes.sequence(value, path)):
+        if type(member) is not str:
+            raise Malformed(join(path, index), "has to be a text")
+    return tuple(value)
+
+
+def _answers(value: Any, path: str) -> tuple[Answer, ...]:
+    return tuple(
+        _answer(member, join(path, index)) for index, member in enumerate(shapes.sequence(value, path))
+    )
+
+
+def _answer(value: Any, path: str) -> Answer:
+    if type(value) is not dict:
+        raise Malformed(path, "has to be an object")
+    shapes.only(value, path, (*ANSWERS, "answer", "text"))
+    kinds = [kind for kind in ANSWERS if value.get(kind) is not None]
+    if len(kinds) != 1:
+        raise Malformed(path, "has to name the evaluation: agentic, hook or tool")
+    if type(value[kinds[0]]) is not dict:
+        raise Malformed(join(path, kinds[0]), "has to be an object")
+    word = shapes.text(value.get("answer"), join(path, "answer"))
+    if word is None:
+        raise Malformed(join(path, "answer"), "is missing")
+    return Answer(kinds[0], value[kinds[0]], word, shapes.text(value.get("text"), join(path, "text")))
+
+
+def _named(value: Any, path: str) -> dict[str, str]:
+    """{key: station} of the context that could not be read; "" once another station has said it."""
+    found = shapes.mapping(value, path)
+    return {key: shapes.text(member, join(path, key)) or "" for key, member in found.items()}
+
+
+def _last_words(value: Any, path: str) -> dict[str, str]:
+    """{gate: the last word at it}, on earlier visits of this task."""
+    found = shapes.mapping(value, path)
+    said = {key: shapes.word(member, join(path, key), WORDS) for key, member in found.items()}
+    return {key: word for key, word in said.items() if word is not None}
+
+
+def _gates(value: Any, path: str) -> dict[str, Word]:
+    found = shapes.mapping(value, path)
+    return {key: _word(member, join(path, key)) for key, member in found.items() if member is not None}
+
+
+def _word(value: Any, path: str) -> Word:
+    if type(value) is not dict:
+        raise Malformed(path, "has to be an object")
+    shapes.only(value, path, ("decision", "route", "reason"))
+    return Word(
+        decision=shapes.word(value.get("decision"), join(path, "decision"), WORDS),
+        route=shapes.text(value.get("route"), join(path, "route")),
+        reason=shapes.text(value.get("reason"), join(path, "reason")),
+    )
+
+
+def _agents(value: Any, path: str) -> dict[str, AgentFact]:
+    found = shapes.mapping(value, path)
+    return {key: _agent(member, join(path, key)) for key, member in found.items() if member is not None}
+
+
+def _agent(value: Any, path: str) -> AgentFact:
+    if type(value) is not dict:
+        raise Malformed(path, "has to be an object")
+    shapes.only(value, path, ("state", "free"))
+    state = shapes.word(value.get("state"), join(path, "state"), AGENT_STATES)
+    return AgentFact(state or "available", shapes.count(value.get("free"), join(path, "free")))
+
+
+_FACTS: dict[str, Any] = {
+    "visits": shapes.counts,
+    "edges": shapes.counts,
+    "rules": shapes.counts,
+    "signal_reworks": shapes.count,
+    "visited": _texts,
+    "origin": shapes.text,
+    "context": shapes.mapping,
+    "variables": shapes.mapping,
+    "inputs": shapes.mapping,
+    "task": shapes.mapping,
+    "unreadable": _named,
+    "answers": _answers,
+    "gates": _gates,
+    "words": _last_words,
+    "rounds": shapes.counts,
+    "open_escalations": shapes.count,
+    "beside": _texts,
+    "preconditions": shapes.flags,
+    "failures": shapes.counts,
+    "agents": _agents,
+    "now": _now,
+}
+"""How each fact is read; the keys are all that there are."""

@@ -1,0 +1,92 @@
+"""Budgets of rules, stations and the line, held against a way: N are allowed, the N + 1st is refused (law §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pipelines.routing.decide.budget_usage import Step, spends, spent
+from pipelines.routing.decide.steps.candidate import Way, stations
+from pipelines.routing.decide.steps.context import Case
+from pipelines.routing.document.budgets import Budget
+from pipelines.routing.document.model import Rule
+
+RETRY_LIMIT = "RetryLimitExceeded"
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """`how`: fail, stuck, escalate, or target with its `to`. `budget`: the key of a named one."""
+
+    how: str
+    why: str
+    to: str | None = None
+    budget: str | None = None
+    role: str | None = None
+
+
+def breaches(case: Case, way: Way) -> list[Breach]:
+    """Every budget that this way would go beyond: the rule's own, the stations', the line's, in this order."""
+    return [*_of_rule(case, way), *_of_stations(case, way), *_of_line(case, way)]
+
+
+def _of_rule(case: Case, way: Way) -> list[Breach]:
+    """The rule's own budgets, with what each of them leads to."""
+    rule = way.rule
+    if rule is None or not way.takes:
+        return []
+    how = "target" if rule.exhausted_to else rule.on_exhausted or case.line.policy.on_exhausted
+    taken = case.of_now.facts.rules.get(rule.id, 0)
+    whys = []
+    if rule.max_retries is not None and taken >= rule.max_retries:
+        whys.append(f"rule {rule.id} was taken {taken} of {rule.max_retries} times")
+    for station in stations(case, way):
+        visits = case.of_now.visits_of(station)
+        if rule.max_visits is not None and visits >= rule.max_visits:
+            whys.append(f"{station} was entered {visits} of {rule.max_visits} times")
+    limit = case.line.policy.self_loop_limit
+    if limit is not None and taken >= limit and _is_free_loop(case, way, rule):
+        whys.append(f"rule {rule.id}, a loop, was taken {taken} of {limit} times")
+    return [Breach(how, why, rule.exhausted_to) for why in whys]
+
+
+def _is_free_loop(case: Case, way: Way, rule: Rule) -> bool:
+    """Leads to its own station, and has neither `max_retries` nor `max_visits`."""
+    free = rule.max_retries is None and rule.max_visits is None
+    return free and case.station.key in stations(case, way)
+
+
+def _of_stations(case: Case, way: Way) -> Iterator[Breach]:
+    for station in stations(case, way):
+        most, visits = case.line.station(station).limits.max_visits, case.of_now.visits_of(station)
+        if most is not None and visits >= most:
+            yield Breach(case.line.policy.on_exhausted, f"{station} was entered {visits} of {most} times")
+
+
+def _of_line(case: Case, way: Way) -> Iterator[Breach]:
+    """Named budgets bind every move that is decided, by whatever it is: a breach is never let through."""
+    for budget in case.line.limits:
+        if budget.key not in way.over:
+            why = _breach(case, way, budget)
+            if why:
+                how = "target" if budget.exhausted_to else budget.on_exhausted
+                how = how or case.line.policy.on_exhausted
+                yield Breach(how, why, budget.exhausted_to, budget.key, budget.role)
+
+
+def _breach(case: Case, way: Way, budget: Budget) -> str:
+    """Why the way goes beyond the budget, or nothing. Of a fork every branch counts; a rule is taken once."""
+    assert budget.most is not None
+    taken = way.rule_id if way.takes else None
+    steps = [
+        Step(case.station.key, target, taken, case.situation.outcome.failure_type) for target in way.targets
+    ]
+    spending = [step for step in steps if spends(case.line, budget, step)]
+    if not spending:
+        return ""
+    visits = {station: case.of_now.visits_of(station) for station in budget.stations}
+    before = spent(case.line, budget, spending[0], case.of_now.facts, visits)
+    more = 1 if budget.kind in ("rules", "failure_type") else len(spending)
+    if before + more <= budget.most:
+        return ""
+    return f"budget {budget.key} ({budget.kind}): {before} of {budget.most} are spent"

@@ -1,0 +1,177 @@
+"""What one decision works with: the line, the situation, and the trace that it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from pipelines.routing.basics.bounds import Steps
+from pipelines.routing.basics.outcome import FORCED, Derived, derive
+from pipelines.routing.basics.values import MISSING
+from pipelines.routing.decide.check_fields import read_field
+from pipelines.routing.decide.decisions import Entry
+from pipelines.routing.decide.situation import Facts, Situation
+from pipelines.routing.document.algebra import View
+from pipelines.routing.document.checks import Result
+from pipelines.routing.document.evaluations import Answer, by_key
+from pipelines.routing.document.model import Line, Rule, Station
+from pipelines.routing.document.operand_trace import Seen
+
+Clock = Callable[[], float]
+"""Seconds from anywhere; only differences count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A walk through the rules of the station, with the outcome as the rules see it.
+
+    `by`: what a target chosen by a rule says it was chosen by. `forced`: demanded by a signal, a gate or the
+    fallback. `demanded_by`: the rule whose gate or compose demanded it. `reason`: a person's, the feedback.
+    `anew`: demanded by a person's word, before which no forced route counts. `no_output`: output that could not be
+    parsed counts as none.
+    """
+
+    seen: Derived
+    by: str = "rule"
+    forced: bool = False
+    demanded_by: Rule | None = None
+    reason: str | None = None
+    anew: bool = False
+    no_output: bool = False
+
+
+def forced(kind: str, by: str) -> Route:
+    """The forced success, failure or blocked route (law §5, Forced route)."""
+    return Route(FORCED[kind], by, forced=True, no_output=kind == "blocked")
+
+
+def demanded(case: Case, rule: Rule | None, reason: str | None = None, word_at: str = "") -> Route:
+    """The forced failure route that a gate demands: of a station, or of a rule, which is left out from now on.
+
+    `word_at`: the gate at which a person demanded it; there nobody is asked again."""
+    if rule is not None:
+        case.left_out.add(rule.id)
+    if word_at:
+        case.spoken.add(word_at)
+    return replace(forced("failure", "gate"), demanded_by=rule, reason=reason, anew=bool(word_at))
+
+
+def fallback(rule: Rule | None = None) -> Route:
+    """The forced blocked route; `rule`: whose compose failed."""
+    return replace(forced("blocked", "fallback"), demanded_by=rule)
+
+
+@dataclass
+class Case:
+    line: Line
+    situation: Situation
+    clock: Clock | None = None
+    trace: list[Entry] = field(default_factory=list)
+    steps: Steps = field(default_factory=Steps)
+    # Whether the station has no gate, or the token passed it with its checks (a precondition of law §8).
+    gate_passed: bool = False
+    # The rules whose gates demanded the failure route, and the gates at which a person did.
+    left_out: set[str] = field(default_factory=set)
+    spoken: set[str] = field(default_factory=set)
+    # The gates on the way so far that have their word.
+    passed: set[str] = field(default_factory=set)
+
+    @cached_property
+    def station(self) -> Station:
+        return self.line.station(self.situation.station)
+
+    @cached_property
+    def recorded(self) -> Derived:
+        """The outcome as reported, with what follows from it."""
+        return derive(self.situation.outcome, self.station.kind)
+
+    @property
+    def facts(self) -> Facts:
+        return self.situation.facts
+
+    @cached_property
+    def of_now(self) -> Situation:
+        """What step 7 reads: the same, with the facts of the moment."""
+        return self.situation.of_now
+
+    def note(
+        self,
+        step: str,
+        rule: Rule | None,
+        result: bool | str,
+        why: str = "",
+        saw: tuple[Seen | Result, ...] = (),
+    ) -> None:
+        self.trace.append(Entry(step, rule.id if rule else None, result, saw, why))
+
+    def view(self, route: Route) -> View:
+        """What conditions see on this route."""
+        outcome = self.situation.outcome
+        return View(
+            result=route.seen.result,
+            verdict=route.seen.verdict,
+            eval=route.seen.eval,
+            failure_type=outcome.failure_type,
+            document=self.document,
+            unreadable=bool(outcome.output_error) and not route.no_output,
+            edges=self.facts.edges,
+            answers=self.answers,
+            steps=self.steps,
+            unreadable_keys=self._unreadable_in_document,
+        )
+
+    @cached_property
+    def answers(self) -> dict[str, Answer]:
+        """By what was asked; the last answer counts."""
+        return by_key(self.facts.answers) if self.facts.answers else {}
+
+    @cached_property
+    def document(self) -> Any:
+        """What conditions read; MISSING if there is nothing.
+
+        The output, or in scope `merged` the context overlaid by it. Output that is not JSON is no output here:
+        it is the first `output` operand that is reached that makes the task stuck.
+        """
+        outcome = self.situation.outcome
+        output = MISSING if outcome.output_error else outcome.output
+        if self.line.policy.condition_scope == "current":
+            return output
+        return {**self.facts.context, **output} if type(output) is dict else dict(self.facts.context)
+
+    @property
+    def composable(self) -> Any:
+        """What `compose` reads: the document, but nothing where the output was not JSON (law §8a, §12)."""
+        return MISSING if self.situation.outcome.output_error else self.document
+
+    @cached_property
+    def _unreadable_in_document(self) -> frozenset[str]:
+        """Of the keys that a merged condition may ask for; those of this output are told by the view itself."""
+        if self.line.policy.condition_scope == "current":
+            return frozenset()
+        return _unread(self.facts, self.situation.outcome.output)
+
+    @cached_property
+    def unreadable(self) -> frozenset[str]:
+        """The keys of the context that nobody can read after this outcome: a completed station should have said them,
+        and its output was not JSON (Vibe Factory C25)."""
+        outcome, facts = self.situation.outcome, self.of_now.facts
+        if self.recorded.standing == "failed":  # outputs of failed stations do not count
+            return _unread(facts, MISSING)
+        own = frozenset(self.station.output_keys) if outcome.output_error else frozenset()
+        return _unread(facts, outcome.output) | own
+
+    def reader(self, asked: Collection[str]) -> Callable[[str], Any]:
+        """Fields for the checks of gates that are asked together: as they stood when those were asked, without what
+        was said there since."""
+        then, since = self.situation, {*asked} - self.passed
+        if not since.isdisjoint(self.facts.gates):
+            gates = {key: word for key, word in self.facts.gates.items() if key not in since}
+            then = replace(then, facts=replace(self.facts, gates=gates))
+        return lambda name: read_field(name, then, self.recorded)
+
+
+def _unread(facts: Facts, output: Any) -> frozenset[str]:
+    said = output if type(output) is dict else {}
+    return frozenset(key for key, by in facts.unreadable.items() if by and key not in said)

@@ -1,0 +1,101 @@
+"""Gates inside a decision: people's words and automatic checks (law §6), at a station or on a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipelines.routing.decide.decisions import Decision, Finish
+from pipelines.routing.decide.situation import JUMP, Word
+from pipelines.routing.decide.steps.context import Case, Route, demanded
+from pipelines.routing.decide.steps.targets import Way, enter
+from pipelines.routing.document import checks
+from pipelines.routing.document.checks import Read
+from pipelines.routing.document.model import Gate, Rule
+
+RANK = ("abort", "reject", "rework", "send_back")
+"""Of several words the first of these decides, then the gates' order."""
+
+JUMP_GATE = Gate(key=JUMP, name="Jump")
+"""The review of a jump: no checks, the line's knob on a reject, the usual number of rounds."""
+
+
+def word_against(case: Case, step: str, gates: Sequence[Gate], rule: Rule | None) -> Decision | Route | None:
+    """What the first word other than approve leads to. It decides at once, before targets and checks."""
+    spoken = [(gate, word) for gate in gates if (word := _word(case, step, gate, rule)) is not None]
+    for decision in RANK:
+        for gate, word in spoken:
+            if word.decision == decision:
+                case.note(step, rule, False, f"{gate.key}: {decision}")
+                return _follow(case, gate, word, rule)
+    return None
+
+
+def _word(case: Case, step: str, gate: Gate, rule: Rule | None) -> Word | None:
+    """A word other than approve that counts here: none at a skipped gate nor where it was followed already, no send
+    back beyond its rounds."""
+    word = case.facts.gates.get(gate.key)
+    if word is None or word.decision in (None, "approve") or gate.mode == "skip" or gate.key in case.spoken:
+        return None
+    if word.decision == "send_back" and case.facts.rounds.get(gate.key, 0) >= gate.approval.max_rounds:
+        case.note(step, rule, False, f"{gate.key}: no round is left to send back, the word is refused")
+        return None
+    return word
+
+
+def _follow(case: Case, gate: Gate, word: Word, rule: Rule | None) -> Decision | Route:
+    if word.decision == "reject":
+        return _reject(case, gate, word, rule)
+    if word.decision == "rework":
+        return demanded(case, rule, word.reason, word_at=gate.key)
+    if word.decision == "send_back":
+        return _to(case, case.station.key, word, rule)
+    return failed(rule)
+
+
+def _reject(case: Case, gate: Gate, word: Word, rule: Rule | None) -> Decision:
+    knob = gate.on_reject or case.line.policy.on_reject
+    if knob == "reviewer_chooses":
+        # check_situation has made sure that a route was named.
+        knob = word.route if word.route in ("fail", "rework") else f"route:{word.route}"
+    if knob == "fail":
+        return failed(rule)
+    target = case.station.key if knob == "rework" else knob.removeprefix("route:")
+    return _to(case, target, word, rule)
+
+
+def _to(case: Case, station: str, word: Word, rule: Rule | None) -> Decision:
+    return enter(case, Way((station,), "gate", rule, feedback=word.reason))
+
+
+def failed(rule: Rule | None) -> Finish:
+    return Finish("failed", "failed", rule.id if rule else None, "gate")
+
+
+def is_approved(case: Case, gate: Gate) -> bool:
+    word = case.facts.gates.get(gate.key)
+    return word is not None and word.decision == "approve"
+
+
+def unspoken(case: Case, step: str, gates: Sequence[Gate], rule: Rule | None) -> list[Gate]:
+    """Without those at which a person demanded this route: they are passed (law §12)."""
+    for gate in gates:
+        if gate.key in case.spoken:
+            case.note(step, rule, True, f"{gate.key}: passed, the word was said there")
+    return [gate for gate in gates if gate.key not in case.spoken]
+
+
+def run_checks(case: Case, step: str, gate: Gate, rule: Rule | None, read: Read) -> str:
+    """The worst action that the checks of a gate ask for; under `manual` they are shown and ask for nothing."""
+    if gate.checks is None or gate.mode == "skip":
+        case.note(step, rule, True, f"{gate.key}: {'skipped' if gate.mode == 'skip' else 'no checks'}")
+        return "proceed"
+    verdict = checks.evaluate(gate.checks, read)
+    action = verdict.action if gate.enforces_checks else "proceed"
+    note = "" if gate.enforces_checks else ", shown only"
+    case.note(step, rule, action == "proceed", f"{gate.key}: {verdict.action}{note}", verdict.results)
+    return action
+
+
+def asks(case: Case, gate: Gate, action: str) -> bool:
+    """Whether a person has still to decide: the gate always asks, or a check holds; and none has approved."""
+    return (gate.always_asks or action == "hold") and not is_approved(case, gate)

@@ -1,0 +1,75 @@
+"""What the policy does where no rule matched (law §4, Without a match)."""
+
+from __future__ import annotations
+
+from pipelines.routing.decide.decisions import Decision, Escalate, Finish, Stuck, Wait
+from pipelines.routing.decide.steps.context import Case, Route, fallback
+from pipelines.routing.decide.steps.targets import Way, enter
+from pipelines.routing.document.model import Rule
+
+NO_MATCH = "NoValidTransition"
+
+
+def without_match(case: Case, route: Route) -> Decision | Route:
+    standing = route.seen.standing
+    if standing == "failed":
+        return on_failure(case, feedback=route.reason)
+    if standing == "blocked":
+        case.note("rules", None, True, "blocked, and no rule takes it")
+        return Wait("blocked")
+    return _no_match(case) if case.station.rules else _no_rules(case)
+
+
+def on_failure(
+    case: Case, rule: Rule | None = None, cause: str | None = None, feedback: str | None = None
+) -> Decision | Route:
+    """The knob `on_failure`; with `cause` (`compose_failed`) of a rule that matched.
+
+    `feedback` goes to the station that it leads to, whichever that is.
+    """
+    knob = case.line.policy.on_failure
+    case.note("rules", rule, True, f"on_failure: {knob}" + (f" after {cause}" if cause else ""))
+    rule_id = rule.id if rule else None
+    if knob == "halt":
+        return Finish("failed", "failed", rule_id, "policy", cause)
+    if knob == "stuck":
+        return Stuck(cause or NO_MATCH, _failed_message(case, cause), rule_id)
+    if knob == "escalate":
+        return Escalate(cause or "on_failure", rule_id)
+    if knob == "fallback":
+        return fallback(rule)
+    return enter(case, Way((knob.removeprefix("station:"),), "policy", rule, feedback=feedback))
+
+
+def _failed_message(case: Case, cause: str | None) -> str:
+    if cause:
+        return f"What the rule should store could not be found in the output of {case.station.key}."
+    return f"{case.station.key} failed, and no rule takes it."
+
+
+def _no_rules(case: Case) -> Decision | Route:
+    knob = case.line.policy.no_rules
+    case.note("rules", None, True, f"no_rules: {knob}")
+    if knob == "refuse":
+        return Stuck(NO_MATCH, f"{case.station.key} has no rules, and this line wants some.")
+    return enter(case, Way((_next(case),) if knob == "advance" else ("completed",), "policy"))
+
+
+def _no_match(case: Case) -> Decision | Route:
+    knob = case.line.policy.no_match
+    case.note("rules", None, True, f"no_match: {knob}")
+    if knob == "default":
+        return enter(case, Way((_next(case),), "policy"))
+    if knob == "fail":
+        return Finish("failed", "failed", None, "policy", NO_MATCH)
+    if knob == "escalate":
+        return Escalate("no_match")
+    if knob == "fallback":
+        return fallback()
+    return Stuck(NO_MATCH, f"No rule of {case.station.key} takes this outcome.")
+
+
+def _next(case: Case) -> str:
+    """The next station in order; after the last the task is completed."""
+    station = case.line.next_station(case.station.key)
+    return station.key if station else "completed"

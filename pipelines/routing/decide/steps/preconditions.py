@@ -1,0 +1,115 @@
+"""Preconditions of a forward move (law §8, AEEF E14): each one that is missing is named."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from pipelines.routing.basics.values import MISSING
+from pipelines.routing.decide.decisions import Wait
+from pipelines.routing.decide.steps.candidate import Way
+from pipelines.routing.decide.steps.context import Case
+from pipelines.routing.document import handoffs
+from pipelines.routing.document.model import AGENT, GATE_PASSED, HANDOFF, METADATA
+
+NO_ESCALATION = "no_open_escalation"
+Missing = tuple[str, str]
+"""The name, and why."""
+
+
+def missing(case: Case, way: Way) -> Wait | None:
+    """Of a forward move: what the station requires, in its order; what the facts say is not met; then
+    `no_open_escalation`."""
+    forward = [target for target in way.targets if _is_forward(case, target)]
+    if not forward:
+        return None
+    found = [*_required(case, forward), *_told(case)]
+    if case.of_now.facts.open_escalations:
+        found.append((NO_ESCALATION, ""))
+    if not found:
+        return None
+    names = tuple(dict.fromkeys(name for name, _ in found))
+    whys = ", ".join(f"{name} ({why})" if why else name for name, why in dict(found).items())
+    case.note("target", way.rule, False, f"missing: {whys}")
+    return Wait("held", to=way.targets, rule=way.rule_id, missing=names)
+
+
+def _is_forward(case: Case, target: str) -> bool:
+    """To a station that stands later in the order, or to a completed end."""
+    if target in case.line.stations_by_key:
+        return case.line.position(target) > case.line.position(case.station.key)
+    return target in case.line.ends_by_key and case.line.end(target).kind == "completed"
+
+
+def _told(case: Case) -> Iterator[Missing]:
+    """Those of the facts that nobody looks up here."""
+    yield from ((name, "") for name, met in case.of_now.facts.preconditions.items() if not met)
+
+
+def _required(case: Case, forward: list[str]) -> Iterator[Missing]:
+    """A fact that says so settles it, one way or the other; else it is looked up."""
+    for name in case.line.requires(case.station.key):
+        if case.of_now.facts.preconditions.get(name) is None:
+            yield from _looked_up(case, name, forward)
+
+
+def _looked_up(case: Case, name: str, forward: list[str]) -> Iterator[Missing]:
+    into = [target for target in forward if target in case.line.stations_by_key]
+    if name == GATE_PASSED:
+        if case.station.gate is not None and not case.gate_passed:
+            yield name, f"{case.station.gate} was not passed"
+    elif name == HANDOFF:
+        faults = _handoff_faults(case) if into else ()
+        if faults:
+            yield name, "; ".join(map(str, faults[:3]))
+    elif name == AGENT:
+        yield from _agents(case, into)
+    elif not _given(case, name.removeprefix(METADATA)):
+        yield name, "is not given"
+
+
+def _handoff_faults(case: Case) -> tuple[Any, ...]:
+    """Of what the station handed over; nobody is handed anything at an end."""
+    schema = case.line.handoff_schema(case.station.key)
+    return handoffs.faults(case.situation.outcome.handoff, schema)
+
+
+def _agents(case: Case, into: list[str]) -> Iterator[Missing]:
+    """Of the agent of each target: registered, with a valid contract, not suspended, and with capacity for all the
+    branches that it would get. Who waits at a join opens no job."""
+    source = case.station.key
+    entered = [target for target in into if not case.line.waits_at(target, source)]
+    wanted = Counter(agent for target in entered if (agent := case.line.station(target).agent))
+    for key, n in wanted.items():
+        fact = case.of_now.facts.agents.get(key)
+        if fact is None:
+            yield f"agent:{key}", "is not registered"
+        elif fact.state != "available":
+            yield f"agent:{key}", STATES[fact.state]
+        elif fact.free is not None and fact.free < n:
+            yield f"agent:{key}", "has no free capacity"
+
+
+STATES = {"suspended": "is suspended", "no_contract": "has no valid contract"}
+
+
+def _given(case: Case, name: str) -> bool:
+    """In the output or its `ai_metadata`, the handoff, the trailers of all new commits (`git.ai_metadata`), the data of
+    the task, or as a label `name` or `name: value`."""
+    outcome, facts = case.situation.outcome, case.of_now.facts
+    places = (outcome.output, outcome.handoff, outcome.git, facts.context, facts.variables, facts.inputs)
+    if any(_holds(place, name) for place in places):
+        return True
+    labels = facts.task.get("labels") or ()
+    return any(type(label) is str and label.partition(":")[0].strip() == name for label in labels)
+
+
+def _holds(place: Any, name: str) -> bool:
+    if place is MISSING or not hasattr(place, "get"):
+        return False
+    value = place.get(name)
+    if value in (None, "", [], {}):
+        inner = place.get("ai_metadata")
+        value = inner.get(name) if hasattr(inner, "get") else None
+    return value not in (None, "", [], {})

@@ -1,0 +1,67 @@
+"""Step 3 of law §5: the first valid signal decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pipelines.routing.decide.decisions import Decision, Finish, Wait
+from pipelines.routing.decide.steps import gates
+from pipelines.routing.decide.steps.context import Case, Route, forced
+from pipelines.routing.decide.steps.station_gate import after_station_gate
+from pipelines.routing.decide.steps.targets import Way, arrive, enter, obstacle
+from pipelines.routing.document.model import SIGNAL_RETRIES
+from pipelines.routing.document.operand_trace import Seen
+
+STEP = "signal"
+
+
+def follow(case: Case, signal: Mapping[str, Any]) -> Decision | Route:
+    """Where the signal leads: a decision, or the route with which the rules begin."""
+    verdict = signal["verdict"]
+    saw = tuple(Seen(key, signal[key]) for key in ("verdict", "reason") if signal.get(key) is not None)
+    case.note(STEP, None, True, f"the signal says {verdict}", saw)
+    if verdict == "abort":
+        return Finish("failed", "failed", None, "signal")
+    if verdict == "proceed":
+        return after_station_gate(case, forced("success", "signal"), people_only=True)
+    return _hold(case, signal) if verdict == "hold" else _rework(case)
+
+
+def _rework(case: Case) -> Decision | Route:
+    """This station again, up to its `max_retries`; exhausted, the verdict becomes fail and nothing else changes."""
+    given = case.station.limits.max_retries
+    most = SIGNAL_RETRIES if given is None else given
+    done = case.facts.signal_reworks
+    if done < most:
+        return enter(case, Way((case.station.key,), "signal"))
+    case.note(STEP, None, False, f"reworked {done} of {most} times: the verdict becomes fail")
+    return after_station_gate(case, Route(case.recorded.with_verdict("fail")))
+
+
+def _hold(case: Case, signal: Mapping[str, Any]) -> Decision | Route:
+    meta = signal.get("meta") or {}
+    if signal.get("reason") == "already_complete":
+        target = meta.get("targetState")
+        if type(target) is str and (target in case.line.stations_by_key or target in case.line.ends_by_key):
+            return _jump(case, target)
+        case.note(STEP, None, False, "the target of the jump is missing or unknown")
+    question = meta.get("question")
+    return Wait("blocked", question=question if type(question) is str else None)
+
+
+def _jump(case: Case, target: str) -> Decision | Route:
+    """Step 7 without the revisit policy, then, where the line asks people at all, a review of the jump itself."""
+    reviewed = case.line.asks_a_person
+    if reviewed:
+        against = gates.word_against(case, STEP, [gates.JUMP_GATE], None)
+        if against is not None:
+            return against
+    way = Way((target,), "signal")
+    stopped = obstacle(case, way)
+    if stopped is not None:
+        return stopped
+    if reviewed and not gates.is_approved(case, gates.JUMP_GATE):
+        case.note(STEP, None, False, "waits for a review of the jump")
+        return Wait("awaiting_review", (gates.JUMP_GATE.key,), way.targets)
+    return arrive(case, way)

@@ -1,0 +1,128 @@
+"""Step 7 of law §5: revisit policy, cap, budgets, preconditions; and step 9, what entering means.
+
+One check after the other, each for every target of a fork, by the facts of the moment. A breach does not move and
+tries no further rule.
+"""
+
+from __future__ import annotations
+
+from pipelines.routing.decide.decisions import Decision, Escalate, Finish, Move, Stuck, Wait
+from pipelines.routing.decide.steps.budgets import RETRY_LIMIT, Breach, breaches
+from pipelines.routing.decide.steps.candidate import Way, stations
+from pipelines.routing.decide.steps.context import Case
+from pipelines.routing.decide.steps.preconditions import missing
+from pipelines.routing.decide.steps.unreadable_templates import unreadable
+from pipelines.routing.document.model import BLOCKED
+
+FORBIDDEN = "ForbiddenParallel"
+HOWS = ("fail", "stuck", "escalate", "target")
+
+__all__ = ["Way", "arrive", "enter", "obstacle"]
+
+
+def enter(case: Case, way: Way) -> Decision:
+    """Step 7, then 9, for what no rule gate guards."""
+    return obstacle(case, way) or arrive(case, way)
+
+
+def obstacle(case: Case, way: Way) -> Decision | None:
+    """What stands in the way, if anything; what an exhausted budget leads to is a decision, too."""
+    return (
+        (_circle(case, way) if way.takes else None)
+        or _cap(case, way)
+        or _forbidden(case, way)
+        or _exhausted(case, way)
+        or missing(case, way)
+        or unreadable(case, way)
+    )
+
+
+def arrive(case: Case, way: Way) -> Decision:
+    case.note("effects", way.rule, True, f"goes to {way.shown} (by {way.by})")
+    target = way.targets[0]
+    if target == BLOCKED:
+        return Wait("blocked", rule=way.rule_id)
+    if target in case.line.ends_by_key:
+        return Finish(target, case.line.end(target).kind, way.rule_id, way.by)
+    return Move(way.targets, way.rule_id, way.by, way.feedback, way.variables)
+
+
+def _circle(case: Case, way: Way) -> Decision | None:
+    """The revisit policy: it binds moves by a rule only, and the rule's `allow_revisit` overrides it."""
+    for station in stations(case, way):
+        if _revisits(case, way, station):
+            return _stuck(
+                case, way, "CircularWorkflow", f"This task has been at {station} before, and may not return."
+            )
+    return None
+
+
+def _revisits(case: Case, way: Way, station: str) -> bool:
+    policy = case.line.policy
+    allowed = way.rule.allow_revisit if way.rule else None
+    if allowed is True:
+        return False
+    if allowed is False or policy.forbids_revisits:
+        return case.of_now.has_visited(station)
+    limit = policy.revisit_limit
+    return limit is not None and case.of_now.visits_of(station) > limit
+
+
+def _cap(case: Case, way: Way) -> Decision | None:
+    cap = case.line.policy.visit_cap
+    for station in stations(case, way):
+        visits = case.of_now.visits_of(station)
+        if visits >= cap:
+            message = f"This task has entered {station} {visits} times; the cap is {cap}."
+            return _stuck(case, way, "VisitLimitExceeded", message)
+    return None
+
+
+def _forbidden(case: Case, way: Way) -> Decision | None:
+    """Pairs of stations that must never run in parallel (law §7). Waiting at a join is not running there."""
+    entered = [target for target in stations(case, way) if not case.line.waits_at(target, case.station.key)]
+    for place, station in enumerate(entered):
+        for other in (*entered[place + 1 :], *case.of_now.facts.beside):
+            if {station, other} in map(set, case.line.forbidden_parallel):
+                message = f"{station} and {other} must never run in parallel."
+                return _stuck(case, way, FORBIDDEN, message)
+    return None
+
+
+def _stuck(case: Case, way: Way, error: str, message: str) -> Stuck:
+    case.note("target", way.rule, False, message)
+    return Stuck(error, message, way.rule_id)
+
+
+# Budgets
+
+
+def _exhausted(case: Case, way: Way) -> Decision | None:
+    """Of several breaches fail > stuck > escalate > a target, which a rule that is taken or a named budget names."""
+    found = breaches(case, way)
+    if not found:
+        return None
+    whys = "; ".join(breach.why for breach in found)
+    case.note("target", way.rule, False, f"{RETRY_LIMIT}: {whys}")
+    worst = min(found, key=lambda breach: HOWS.index(breach.how))
+    if worst.how == "fail":
+        return Finish("failed", "failed", way.rule_id, "policy", RETRY_LIMIT)
+    if worst.how == "stuck":
+        return Stuck(RETRY_LIMIT, f"A limit is reached: {whys}.", way.rule_id)
+    if worst.how == "escalate":
+        told = next((breach for breach in found if breach.how == "escalate" and breach.role), worst)
+        return Escalate(RETRY_LIMIT, way.rule_id, told.budget, told.role)
+    return _instead(case, way, worst, found)
+
+
+def _instead(case: Case, way: Way, breach: Breach, found: list[Breach]) -> Decision:
+    """The target that a rule or a named budget has for its exhaustion: checked once, no gates, no variables.
+
+    The rule's own budgets are spent, as are the named ones that led here, and do not bind again; the station's
+    `max_visits` does, as every entry, and so do the other named budgets.
+    """
+    assert breach.to is not None
+    over = way.over | {each.budget for each in found if each.budget}
+    by = "policy" if breach.budget else "rule"
+    instead = Way((breach.to,), by, way.rule, feedback=way.feedback, over=over)
+    return _circle(case, instead) or enter(case, instead)

@@ -1,0 +1,223 @@
+"""The closed algebra of conditions, as data (law §3).
+
+A condition is one of the frozen classes below; `reading.conditions` makes them from a document, `holds` asks
+whether one is true of a `View`. Nothing here reads a clock, a file or a network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines.routing.basics.bounds import Steps
+from pipelines.routing.basics.errors import NotAnswered, OutputUnreadable
+from pipelines.routing.basics.values import number_in, size
+from pipelines.routing.document import operators
+from pipelines.routing.document.evaluations import Answer, Evaluation
+from pipelines.routing.document.operand_trace import Seen
+from pipelines.routing.document.paths import Path
+
+
+@dataclass(slots=True)
+class View:
+    """What a condition can see: the outcome (or what a forced route makes of it) and the facts of the task.
+
+    `document` is what paths read: the output, or the context overlaid by it; MISSING if there is none.
+    `unreadable`: the output is there but not JSON; `unreadable_keys`: of the context, whose station's output was not.
+    `saw` and `text` are written while conditions are asked: the operands reached with their values, and the
+    text of the last answered evaluation that was reached.
+    """
+
+    result: str
+    verdict: str
+    eval: str
+    failure_type: str | None
+    document: Any
+    unreadable: bool
+    edges: Mapping[str, int]
+    answers: Mapping[str, Answer]
+    steps: Steps
+    unreadable_keys: Container[str] = ()
+    saw: list[Seen] = field(default_factory=list)
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    def test(self, view: View) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class ResultIs:
+    """`results` with `any` already spelt out; `words` as written."""
+
+    words: tuple[str, ...]
+    results: frozenset[str]
+
+    def test(self, view: View) -> bool:
+        view.saw.append(Seen("result", view.result))
+        return view.result in self.results
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictIs:
+    words: tuple[str, ...]
+    verdicts: frozenset[str]
+
+    def test(self, view: View) -> bool:
+        view.saw.append(Seen("verdict", view.verdict))
+        return view.verdict in self.verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class FailureTypeIs:
+    types: tuple[str, ...]
+
+    def test(self, view: View) -> bool:
+        view.saw.append(Seen("failure_type", view.failure_type))
+        return view.failure_type in self.types
+
+
+@dataclass(frozen=True, slots=True)
+class EvalTest:
+    """`bounds` is the parsed value of a `range`."""
+
+    op: str
+    value: Any
+    bounds: tuple[Any, Any] | None = field(default=None, compare=False, repr=False)
+
+    def test(self, view: View) -> bool:
+        view.saw.append(Seen("eval", view.eval))
+        if self.bounds is not None:
+            number = number_in(view.eval)
+            return number is not None and self.bounds[0] <= number <= self.bounds[1]
+        value = number_in(view.eval) if self.op in operators.ORDERED else view.eval
+        return value is not None and operators.COMMON[self.op](value, self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputTest:
+    """`of`: some, every, count. `prepared` is the value as the operator wants it (a compiled pattern)."""
+
+    path: Path
+    op: str
+    value: Any = None
+    of: str = "some"
+    prepared: Any = field(default=None, compare=False, repr=False)
+
+    def test(self, view: View) -> bool:
+        if view.unreadable or (view.unreadable_keys and self.path.asks_for(view.unreadable_keys)):
+            raise OutputUnreadable
+        view.steps.spend()
+        nodes = self.path.nodes(view.document, view.steps)
+        view.saw.append(Seen("output", nodes, self.path.text))
+        return self._of_nodes([len(nodes)] if self.of == "count" else nodes, view.steps)
+
+    def _of_nodes(self, nodes: list[Any], steps: Steps) -> bool:
+        if self.op == "missing":
+            return not nodes
+        if self.op == "exists" or not nodes:
+            return bool(nodes)
+        operator = operators.OUTPUT[self.op]
+        if len(nodes) == 1:
+            return operator(nodes[0], self.prepared)
+        steps.spend(len(nodes) * size(self.value))
+        tests = (operator(node, self.prepared) for node in nodes)
+        return all(tests) if self.of == "every" else any(tests)
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeTaken:
+    source: str
+    target: str
+    at_least: int
+
+    def test(self, view: View) -> bool:
+        edge = f"{self.source}->{self.target}"
+        taken = view.edges.get(edge, 0)
+        view.saw.append(Seen("edge", taken, edge))
+        return taken >= self.at_least
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    members: tuple[Condition, ...]
+
+    def test(self, view: View) -> bool:
+        for member in self.members:  # noqa: SIM110  (a loop is twice as fast as a generator, and this is hot)
+            if not member.test(view):
+                return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    members: tuple[Condition, ...]
+
+    def test(self, view: View) -> bool:
+        for member in self.members:  # noqa: SIM110
+            if member.test(view):
+                return True
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    inner: Condition
+
+    def test(self, view: View) -> bool:
+        return not self.inner.test(view)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An agentic or hook evaluation answered so. Not evaluated here: unknown raises NotAnswered."""
+
+    evaluation: Evaluation
+    answer: str
+
+    def test(self, view: View) -> bool:
+        answer = view.answers.get(self.evaluation.key)
+        if answer is None or not answer.is_word:
+            word = None if answer is None else "unanswered"
+            view.saw.append(Seen(self.evaluation.kind, word))
+            raise NotAnswered(self.evaluation.to_dict(), unanswered=answer is not None)
+        view.saw.append(Seen(self.evaluation.kind, answer.word))
+        view.text = answer.text
+        return answer.word == self.answer
+
+
+Condition = (
+    Always
+    | ResultIs
+    | VerdictIs
+    | FailureTypeIs
+    | EvalTest
+    | OutputTest
+    | EdgeTaken
+    | All
+    | AnyOf
+    | Not
+    | Answered
+)
+
+
+def leaves(condition: Condition) -> Iterator[Condition]:
+    """What it is made of, without all, any and not, in the order in which it is asked."""
+    if isinstance(condition, (All, AnyOf)):
+        for member in condition.members:
+            yield from leaves(member)
+    elif isinstance(condition, Not):
+        yield from leaves(condition.inner)
+    else:
+        yield condition
+
+
+def holds(condition: Condition, view: View) -> bool:
+    """Whether the condition is true of what the view shows, left to right, stopping when settled.
+
+    Raises EvaluationFailed (OutputUnreadable among them) or NotAnswered, both from `errors`.
+    """
+    return condition.test(view)

@@ -1,0 +1,147 @@
+"""Handoff documents: what one station says to the next, held against a JSON Schema (AEEF REQ-009-06, 09). Arguments of
+tools are held against theirs in the same way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Final
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError, ValidationError
+from jsonschema.validators import extend
+from referencing.exceptions import Unresolvable
+
+from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.basics.schema_faults import problem
+from pipelines.routing.document.operators import OperandError, compile_pattern
+
+LARGEST = 256 * 1024
+"""Characters of a document that is looked at."""
+MOST = 20
+"""Faults of one document that are told."""
+
+_TEXTS: Final = {"type": "array", "items": {"type": "string"}}
+
+DEFAULT: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["change_summary", "evidence"],
+    "properties": {
+        "handoff_id": {"type": "string"},
+        "source_agent": {"type": "string"},
+        "target_agent": {"type": "string"},
+        "timestamp": {"type": "string"},
+        "change_summary": {
+            "type": "object",
+            "required": ["what_changed", "files_touched", "rationale"],
+            "properties": {
+                "what_changed": {"type": "string"},
+                "files_touched": _TEXTS,
+                "rationale": {"type": "string"},
+            },
+        },
+        "evidence": {
+            "type": "object",
+            "required": ["prompt_reference", "contract_version", "test_evidence", "security_scan_result"],
+            "properties": {
+                "prompt_reference": {"type": "string"},
+                "contract_version": {"type": "string"},
+                "security_scan_result": {"enum": ["pass", "fail", "not_run"]},
+            },
+        },
+        "risks": {
+            "type": "object",
+            "properties": {"known_risks": _TEXTS, "assumptions": _TEXTS, "open_questions": _TEXTS},
+        },
+        "decision_request": {"type": "string"},
+    },
+}
+"""The handoff schema of AEEF. Its id, agents and time are Gateline's to write, so the work need not know them."""
+
+
+def faults(document: Any, schema: Mapping[str, Any] | None = None) -> tuple[Problem, ...]:
+    """What is wrong with a handoff document, each with its place in it; nothing where it is valid. None: no document
+    was handed over. `schema`: of the line or the station, by default that of AEEF."""
+    if document is None:
+        return (Problem("handoff", "is missing"),)
+    return held_against(document, DEFAULT if schema is None else schema, "handoff")
+
+
+def held_against(document: Any, schema: Mapping[str, Any], at: str) -> tuple[Problem, ...]:
+    """What is wrong with it; the places begin with `at`. The schema is one that can be used, see `schema_faults`."""
+    text = jsontext.dumps(document)
+    if len(text) > LARGEST:
+        return (Problem(at, f"is longer than {LARGEST} characters"),)
+    validator = _validator(jsontext.dumps(schema))
+    try:
+        found = [problem(at, error) for error in islice(validator.iter_errors(_plain(text)), MOST)]
+    except RecursionError:
+        return (Problem(at, "its schema refers to itself without end"),)
+    return tuple(sorted(found, key=lambda fault: fault.path))
+
+
+def schema_faults(schema: Mapping[str, Any]) -> tuple[Problem, ...]:
+    """What keeps a schema from being used; the paths begin below it."""
+    found = list(_unsupported(schema, ""))
+    if not found:
+        try:
+            Draft202012Validator.check_schema(schema)
+            _validator(jsontext.dumps(schema)).is_valid({})
+        except SchemaError as error:
+            found.append(problem("", error))
+        except RecursionError:
+            found.append(Problem("", "refers to itself without end"))
+        except Unresolvable as error:
+            found.append(Problem("", f"refers to nothing: {error.ref}"))
+    return tuple(found)
+
+
+def _unsupported(schema: Any, path: str) -> Iterator[Problem]:
+    """What would read from elsewhere, or take unbounded time."""
+    if isinstance(schema, list):
+        for index, member in enumerate(schema):
+            yield from _unsupported(member, join(path, index))
+    if not isinstance(schema, Mapping):
+        return
+    for key, member in schema.items():
+        where = join(path, key)
+        if key == "$ref" and not str(member).startswith("#"):
+            yield Problem(where, "refers to another document", "write it out under $defs")
+        elif key in ("patternProperties", "$dynamicRef"):
+            yield Problem(where, "is not supported here")
+        elif key == "pattern" and isinstance(member, str):
+            yield from _pattern_fault(member, where)
+        yield from _unsupported(member, where)
+
+
+def _pattern_fault(pattern: str, where: str) -> Iterator[Problem]:
+    try:
+        compile_pattern(pattern)
+    except OperandError as error:
+        yield Problem(where, str(error))
+
+
+def _re2(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    """By RE2, in linear time, as `matches` of conditions."""
+    if isinstance(instance, str) and not compile_pattern(pattern).search(instance):
+        yield ValidationError(f"does not match {pattern}")
+
+
+_Validator = extend(Draft202012Validator, {"pattern": _re2})
+
+
+@lru_cache(maxsize=256)
+def _validator(schema: str) -> Any:
+    return _Validator(_plain(schema))
+
+
+def _plain(text: str) -> Any:
+    """With floats for what is exact elsewhere: the library counts with nothing else."""
+    return json.loads(text, parse_int=_whole)
+
+
+def _whole(digits: str) -> int | float:
+    return int(digits) if len(digits) <= jsontext.MAX_INT_DIGITS else float(digits)

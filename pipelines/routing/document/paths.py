@@ -1,0 +1,90 @@
+"""What an `output` condition, or `compose`, points at.
+
+A path that starts with `$` is RFC 9535 JSONPath without `match` and `search` (they backtrack); the library
+parses it, this module evaluates it: bounded, and with the same exact equality as the rest of the algebra.
+Any other path is a key: the flat key first, then dotted through objects, no indices (law §3, Path).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from pipelines.routing.basics import jsonpath
+from pipelines.routing.basics.bounds import MAX_PATH, Steps
+from pipelines.routing.basics.values import MISSING
+
+Nodes = list[Any]
+_FIRST = re.compile(r"""\$(?:\.([^\s.\[\]*'"]+)|\['([^'\\]*)'\]|\["([^"\\]*)"\])""")
+REMEMBERED = 4_000
+"""Paths per process: a draft is read anew after every change of it."""
+
+
+class PathError(ValueError):
+    """The path is not one: its message says where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A compiled path. `nodes` gives the values it finds in a document, in order; an empty list is missing."""
+
+    text: str
+    _find: Callable[[Any, Steps], Nodes] = field(repr=False, compare=False)
+
+    @property
+    def is_key(self) -> bool:
+        return not self.text.startswith("$")
+
+    def asks_for(self, keys: Container[str]) -> bool:
+        """Whether it names one of these keys of the document: as a key, or as its first step."""
+        if self.is_key:
+            return self.text in keys or self.text.partition(".")[0] in keys
+        found = _FIRST.match(self.text)
+        return found is not None and (found[1] or found[2] or found[3]) in keys
+
+    def nodes(self, document: Any, steps: Steps) -> Nodes:
+        return [] if document is MISSING else self._find(document, steps)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def compile_path(text: str) -> Path:
+    """Raises PathError."""
+    if not text:
+        raise PathError("the path is empty")
+    if len(text) > MAX_PATH:
+        raise PathError(f"the path is longer than {MAX_PATH} characters")
+    return Path(text, _jsonpath(text) if text.startswith("$") else _key(text))
+
+
+def look_up(document: Any, key: str) -> Any:
+    """The value under a key: flat first, then dotted through objects; MISSING if there is none."""
+    if type(document) is not dict:
+        return MISSING
+    if key in document:
+        return document[key]
+    for part in key.split("."):
+        if type(document) is not dict or part not in document:
+            return MISSING
+        document = document[part]
+    return document
+
+
+def _key(text: str) -> Callable[[Any, Steps], Nodes]:
+    def find(document: Any, steps: Steps) -> Nodes:
+        found = look_up(document, text)
+        return [] if found is MISSING else [found]
+
+    return find
+
+
+def _jsonpath(text: str) -> Callable[[Any, Steps], Nodes]:
+    try:
+        query = jsonpath.parse(text)
+    except jsonpath.SYNTAX_ERRORS as error:
+        raise PathError(f"not a JSONPath (RFC 9535): {error}") from None
+    except RecursionError:
+        raise PathError("the JSONPath is nested too deeply") from None
+    return jsonpath.evaluator(query)

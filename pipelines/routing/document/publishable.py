@@ -1,0 +1,83 @@
+"""What keeps a readable line from being published: the problems that only matter for a version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.document.algebra import Answered, leaves
+from pipelines.routing.document.kinds import lacking, templates
+from pipelines.routing.document.model import Line, Rule, Station
+from pipelines.routing.document.reading.reader import expected, quote
+from pipelines.routing.document.reading.stations import WORK
+from pipelines.routing.document.templates import TemplateError, asked, edges
+
+
+def publishing_problems(line: Line) -> tuple[Problem, ...]:
+    """All of them, in the order of the document; none means that the line may become a version."""
+    return (*_stations(line), *_numbers(line.to_document(), ""))
+
+
+def _stations(line: Line) -> Iterator[Problem]:
+    for s, station in enumerate(line.stations):
+        path = join("stations", s)
+        yield from _work(line, station, f"{path}.work")
+        for r, rule in enumerate(station.rules):
+            yield from _rule(line, rule, f"{path}.rules[{r}]")
+        if not station.rules and line.policy.no_rules == "refuse":
+            message = f"{station.key} has no rules, and the policy no_rules: refuse wants some"
+            yield Problem(f"{path}.rules", message, "add a rule, or choose another policy")
+
+
+def _rule(line: Line, rule: Rule, path: str) -> Iterator[Problem]:
+    if rule.fault is not None:
+        yield rule.fault
+    elif not line.flags.get("agentic_conditions") and any(
+        isinstance(leaf, Answered) for leaf in leaves(rule.when)
+    ):
+        message = "agentic and hook conditions are switched off in this line"
+        yield Problem(f"{path}.when", message, "set flags: {agentic_conditions: true}")
+
+
+def _work(line: Line, station: Station, path: str) -> Iterator[Problem]:
+    if station.kind not in WORK:
+        yield Problem(f"{path}.kind", f"{quote(station.kind)} is not run here", expected(station.kind, WORK))
+    if isinstance(station.work.get("network"), Mapping):
+        message = "lists hosts, and a station cannot be held to a list of hosts yet"
+        yield Problem(f"{path}.network", message, "use none, or open")
+    yield from lacking(line, station, path)
+    for where, text in templates(station.work, path):
+        yield from _template(line, where, text)
+
+
+def _template(line: Line, where: str, text: str) -> Iterator[Problem]:
+    """What no task of this line could ever fill (law §8a, an undefined one is an error)."""
+    try:
+        names = asked(text)
+    except TemplateError as error:
+        yield Problem(where, str(error))
+        return
+    inputs = {each.key for each in line.inputs}
+    for family, name in names:
+        if family == "input" and name not in inputs and name.partition(".")[0] not in inputs:
+            message = f"{{{{input.{name}}}}} asks for an input that the line does not have"
+            yield Problem(where, message, "declare the input, or take the place out")
+    for source, target in edges(text):
+        for key in (source, target):
+            if key not in line.stations_by_key and key not in line.ends_by_key:
+                message = f"{{{{edge_count:{source}->{target}}}}} names {key}, which the line does not have"
+                yield Problem(where, message, "name stations of the line")
+
+
+def _numbers(value: Any, path: str) -> Iterator[Problem]:
+    """Numbers that stores and browsers would round."""
+    if type(value) is Decimal:
+        yield Problem(path, "more digits than a number keeps here", "write it as a text, in quotes")
+    elif type(value) is dict:
+        for key, member in value.items():
+            yield from _numbers(member, join(path, key))
+    elif type(value) is list:
+        for index, member in enumerate(value):
+            yield from _numbers(member, join(path, index))

@@ -1,0 +1,58 @@
+"""Keys of a document: their form, and what they may refer to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from pipelines.routing.document.reading.reader import Reader, expected, quote
+
+KEY = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}\Z")
+KEY_WORDS = "small letters, digits, _ . and -, beginning with a letter or digit, at most 64 characters"
+MAX_ID = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """All keys that a document declares, known before any reference is read."""
+
+    stations: tuple[str, ...]
+    ends: tuple[str, ...]
+    gates: tuple[str, ...]
+    rules: tuple[str, ...] = ()
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """What `to` can name."""
+        return (*self.stations, *self.ends)
+
+
+def read_key(reader: Reader, name: str = "key") -> str:
+    key = reader.text(name, required=True)
+    if key.strip() and not KEY.match(key):
+        reader.note(name, f"{quote(key)} is not a key", KEY_WORDS)
+    return key
+
+
+def read_id(reader: Reader, name: str = "id") -> str:
+    """Of a rule: any printable text without spaces, since dialects bring their own."""
+    found = reader.text(name, required=True, longest=MAX_ID)
+    if found.strip() and (not found.isprintable() or any(c.isspace() for c in found)):
+        reader.note(name, "an id has no spaces and only printable characters")
+    return found
+
+
+def refers(reader: Reader, key: str, value: str | None, known: Collection[str], what: str) -> None:
+    """Note a reference to something that the line does not have."""
+    if value and value not in known:
+        reader.note(key, f"the line has no {what} {quote(value)}", expected(value, known))
+
+
+def note_twins(reader: Reader, key: str, values: Collection[str], what: str) -> None:
+    """Note each value that stands more than once; `values` in the order of the list under `key`."""
+    seen: set[str] = set()
+    for index, value in enumerate(values):
+        if value and value in seen:
+            reader.problems.note(f"{reader.at(key)}[{index}]", f"{what} {quote(value)} appears twice")
+        seen.add(value)

@@ -1,0 +1,177 @@
+"""Reading one object of a document: every fault is noted with its path, none stops the reading."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from typing import Any, TypeVar
+
+from pipelines.routing.basics.durations import DurationError, seconds
+from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.basics.shapes import whole
+from pipelines.routing.basics.values import named
+
+T = TypeVar("T")
+
+
+MOST_PROBLEMS = 500
+"""That one document is told. Nobody reads more, and each costs a search for the word that was meant."""
+
+
+class Problems:
+    """The faults found so far: the first `MOST_PROBLEMS` of them, and how many there are."""
+
+    def __init__(self) -> None:
+        self.found: list[Problem] = []
+        self._count = 0
+
+    def note(self, path: str, message: str, hint: str = "") -> None:
+        self.note_lazily(path, message, lambda: hint)
+
+    def note_lazily(self, path: str, message: str, hint: Callable[[], str]) -> None:
+        """`hint` is asked only where the fault is told."""
+        if self._count < MOST_PROBLEMS:
+            self.found.append(Problem(path, message, hint()))
+        self._count += 1
+
+    def extend(self, others: Problems) -> None:
+        self.found += others.found[: max(0, MOST_PROBLEMS - self._count)]
+        self._count += len(others)
+
+    def all(self) -> list[Problem]:
+        """Those that are told, and how many are not."""
+        more = self._count - len(self.found)
+        return [*self.found, Problem("", f"there are {more} more problems")] if more else self.found
+
+    def __len__(self) -> int:
+        return self._count
+
+
+class Reader:
+    """The members of one object. Ask for each known key once, then call `done`: the rest is unknown."""
+
+    def __init__(self, value: Any, path: str, problems: Problems) -> None:
+        self.path = path
+        self.problems = problems
+        self.given: dict[str, Any] = value if type(value) is dict else {}
+        self.known: list[str] = []
+        self.is_object = type(value) is dict
+        if not self.is_object:
+            problems.note(path, f"has to be an object, not {named(value)}")
+
+    def at(self, key: str) -> str:
+        return join(self.path, key)
+
+    def note(self, key: str, message: str, hint: str = "") -> None:
+        """Of what is no object nothing more is told than that."""
+        if self.is_object:
+            self.problems.note(self.at(key), message, hint)
+
+    def has(self, key: str) -> bool:
+        return key in self.given
+
+    def raw(self, key: str, default: Any = None) -> Any:
+        self.known.append(key)
+        return self.given.get(key, default)
+
+    def _typed(self, key: str, default: T, wanted: type, words: str) -> T:
+        value = self.raw(key, default)
+        if key in self.given and type(value) is not wanted:
+            self.note(key, f"has to be {words}, not {named(value)}")
+            return default
+        return value
+
+    def text(self, key: str, default: str = "", *, required: bool = False, longest: int = 100_000) -> str:
+        value = self._typed(key, default, str, "a text")
+        if required and key not in self.given:
+            self.note(key, "is missing")
+        elif required and not value.strip() and type(self.given[key]) is str:
+            self.note(key, "is empty")
+        elif len(value) > longest:
+            self.note(key, f"is longer than {longest} characters")
+        return value
+
+    def optional_text(self, key: str) -> str | None:
+        return self.text(key) if key in self.given else self.raw(key)
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        return self._typed(key, default, bool, "true or false")
+
+    def optional_flag(self, key: str) -> bool | None:
+        return self.flag(key) if key in self.given else self.raw(key)
+
+    def count(self, key: str, default: int | None = None, *, least: int = 0) -> int | None:
+        value = self.raw(key, default)
+        if key not in self.given:
+            return default
+        number = whole(value)
+        if number is None or number < least:
+            self.note(key, f"has to be a whole number, {least} or more")
+            return default
+        return number
+
+    def duration(self, key: str) -> float | None:
+        value = self.raw(key)
+        if key not in self.given:
+            return None
+        try:
+            return seconds(value)
+        except DurationError as error:
+            self.note(key, str(error))
+            return None
+
+    def choice(self, key: str, choices: Collection[str], default: str) -> str:
+        value = self._typed(key, default, str, "a text")
+        if value not in choices and key in self.given:
+            self.note(key, f"{quote(value)} is not known", expected(value, choices))
+            return default
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        found: list[str] = []
+        members: list[Any] = self._typed(key, [], list, "a list of texts")
+        for index, member in enumerate(members):
+            if type(member) is str and member:
+                found.append(member)
+            else:
+                message = "is empty" if member == "" else f"has to be a text, not {named(member)}"
+                self.problems.note(join(self.at(key), index), message)
+        return tuple(found)
+
+    def object(self, key: str) -> dict[str, Any]:
+        return self._typed(key, {}, dict, "an object")
+
+    def members(self, key: str) -> Iterator[tuple[Any, str]]:
+        """Each member of a list with its path."""
+        members: list[Any] = self._typed(key, [], list, "a list")
+        for index, member in enumerate(members):
+            yield member, join(self.at(key), index)
+
+    def each(self, key: str, read: Callable[[Reader], T]) -> tuple[T, ...]:
+        """A list of objects, each read by `read`."""
+        return tuple(read(Reader(member, path, self.problems)) for member, path in self.members(key))
+
+    def one(self, key: str, read: Callable[[Reader], T]) -> T | None:
+        """An object read by `read`, None where it is absent."""
+        value = self.raw(key)
+        return read(Reader(value, self.at(key), self.problems)) if key in self.given else None
+
+    def done(self) -> None:
+        for key in self.given:
+            if key not in self.known:
+                name = key if type(key) is str else repr(key)
+                self.problems.note_lazily(self.at(name), "unknown key", partial(expected, name, self.known))
+
+
+def quote(value: str) -> str:
+    return f"“{value if len(value) <= 60 else value[:60] + '…'}”"
+
+
+def expected(value: str, choices: Collection[str]) -> str:
+    """A hint: the nearest known word if one is near, else all of them."""
+    near = difflib.get_close_matches(value[:100], list(choices)[:500], n=1)
+    if near:
+        return f"did you mean {near[0]}?"
+    shown = list(choices)[:20]
+    return f"known: {', '.join(shown)}{', …' if len(choices) > 20 else ''}" if shown else ""

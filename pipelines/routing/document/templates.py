@@ -1,0 +1,141 @@
+"""Templates of prompts and arguments (law §8a): look-ups, nothing else; no loops, calls or arithmetic.
+
+`{{task.x}}`, `{{input.x}}`, `{{context.x}}`, `{{variables.x}}`, and `{{.x}}`, which tries variables, inputs, context,
+task, then what stations said: `{{.previous_output}}`, `{{.last_error}}`, `{{.<station>}}`, `{{.<station>_error}}`.
+`{{"…"}}` is a text as it stands, for braces that are meant. A name is looked up flat first, then dotted through
+objects. Text is written as it is, every other value as JSON. The macros of the dialects are in `macros`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.values import MISSING
+from pipelines.routing.document import macros
+from pipelines.routing.document.macros import TemplateError, UndefinedVariable
+from pipelines.routing.document.paths import look_up
+
+__all__ = ["TemplateError", "UndefinedVariable", "asked", "edges", "names", "render", "texts", "wanted"]
+
+FAMILIES = ("task", "input", "context", "variables")
+SHORT_ORDER = ("variables", "input", "context", "task", "said")
+MAX_RENDERED = 4_000_000
+"""Characters of a rendered text: values are inserted, so a short template may grow."""
+
+_PLACE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+_NAME = re.compile(r"(task|input|context|variables)?\.([^\s{}|()\"']+)\Z")
+
+
+def render(text: str, scope: Mapping[str, Any]) -> str:
+    """`scope` has a mapping each for task, input, context, variables, `said` (by stations) and `macros` (absent =
+    empty; see `macros.write`).
+
+    Raises UndefinedVariable, or TemplateError for braces that hold no look-up.
+    """
+    parts: list[str] = []
+    length = end = 0
+    for found in _PLACE.finditer(text):
+        parts += [text[end : found.start()], _inserted(found, text, scope)]
+        length += len(parts[-2]) + len(parts[-1])
+        if length > MAX_RENDERED:
+            raise TemplateError(f"the rendered text is longer than {MAX_RENDERED} characters")
+        end = found.end()
+    return "".join([*parts, text[end:]])
+
+
+def names(text: str) -> tuple[str, ...]:
+    """What a template asks for, each name once, in order: `task.title`, `.x`, `chain:id`. Raises TemplateError."""
+    return tuple(dict.fromkeys(_names(text)))
+
+
+def texts(work: Any) -> Iterator[str]:
+    """Every text in a station's work that may be a template."""
+    if isinstance(work, str):
+        if "{{" in work:
+            yield work
+    elif isinstance(work, Mapping):
+        for member in work.values():
+            yield from texts(member)
+    elif isinstance(work, list | tuple):
+        for member in work:
+            yield from texts(member)
+
+
+def wanted(work: Any) -> frozenset[tuple[str, str]]:
+    """What all templates of a station's work look up, as `asked` has it. What is no template is told elsewhere."""
+    found: set[tuple[str, str]] = set()
+    for text in texts(work):
+        try:
+            found.update(asked(text))
+        except TemplateError:
+            continue
+    return frozenset(found)
+
+
+def asked(text: str) -> tuple[tuple[str, str], ...]:
+    """The look-ups of a template as (family, name): `("task", "title")`, `("", "x")` for `{{.x}}`. Macros are none, but
+    `{{var:x}}` asks for `("variables", "x")`. Raises TemplateError."""
+    found = []
+    for place in _PLACE.finditer(text):
+        inner = place[1].strip()
+        macro = macros.read(inner)
+        if macro is not None:
+            found += [("variables", name) for name in macros.needs(macro)]
+        elif _literal(place) is None:
+            family, _, name = _parsed(place, text)
+            found.append((family, name))
+    return tuple(dict.fromkeys(found))
+
+
+def edges(text: str) -> tuple[tuple[str, str], ...]:
+    """The edges that a template counts, each once, in order."""
+    found = (macros.read(place[1].strip()) for place in _PLACE.finditer(text))
+    named = (macros.edge(macro) for macro in found if macro is not None)
+    return tuple(dict.fromkeys(edge for edge in named if edge is not None))
+
+
+def _names(text: str) -> Iterator[str]:
+    for found in _PLACE.finditer(text):
+        macro = macros.read(found[1].strip())
+        if macro is not None:
+            yield macro.text
+        elif _literal(found) is None:
+            yield "".join(_parsed(found, text))
+
+
+def _inserted(found: re.Match[str], text: str, scope: Mapping[str, Any]) -> str:
+    macro = macros.read(found[1].strip())
+    if macro is not None:
+        return macros.write(macro, scope)
+    literal = _literal(found)
+    if literal is not None:
+        return literal
+    family, _, name = _parsed(found, text)
+    for each in (family,) if family else SHORT_ORDER:
+        value = look_up(dict(scope.get(each) or {}), name)
+        if value is not MISSING:
+            return value if type(value) is str else jsontext.dumps(value)
+    raise UndefinedVariable(f"{family}.{name}")
+
+
+def _parsed(found: re.Match[str], text: str) -> tuple[str, str, str]:
+    """(family or nothing, dot, name)."""
+    name = _NAME.match(found[1].strip())
+    if name is None:
+        line = text.count("\n", 0, found.start()) + 1
+        known = ", ".join(f"{{{{{family}.…}}}}" for family in FAMILIES)
+        raise TemplateError(f"line {line}: {found[0][:60]} is no look-up; there are {known} and {{{{.…}}}}")
+    return name[1] or "", ".", name[2]
+
+
+def _literal(found: re.Match[str]) -> str | None:
+    inner = found[1].strip()
+    if not inner.startswith('"'):
+        return None
+    try:
+        return str(jsontext.loads(inner))
+    except jsontext.JsonTextError as error:
+        raise TemplateError(f"{found[0][:60]}: {error}") from None
