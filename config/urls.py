@@ -6,7 +6,7 @@ from django.urls import include, path
 from pipelines.api import api
 from pipelines.web.shell.healthz import healthz
 from reviews.api import router as gates
-from reviews.needs.api import router as needs
+from reviews.inbox.api import router as needs
 
 # Gates are decided in `reviews`, under the addresses of the tasks that they hold; so is the list of what needs whom.
 api.add_router("", gates)

@@ -12,9 +12,9 @@ from django.db.models.functions import Now
 from procrastinate import RetryStrategy
 from procrastinate.contrib.django import app
 
-from reviews.mail import compose
+from reviews.mail.notices import letter
+from reviews.mail.review_mail import compose
 from reviews.models import Mail, Notice
-from reviews.notices import letter
 
 # A pool of its own: the loop's default one is small and shared, and a slow mail server must starve nothing.
 SENDERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="mail")

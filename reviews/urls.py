@@ -1,7 +1,7 @@
 from django.urls import path
 
-from reviews import views
-from reviews.needs import views as needs
+from reviews.inbox import views as needs
+from reviews.review import views
 
 urlpatterns = [
     path("inbox/", views.reviews, name="inbox"),

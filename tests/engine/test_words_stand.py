@@ -10,7 +10,7 @@ import pytest
 from pipelines import engine
 from pipelines.invariants import check
 from pipelines.models import LineVersion, Task
-from reviews.consequences import options
+from reviews.decision.consequences import options
 from tests.factories import World, station
 
 pytestmark = pytest.mark.django_db

@@ -14,8 +14,8 @@ from django.urls import reverse
 from pipelines import engine
 from pipelines.models import Membership, Task, Token, User
 from pipelines.work.worker import timers
-from reviews.needs.kinds import KINDS, Found, needs
-from reviews.needs.need import Act, Mine
+from reviews.inbox.item import Act, Mine
+from reviews.inbox.kinds import KINDS, Found, needs
 from tests.factories import World, station
 from tests.reviews.conftest import gated
 from tests.reviews.test_pages import as_

@@ -19,8 +19,8 @@ from pipelines.web.shell.forms import (
     Supplied,
     Unlocked,
 )
-from reviews.needs import acts, finding
-from reviews.needs.need import Act, Kind, Link, Mine, Need, Verb
+from reviews.inbox import acts, finding
+from reviews.inbox.item import Act, Kind, Link, Mine, Need, Verb
 
 RETRY = Act("retry", _("Retry"), "reason", SeenReason, acts.retry)
 CANCEL = Act("cancel", _("Cancel the task"), "reason", Reason, acts.cancel, danger=True)

@@ -14,7 +14,7 @@ from pipelines.queries.versions import parsed
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import Gate, Line
-from reviews.gates import gate_of
+from reviews.decision.gates import gate_of
 
 VERBS = {
     Word.APPROVE: _("Approve"),

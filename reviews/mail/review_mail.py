@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from pipelines.queries.versions import parsed
 from pipelines.web.addresses import absolute
 from pipelines.web.shell.visible import visible, visible_page
-from reviews.consequences import Option, options
-from reviews.gates import gate_of
+from reviews.decision.consequences import Option, options
+from reviews.decision.gates import gate_of
 from reviews.models import Mail
 
 SUBJECT_LENGTH = 200

@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from pipelines import access
 from pipelines.models import GateVisit, Project, User
 from pipelines.queries.versions import parsed
-from reviews.gates import gate_of
-from reviews.standing import Standings
+from reviews.decision.gates import gate_of
+from reviews.decision.standing import Standings
 
 # A list is read, not scrolled for ever: the rest comes up as these are done.
 LIMIT = 200

@@ -10,8 +10,8 @@ from pipelines.api.auth import person_of
 from pipelines.api.problems import ProblemOut
 from pipelines.errors import Forbidden, Invalid
 from pipelines.models import ApiToken
-from reviews.needs.kinds import BY_KEY, Found, narrowed, needs
-from reviews.needs.need import Mine
+from reviews.inbox.item import Mine
+from reviews.inbox.kinds import BY_KEY, Found, narrowed, needs
 
 router = Router(tags=["needs"])
 ERRORS = dict.fromkeys((400, 401, 403), ProblemOut)

@@ -20,9 +20,9 @@ from pipelines.routing.document.line import Problem
 from pipelines.web.shell.forms import first_fault, posted
 from pipelines.web.shell.page import REFUSALS, SignedIn, at_address, crumbs, fragment, show, signed_in
 from pipelines.web.tasks.start import Field, fields_of
-from reviews.inbox import ASKED, TABS
-from reviews.needs.kinds import BY_KEY, KINDS, Found, count, narrowed, needs, offer
-from reviews.needs.need import Act, Kind, Mine
+from reviews.inbox.item import Act, Kind, Mine
+from reviews.inbox.kinds import BY_KEY, KINDS, Found, count, narrowed, needs, offer
+from reviews.inbox.lists import ASKED, TABS
 
 WORKED = (Token, Job)
 """What belongs to whoever operates; the others ask whom they name."""

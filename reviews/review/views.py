@@ -19,10 +19,10 @@ from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import GateVisit, Project
 from pipelines.queries.workers import without_isolation
 from pipelines.web.shell.page import SignedIn, crumbs, from_this_machine, show, signed_in
-from reviews import folder
-from reviews.dossier import dossier
-from reviews.forms import DecisionForm
-from reviews.inbox import ASKED, TABS, items
+from reviews.decision.forms import DecisionForm
+from reviews.inbox.lists import ASKED, TABS, items
+from reviews.mail import folder
+from reviews.review.detail import dossier
 
 
 @require_GET

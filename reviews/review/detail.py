@@ -16,9 +16,9 @@ from pipelines.queries.words import question_of
 from pipelines.routing.document.line import Gate, Line, Requirement
 from pipelines.routing.sentences.conditions import describe
 from pipelines.work import logs
-from reviews.consequences import Option, options
-from reviews.gates import gate_of
-from reviews.standing import Standing, Standings
+from reviews.decision.consequences import Option, options
+from reviews.decision.gates import gate_of
+from reviews.decision.standing import Standing, Standings
 
 LOG_LINES = 60
 SHOWN_OUTPUT = 200_000

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from pipelines.engine.moves.entitlement import Person, barred, everywhere, meets_any
 from pipelines.models import GateVisit, User
 from pipelines.queries import versions
-from reviews.gates import gate_of
+from reviews.decision.gates import gate_of
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pipelines import engine
 from pipelines.models import User
 from pipelines.routing.document.model import AGENT, HANDOFF
 from pipelines.web.tasks.start import given
-from reviews.needs.need import Mine, Need
+from reviews.inbox.item import Mine, Need
 
 Said = dict[str, Any]
 

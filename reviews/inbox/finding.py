@@ -29,9 +29,9 @@ from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.sentences.conditions import describe
 from pipelines.web.tasks.escalation_cards import locked, shown
 from pipelines.work.orders.instructions import instructions
-from reviews.gates import gate_of
-from reviews.needs.need import Mine, Need
-from reviews.standing import Standings
+from reviews.decision.gates import gate_of
+from reviews.decision.standing import Standings
+from reviews.inbox.item import Mine, Need
 
 # A page is read, not scrolled for ever: the rest of a kind comes up as these are done.
 LIMIT = 200

@@ -20,7 +20,7 @@ from pipelines.queries.words import (
 )
 from pipelines.web.addresses import absolute
 from pipelines.web.tasks.escalation_cards import shown
-from reviews.mail import SUBJECT_LENGTH, host
+from reviews.mail.review_mail import SUBJECT_LENGTH, host
 from reviews.models import Notice
 
 
