@@ -50,9 +50,9 @@ Make = Callable[..., Repository]
         ("../sums", "neither"),
         ("~/sums", "neither"),
         ("/srv/a\nb", "control character"),
-        ("/etc", "listed root"),
-        ("/no/such/place", "listed root"),
-        ("/proc/self/cwd", "listed root"),
+        ("/etc", "folder the worker may read"),
+        ("/no/such/place", "folder the worker may read"),
+        ("/proc/self/cwd", "folder the worker may read"),
     ],
 )
 def test_it_refuses_what_is_no_folder_and_no_address(tmp_path: Path, value: str, says: str) -> None:

@@ -109,7 +109,7 @@ def inside(path: Path, roots: Sequence[str]) -> Path:
     real = Path(os.path.realpath(path))
     if not any(real.is_relative_to(os.path.realpath(root)) for root in roots):
         known = ", ".join(roots) or "none is listed"
-        raise refused(f"{path} does not lie under a listed root (GATELINE_REPOSITORY_ROOTS: {known}).")
+        raise refused(f"{path} is not in a folder the worker may read (GATELINE_REPOSITORY_ROOTS: {known}).")
     return real
 
 
