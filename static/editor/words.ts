@@ -434,6 +434,7 @@ const ENGLISH = {
   bothViews: "Both",
   switchView: "Form, code or both",
   loadingText: "Loading the text…",
+  textNotLoaded: "The text cannot be loaded while the server cannot be reached. It comes as soon as the server is there again.",
   schemaGives: "One of: %s",
   importTitle: "Import a document into this line",
   importWords: "It takes the place of what is drawn. The key of the line stays, and one undo brings back what was there.",

@@ -284,3 +284,13 @@ def test_browser_and_server_read_the_same_from_every_text(page: Page, site: Site
     assert not differ
     assert sum("value" in each for each in found) > len(SCALARS)
     assert sum("message" in each for each in found) > len(BROKEN)
+
+
+def test_a_text_opened_offline_comes_when_the_server_is_there_again(line: Line, enter_canvas: Enter) -> None:
+    page = enter_canvas(line)
+    page.context.set_offline(True)
+    page.get_by_role("button", name="Both", exact=True).click()
+    expect(page.get_by_text("The text cannot be loaded while the server cannot be reached.")).to_be_visible()
+    expect(page.locator('[data-id="build"]')).to_be_visible()
+    page.context.set_offline(False)
+    expect(page.locator(".cm-content")).to_contain_text("Why this line is here")

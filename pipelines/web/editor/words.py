@@ -464,6 +464,9 @@ WORDS = {
     "bothViews": _("Both"),
     "switchView": _("Form, code or both"),
     "loadingText": _("Loading the text…"),
+    "textNotLoaded": _(
+        "The text cannot be loaded while the server cannot be reached. It comes as soon as the server is there again."
+    ),
     "schemaGives": _("One of: %s"),
     "importTitle": _("Import a document into this line"),
     "importWords": _(

@@ -1,23 +1,59 @@
-import { lazy, Suspense, useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 
 import { backToCanvas } from "../focus";
 import { Icon } from "../Icon";
 import { type Editor, useEditor } from "../store";
 import { say } from "../words";
 
-const Pane = lazy(() => import("./Pane"));
+type PaneView = typeof import("./Pane").default;
+
+const AGAIN = 2000;
+
+let loaded: PaneView | undefined;
+
+/** The text's editor, loaded with the first look at it; and whether it cannot be loaded now, which is tried again for as
+ * long as somebody looks. `lazy` would keep the failure for the life of the page. */
+function usePane(): [PaneView | undefined, boolean] {
+  const [pane, setPane] = useState(() => loaded);
+  const [failed, setFailed] = useState(false);
+  useEffect(() => {
+    let [gone, timer] = [false, 0];
+    const load = async (): Promise<void> => {
+      try {
+        loaded ??= (await import("./Pane")).default;
+        if (!gone) setPane(() => loaded);
+      } catch {
+        if (gone) return;
+        setFailed(true);
+        timer = window.setTimeout(() => void load(), AGAIN);
+      }
+    };
+    void load();
+    return () => {
+      gone = true;
+      window.clearTimeout(timer);
+    };
+  }, []);
+  return [pane, failed && !pane];
+}
 
 /** The text of the line; its editor comes with the first look at it. */
 export function CodeView({ editor, mayEdit, switchView }: { editor: Editor; mayEdit: boolean; switchView(): void }) {
   const { text } = useEditor(editor);
+  const [Pane, failed] = usePane();
   const leave = useCallback(() => backToCanvas(editor), [editor]);
   useEffect(() => {
     if (text.text === undefined) void editor.text.open();
   }, [editor, text.text]);
-  const waiting = <p className="ed-code-waiting muted">{say("loadingText")}</p>;
   return (
     <section className="ed-code" aria-label={say("textOf")}>
-      {text.text === undefined ? waiting : <Suspense fallback={waiting}><Pane {...{ editor, mayEdit, leave, switchView }} /></Suspense>}
+      {Pane && text.text !== undefined ? (
+        <Pane {...{ editor, mayEdit, leave, switchView }} />
+      ) : (
+        <p className="ed-code-waiting muted" role="status">
+          {say(failed ? "textNotLoaded" : "loadingText")}
+        </p>
+      )}
     </section>
   );
 }
