@@ -8,7 +8,7 @@ import { Ago } from "./Saved";
 import type { Editor } from "./store";
 import type { Chosen, TabProps } from "./tabs";
 import { type Comment, type PartKind, type Thread, useAround } from "./together";
-import { keepTyped, useTyped } from "./typed";
+import { keepTyped, typed, useTyped } from "./typed";
 import { say } from "./words";
 
 interface Place {
@@ -217,6 +217,14 @@ function Write({ editor, name, first = "", label, button, body, comment = "", fo
   const [busy, setBusy] = useState(false);
   const id = useId();
   const attempt = useRef("");
+  const now = useRef({ name, text });
+  now.current = { name, text };
+  /** What was typed while the text before was on its way: the rest of a field in which a new comment is begun. */
+  const rest = (sent: string): string => {
+    const there = now.current.name === name ? now.current.text : typed(name);
+    if (there === sent) return "";
+    return !comment && there.startsWith(sent) ? there.slice(sent.length).trimStart() : there;
+  };
   const send = async (event?: FormEvent): Promise<void> => {
     event?.preventDefault();
     if (!text.trim() || busy) return;
@@ -227,10 +235,11 @@ function Write({ editor, name, first = "", label, button, body, comment = "", fo
     setTrouble(refused);
     if (refused) return;
     attempt.current = "";
-    keepTyped(name, "");
-    setText("");
+    const left = rest(text);
+    if (now.current.name === name) setText(left);
+    else keepTyped(name, left);
     announce(say("commentSent"));
-    done?.();
+    if (!left) done?.();
   };
   const cancel = (): void => {
     setText("");

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from pipelines.lines.publishing import save_draft
 from pipelines.models import Line
@@ -228,6 +228,29 @@ def test_a_text_repaired_after_the_other_saved_keeps_what_they_saved(
     assert drawn.draft["stations"][0]["labels"] == ["x"]
     assert "# the first" in drawn.draft_text
     assert "name: Send  # by rail" in drawn.draft_text
+
+
+def test_what_is_typed_while_a_comment_is_on_its_way_stays(
+    world: World, drawn: Line, open_canvas: Open
+) -> None:
+    page = open_canvas(world.admin)
+    node(page, "build").click()
+    page.get_by_role("tab", name="Comments").click()
+    held: list[Route] = []
+    page.route("**/comments/", lambda r: held.append(r) if r.request.method == "POST" else r.continue_())
+    field = page.get_by_label("Comment on Build")
+    field.fill("The first.")
+    with page.expect_request(lambda each: each.method == "POST" and each.url.endswith("/comments/")):
+        field.press("Control+Enter")
+    page.keyboard.type(" The second.")
+    expect(field).to_have_value("The first. The second.")
+    held[0].continue_()
+    expect(page.get_by_role("article")).to_contain_text("The first.")
+    expect(field).to_have_value("The second.")
+    page.reload()
+    node(page, "build").click()
+    page.get_by_role("tab", name="Comments").click()
+    expect(page.get_by_label("Comment on Build")).to_have_value("The second.")
 
 
 def test_comments_that_both_wrote_at_once_are_in_every_text_after_it(
