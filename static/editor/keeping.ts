@@ -1,12 +1,12 @@
 /** What is drawn anew may take the focus with it, and with it the place of who works by keyboard: it comes back to the same
  * node, edge or control as soon as that is there again, else to what stands nearest to where it was. Never to the body. */
-import { rulesOf, stationOf, targetsOf } from "./document";
-import { edgeId, edgesOf } from "./flow";
-import { backToCanvas, elementOf, firstOf, isShown } from "./focus";
-import { endsOf, START_ID } from "./layout";
-import { noteId, notesOf } from "./notes";
-import type { Editor } from "./store";
-import type { Spot } from "./walking";
+import { rulesOf, stationOf, targetsOf } from "./store/document";
+import { edgeId, edgesOf } from "./canvas/flow";
+import { backToCanvas, elementOf, firstOf, isShown } from "./shell/focus";
+import { endsOf, START_ID } from "./canvas/layout";
+import { noteId, notesOf } from "./canvas/notes";
+import type { Editor } from "./store/store";
+import type { Spot } from "./canvas/walking";
 
 interface Held {
   element: Element;

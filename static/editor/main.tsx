@@ -5,11 +5,11 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
 import { App } from "./App";
-import { canBeDrawn } from "./document";
-import { useSprite } from "./Icon";
-import { Guard } from "./States";
-import { Editor, type Given } from "./store";
-import { translate, type Words } from "./words";
+import { canBeDrawn } from "./store/document";
+import { useSprite } from "./shell/Icon";
+import { Guard } from "./shell/States";
+import { Editor, type Given } from "./store/store";
+import { translate, type Words } from "./shell/words";
 
 interface Page extends Given {
   words: Partial<Words>;

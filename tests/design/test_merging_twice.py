@@ -1,4 +1,4 @@
-"""The canvas puts drafts together as the server does: both read the same cases (static/editor/merge.ts)."""
+"""The canvas puts drafts together as the server does: both read the same cases (static/editor/store/merge.ts)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NODE = shutil.which("node")
 RUN = """
 const ts = require("typescript"), fs = require("fs");
-const text = fs.readFileSync("static/editor/merge.ts", "utf8");
+const text = fs.readFileSync("static/editor/store/merge.ts", "utf8");
 const { outputText } = ts.transpileModule(text, { compilerOptions: { module: "CommonJS", target: "ES2022" } });
 const module_ = { exports: {} };
 new Function("module", "exports", outputText)(module_, module_.exports);

@@ -1,4 +1,4 @@
-"""The document after the edits of a remedy, as the canvas has it then (static/editor/commands-edits.ts)."""
+"""The document after the edits of a remedy, as the canvas has it then (static/editor/store/commands-edits.ts)."""
 
 from __future__ import annotations
 

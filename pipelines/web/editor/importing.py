@@ -110,7 +110,7 @@ def _problems(document: dict[str, Any]) -> list[Problem]:
 
 
 def drawable(document: Any) -> bool:
-    """As `canBeDrawn` of static/editor/document.ts says it."""
+    """As `canBeDrawn` of static/editor/store/document.ts says it."""
     if not isinstance(document, Mapping) or not _all_with(document.get("stations"), "key"):
         return False
     others = [document[part] for part in ("gates", "ends") if document.get(part) is not None]

@@ -188,7 +188,7 @@ def _naming(line: Line, at: tuple[str, str, str]) -> dict[str, str]:
 
 
 def _drawable(draft: Any) -> bool:
-    """As `canBeDrawn` of static/editor/document.ts reads it."""
+    """As `canBeDrawn` of static/editor/store/document.ts reads it."""
     return isinstance(draft, dict) and isinstance(draft.get("stations"), list)
 
 

@@ -1,4 +1,4 @@
-"""The words of the canvas in the reader's language; their English is in static/editor/words.ts."""
+"""The words of the canvas in the reader's language; their English is in static/editor/shell/words.ts."""
 
 from __future__ import annotations
 

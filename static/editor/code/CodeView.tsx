@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useState } from "react";
 
-import { backToCanvas } from "../focus";
-import { Icon } from "../Icon";
-import { type Editor, useEditor } from "../store";
-import { say } from "../words";
+import { backToCanvas } from "../shell/focus";
+import { Icon } from "../shell/Icon";
+import { type Editor, useEditor } from "../store/store";
+import { say } from "../shell/words";
 
 type PaneView = typeof import("./Pane").default;
 

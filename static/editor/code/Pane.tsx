@@ -20,8 +20,8 @@ import {
 import { classHighlighter } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
 
-import { type Editor, useEditor } from "../store";
-import { say } from "../words";
+import { type Editor, useEditor } from "../store/store";
+import { say } from "../shell/words";
 import { spotOf } from "./context";
 import { chosenPlace, findingsIn, selectionAt } from "./places";
 import { namesOf, Schema, stepsOfKey } from "./schema";

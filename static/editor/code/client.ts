@@ -1,5 +1,5 @@
 /** Asks the worker that reads and rewrites texts. */
-import type { Json, LineDocument } from "../document";
+import type { Json, LineDocument } from "../store/document";
 import { idOf, isObject, same } from "./values";
 import type { Answered, Asked } from "./worker";
 

@@ -1,6 +1,6 @@
 /** Stores a draft with its text. Where somebody saved meanwhile, the two are put together in the text too, before
  * anything is stored: a text never goes without its comments. */
-import type { LineDocument } from "../document";
+import type { LineDocument } from "../store/document";
 import { unavailable } from "./client";
 import type { LineText } from "./text";
 

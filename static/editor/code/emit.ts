@@ -1,5 +1,5 @@
 /** Values as YAML in the way of our documents: short things on one line in braces, longer ones below each other. */
-import type { Json } from "../document";
+import type { Json } from "../store/document";
 import { resolvesToText } from "./reading";
 import { idOf } from "./values";
 

@@ -15,7 +15,7 @@ import {
   type YAMLSeq,
 } from "yaml";
 
-import type { Json } from "../document";
+import type { Json } from "../store/document";
 import { join, type Places } from "./paths";
 
 const MAX_TEXT = 4 * 1024 * 1024;

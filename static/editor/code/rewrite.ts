@@ -3,7 +3,7 @@
  * (a changed part stood behind an alias, say), larger parts are written anew until it does. */
 import { isMap, isScalar, isSeq, type Node, type Pair, parseDocument, Scalar, type YAMLMap, type YAMLSeq } from "yaml";
 
-import type { Json } from "../document";
+import type { Json } from "../store/document";
 import { below, inline, member, whole } from "./emit";
 import { read } from "./reading";
 import { idOf, isObject, type Obj, RANK, same } from "./values";

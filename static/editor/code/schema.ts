@@ -1,5 +1,5 @@
 /** What the JSON Schema of the line document says about a place: keys and values that fit there, and what they mean. */
-import type { Json } from "../document";
+import type { Json } from "../store/document";
 import type { Spot, Step } from "./context";
 import { isObject, type Obj } from "./values";
 

@@ -1,8 +1,8 @@
 /** The text of the line in this page. It and the document on the canvas say the same: a change of one is written into
  * the other. A text that cannot be read yet is kept as it is, here and in the browser, until it can. */
-import { canBeDrawn, type LineDocument, undrawablePath } from "../document";
-import { merge } from "../merge";
-import { say } from "../words";
+import { canBeDrawn, type LineDocument, undrawablePath } from "../store/document";
+import { merge } from "../store/merge";
+import { say } from "../shell/words";
 import * as client from "./client";
 import { type KeptText, TextKeeper } from "./kept";
 import type { Places } from "./paths";

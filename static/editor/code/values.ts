@@ -1,5 +1,5 @@
 /** Plain values of a document: equality as JSON means it, and by what members of lists are known. */
-import type { Json } from "../document";
+import type { Json } from "../store/document";
 
 export type Obj = { [key: string]: Json };
 

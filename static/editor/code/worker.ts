@@ -1,5 +1,5 @@
 /** Reads and rewrites texts beside the page, so that a long one never holds it up. */
-import type { Json } from "../document";
+import type { Json } from "../store/document";
 import { whole } from "./emit";
 import { merge3 } from "./lines3";
 import type { Places } from "./paths";

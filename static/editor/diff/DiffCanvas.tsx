@@ -1,19 +1,19 @@
 import { Background, BackgroundVariant, getViewportForBounds, MiniMap, type NodeProps, ReactFlow, useReactFlow, type Viewport } from "@xyflow/react";
 import { type ComponentType, useEffect, useMemo, useRef, useState } from "react";
 
-import type { LineDocument } from "../document";
-import { boundsOfAll, type Drawn, routed, worded } from "../drawing";
-import { EdgeLayer } from "../edges";
-import { type Findings, NOTHING } from "../findings";
-import { type AnyNode, Nodes, type RuleEdge } from "../flow";
-import { Icon } from "../Icon";
-import { laidOut } from "../layout";
-import { LevelContext, useZoomLevel } from "../level";
-import { edgeMark } from "../marks";
-import { Measured, type Size } from "../Measured";
-import { nodeTypes } from "../nodes";
-import { notesOf } from "../notes";
-import { say } from "../words";
+import type { LineDocument } from "../store/document";
+import { boundsOfAll, type Drawn, routed, worded } from "../canvas/drawing";
+import { EdgeLayer } from "../canvas/edges";
+import { type Findings, NOTHING } from "../inspector/findings";
+import { type AnyNode, Nodes, type RuleEdge } from "../canvas/flow";
+import { Icon } from "../shell/Icon";
+import { laidOut } from "../canvas/layout";
+import { LevelContext, useZoomLevel } from "../canvas/level";
+import { edgeMark } from "../canvas/marks";
+import { Measured, type Size } from "../canvas/Measured";
+import { nodeTypes } from "../canvas/nodes";
+import { notesOf } from "../canvas/notes";
+import { say } from "../shell/words";
 
 export type Mark = "added" | "removed" | "changed" | "edited" | "moved";
 type Marks = Record<string, Mark>;

@@ -6,8 +6,8 @@ import { ReactFlowProvider } from "@xyflow/react";
 import { StrictMode } from "react";
 import { createRoot, type Root } from "react-dom/client";
 
-import { useSprite } from "../Icon";
-import { translate, type Words } from "../words";
+import { useSprite } from "../shell/Icon";
+import { translate, type Words } from "../shell/words";
 import { DiffCanvas, type Picture } from "./DiffCanvas";
 
 interface Answer extends Picture {

@@ -1,7 +1,7 @@
 """Changes of a line document as data: what a remedy proposes and the canvas applies as one undoable command.
 
 Everything is named by its key or id, so an edit fits a document that was changed meanwhile; where what it names is
-gone, it changes nothing. `static/editor/commands-edits.ts` applies them.
+gone, it changes nothing. `static/editor/store/commands-edits.ts` applies them.
 """
 
 from __future__ import annotations

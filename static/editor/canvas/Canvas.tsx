@@ -1,0 +1,270 @@
+import {
+  applyNodeChanges,
+  Background,
+  BackgroundVariant,
+  getViewportForBounds,
+  MiniMap,
+  type NodeChange,
+  ReactFlow,
+  SelectionMode,
+  useReactFlow,
+  type Viewport,
+  ViewportPortal,
+} from "@xyflow/react";
+import { memo, startTransition, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+
+import { movedTo } from "../store/commands-canvas";
+import { EditorContext } from "../shell/context";
+import { type LineDocument, nameOf, type Positions, ruleOf, stationOf } from "../store/document";
+import { boundsOfAll, type Drawn, rerouted, type Routed, routed, worded } from "./drawing";
+import { EdgeLayer } from "./edges";
+import type { Findings } from "../inspector/findings";
+import { type AnyNode, Nodes, type RuleEdge } from "./flow";
+import { type Box, type Laid, laidOut, type Row, START_ID } from "./layout";
+import { LevelContext, levelOf, useTiny, useZoomLevel } from "./level";
+import { useMarks } from "./marks";
+import { Measured, type Size } from "./Measured";
+import { nodeTypes } from "./nodes";
+import { noteKey, notesOf } from "./notes";
+import { Router } from "./routes";
+import { useDrawing } from "./pointer";
+import { type Editor, useEditor } from "../store/store";
+import { say } from "../shell/words";
+
+const NOT_YET: Routed = { routes: [], router: new Router([], 0), boxes: [] };
+const GRID: [number, number] = [8, 8];
+const NO_EDGES: RuleEdge[] = [];
+/** From here on only what is in view is drawn: below, drawing all is quicker than asking what is in view. */
+const MANY = 80;
+/** So few that all is seen at once. */
+const FEW = 5;
+
+interface Given {
+  editor: Editor;
+  mayEdit: boolean;
+  /** The list of targets for a station, where an edge was let go over nothing. */
+  openTargets(station: string): void;
+}
+
+export function Canvas(given: Given) {
+  return <Measured>{(size) => <Flow {...given} size={size} />}</Measured>;
+}
+
+function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
+  const { history, findings, selection } = useEditor(editor);
+  const line = history.line;
+  const marks = useMarks();
+  const [first] = useState(() => viewOf(line, findings, size));
+  const [opened, setOpened] = useState(false);
+  const zoomed = useZoomLevel();
+  const tiny = useTiny();
+  // Before it is open React Flow does not know the first view yet; deferred, for hundreds of cards change with it.
+  const level = useDeferredValue(opened ? zoomed : levelOf(first.zoom));
+  const flow = useReactFlow<AnyNode, RuleEdge>();
+  const made = useRef(new Nodes());
+  const laid = useMemo(() => laidOut(line), [line]);
+  const computed = useMemo(() => made.current.of(line, laid.boxes, findings, selection, marks), [line, laid, findings, selection, marks]);
+  const [nodes, setNodes] = useState<AnyNode[]>(computed);
+  const [shownFor, setShownFor] = useState(computed);
+  // Taken over while drawing, not after it: an effect would draw everything twice.
+  if (shownFor !== computed) {
+    setShownFor(computed);
+    setNodes(computed);
+  }
+  const many = line.stations.length > MANY;
+  // The stations of a long line are shown before its edges are worked out.
+  const [ready, setReady] = useState(!many);
+  useEffect(() => startTransition(() => setReady(true)), []);
+  const settled = useMemo(() => (ready ? routed(line, laid, findings.onward) : NOT_YET), [ready, line, laid, findings.onward]);
+  const near = level === "near";
+  const drawn = useMemo(() => worded(line, settled, findings, near), [line, settled, findings, near]);
+  const dragged = useDragged(line, laid, findings.onward, drawn, nodes);
+  const { drawing, handlers } = useDrawing(editor, flow, mayEdit, openTargets);
+
+  // While something is dragged only the drawing moves; the line changes once, when it is let go.
+  const onNodesChange = useCallback(
+    (changes: NodeChange<AnyNode>[]) => {
+      const own = changes.filter((each) => each.type !== "remove" && each.type !== "select");
+      if (own.length > 0) setNodes((now) => applyNodeChanges(own, now));
+      select(editor, changes);
+      const moved = changes.filter((each) => each.type === "position" && each.dragging === false && each.position);
+      if (moved.length > 0) editor.run(movedTo(places(moved)));
+    },
+    [editor],
+  );
+
+  const show = (key: string): void => void flow.fitView({ nodes: [{ id: key }], maxZoom: 1, padding: 2, duration: 200 });
+  const context = useMemo(() => ({ editor, mayEdit }), [editor, mayEdit]);
+  return (
+    <EditorContext value={context}>
+      <LevelContext value={level}>
+        <ReactFlow<AnyNode, RuleEdge>
+          {...handlers}
+          className={`ed-level-${level}${tiny ? " ed-tiny" : ""}`}
+          nodes={nodes}
+          edges={NO_EDGES}
+          nodeTypes={nodeTypes}
+          onNodesChange={onNodesChange}
+          onClick={(event) => {
+            const target = event.target as Element;
+            // By keyboard; with the mouse the list opens when the button goes up.
+            const plus = event.detail === 0 && mayEdit && target.closest(".ed-plus") ? target.closest<HTMLElement>(".react-flow__node") : null;
+            if (plus) openTargets(plus.dataset.id ?? "");
+            else choose(editor, target, show);
+          }}
+          onKeyDown={(event) => writeNote(event)}
+          onPaneClick={() => editor.select({ keys: [] })}
+          nodesDraggable={mayEdit}
+          nodesConnectable={false}
+          elementsSelectable
+          edgesFocusable={false}
+          deleteKeyCode={null}
+          disableKeyboardA11y
+          selectionKeyCode="Shift"
+          multiSelectionKeyCode={["Meta", "Control"]}
+          selectionMode={SelectionMode.Partial}
+          zoomOnDoubleClick={false}
+          snapToGrid
+          snapGrid={GRID}
+          minZoom={0.1}
+          maxZoom={2}
+          defaultViewport={first}
+          onInit={() => setOpened(true)}
+          onlyRenderVisibleElements={many}
+          proOptions={{ hideAttribution: true }}
+          aria-label={say("canvas")}
+        >
+          <Background variant={BackgroundVariant.Dots} gap={24} size={1.5} />
+          {level === "near" ? null : <Rows rows={laid.rows} line={line} />}
+          <EdgeLayer
+            drawn={dragged ?? drawn}
+            level={level}
+            cull={many}
+            chosenRule={selection.rule}
+            chosenGate={selection.gate}
+            marks={marks}
+            drawing={drawing}
+          />
+          {line.stations.length > FEW ? (
+            <MiniMap<AnyNode> pannable zoomable ariaLabel={say("minimap")} nodeClassName={minimapClass} nodeBorderRadius={8} style={MINIMAP_SIZE} />
+          ) : null}
+        </ReactFlow>
+      </LevelContext>
+    </EditorContext>
+  );
+}
+
+/** What stands over a row of a long line, seen from afar. */
+const ROW_TITLE = 88;
+const PHONE = 560;
+const MINIMAP_SIZE = { width: 168, height: 112 };
+const MINIMAP = { width: 168, height: 112, clear: 136 };
+
+/** All of the line at once, its loops and stubs too, and nothing of it under the overview. */
+export function viewOf(line: LineDocument, findings: Findings, { width, height }: Size): Viewport {
+  const laid = laidOut(line);
+  const many = laid.rows.length > 0;
+  // In rows the edges hardly stand out beyond the stations, and working them out takes its time.
+  const bounds = boundsOfAll([...laid.boxes, ...notesOf(line)], many ? [] : routed(line, laid, findings.onward).routes);
+  if (bounds && many) {
+    bounds.y -= ROW_TITLE;
+    bounds.height += ROW_TITLE;
+  }
+  if (!bounds || width === 0) return { x: 0, y: 0, zoom: 1 };
+  // On a phone nothing lies over the canvas.
+  if (width < PHONE) return getViewportForBounds(bounds, width, height, 0.1, 1, "12px");
+  const room = (clear: number): Viewport => getViewportForBounds(bounds, width, height - clear, 0.1, 1, { x: "28px", top: "64px", bottom: many ? "28px" : "56px" });
+  const view = room(0);
+  const [right, bottom] = [bounds.x + bounds.width, bounds.y + bounds.height].map((edge) => edge * view.zoom);
+  const covered = (right ?? 0) + view.x > width - MINIMAP.width && (bottom ?? 0) + view.y > height - MINIMAP.clear;
+  return line.stations.length > FEW && covered ? room(MINIMAP.clear - 56) : view;
+}
+
+/** In the shapes and states of the canvas: only colour and roundness are left at that size. */
+function minimapClass(node: AnyNode): string {
+  if (node.type === "note") return `ed-map-note ed-map-${node.data.note.tone}`;
+  if (node.type !== "station") return "ed-map-end";
+  if (node.data.mark) return `ed-map-mark-${node.data.mark}`;
+  return node.data.errors > 0 ? "ed-map-danger" : node.data.warnings > 0 ? "ed-map-attention" : "ed-map-station";
+}
+
+/** What is drawn while nodes are under way: only the edges at what moves are laid anew. */
+function useDragged(line: LineDocument, laid: Laid, onward: Findings["onward"], drawn: readonly Drawn[], nodes: readonly AnyNode[]) {
+  const moving = nodes.filter((node) => node.dragging && node.type !== "note");
+  const at = moving.map((node) => `${node.id} ${node.position.x} ${node.position.y}`).join("|");
+  return useMemo(() => {
+    if (at === "") return undefined;
+    const places = new Map(moving.map((node) => [node.id, node.position]));
+    const boxes = laid.boxes.map((box): Box => ({ ...box, ...places.get(box.key) }));
+    return rerouted(line, { ...laid, boxes }, onward, drawn, new Set(places.keys()));
+    // `at` says all that matters of `moving`, which is a new list each time.
+  }, [at, line, laid, onward, drawn]);
+}
+
+const Rows = memo(function Rows({ rows, line }: { rows: readonly Row[]; line: LineDocument }) {
+  const name = (key: string): string => {
+    const station = stationOf(line, key);
+    return station ? nameOf(station) : key;
+  };
+  return (
+    <ViewportPortal>
+      {rows.map((row) => (
+        <span key={row.first} className="ed-row" style={{ transform: `translate(${row.x}px, ${row.y}px)` }}>
+          {row.first === row.last ? name(row.first) : say("rowOf", name(row.first), name(row.last))}
+        </span>
+      ))}
+    </ViewportPortal>
+  );
+});
+
+function select(editor: Editor, changes: readonly NodeChange<AnyNode>[]): void {
+  const picked = changes.filter((each) => each.type === "select");
+  if (picked.length === 0) return;
+  const keys = new Set(editor.state.selection.keys);
+  for (const each of picked) each.selected ? keys.add(each.id) : keys.delete(each.id);
+  if (keys.size === 1 && keys.has(START_ID)) editor.select({ keys: [], part: "inputs" });
+  else editor.select({ keys: [...keys].filter((key) => key !== START_ID) });
+}
+
+function places(changes: readonly NodeChange<AnyNode>[]): Positions {
+  const found: Positions = {};
+  for (const each of changes) {
+    if (each.type === "position" && each.position) found[each.id] = [Math.round(each.position.x), Math.round(each.position.y)];
+  }
+  return found;
+}
+
+/** A click on an edge, its words or gates: by what it is about. A stub leads to its station. */
+function choose(editor: Editor, target: Element, show: (key: string) => void): void {
+  const { line } = editor;
+  const stub = target.closest<HTMLElement>("[data-stub]")?.dataset.stub;
+  if (stub !== undefined && stationOf(line, stub)) {
+    editor.select({ keys: [stub] });
+    show(stub);
+    return;
+  }
+  const id = target.closest<HTMLElement | SVGElement>("[data-rule]")?.dataset.rule;
+  const gate = target.closest<HTMLElement>("[data-gate]")?.dataset.gate;
+  const found = id === undefined ? undefined : ruleOf(line, id);
+  if (found) {
+    const { rule, station } = found;
+    if (gate === undefined) editor.select({ keys: [station.key], rule: rule.id });
+    else editor.select({ keys: [station.key], rule: rule.id, gate: nextGate(editor, rule.gates ?? [], gate) });
+  } else if (gate !== undefined) {
+    const station = target.closest<HTMLElement>(".react-flow__node")?.dataset.id ?? "";
+    editor.select({ keys: [station], gate });
+  }
+}
+
+/** Several gates stand on one another: a click on the one that is chosen takes the next. */
+function nextGate(editor: Editor, gates: readonly string[], clicked: string): string {
+  if (editor.state.selection.gate !== clicked) return clicked;
+  return gates[(gates.indexOf(clicked) + 1) % gates.length] ?? clicked;
+}
+
+function writeNote(event: React.KeyboardEvent): void {
+  const node = event.target instanceof Element && event.target.matches(".react-flow__node") ? event.target : undefined;
+  if (event.key !== "Enter" || noteKey(node?.getAttribute("data-id") ?? "") === undefined) return;
+  event.preventDefault();
+  node?.querySelector(".ed-note")?.dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
+}

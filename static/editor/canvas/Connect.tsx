@@ -1,0 +1,241 @@
+import { useEffect, useId, useRef, useState } from "react";
+
+import { connectTo, connectToNew, leadTo } from "../store/commands-connect";
+import { ALWAYS_ENDS, BLOCKED, endOf, kindOf, type LineDocument, nameOf, ORIGIN, ruleOf, stationOf, targetsOf } from "../store/document";
+import { targetName } from "./flow";
+import { Icon } from "../shell/Icon";
+import { endsOf } from "./layout";
+import type { Editor } from "../store/store";
+import { say } from "../shell/words";
+
+interface Option {
+  /** Key of a target, or "+station", "+end". */
+  key: string;
+  name: string;
+  note: string;
+  icon: string;
+  /** Only stations can be several: a fork leads to stations. */
+  station: boolean;
+}
+
+const ENDS = ["completed", "failed", "cancelled"] as const;
+
+/** Where a station, or the chosen rule, is to lead: a list to search, so that connecting needs no mouse (`L`). */
+export function Connect({ editor, kinds, close }: { editor: Editor; kinds: readonly string[]; close(): void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  const [search, setSearch] = useState("");
+  const { line } = editor;
+  const { keys, rule } = editor.state.selection;
+  const from = stationOf(line, keys[0] ?? "");
+  const ruled = rule === undefined ? undefined : ruleOf(line, rule)?.rule;
+  const [marked, setMarked] = useState<readonly string[]>(() => {
+    const led = ruled ? targetsOf(ruled) : [];
+    return led.length > 1 ? led : [];
+  });
+  const [active, setActive] = useState(0);
+  const [making, setMaking] = useState<"station" | "end">();
+  useEffect(() => {
+    dialog.current?.showModal();
+    // The browser takes the close button; who connects wants to search.
+    dialog.current?.querySelector("input")?.focus();
+  }, []);
+  if (!from) return null;
+
+  const options = found(line, search);
+  const at = Math.min(active, options.length - 1);
+  const title = ruled ? say("leadRule", ruled.label || ruled.id) : say("connectFrom", nameOf(from));
+  const done = (): void => dialog.current?.close();
+  const names = (targets: readonly string[]): string => targets.map((key) => nameOfTarget(line, key)).join(", ");
+  const told = (to: string): string => (ruled ? say("retargeted", ruled.label || ruled.id, to) : say("connected", nameOf(from), to));
+  const lead = (targets: readonly string[]): void => {
+    const label = told(names(targets));
+    editor.run(ruled ? leadTo(label, ruled.id, targets) : connectTo(label, from.key, targets));
+    done();
+  };
+  const take = (option: Option | undefined): void => {
+    if (marked.length > 0 && !option?.key.startsWith("+")) return lead(marked);
+    if (!option) return;
+    if (option.key.startsWith("+")) setMaking(option.key === "+end" ? "end" : "station");
+    else lead([option.key]);
+  };
+  const mark = (option: Option | undefined): void => {
+    if (!option?.station) return;
+    setMarked((now) => (now.includes(option.key) ? now.filter((each) => each !== option.key) : [...now, option.key]));
+  };
+  const typed = (event: React.KeyboardEvent): void => {
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1 }[event.key];
+    if (to !== undefined) {
+      event.preventDefault();
+      const next = (to + options.length) % Math.max(options.length, 1);
+      setActive(next);
+      document.getElementById(`${id}-${next}`)?.scrollIntoView({ block: "nearest" });
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      if (event.shiftKey) mark(options[at]);
+      else take(options[at]);
+    }
+  };
+  return (
+    <dialog ref={dialog} className="dialog" aria-labelledby={`${id}-title`} onClose={close}>
+      <div className="dialog-head">
+        <h2 id={`${id}-title`}>{title}</h2>
+        <button type="button" className="button button-quiet button-icon" aria-label={say("close")} title={say("close")} onClick={done}>
+          <Icon name="x" />
+        </button>
+      </div>
+      {making ? (
+        <Make
+          what={making}
+          kinds={making === "station" ? kinds : ENDS}
+          name={search.trim()}
+          back={() => setMaking(undefined)}
+          make={(kind, name) => {
+            editor.run(connectToNew(told(name), from.key, { what: making, kind, name }, ruled?.id));
+            done();
+          }}
+        />
+      ) : (
+        <>
+          <div className="dialog-body">
+            <input
+              className="input"
+              type="search"
+              role="combobox"
+              autoComplete="off"
+              aria-label={say("search")}
+              aria-expanded="true"
+              aria-controls={`${id}-list`}
+              aria-activedescendant={options[at] ? `${id}-${at}` : undefined}
+              placeholder={say("searchTargets")}
+              value={search}
+              onChange={(event) => {
+                setSearch(event.target.value);
+                setActive(0);
+              }}
+              onKeyDown={typed}
+            />
+            <div className="listbox ed-targets" id={`${id}-list`} role="listbox" aria-multiselectable="true" aria-label={say("targets")}>
+              {options.map((option, index) => (
+                <div
+                  key={option.key}
+                  id={`${id}-${index}`}
+                  className="option"
+                  role="option"
+                  aria-selected={marked.includes(option.key)}
+                  data-active={index === at || undefined}
+                  onMouseDown={(event) => event.preventDefault()}
+                  onClick={(event) => (event.shiftKey ? mark(option) : take(option))}
+                >
+                  <Icon name={marked.includes(option.key) ? "check" : option.icon} />
+                  <span className="truncate">{option.name}</span>
+                  <span className="muted small push truncate">{option.note}</span>
+                  {option.station ? (
+                    // For the mouse; by keyboard it is Shift+Enter.
+                    <span
+                      className="ed-target-mark"
+                      aria-hidden="true"
+                      title={say(marked.includes(option.key) ? "unmark" : "mark")}
+                      onClick={(event) => {
+                        event.stopPropagation();
+                        mark(option);
+                      }}
+                    >
+                      <Icon name={marked.includes(option.key) ? "x" : "plus"} size={14} />
+                    </span>
+                  ) : null}
+                </div>
+              ))}
+            </div>
+          </div>
+          <div className="dialog-foot ed-connect-foot">
+            <p className="muted small grow" role="status">
+              {marked.length > 1 ? say("forkTo", names(marked)) : marked.length === 1 ? say("marked", names(marked)) : say("connectKeys")}
+            </p>
+            <button type="button" className="button button-primary" disabled={marked.length === 0} onClick={() => lead(marked)}>
+              {say("connectMarked")}
+            </button>
+          </div>
+        </>
+      )}
+    </dialog>
+  );
+}
+
+function nameOfTarget(line: LineDocument, key: string): string {
+  return targetName(line, key, { origin: say("origin"), blocked: say("blocked") });
+}
+
+function found(line: LineDocument, search: string): Option[] {
+  const wanted = search.trim().toLowerCase();
+  const option = (key: string, note: string, icon: string, station = false): Option => ({ key, name: nameOfTarget(line, key), note, icon, station });
+  const ends = [...new Set([...endsOf(line), ...ALWAYS_ENDS.map((end) => end.key)])];
+  const all = [
+    ...line.stations.map((each) => option(each.key, say(`kind_${kindOf(each)}` as "kind_other"), `station-${kindOf(each)}`, true)),
+    ...ends.map((key) => option(key, say("anEnd"), `end-${endOf(line, key)?.kind ?? "completed"}`)),
+    option(ORIGIN, ORIGIN, "send-back"),
+    option(BLOCKED, BLOCKED, "status-blocked"),
+  ];
+  const fits = all.filter((each) => `${each.name} ${each.key}`.toLowerCase().includes(wanted));
+  const fresh = (what: "station" | "end"): Option => ({
+    key: `+${what}`,
+    name: wanted ? say(what === "station" ? "newStationNamed" : "newEndNamed", search.trim()) : say(what === "station" ? "newStation" : "newEnd"),
+    note: "",
+    icon: "plus",
+    station: false,
+  });
+  return [...fits, fresh("station"), fresh("end")];
+}
+
+interface Making {
+  what: "station" | "end";
+  kinds: readonly string[];
+  name: string;
+  back(): void;
+  make(kind: string, name: string): void;
+}
+
+/** Name and kind of what is made to be led to. */
+function Make({ what, kinds, name: given, back, make }: Making) {
+  const id = useId();
+  const word = (kind: string): string => say(`${what === "station" ? "kind" : "end"}_${kind}` as "kind_other");
+  const [kind, setKind] = useState(kinds[0] ?? "other");
+  const [name, setName] = useState(given);
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        make(kind, name.trim() || word(kind));
+      }}
+    >
+      <div className="dialog-body">
+        <div className="field">
+          <label className="field-label" htmlFor={`${id}-name`}>
+            {say("name")}
+          </label>
+          <input id={`${id}-name`} className="input" autoFocus maxLength={200} value={name} placeholder={word(kind)} onChange={(event) => setName(event.target.value)} />
+        </div>
+        <div className="field">
+          <label className="field-label" htmlFor={`${id}-kind`}>
+            {say("kind")}
+          </label>
+          <select id={`${id}-kind`} className="input" value={kind} onChange={(event) => setKind(event.target.value)}>
+            {kinds.map((each) => (
+              <option key={each} value={each}>
+                {word(each)}
+              </option>
+            ))}
+          </select>
+        </div>
+      </div>
+      <div className="dialog-foot">
+        <button type="button" className="button button-quiet" onClick={back}>
+          {say("backToTargets")}
+        </button>
+        <button type="submit" className="button button-primary">
+          {say("makeAndConnect")}
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,224 @@
+import { ViewportPortal } from "@xyflow/react";
+import { memo, useDeferredValue } from "react";
+
+import { type Drawn, type GateMark, gateWords, type Stub } from "./drawing";
+import { edgeId } from "./flow";
+import { Icon } from "../shell/Icon";
+import { type Level, useView } from "./level";
+import { edgeMark } from "./marks";
+import type { Point, Rect } from "./routes";
+import { broken, cut } from "./text";
+import { say } from "../shell/words";
+
+interface Shown {
+  drawn: readonly Drawn[];
+  level: Level;
+  /** Only what is in view is drawn. */
+  cull: boolean;
+  chosenRule: string | undefined;
+  chosenGate: string | undefined;
+  marks: Readonly<Record<string, string>>;
+  /** What somebody is drawing with the mouse. */
+  drawing: { from: Point; to: Point } | undefined;
+}
+
+/** All edges in one picture under the stations, and their words, gates and stubs. Clicks are heard by the canvas,
+ * which finds the rule by its `data-rule`, the gate by its `data-gate`. */
+export const EdgeLayer = memo(function EdgeLayer({ drawn, level, cull, chosenRule, chosenGate, marks, drawing }: Shown) {
+  const view = useDeferredValue(useView(cull));
+  const seen = view ? drawn.filter((each) => meets(each.bounds, view)) : drawn;
+  const chosen = (each: Drawn): boolean => each.id === chosenRule;
+  return (
+    <ViewportPortal>
+      <svg className="ed-edges" role="group" aria-label={say("edges")}>
+        {level === "far" ? <Far drawn={seen} chosen={chosenRule} marks={marks} /> : null}
+        {level === "far"
+          ? null
+          : seen.map((each) => <Way key={each.id} drawn={each} chosen={chosen(each)} mark={marks[edgeMark(each.id)]} />)}
+        {drawing ? <path className="ed-drawing" d={`M${drawing.from.join(" ")}L${drawing.to.join(" ")}`} /> : null}
+      </svg>
+      {level === "far" ? null : (
+        <div className="ed-labels">
+          {seen.map((each) => (
+            <Words key={each.id} drawn={each} chosen={chosen(each)} chosenGate={chosenGate} near={level === "near"} />
+          ))}
+        </div>
+      )}
+    </ViewportPortal>
+  );
+});
+
+function meets({ x, y, width, height }: Rect, view: string): boolean {
+  const [left = 0, top = 0, right = 0, bottom = 0] = view.split(" ").map(Number);
+  return x <= right && x + width >= left && y <= bottom && y + height >= top;
+}
+
+/** All that look the same in one path: a thousand edges as a few elements. */
+const Far = memo(function Far({ drawn, chosen, marks }: { drawn: readonly Drawn[]; chosen: string | undefined; marks: Shown["marks"] }) {
+  const looks = new Map<string, { first: Drawn; path: string }>();
+  for (const each of drawn) {
+    const look = [each.id === chosen, each.state === "dead", each.kind === "onward", marks[edgeMark(each.id)]].join(" ");
+    const same = looks.get(look);
+    if (same) same.path += pathOf(each);
+    else looks.set(look, { first: each, path: pathOf(each) });
+  }
+  return [...looks].map(([look, { first, path }]) => (
+    <g key={look} className="ed-way" data-kind={first.kind} data-state={first.state} data-chosen={first.id === chosen || undefined} data-mark={marks[edgeMark(first.id)]}>
+      <path className="ed-edge" d={path} />
+    </g>
+  ));
+});
+
+const Way = memo(function Way({ drawn, chosen, mark }: { drawn: Drawn; chosen: boolean; mark: string | undefined }) {
+  const path = pathOf(drawn);
+  return (
+    <g className="ed-way" data-rule={drawn.id} data-kind={drawn.kind} data-state={drawn.state} data-chosen={chosen || undefined} data-mark={mark}>
+      <path className="ed-edge" d={path} />
+      <path className="ed-arrow" d={drawn.branches.map((branch) => arrow(branch.points)).join("")} />
+      <Reached drawn={drawn} />
+      {drawn.fork ? <circle className="ed-fork" cx={drawn.fork[0]} cy={drawn.fork[1]} r={4} /> : null}
+      {chosen
+        ? drawn.branches.map((branch) => {
+            const [x, y] = branch.points.at(-1) ?? [0, 0];
+            return (
+              <circle key={branch.target} className="ed-grip nopan" data-grip={branch.target} cx={x - 9} cy={y} r={7}>
+                <title>{say("grip")}</title>
+              </circle>
+            );
+          })
+        : null}
+    </g>
+  );
+});
+
+/** What the pointer hits and the keyboard walks to: each branch for itself. */
+function Reached({ drawn }: { drawn: Drawn }) {
+  const ends = [
+    ...drawn.branches.map(({ target, path }) => ({ target, path })),
+    ...drawn.stubs.map((stub) => ({ target: stub.target, path: stubPath(drawn, stub) })),
+  ];
+  return ends.map(({ target, path }) => (
+    <g key={target} className="react-flow__edge" data-id={edgeId(drawn.id, target)} role="img" tabIndex={-1} aria-label={drawn.title || say("start")}>
+      <path className="ed-hit" d={path}>
+        {drawn.title ? <title>{drawn.title}</title> : null}
+      </path>
+    </g>
+  ));
+}
+
+/** One path: to where it splits, every branch, and the short lines to stubs. */
+export function pathOf(drawn: Drawn): string {
+  const { from, fork, branches, stubs } = drawn;
+  const trunk = fork ? `M${from.join(" ")}L${fork.join(" ")}` : "";
+  return [trunk, ...branches.map((branch) => branch.path), ...stubs.map((stub) => stubPath(drawn, stub))].join("");
+}
+
+function stubPath({ from, fork }: Drawn, { x, y, height }: Stub): string {
+  const level = y + height / 2;
+  const [sx, sy] = fork ?? from;
+  return level === sy ? `M${sx} ${sy}H${x}` : `M${sx} ${sy}V${level}H${x}`;
+}
+
+export function arrow(points: readonly Point[]): string {
+  const [x, y] = points.at(-1) ?? [0, 0];
+  return `M${x} ${y}l-9 -4.5v9z`;
+}
+
+interface Said {
+  drawn: Drawn;
+  chosen: boolean;
+  chosenGate: string | undefined;
+  near: boolean;
+}
+
+const Words = memo(function Words({ drawn, chosen, chosenGate, near }: Said) {
+  const { label, labelAt, gateAt, gates, endlessAt, limit, limitAt, stubs, state, id } = drawn;
+  const edge = edgeId(id, (drawn.branches[0] ?? stubs[0])?.target ?? "");
+  return (
+    <>
+      {near && labelAt ? (
+        <span className="ed-words" data-edge={edge} data-rule={id} data-state={state} data-chosen={chosen || undefined} title={label} style={at(labelAt.x, labelAt.y)}>
+          {broken(label).join("\n")}
+          {drawn.asks ? (
+            <span className="ed-asks">
+              <Icon name="status-evaluating" size={12} /> {say("asks")}
+            </span>
+          ) : null}
+          {state === "dead" ? <span className="ed-never">{say("neverReached")}</span> : null}
+        </span>
+      ) : null}
+      {gateAt ? <Gates at={gateAt} gates={gates} rule={id} edge={edge} named={drawn.gateName && near} chosen={chosenGate} /> : null}
+      {endlessAt ? (
+        <span className="ed-endless" data-rule={id} title={say("noLimitWhy")} style={at(endlessAt[0], endlessAt[1])}>
+          <Icon name="warning" size={12} /> {say("noLimit")}
+        </span>
+      ) : null}
+      {limit && limitAt && near ? (
+        <span className="ed-limit" data-rule={id} title={limit.words} style={at(limitAt[0], limitAt[1])}>
+          <Icon name="limit" size={12} /> {say("atMost", String(limit.most))}
+        </span>
+      ) : null}
+      {stubs.map((stub) => (
+        <StubPill key={stub.target} stub={stub} rule={id} label={label} />
+      ))}
+    </>
+  );
+});
+
+const at = (x: number, y: number) => ({ transform: `translate(${x}px, ${y}px)` });
+
+interface GateShown {
+  at: Point;
+  gates: readonly GateMark[];
+  rule: string;
+  edge: string;
+  named: boolean;
+  chosen: string | undefined;
+}
+
+/** A hexagon on the edge; of several the first stands on top, and their number beside its name. */
+function Gates({ at: [x, y], gates, rule, edge, named, chosen }: GateShown) {
+  const shown = gates.find((gate) => gate.key === chosen) ?? gates[0];
+  if (!shown) return null;
+  const names = gates.map((gate) => gate.name).join(", ");
+  return (
+    <button
+      type="button"
+      className="ed-gate nodrag nopan"
+      data-gate={shown.key}
+      data-edge={edge}
+      data-rule={rule}
+      data-chosen={gates.some((gate) => gate.key === chosen) || undefined}
+      data-unknown={gates.some((gate) => !gate.known) || undefined}
+      data-many={gates.length > 1 || undefined}
+      title={names}
+      aria-label={say("ruleGate", names)}
+      style={at(x, y)}
+    >
+      <span className="ed-hexagon">
+        <Icon name={`gate-${shown.mode}`} size={14} />
+      </span>
+      {gates.length > 1 ? <span className="ed-gate-count">{gates.length}</span> : null}
+      {named ? <span className="ed-gate-name">{gateWords(gates)}</span> : null}
+    </button>
+  );
+}
+
+function StubPill({ stub, rule, label }: { stub: Stub; rule: string; label: string }) {
+  return (
+    <button
+      type="button"
+      tabIndex={-1}
+      className="ed-stub nodrag nopan"
+      data-edge={edgeId(rule, stub.target)}
+      data-rule={rule}
+      data-stub={stub.target}
+      data-kind={stub.kind}
+      title={[label, stub.title].filter(Boolean).join(" → ")}
+      style={{ ...at(stub.x, stub.y), maxWidth: stub.width }}
+    >
+      <Icon name={stub.icon} size={12} />
+      <span>{cut(stub.name)}</span>
+    </button>
+  );
+}

@@ -1,0 +1,181 @@
+/** From a line to the nodes of React Flow. What did not change is the same node as before: only that keeps a line of
+ * hundreds of stations quick. */
+import type { Edge, Node } from "@xyflow/react";
+
+import {
+  BLOCKED,
+  endOf,
+  kindOf,
+  type LineDocument,
+  nameOf,
+  type Note,
+  ORIGIN,
+  rulesOf,
+  startOf,
+  type Station,
+  stationOf,
+  targetsOf,
+} from "../store/document";
+import type { Finding, Findings, Sign } from "../inspector/findings";
+import { type Box, endsOf, START_ID } from "./layout";
+import { noteId, notesOf } from "./notes";
+import type { Selection } from "../store/store";
+import { endName } from "./text";
+import { say } from "../shell/words";
+
+export { endName };
+
+type StationData = {
+  name: string;
+  kind: string;
+  rules: { id: string; title: string; mark: "dead" | "shadowed" | undefined }[];
+  dead: number;
+  errors: number;
+  warnings: number;
+  visits: number | undefined;
+  gate: { key: string; name: string } | undefined;
+  join: { how: string; waits: string } | undefined;
+  /** Who works there, where a station names an agent. */
+  agent: string;
+  signs: { kind: Sign; words: string }[];
+  otherwise: string;
+  /** Painted by a test or a difference. */
+  mark: string | undefined;
+};
+export type StationNode = Node<StationData, "station">;
+export type EndNode = Node<{ name: string; kind: string; mark: string | undefined }, "end">;
+export type StartNode = Node<{ inputs: number; limits: string }, "start">;
+export type NoteNode = Node<{ note: Note }, "note">;
+export type AnyNode = StationNode | EndNode | StartNode | NoteNode;
+/** Edges are drawn by edges.tsx, one for each rule; React Flow holds none. */
+export type RuleEdge = Edge;
+
+/** One way of a rule, as the keyboard walks it. */
+interface Reach {
+  id: string;
+  source: string;
+  target: string;
+  rule: string;
+}
+
+export const edgeId = (rule: string, target: string): string => `${rule}>${target}`;
+
+/** To everything that stands on the canvas, of each station in the order of its rules. */
+export function edgesOf(line: LineDocument): Reach[] {
+  const there = new Set([...line.stations.map((station) => station.key), ...endsOf(line)]);
+  const start = startOf(line);
+  const found: Reach[] = start && there.has(start) ? [{ id: edgeId(START_ID, start), source: START_ID, target: start, rule: "" }] : [];
+  for (const station of line.stations) {
+    for (const rule of rulesOf(station)) {
+      for (const target of targetsOf(rule)) {
+        if (there.has(target)) found.push({ id: edgeId(rule.id, target), source: station.key, target, rule: rule.id });
+      }
+    }
+  }
+  return found;
+}
+
+type Made = { made: string; node: AnyNode };
+
+export class Nodes {
+  #before = new Map<string, Made>();
+
+  of(line: LineDocument, boxes: readonly Box[], findings: Findings, selection: Selection, marks: Readonly<Record<string, string>>): AnyNode[] {
+    const chosen = new Set(selection.keys);
+    const said = new Map<string, Finding[]>();
+    for (const finding of findings.findings) {
+      const key = finding.station ?? "";
+      said.set(key, [...(said.get(key) ?? []), finding]);
+    }
+    const next = new Map<string, Made>();
+    const keep = (node: AnyNode): AnyNode => {
+      const made = JSON.stringify(node);
+      const before = this.#before.get(node.id);
+      const kept = before?.made === made ? before : { made, node };
+      next.set(node.id, kept);
+      return kept.node;
+    };
+    const nodes = boxes.map((box) => keep(nodeOf(line, box, findings, said.get(box.key) ?? [], chosen.has(box.key), marks[box.key])));
+    const notes = notesOf(line).map((note) => keep(noteNode(note, chosen.has(noteId(note.key)))));
+    this.#before = next;
+    return [...nodes, ...notes];
+  }
+}
+
+function noteNode(note: Note, selected: boolean): NoteNode {
+  return {
+    id: noteId(note.key),
+    type: "note",
+    position: { x: note.x, y: note.y },
+    width: note.width,
+    height: note.height,
+    zIndex: -1,
+    selected,
+    data: { note },
+    ariaLabel: say("noteOf", note.text.slice(0, 80)),
+  };
+}
+
+function nodeOf(line: LineDocument, box: Box, findings: Findings, own: readonly Finding[], selected: boolean, mark: string | undefined): AnyNode {
+  const base = { id: box.key, position: { x: box.x, y: box.y }, width: box.width, height: box.height, selected };
+  const station = stationOf(line, box.key);
+  if (station) {
+    const data = { ...stationData(line, station, findings, own), mark };
+    return { ...base, type: "station", data, ariaLabel: spoken(data) };
+  }
+  if (box.key === START_ID) {
+    const inputs = Array.isArray(line.inputs) ? line.inputs.length : 0;
+    return { ...base, type: "start", data: { inputs, limits: findings.signs.line.join(" ") }, deletable: false, ariaLabel: [say("startInputs"), ...findings.signs.line].join(". ") };
+  }
+  const end = endOf(line, box.key);
+  const name = endName(end?.label ?? box.key);
+  return { ...base, type: "end", data: { name, kind: end?.kind ?? "completed", mark }, ariaLabel: name };
+}
+
+/** What a screen reader says of a station: all that hovering shows. */
+function spoken(data: StationData): string {
+  const visits = data.visits === undefined ? "" : say("visits", String(data.visits));
+  const agent = data.agent ? say("byAgent", data.agent) : "";
+  return [data.name, agent, visits, ...data.signs.map(({ words }) => words)].filter(Boolean).join(". ");
+}
+
+const SIGNS: readonly Sign[] = ["limits", "escalates", "needs"];
+
+function stationData(line: LineDocument, station: Station, findings: Findings, own: readonly Finding[]): Omit<StationData, "mark"> {
+  const rules = rulesOf(station).map((rule) => {
+    const says = findings.rules[rule.id];
+    const mark = says?.status === "dead" ? ("dead" as const) : says?.status === "partly shadowed" ? ("shadowed" as const) : undefined;
+    return { id: rule.id, title: [rule.label || says?.words || rule.id, says?.why].filter(Boolean).join(". "), mark };
+  });
+  const waits = (station.join?.wait_for ?? []).map((key) => targetName(line, key, { origin: key, blocked: key }));
+  return {
+    name: nameOf(station),
+    kind: kindOf(station),
+    rules,
+    dead: rules.filter((rule) => rule.mark === "dead").length,
+    errors: own.filter((finding) => finding.severity === "error").length,
+    warnings: own.filter((finding) => finding.severity === "warning").length,
+    visits: findings.visits[station.key],
+    gate: station.gate ? { key: station.gate, name: gateName(line, station.gate) } : undefined,
+    join: station.join ? { how: (station.join.aggregation ?? "all-pass").replace("-", " "), waits: waits.join(", ") } : undefined,
+    agent: typeof station.agent === "string" ? station.agent : "",
+    signs: SIGNS.flatMap((kind) => {
+      const words = findings.signs.stations[station.key]?.[kind]?.join(" ");
+      return words ? [{ kind, words }] : [];
+    }),
+    otherwise: findings.otherwise[station.key] ?? say("byPolicy"),
+  };
+}
+
+export function gateName(line: LineDocument, key: string): string {
+  return line.gates?.find((gate) => gate.key === key)?.name || key;
+}
+
+/** What a target is called where a person reads it. */
+export function targetName(line: LineDocument, key: string, words: { origin: string; blocked: string }): string {
+  if (key === ORIGIN) return words.origin;
+  if (key === BLOCKED) return words.blocked;
+  const station = stationOf(line, key);
+  if (station) return nameOf(station);
+  return endName(endOf(line, key)?.label ?? key);
+}

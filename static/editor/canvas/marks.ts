@@ -1,0 +1,21 @@
+/** What other parts of the page paint on the canvas: the way of a test, a difference. Words of our own by the key of a
+ * station or end, or by `edgeMark` of a rule; they become `data-mark` of what is drawn there, and a sheet gives them a look. */
+import { useSyncExternalStore } from "react";
+
+import { Listeners } from "../store/listeners";
+
+export type Marks = Readonly<Record<string, string>>;
+
+/** A rule may have the key of a station as its id. `id`: as `Drawn` has it. */
+export const edgeMark = (id: string): string => `edge ${id}`;
+
+const NONE: Marks = {};
+let marks: Marks = NONE;
+const listeners = new Listeners();
+
+export function paint(next: Marks = NONE): void {
+  marks = next;
+  listeners.tell();
+}
+
+export const useMarks = (): Marks => useSyncExternalStore(listeners.subscribe, () => marks);

@@ -1,0 +1,175 @@
+import { type NodeProps } from "@xyflow/react";
+import { type CSSProperties, memo } from "react";
+
+import type { EndNode, StartNode, StationNode } from "./flow";
+import { Icon } from "../shell/Icon";
+import { STATION } from "./layout";
+import { type Level, useLevel } from "./level";
+import { nameSize, wordSize } from "./text";
+import { NoteCard } from "./NoteCard";
+import { say } from "../shell/words";
+
+const KINDS = new Set(["command", "chat", "route", "tools", "http", "runner", "manual", "hook", "noop", "wait", "error"]);
+const known = (kind: string): string => (KINDS.has(kind) ? kind : "other");
+
+/** A rounded card as high as it has rules: port 1 at a fixed height, the next every 24 px, so that the number in the
+ * circle is the rule. What a port starts is drawn by `drawn.tsx`, by its `data-port`. */
+const StationCard = memo(function StationCard({ data, width, height }: NodeProps<StationNode>) {
+  const level = useLevel();
+  const kind = known(data.kind);
+  return (
+    <div className="ed-station" data-errors={data.errors > 0 || undefined} data-mark={data.mark}>
+      {level === "far" ? null : (
+        <span className="ed-kind" title={data.agent ? say("byAgent", data.agent) : undefined}>
+          <Icon name={`station-${kind}`} size={14} /> <span className="truncate">{data.agent || say(`kind_${kind}` as "kind_other")}</span>
+          <Signs data={data} />
+        </span>
+      )}
+      <span className="ed-name" title={data.name} style={sized(level, data.name, width, height)}>
+        {data.name}
+      </span>
+      {level === "far" ? null : <Details data={data} />}
+      {level === "near" ? <Ports data={data} /> : null}
+    </div>
+  );
+});
+
+/** Further away the letters are as large as the card has room for. */
+function sized(level: Level, name: string, width = STATION.width, height = STATION.height): CSSProperties | undefined {
+  if (level === "near") return undefined;
+  const most = level === "far" ? wordSize(name, width, height) : nameSize(name, width);
+  return { "--room": `${most}px` } as CSSProperties;
+}
+
+function Details({ data }: { data: StationNode["data"] }) {
+  const { join, gate } = data;
+  return (
+    <>
+      <Badge data={data} />
+      {join ? (
+        <span className="ed-join" title={say("joinWaits", join.waits)}>
+          <span className="ed-join-words">{say("join", join.how)}</span>
+        </span>
+      ) : null}
+      {gate ? (
+        <span className="ed-bar nodrag" data-gate={gate.key} title={say("stationGate", gate.name)}>
+          <span className="visually-hidden">{say("stationGate", gate.name)}</span>
+        </span>
+      ) : null}
+      {data.visits !== undefined || data.signs.length > 0 ? <Closer data={data} /> : null}
+    </>
+  );
+}
+
+const ICONS = { limits: "limit", escalates: "bell", needs: "tasks" } as const;
+
+/** What binds here besides its rules: a glance says that there is something, a closer look what. */
+function Signs({ data }: { data: StationNode["data"] }) {
+  return data.signs.map(({ kind, words }) => (
+    <span key={kind} className="ed-sign" data-sign={kind} title={words}>
+      <Icon name={ICONS[kind]} size={12} />
+    </span>
+  ));
+}
+
+/** Under the card of the pointer or the keyboard. */
+function Closer({ data }: { data: StationNode["data"] }) {
+  return (
+    <span className="ed-visits" aria-hidden="true">
+      {data.visits !== undefined ? <span>{say("visits", String(data.visits))}</span> : null}
+      {data.signs.map(({ kind, words }) => (
+        <span key={kind}>{words}</span>
+      ))}
+    </span>
+  );
+}
+
+function Badge({ data }: { data: StationNode["data"] }) {
+  const said =
+    data.dead > 0
+      ? ["danger", "danger", say("deadRules", String(data.dead))]
+      : data.errors > 0
+        ? ["danger", "danger", say("errors", String(data.errors))]
+        : data.warnings > 0
+          ? ["attention", "warning", say("warnings", String(data.warnings))]
+          : undefined;
+  return (
+    <>
+      {data.rules.length > 1 ? <span className="ed-count">{say("rulesCount", String(data.rules.length))}</span> : null}
+      {said ? (
+        <span className={`ed-badge ed-badge-${said[0]}`}>
+          <Icon name={said[1] ?? ""} size={12} /> {said[2]}
+        </span>
+      ) : null}
+    </>
+  );
+}
+
+function Ports({ data }: { data: StationNode["data"] }) {
+  return (
+    <>
+      {data.rules.map((rule, index) => (
+        <span
+          key={rule.id}
+          className="ed-port nodrag nopan"
+          data-port={rule.id}
+          data-mark={rule.mark}
+          title={rule.title}
+          style={{ top: STATION.port + STATION.step * index }}
+        >
+          {index + 1}
+        </span>
+      ))}
+      {data.rules.length > 0 ? (
+        <span
+          className="ed-port ed-port-new nodrag nopan"
+          data-port="@new"
+          title={say("drawRule")}
+          style={{ top: STATION.port + STATION.step * data.rules.length }}
+        >
+          +
+        </span>
+      ) : (
+        <button
+          type="button"
+          className="ed-plus nodrag nopan"
+          data-port="@new"
+          title={say("noWayOut", data.otherwise)}
+          aria-label={say("addWayFrom", data.name, data.otherwise)}
+          style={{ top: STATION.port }}
+        >
+          +
+        </button>
+      )}
+    </>
+  );
+}
+
+const EndPill = memo(function EndPill({ data }: NodeProps<EndNode>) {
+  return (
+    <div className="ed-end" data-kind={data.kind} data-mark={data.mark}>
+      <Icon name={`end-${data.kind}`} size={14} />
+      <span title={data.name}>{data.name}</span>
+    </div>
+  );
+});
+
+const StartMark = memo(function StartMark({ data }: NodeProps<StartNode>) {
+  return (
+    <div className="ed-start" title={[say("startInputs"), data.limits].filter(Boolean).join(". ")}>
+      <Icon name="run" size={14} />
+      <span className="ed-start-word">
+        <strong>{say("start")}</strong>
+        <br />
+        {say("inputs", String(data.inputs))}
+        {data.limits ? (
+          <span className="ed-sign" data-sign="limits">
+            <Icon name="limit" size={12} />
+          </span>
+        ) : null}
+      </span>
+    </div>
+  );
+});
+
+export const nodeTypes = { station: StationCard, end: EndPill, start: StartMark, note: NoteCard };

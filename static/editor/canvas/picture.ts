@@ -1,0 +1,113 @@
+/** The line as a picture of its own: SVG with the colours of the page, readable without it. */
+import { endOf, kindOf, nameOf, stationOf } from "../store/document";
+import { boundsOfAll, type Drawn, routed, worded } from "./drawing";
+import { arrow, pathOf } from "./edges";
+import { type Box, laidOut, START_ID, STATION } from "./layout";
+import { notesOf } from "./notes";
+import type { Rect } from "./routes";
+import type { Editor } from "../store/store";
+import { broken, cut, endName } from "./text";
+import { say } from "../shell/words";
+
+const ROOM = 32;
+const HEXAGON = "-20,0 -10,-16 10,-16 20,0 10,16 -10,16";
+
+/** Resolved as the page shows them now: a file knows no tokens. */
+function colours(): Record<"canvas" | "fill" | "line" | "edge" | "text" | "muted" | "danger" | "note", string> {
+  const probe = document.createElement("span");
+  document.querySelector(".ed-canvas")?.append(probe);
+  const read = (token: string): string => {
+    probe.style.color = `var(${token})`;
+    return getComputedStyle(probe).color;
+  };
+  const found = {
+    canvas: read("--canvas"),
+    fill: read("--shape-fill"),
+    line: read("--shape-line"),
+    edge: read("--edge"),
+    text: read("--text"),
+    muted: read("--muted"),
+    danger: read("--danger-graphic"),
+    note: read("--attention-bg"),
+  };
+  probe.remove();
+  return found;
+}
+
+const safe = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+
+function pictureOf({ line, state }: Editor): string {
+  const laid = laidOut(line);
+  const drawn = worded(line, routed(line, laid, state.findings.onward), state.findings, true);
+  const notes = notesOf(line);
+  const all = boundsOfAll([...laid.boxes, ...notes], drawn) ?? { x: 0, y: 0, width: 0, height: 0 };
+  const view = [all.x - ROOM, all.y - ROOM, all.width + 2 * ROOM, all.height + 2 * ROOM];
+  const tone = colours();
+  const words = (text: string, x: number, y: number, size: number, more = ""): string =>
+    `<text x="${x}" y="${y}" font-size="${size}" ${more}>${safe(text)}</text>`;
+  const rect = ({ x, y, width, height }: Rect, radius: number, fill: string): string =>
+    `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="${radius}" fill="${fill}" stroke="${tone.line}" stroke-width="1.5"/>`;
+
+  const edge = (each: Drawn): string => {
+    const colour = each.state === "dead" ? tone.danger : tone.edge;
+    const dashes = each.state === "dead" ? ' stroke-dasharray="5 4"' : each.kind === "onward" ? ' stroke-dasharray="2 4"' : "";
+    const heads = each.branches.map((branch) => arrow(branch.points)).join("");
+    const fork = each.fork ? `<circle cx="${each.fork[0]}" cy="${each.fork[1]}" r="4" fill="${colour}"/>` : "";
+    return `<path d="${pathOf(each)}" fill="none" stroke="${colour}" stroke-width="1.5"${dashes}/><path d="${heads}" fill="${colour}"/>${fork}`;
+  };
+  const said = (each: Drawn): string => {
+    const at = each.labelAt;
+    const label = at ? broken(each.label).map((row, index) => words(row, at.x + 3, at.y + 12 + 16 * index, 12, `fill="${tone.muted}"`)).join("") : "";
+    const stubs = each.stubs.map((stub) => rect(stub, 10, tone.fill) + words(cut(stub.name), stub.x + 12, stub.y + 14, 12));
+    const gate = each.gateAt
+      ? `<polygon points="${HEXAGON}" transform="translate(${each.gateAt.join(" ")})" fill="${tone.fill}" stroke="${tone.line}" stroke-width="1.5"/>` +
+        words(cut(each.gates.map((found) => found.name).join(", ")), each.gateAt[0], each.gateAt[1] - 22, 12, 'text-anchor="middle" font-weight="500"')
+      : "";
+    const endless = each.endlessAt ? words(`△ ${say("noLimit")}`, each.endlessAt[0], each.endlessAt[1] - 6, 12, `text-anchor="middle" fill="${tone.danger}"`) : "";
+    return label + stubs.join("") + gate + endless;
+  };
+  const part = (box: Box): string => {
+    const station = stationOf(line, box.key);
+    if (!station) {
+      const name = box.key === START_ID ? say("start") : endName(endOf(line, box.key)?.label ?? box.key);
+      const [x, y] = [box.x + box.width / 2, box.y + box.height / 2 + (box.key === START_ID ? 36 : 4)];
+      return rect(box, box.height / 2, tone.fill) + words(name, x, y, 13, 'text-anchor="middle"');
+    }
+    const right = box.x + box.width;
+    const ports = (station.rules ?? []).map((_, index) => {
+      const y = box.y + STATION.port + STATION.step * index;
+      return `<circle cx="${right}" cy="${y}" r="9" fill="${tone.fill}" stroke="${tone.line}" stroke-width="1.5"/>` + words(String(index + 1), right, y + 4, 11, 'text-anchor="middle"');
+    });
+    const bar = station.gate ? `<path d="M${right - 2} ${box.y + 5}V${box.y + box.height - 5}" stroke="${tone.text}" stroke-width="4"/>` : "";
+    const join = station.join ? `<path d="M${box.x - 14} ${box.y - 4}V${box.y + box.height + 4}" stroke="${tone.text}" stroke-width="4"/>` : "";
+    return (
+      rect(box, 8, tone.fill) +
+      words(say(`kind_${kindOf(station)}` as "kind_other"), box.x + 12, box.y + 22, 12, `fill="${tone.muted}"`) +
+      words(cut(nameOf(station)), box.x + 12, box.y + 40, 14, 'font-weight="600"') +
+      bar +
+      join +
+      ports.join("")
+    );
+  };
+  const note = (each: (typeof notes)[number]): string =>
+    rect(each, 4, tone.note) + each.text.split("\n").map((row, index) => words(row, each.x + 12, each.y + 22 + 18 * index, 13)).join("");
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${view.join(" ")}" width="${view[2]}" height="${view[3]}" font-family="IBM Plex Sans, system-ui, sans-serif" fill="${tone.text}">` +
+    `<title>${safe(String(line.name ?? line.key ?? ""))}</title>` +
+    `<rect x="${view[0]}" y="${view[1]}" width="${view[2]}" height="${view[3]}" fill="${tone.canvas}"/>` +
+    notes.map(note).join("") +
+    drawn.map(edge).join("") +
+    laid.boxes.map(part).join("") +
+    drawn.map(said).join("") +
+    "</svg>\n"
+  );
+}
+
+export function savePicture(editor: Editor): void {
+  const address = URL.createObjectURL(new Blob([pictureOf(editor)], { type: "image/svg+xml" }));
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = `${String(editor.line.key ?? "line")}.svg`;
+  link.click();
+  URL.revokeObjectURL(address);
+}

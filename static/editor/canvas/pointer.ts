@@ -1,0 +1,108 @@
+/** Drawing rules with the mouse: from a station's dashed circle a new rule, from a number one more target of it, from the
+ * grip at the end of a branch to another target, or off it. Let go where nothing is: the list of targets. */
+import { type ReactFlowInstance } from "@xyflow/react";
+import { type PointerEvent, useRef, useState } from "react";
+
+import { announce } from "../../ts/dom";
+import * as commands from "../store/commands";
+import { addTarget, removeTarget } from "../store/commands-canvas";
+import { endOf, ruleOf, stationOf, targetsOf } from "../store/document";
+import type { AnyNode, RuleEdge } from "./flow";
+import type { Point } from "./routes";
+import type { Editor } from "../store/store";
+import { say } from "../shell/words";
+
+interface Held {
+  station: string;
+  /** Undefined: a rule that is not there yet. */
+  rule: string | undefined;
+  /** The branch that is held at its end. */
+  target: string | undefined;
+  from: Point;
+  begin: Point;
+  moved: boolean;
+}
+
+const STILL = 4;
+
+export function useDrawing(editor: Editor, flow: ReactFlowInstance<AnyNode, RuleEdge>, mayEdit: boolean, openTargets: (station: string) => void) {
+  const held = useRef<Held | undefined>(undefined);
+  const [drawing, setDrawing] = useState<{ from: Point; to: Point }>();
+
+  const down = (event: PointerEvent<HTMLElement>): void => {
+    const found = event.button === 0 && mayEdit ? heldAt(event.target as Element, editor) : undefined;
+    if (!found) return;
+    const at = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
+    held.current = { ...found, from: [at.x, at.y], begin: [event.clientX, event.clientY], moved: false };
+    event.currentTarget.setPointerCapture(event.pointerId);
+    event.stopPropagation();
+  };
+
+  const move = (event: PointerEvent<HTMLElement>): void => {
+    const now = held.current;
+    if (!now) return;
+    now.moved ||= Math.hypot(event.clientX - now.begin[0], event.clientY - now.begin[1]) > STILL;
+    if (!now.moved) return;
+    const { x, y } = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
+    setDrawing({ from: now.from, to: [x, y] });
+    mark(partAt(event.clientX, event.clientY));
+  };
+
+  const up = (event: PointerEvent<HTMLElement>): void => {
+    const now = held.current;
+    if (!now) return;
+    held.current = undefined;
+    setDrawing(undefined);
+    mark(undefined);
+    if (now.moved) letGo(editor, now, partAt(event.clientX, event.clientY)?.dataset.id, openTargets);
+    else if (now.rule) editor.select({ keys: [now.station], rule: now.rule });
+    else openTargets(now.station);
+  };
+
+  const cancel = (): void => {
+    held.current = undefined;
+    setDrawing(undefined);
+    mark(undefined);
+  };
+
+  return { drawing, handlers: { onPointerDownCapture: down, onPointerMove: move, onPointerUp: up, onPointerCancel: cancel } };
+}
+
+function heldAt(target: Element, editor: Editor): Pick<Held, "station" | "rule" | "target"> | undefined {
+  const port = target.closest<HTMLElement>("[data-port]");
+  if (port) {
+    const station = port.closest<HTMLElement>(".react-flow__node")?.dataset.id ?? "";
+    const rule = port.dataset.port === "@new" ? undefined : port.dataset.port;
+    return { station, rule, target: undefined };
+  }
+  const grip = target.closest<SVGElement>("[data-grip]");
+  const rule = grip?.closest<SVGElement>("[data-rule]")?.dataset.rule;
+  const found = rule === undefined ? undefined : ruleOf(editor.line, rule);
+  return found && grip ? { station: found.station.key, rule, target: grip.dataset.grip } : undefined;
+}
+
+const partAt = (x: number, y: number): HTMLElement | undefined =>
+  document.elementFromPoint(x, y)?.closest<HTMLElement>(".react-flow__node") ?? undefined;
+
+/** Shows where it would be dropped. */
+export function mark(part: Element | undefined): void {
+  for (const each of document.querySelectorAll("[data-drop]")) if (each !== part) each.removeAttribute("data-drop");
+  part?.setAttribute("data-drop", "");
+}
+
+function letGo(editor: Editor, { station, rule, target }: Held, onto: string | undefined, openTargets: (station: string) => void): void {
+  const { line } = editor;
+  const known = onto !== undefined && (stationOf(line, onto) !== undefined || endOf(line, onto) !== undefined) ? onto : undefined;
+  if (rule === undefined) {
+    if (known) editor.run(commands.connect(station, known));
+    else openTargets(station);
+    return;
+  }
+  if (target === undefined) {
+    if (known) editor.run(addTarget(rule, known));
+    return;
+  }
+  if (known && known !== target) editor.run(commands.retarget(rule, target, known));
+  else if (!known && targetsOf(ruleOf(line, rule)?.rule ?? { id: rule }).length > 1) editor.run(removeTarget(rule, target));
+  else if (!known) announce(say("lastTarget"));
+}

@@ -1,0 +1,188 @@
+import { type KeyboardEvent, useEffect, useState } from "react";
+import { flushSync } from "react-dom";
+
+import * as commands from "../store/commands";
+import { kindOf, type LineDocument, nameOf, type Station } from "../store/document";
+import { endName } from "../canvas/flow";
+import { backToCanvas } from "../shell/focus";
+import { Icon } from "../shell/Icon";
+import { type Editor, useEditor } from "../store/store";
+import { type Chosen, chosenOf, TABS, type Tab } from "./tabs";
+import { say } from "../shell/words";
+
+/** What is chosen on the canvas; the line itself, where nothing is. */
+export function Inspector({ editor, mayEdit }: { editor: Editor; mayEdit: boolean }) {
+  const { history, selection, findings, asked } = useEditor(editor);
+  const line = history.line;
+  const chosen = chosenOf(line, selection);
+  const [wanted, setWanted] = useState("rules");
+  useEffect(() => {
+    if (selection.rule) setWanted("rules");
+  }, [selection.rule]);
+  useEffect(() => {
+    if (selection.part) setWanted(selection.part);
+  }, [selection]);
+  useEffect(() => {
+    if (asked) setWanted(asked.tab);
+  }, [asked]);
+  const shown = TABS.filter((tab) => tab.shows(chosen));
+  const tab = shown.find((each) => each.id === wanted) ?? shown[0];
+  return (
+    <aside className="ed-inspector" aria-label={say("inspector", titleOf(chosen, line))}>
+      <header className="ed-inspector-head">
+        <Head {...{ editor, line, chosen, mayEdit }} />
+        {chosen.what === "line" ? null : (
+          <button type="button" className="button button-quiet button-icon" aria-label={say("close")} title={say("close")} onClick={() => editor.select({ keys: [] })}>
+            <Icon name="x" />
+          </button>
+        )}
+      </header>
+      {tab ? (
+        <>
+          <TabList {...{ editor, shown, chosen, line }} current={tab} onChoose={setWanted} />
+          <div className="ed-tab-panel" role="tabpanel" id="ed-tab-panel" aria-labelledby={`ed-tab-${tab.id}`}>
+            <tab.component {...{ editor, line, findings, chosen, mayEdit }} />
+          </div>
+        </>
+      ) : null}
+    </aside>
+  );
+}
+
+interface Tabs {
+  editor: Editor;
+  shown: readonly Tab[];
+  current: Tab;
+  chosen: Chosen;
+  line: LineDocument;
+  onChoose(id: string): void;
+}
+
+/** One stop for the Tab key; the arrows go from tab to tab. */
+function TabList({ editor, shown, current, chosen, line, onChoose }: Tabs) {
+  const go = (event: KeyboardEvent): void => {
+    const at = shown.indexOf(current);
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: shown.length - 1 }[event.key];
+    const next = to === undefined ? undefined : shown.at(to % shown.length);
+    if (!next) return;
+    event.preventDefault();
+    onChoose(next.id);
+    document.getElementById(`ed-tab-${next.id}`)?.focus();
+  };
+  return (
+    <div className="tabs ed-tabs" role="tablist" aria-label={say("inspectorTabs")} onKeyDown={go}>
+      {shown.map((tab) => (
+        <button
+          key={tab.id}
+          id={`ed-tab-${tab.id}`}
+          type="button"
+          role="tab"
+          className="tab ed-tab"
+          aria-selected={tab === current}
+          aria-controls="ed-tab-panel"
+          tabIndex={tab === current ? 0 : -1}
+          onClick={() => onChoose(tab.id)}
+        >
+          {say(tab.word)}
+          {tab.count ? <span className="badge">{tab.count(chosen, line)}</span> : null}
+          {tab.badge ? <tab.badge {...{ editor, line, chosen }} /> : null}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+const lineName = (line: LineDocument): string => String(line.name || line.key || say("line"));
+
+function titleOf(chosen: Chosen, line: LineDocument): string {
+  switch (chosen.what) {
+    case "station":
+      return nameOf(chosen.station);
+    case "gate":
+      return chosen.gate.name || chosen.gate.key;
+    case "end":
+      return endName(chosen.end.label || chosen.end.key);
+    case "several":
+      return say("several", String(chosen.keys.length));
+    default:
+      return lineName(line);
+  }
+}
+
+/** Icon, name, and what kind of thing it is. */
+function Head({ editor, line, chosen, mayEdit }: { editor: Editor; line: LineDocument; chosen: Chosen; mayEdit: boolean }) {
+  const { icon, kind } = wordsOf(chosen, line);
+  const station = chosen.what === "station" ? chosen.station : undefined;
+  return (
+    <>
+      <span className={`ed-palette-shape${chosen.what === "end" ? " ed-palette-end" : ""}`}>
+        <Icon name={icon} />
+      </span>
+      <div className="grow">
+        {station ? (
+          <Name key={station.key} editor={editor} station={station} mayEdit={mayEdit} />
+        ) : (
+          <h2 className="ed-inspector-title">{titleOf(chosen, line)}</h2>
+        )}
+        <p className="muted small">
+          {kind.words}
+          {kind.key ? (
+            <>
+              {" "}
+              · <code>{kind.key}</code>
+            </>
+          ) : null}
+        </p>
+      </div>
+    </>
+  );
+}
+
+function wordsOf(chosen: Chosen, line: LineDocument): { icon: string; kind: { words: string; key?: string } } {
+  switch (chosen.what) {
+    case "station": {
+      const kind = kindOf(chosen.station);
+      return { icon: `station-${kind}`, kind: { words: say(`kind_${kind}` as "kind_other"), key: chosen.station.key } };
+    }
+    case "gate":
+      return { icon: "gate", kind: { words: say("gate"), key: chosen.gate.key } };
+    case "end":
+      return {
+        icon: `end-${chosen.end.kind ?? "completed"}`,
+        kind: { words: say(`end_${chosen.end.kind ?? "completed"}` as "end_completed"), key: chosen.end.key },
+      };
+    case "several":
+      return { icon: "tasks", kind: { words: say("severalChosen") } };
+    default:
+      return { icon: "lines", kind: { words: say("line"), ...(line.key ? { key: String(line.key) } : {}) } };
+  }
+}
+
+function Name({ editor, station, mayEdit }: { editor: Editor; station: Station; mayEdit: boolean }) {
+  const name = nameOf(station);
+  // Only what is half typed is held here: it stays while somebody else renames the station; all else is the line's.
+  const [typed, setTyped] = useState<string>();
+  const keep = (): void => {
+    const wanted = typed?.trim();
+    const before = editor.line;
+    if (wanted && wanted !== name) editor.run(commands.renameStation(station.key, wanted));
+    if (!wanted || wanted === name || editor.line !== before) setTyped(undefined);
+  };
+  return (
+    <input
+      id="ed-name"
+      className="input ed-name-input"
+      aria-label={say("name")}
+      value={typed ?? name}
+      maxLength={200}
+      readOnly={!mayEdit}
+      onChange={(event) => setTyped(event.target.value === name ? undefined : event.target.value)}
+      onBlur={keep}
+      onKeyDown={(event) => {
+        if (event.key === "Enter") backToCanvas(editor);
+        // At once: the focus goes back to the canvas next, and leaving the field keeps what is in it.
+        if (event.key === "Escape") flushSync(() => setTyped(undefined));
+      }}
+    />
+  );
+}

@@ -1,0 +1,50 @@
+import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
+
+import { doorOf } from "./formDoors";
+import { Icon } from "../shell/Icon";
+import { type Editor, useEditor } from "../store/store";
+import type { Subject } from "./subjects";
+import { say } from "../shell/words";
+
+/** A form that the server renders and validates; each change of it is one command. A field applies when it is left. */
+export function ServerForm({ editor, subject, scope = subject.what }: { editor: Editor; subject: Subject; scope?: string }) {
+  const { history } = useEditor(editor);
+  const place = useRef<HTMLDivElement>(null);
+  const wanted = useRef(subject);
+  wanted.current = subject;
+  const door = useMemo(() => doorOf(editor, wanted.current, scope), [editor, subject.what, subject.own, scope]);
+  const state = useSyncExternalStore(door.subscribe, () => door.state);
+  useEffect(() => {
+    if (place.current) door.attach(place.current);
+    return () => door.detach();
+  }, [door]);
+  useEffect(() => door.refresh(), [door, history.line]);
+  return (
+    <div className="ef" data-state={state}>
+      {state === "away" || state === "signed-out" ? (
+        <div className="banner banner-attention" role="alert">
+          <Icon name="offline" />
+          <p className="grow">{say(state === "away" ? "formAway" : "formSignedOut")}</p>
+          <button type="button" className="button button-small" onClick={() => door.retry()}>
+            {say("retry")}
+          </button>
+        </div>
+      ) : null}
+      {state === "refused" ? (
+        <p className="banner banner-danger" role="alert">
+          <Icon name="danger" />
+          <span className="grow">{say("formRefused")}</span>
+        </p>
+      ) : null}
+      {state === "loading" ? (
+        <div className="skeleton" role="status">
+          <span />
+          <span />
+          <span />
+          <span className="visually-hidden">{say("formLoading")}</span>
+        </div>
+      ) : null}
+      <div ref={place} />
+    </div>
+  );
+}

@@ -1,0 +1,82 @@
+/** What the server says about a draft (`lint` of pipelines/routing): shown here, never worked out here. */
+import type { Remedy } from "../store/commands-edits";
+
+export interface Finding {
+  check: string;
+  severity: "error" | "warning" | "info";
+  path: string;
+  message: string;
+  hint: string;
+  station: string | null;
+  rule: string | null;
+  gate: string | null;
+  rules: string[];
+  /** An outcome for which it is so, in words of the document; "" where there is none. */
+  witness: string;
+  /** Address of the page about this check. */
+  help: string;
+  remedies: Remedy[];
+}
+
+export interface RuleSays {
+  status: "live" | "partly shadowed" | "dead" | "unknown";
+  words: string;
+  faulty: boolean;
+  why: string;
+  example: string;
+}
+
+/** How a rule's status looks. */
+export const PILLS: Record<RuleSays["status"], [tone: string, icon: string]> = {
+  live: ["ok", "check"],
+  "partly shadowed": ["attention", "warning"],
+  dead: ["danger", "danger"],
+  unknown: ["neutral", "info"],
+};
+
+/** Outcomes of a station that no rule takes. */
+export interface Untaken {
+  outcomes: "passed" | "failed" | "blocked";
+  example: string;
+  then: string;
+  why: string;
+  remedies: Remedy[];
+}
+
+/** What a change of the rules did: an example for each region of outcomes that is decided otherwise. */
+export interface Elsewhere {
+  changes: { station: string; rule: string | null; example: string; old: string; new: string }[];
+  /** Examples that were left out. */
+  more: number;
+  /** Regions of which it is not known. */
+  open: number;
+}
+
+/** Limits, escalations, what going forward needs: small signs, and the sentences that they stand for. */
+export interface Signs {
+  stations: Record<string, Partial<Record<Sign, string[]>>>;
+  rules: Record<string, { most: number; words: string[] }>;
+  line: string[];
+}
+
+export type Sign = "limits" | "escalates" | "needs";
+
+export interface Findings {
+  /** All errors and warnings, and some notes. */
+  findings: Finding[];
+  /** Notes that are not among them. */
+  left_out: number;
+  rules: Record<string, RuleSays>;
+  untaken: Record<string, Untaken[]>;
+  otherwise: Record<string, string>;
+  visits: Record<string, number>;
+  /** Where the policy leads from a station without rules. */
+  onward: Record<string, string>;
+  /** Of rules: the targets by which a task can go round without a budget. */
+  endless: Record<string, string[]>;
+  signs: Signs;
+  /** With the answer of a save only; null: nothing goes elsewhere. */
+  elsewhere?: Elsewhere | null;
+}
+
+export const NOTHING: Findings = { findings: [], left_out: 0, rules: {}, untaken: {}, otherwise: {}, visits: {}, onward: {}, endless: {}, signs: { stations: {}, rules: {}, line: [] } };

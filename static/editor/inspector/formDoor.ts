@@ -1,0 +1,321 @@
+/** One server form, as long as something is typed in it: asks for its HTML, sends what was typed, makes one command of
+ * the answer. It outlives the place where it is shown, so that nothing typed is lost when something else is chosen. */
+import { announce } from "../../ts/dom";
+import type { Rename } from "../store/commands";
+import { type Answer, asked, type Deed } from "./formAsking";
+import { errorOf, focusOn, valuesIn } from "./formControls";
+import { Listeners } from "../store/listeners";
+import { isControl, morph, remember } from "./morph";
+import { type Fragment, patched, same } from "../store/patch";
+import type { Editor } from "../store/store";
+import { outlineOf, type Subject } from "./subjects";
+import { fieldsTyped, keepTyped } from "../saving/typed";
+import { say } from "../shell/words";
+
+type DoorState = "loading" | "ready" | "away" | "signed-out" | "refused";
+
+const AGAIN = [1000, 2000, 5000, 10_000] as const;
+const htmx = (): { process(element: Element): void } | undefined => (window as { htmx?: { process(element: Element): void } }).htmx;
+
+export class Door {
+  state: DoorState = "loading";
+  /** What the controls hold otherwise than the document, by field. */
+  readonly #typed = new Map<string, string[]>();
+  /** Of these the server refused what was typed. */
+  readonly #refused = new Set<string>();
+  /** What the controls held when the form was drawn, as JSON. */
+  #drawn = new Map<string, string>();
+  /** Fragment and names that the form was drawn from. */
+  #shown = "";
+  #el: HTMLElement | undefined;
+  #deeds: Deed[] = [];
+  #wanted: "show" | "send" | undefined;
+  #busy = false;
+  #waiting = false;
+  #failures = 0;
+  #timer = 0;
+  #stop: (() => void) | undefined;
+  readonly #heard = new Listeners();
+  readonly subscribe = this.#heard.subscribe;
+
+  constructor(
+    private readonly editor: Editor,
+    private subject: Subject,
+    private readonly scope: string,
+    private readonly moved: (from: string, to: string) => void,
+    private readonly kept: (keep: boolean) => void,
+  ) {
+    for (const [name, values] of fieldsTyped(this.#place)) this.#typed.set(name, values);
+  }
+
+  get #place(): string {
+    return `form ${this.scope} ${this.#name}`;
+  }
+
+  /** What is typed outlives the page, too. */
+  #keepTyped(): void {
+    keepTyped(this.#place, this.#typed.size > 0 ? JSON.stringify([...this.#typed]) : "");
+  }
+
+  /** Whether something typed is not in the document yet. */
+  get pending(): boolean {
+    return this.#typed.size > 0 || this.#deeds.length > 0;
+  }
+
+  /** Whether a button was pressed that the server has not answered. */
+  get waiting(): boolean {
+    return this.#deeds.length > 0;
+  }
+
+  attach(el: HTMLElement): void {
+    this.kept(true);
+    const again = this.#el === el && el.dataset.form === this.#name;
+    this.#el = el;
+    this.#listen(el);
+    if (again) return this.refresh();
+    el.replaceChildren();
+    el.dataset.form = this.#name;
+    this.#shown = "";
+    this.#drawn = new Map();
+    this.#become("loading");
+    this.#ask(this.#typed.size > 0 ? "send" : "show");
+  }
+
+  detach(): void {
+    this.#stop?.();
+    this.#stop = undefined;
+    this.#flush();
+    if (!this.pending && !this.#busy) this.kept(false);
+  }
+
+  /** The line changed: by this form, or by anything else. */
+  refresh(): void {
+    if (this.#stop && this.#shown !== this.#now()) this.#ask("show");
+  }
+
+  retry(): void {
+    this.#failures = 0;
+    this.#ask(this.#typed.size > 0 ? "send" : "show");
+  }
+
+  get #name(): string {
+    return `${this.subject.what} ${this.subject.own}`;
+  }
+
+  #now(): string {
+    return JSON.stringify([this.subject.fragment(this.editor.line), outlineOf(this.editor.line)]);
+  }
+
+  #become(state: DoorState): void {
+    if (this.state === state) return;
+    this.state = state;
+    this.#heard.tell();
+  }
+
+  // What happens in the form
+
+  #listen(el: HTMLElement): void {
+    this.#stop?.();
+    const heard: [string, (event: Event) => void][] = [
+      ["input", (event) => this.#note(event.target)],
+      ["change", (event) => { this.#note(event.target); this.#flush(); }],
+      ["focusout", () => this.#flush()],
+      ["submit", (event) => event.preventDefault()],
+      ["keydown", (event) => this.#key(event as KeyboardEvent)],
+      ["click", (event) => this.#click(event)],
+    ];
+    for (const [type, listener] of heard) el.addEventListener(type, listener);
+    const online = (): void => this.retry();
+    window.addEventListener("online", online);
+    this.#stop = () => {
+      for (const [type, listener] of heard) el.removeEventListener(type, listener);
+      window.removeEventListener("online", online);
+    };
+  }
+
+  #note(target: EventTarget | null): void {
+    if (!isControl(target)) return;
+    // A combobox types into one control and counts by another.
+    const name = target.name || target.closest("[data-name]")?.getAttribute("data-name") || "";
+    if (!this.#drawn.has(name)) return;
+    const values = valuesIn(this.#el).get(name) ?? [];
+    if (!this.#refused.has(name) && JSON.stringify(values) === this.#drawn.get(name)) this.#typed.delete(name);
+    else this.#typed.set(name, values);
+    this.#keepTyped();
+  }
+
+  /** Whether something is typed that the server has not said a word about. */
+  get #changed(): boolean {
+    return [...this.#typed].some(([name, values]) => !this.#refused.has(name) || JSON.stringify(values) !== this.#drawn.get(name));
+  }
+
+  #flush(): void {
+    if (this.#changed) this.#ask("send");
+  }
+
+  #key(event: KeyboardEvent): void {
+    const control = event.target;
+    if (!isControl(control)) return;
+    const name = control.closest("[data-name]")?.getAttribute("data-name") ?? "";
+    const held = event.ctrlKey || event.metaKey;
+    const letter = event.key.toLowerCase();
+    if (event.key === "Enter" && control.getAttribute("aria-expanded") !== "true" && (held || control instanceof HTMLInputElement)) {
+      event.preventDefault();
+      this.#flush();
+    } else if (event.key === "Escape" && this.#typed.has(name)) {
+      event.stopPropagation();
+      this.#revert(name, control);
+    } else if (held && (letter === "z" || letter === "y") && !this.#typed.has(name)) {
+      // Nothing is typed here that the browser could take back: it is the line's last change that is meant.
+      event.preventDefault();
+      event.stopPropagation();
+      if (letter === "y" || event.shiftKey) this.editor.redo();
+      else this.editor.undo();
+    }
+  }
+
+  #revert(name: string, control: Element): void {
+    const stored = control.closest("[data-name]")?.getAttribute("data-stored") ?? this.#drawn.get(name) ?? "[]";
+    this.#typed.delete(name);
+    this.#refused.delete(name);
+    this.#keepTyped();
+    this.#drawn.set(name, stored);
+    this.#shown = "";
+    this.#ask("show");
+  }
+
+  #click(event: Event): void {
+    const button = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-do], [data-gate]") : null;
+    if (!button) return;
+    if (button.dataset.gate) return this.editor.select({ keys: [], gate: button.dataset.gate });
+    const { do: what = "", rows = "", index = "0", kind = "" } = button.dataset;
+    this.#deeds.push({ do: what, rows, index: Number(index), kind });
+    this.#ask("send");
+  }
+
+  // What is asked, and answered
+
+  /** One question at a time: what is wanted meanwhile is asked with what is typed then, so that no late answer counts. */
+  #ask(wanted: "show" | "send"): void {
+    this.#wanted = this.#wanted === "send" ? "send" : wanted;
+    if (!this.#busy) void this.#send();
+  }
+
+  async #send(): Promise<void> {
+    const fragment = this.subject.fragment(this.editor.line);
+    const wanted = this.#wanted === "send" && !this.#changed && this.#deeds.length === 0 ? "show" : this.#wanted;
+    this.#wanted = undefined;
+    const shown = this.#now();
+    if (!fragment || !wanted || (wanted === "show" && this.#shown === shown)) return;
+    window.clearTimeout(this.#timer);
+    this.#busy = true;
+    if (wanted === "send") this.#waits(true);
+    const deed = wanted === "send" ? this.#deeds[0] : undefined;
+    const typed = new Map([...this.#typed].filter(([name]) => wanted === "send" || this.#refused.has(name)));
+    const said = await asked(this.editor, this.subject.what, {
+      fragment,
+      own: this.subject.own,
+      within: this.subject.within ?? "",
+      scope: this.scope,
+      names: outlineOf(this.editor.line),
+      typed: Object.fromEntries(typed),
+      deed: deed ?? null,
+      peek: wanted === "show",
+    });
+    this.#busy = false;
+    if (said === "away" || said === "signed-out") return this.#failed(said, wanted);
+    if (said === "refused") {
+      this.#deeds = [];
+      this.#waits(false);
+      return this.#become("refused");
+    }
+    this.#answered(fragment, typed, deed, wanted === "show", shown, said);
+    this.#waits(false);
+    if (this.#wanted) void this.#send();
+  }
+
+  /** Whether the line lacks what was typed here, for all who look at it. */
+  #waits(now: boolean): void {
+    if (now !== this.#waiting) this.editor.asks(now ? 1 : -1);
+    this.#waiting = now;
+  }
+
+  #failed(state: DoorState, wanted: "show" | "send"): void {
+    this.#wanted = this.#wanted === "send" ? "send" : wanted;
+    this.#become(state);
+    window.clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => void this.#send(), AGAIN[Math.min(this.#failures, AGAIN.length - 1)]);
+    this.#failures += 1;
+  }
+
+  #answered(sent: Fragment, typed: Map<string, string[]>, deed: Deed | undefined, peek: boolean, shown: string, answer: Answer): void {
+    this.#failures = 0;
+    const fresh = document.createElement("div");
+    fresh.append(document.createRange().createContextualFragment(answer.html));
+    const values = valuesIn(fresh);
+    const refused = new Set(answer.refused);
+    for (const [name, was] of typed) {
+      // What was typed since is newer than the answer.
+      if (deed || same(this.#typed.get(name), was)) this.#typed.delete(name);
+      this.#refused.delete(name);
+    }
+    for (const name of refused) {
+      if (this.#typed.has(name)) continue;
+      this.#typed.set(name, values.get(name) ?? []);
+      this.#refused.add(name);
+    }
+    this.#keepTyped();
+    if (deed) this.#deeds.shift();
+    const undisturbed = shown === this.#now();
+    this.#draw(fresh, values);
+    if (!peek && !same(sent, answer.fragment)) this.#apply(sent, answer);
+    this.#shown = undisturbed ? this.#now() : shown;
+    this.#become("ready");
+    if (this.#deeds.length > 0) this.#ask("send");
+    const wrong = !peek && [...refused].find((name) => typed.has(name));
+    if (wrong) announce(errorOf(this.#el, wrong));
+    if (answer.focus) focusOn(answer.focus);
+    this.refresh();
+    if (!this.#stop && !this.pending) this.kept(false);
+  }
+
+  #apply(sent: Fragment, answer: Answer): void {
+    const { subject } = this;
+    const by = subject.renamed?.by ?? "key";
+    const [from, to] = [sent[by], answer.fragment[by]];
+    const renamed = typeof from === "string" && typeof to === "string" && from !== to ? subject.renamed : undefined;
+    const label = say("changedFields", subject.title(this.editor.line), answer.label);
+    const change = (now: Fragment): Fragment => patched(now, sent, answer.fragment);
+    if (renamed && typeof from === "string" && typeof to === "string") {
+      keepTyped(this.#place, "");
+      this.subject = renamed.subject(to);
+      this.#keepTyped();
+      this.moved(from, to);
+      if (this.#el) this.#el.dataset.form = this.#name;
+      this.editor.run(
+        { label, apply: (line) => renamed.everywhere(subject.put(line, change), from, to), renames: renamesOf(subject.what, from, to) },
+        renamed.selection(to),
+      );
+    } else {
+      this.editor.run({ label, apply: (line) => subject.put(line, change) });
+    }
+  }
+
+  #draw(fresh: Element, values: Map<string, string[]>): void {
+    this.#drawn = new Map([...values].map(([name, each]) => [name, JSON.stringify(each)]));
+    const [el, form] = [this.#el, fresh.firstElementChild];
+    if (!this.#stop || !el || !form || el.dataset.form !== this.#name) return;
+    const live = el.firstElementChild;
+    if (live) {
+      morph(live, form, (name) => this.#typed.has(name) && !this.#refused.has(name));
+    } else {
+      remember(form);
+      el.append(form);
+    }
+    htmx()?.process(el);
+    el.dispatchEvent(new CustomEvent("htmx:load", { bubbles: true }));
+  }
+}
+
+const renamesOf = (what: string, from: string, to: string): Rename[] =>
+  what === "station" || what === "gate" || what === "rule" ? [{ kind: what, from, to }] : [];

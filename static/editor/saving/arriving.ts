@@ -1,0 +1,14 @@
+/** `#station=build&rule=late`: another page leads to a place on the canvas. What it names is chosen and brought into view;
+ * what is not there is nothing. */
+import { ruleOf, stationOf } from "../store/document";
+import type { Editor } from "../store/store";
+
+export function arrive(editor: Editor, show: (key: string) => void): void {
+  const said = new URLSearchParams(window.location.hash.slice(1));
+  const key = said.get("station") ?? "";
+  if (!stationOf(editor.line, key)) return;
+  const rule = said.get("rule") ?? "";
+  editor.select({ keys: [key], ...(ruleOf(editor.line, rule)?.station.key === key ? { rule } : {}) });
+  // Once it is drawn.
+  window.setTimeout(() => show(key), 50);
+}

@@ -1,0 +1,367 @@
+/** Keeps the draft on the server: a change is saved a moment after the last one, a copy lies in the browser until the
+ * server has it, and a server that is away is tried again. What others save meanwhile is taken in; where both changed
+ * the same place, nothing is stored until a person has chosen. Answers come with what lint finds. */
+import { storeDraft } from "../code/door";
+import type { LineText } from "../code/text";
+import type { Rename } from "../store/commands";
+import { Copies, type Copy } from "./copies";
+import { csrf } from "./csrf";
+import { canBeDrawn, type LineDocument } from "../store/document";
+import type { Findings } from "../inspector/findings";
+import { merge, type Place, type Side } from "../store/merge";
+
+const PAUSE = 500;
+const AGAIN = [1000, 2000, 5000, 10000, 15000];
+const PATIENCE = 30_000;
+
+export type Saving =
+  | { state: "saved"; at: number }
+  | { state: "waiting" }
+  | { state: "saving" }
+  /** The server is away; tried again at `next`. */
+  | { state: "failed"; next: number }
+  | { state: "signed-out" }
+  | { state: "forbidden" }
+  | { state: "refused"; why: string }
+  /** Somebody stored a draft that cannot be drawn. */
+  | { state: "undrawable"; by: string }
+  | { state: "conflict"; by: string; clashes: Clash[]; chosen: Choices };
+
+/** A place that both changed, null where it is not there, with the words of the server for it. */
+export interface Clash extends Place {
+  place: string;
+  mineWords: string;
+  theirsWords: string;
+  station: string | null;
+  rule: string | null;
+  gate: string | null;
+}
+
+export type Choices = Readonly<Record<string, Side>>;
+
+/** Whose draft it is (`drafting.told`). */
+export interface Draft {
+  number: number;
+  by: { id: number; name: string } | null;
+  at: string | null;
+  live: number | null;
+  /** Who has saved since the live version. */
+  people: string[];
+  /** Who has saved since the draft that was asked from. */
+  others: string[];
+}
+
+interface Answer {
+  draft: Draft;
+  document?: LineDocument;
+  /** As it was typed; empty where nobody typed one. */
+  text?: string;
+  findings?: Findings;
+  differs?: boolean;
+  mayEdit?: boolean;
+}
+
+interface Refusal {
+  detail?: string;
+  by?: string;
+  number?: number;
+  document?: LineDocument;
+  text?: string;
+  clashes?: Clash[];
+}
+
+interface Wanted {
+  saveUrl: string;
+  latestUrl: string;
+  csrf: string;
+  document: LineDocument;
+  text: LineText;
+  draft: Draft;
+  mayEdit: boolean;
+  onState(saving: Saving): void;
+  onDraft(draft: Draft): void;
+  /** This line takes the place of the one here: what others did is in it, and no step of the history. */
+  onMerged(line: LineDocument, draft: Draft): void;
+  /** What was changed here before and never reached the server. */
+  onRestored(line: LineDocument): void;
+  /** `differs`: whether what is stored now says anything else than what is live. */
+  onFindings(findings: Findings, differs: boolean): void;
+  /** Whether the browser keeps a copy of what is not saved. */
+  onKept(kept: boolean): void;
+}
+
+export class Saver {
+  /** The stored draft that this page knows, and its number: what a change is merged by, if need be. */
+  #number: number;
+  #base: LineDocument;
+  /** The line as it is here, while the server does not have it. */
+  #pending: LineDocument | undefined;
+  #theirs: { number: number; document: LineDocument; draft: Draft } | undefined;
+  #clashes: Clash[] = [];
+  #chosen: Choices = {};
+  /** Keys that changed since what is stored. */
+  #renames: readonly Rename[] = [];
+  #timer = 0;
+  #busy = false;
+  #failures = 0;
+  #kept = true;
+  #newest = 0;
+  readonly #copies: Copies;
+  readonly #ready: Promise<void>;
+
+  constructor(private readonly wanted: Wanted) {
+    this.#number = wanted.draft.number;
+    this.#base = wanted.document;
+    this.#copies = new Copies(`gateline draft ${wanted.saveUrl}`);
+    this.#ready = this.#copies.begin();
+    if (wanted.mayEdit) void this.#restore();
+    window.addEventListener("online", () => this.wake());
+    window.addEventListener("focus", () => this.wake());
+    window.addEventListener("beforeunload", (event) => {
+      // What is kept in the browser is saved the next time; only what would be lost is worth a question.
+      if (this.#pending && !this.#kept) event.preventDefault();
+    });
+  }
+
+  save(line: LineDocument, renames: readonly Rename[] = []): void {
+    this.#pending = line;
+    this.#renames = [...this.#renames, ...renames];
+    this.#keep(line);
+    this.#say({ state: "waiting" });
+    this.#soon(PAUSE);
+  }
+
+  /** The server may be back, or somebody has signed in: no reason to wait. */
+  wake(): void {
+    if (this.#pending && this.#failures > 0) this.#soon(0);
+    else if (!this.#pending && this.#newest > this.#number) void this.#look();
+  }
+
+  retry(): void {
+    this.#soon(0);
+  }
+
+  /** A draft with this number is stored now. */
+  heard(number: number): void {
+    this.#newest = Math.max(this.#newest, number);
+    if (this.#newest > this.#number) void this.#look();
+  }
+
+  /** Looks whose draft it is now, and takes in what is new in it. */
+  refresh(): void {
+    void this.#refresh();
+  }
+
+  async #refresh(): Promise<void> {
+    const said = await this.#ask(true);
+    if (!said || said.draft.number < this.#number) return;
+    if (said.draft.number === this.#number) this.wanted.onDraft(said.draft);
+    else this.heard(said.draft.number);
+  }
+
+  /** Whose word counts at a place that both changed. */
+  choose(path: string, side: Side): void {
+    this.#chosen = { ...this.#chosen, [path]: side };
+    this.#conflict(this.#theirs?.draft.by?.name ?? "");
+  }
+
+  /** Stores what was chosen, when every place has been; what is disjoint is kept of both. */
+  settle(): void {
+    const [theirs, mine] = [this.#theirs, this.#pending];
+    if (!theirs || !mine) return;
+    const merged = merge(this.#base, mine, theirs.document, ({ path }) => this.#chosen[path]);
+    // Changed since the places were shown: the server says which they are now.
+    if (merged.open.length > 0) return this.#soon(0);
+    this.#number = theirs.number;
+    this.#base = theirs.document;
+    this.#settled();
+    this.#pending = merged.document;
+    this.#keep(merged.document);
+    this.wanted.onMerged(merged.document, theirs.draft);
+    this.#soon(0);
+  }
+
+  async #restore(): Promise<void> {
+    await this.#ready;
+    if (this.#pending) return this.#keep(this.#pending);
+    const copy = await this.#copies.found();
+    if (!copy || this.#pending || !canBeDrawn(copy.line)) return;
+    this.#take(copy);
+  }
+
+  #take(copy: Copy): void {
+    this.#number = copy.number;
+    this.#base = copy.base;
+    this.#renames = copy.renames ?? [];
+    this.wanted.onRestored(copy.line);
+  }
+
+  /** A conflict, or a server that is away, stays on the screen until there is something else to say. */
+  #say(saving: Saving): void {
+    if (this.#failures === 0 && !this.#theirs) this.wanted.onState(saving);
+  }
+
+  #soon(after: number): void {
+    window.clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => void this.#send(), after);
+  }
+
+  async #send(): Promise<void> {
+    const line = this.#pending;
+    if (!line || this.#busy) return;
+    this.#busy = true;
+    this.#say({ state: "saving" });
+    try {
+      const renamed = this.#renames.length;
+      await this.#answered(line, renamed, await this.#post(line));
+    } catch {
+      this.#failed();
+    } finally {
+      this.#busy = false;
+    }
+    if (this.#pending && this.#pending !== line && this.#failures === 0) this.#soon(PAUSE);
+  }
+
+  #post(line: LineDocument): Promise<Response> {
+    const init = {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-CSRFToken": csrf(this.wanted.csrf) },
+      signal: AbortSignal.timeout(PATIENCE),
+    };
+    return storeDraft(this.wanted.saveUrl, init, { based_on: this.#number, base: this.#base, document: line, renamed: this.#renames }, this.wanted.text);
+  }
+
+  async #answered(line: LineDocument, renamed: number, answer: Response): Promise<void> {
+    if (answer.redirected || answer.status === 401) return this.#locked("signed-out");
+    if (answer.status === 403 || answer.status === 404) return this.#locked(await this.#whyNot());
+    if (answer.status >= 500 || answer.status === 429) return this.#failed();
+    const said = (await answer.json().catch(() => ({}))) as Answer & Refusal;
+    this.#failures = 0;
+    if (answer.ok) this.#stored(line, renamed, said);
+    else if (answer.status === 409 && said.document) this.#clashed(said);
+    else if (answer.status === 409) this.#soon(PAUSE * 2);
+    else this.wanted.onState({ state: "refused", why: said.detail ?? String(answer.status) });
+  }
+
+  #stored(line: LineDocument, renamed: number, said: Answer): void {
+    this.#renames = this.#renames.slice(renamed);
+    const stored = said.document ?? line;
+    if (!canBeDrawn(stored)) return this.#undrawable(said.draft);
+    const here = this.#pending ?? line;
+    const merged = said.document && here !== line ? merge(line, here, stored, () => undefined) : undefined;
+    this.#settled();
+    // Changed here meanwhile where they did: merged by what both started from, the server finds that place again.
+    if (merged && merged.open.length > 0) return;
+    this.#number = said.draft.number;
+    this.#base = stored;
+    this.#newest = Math.max(this.#newest, this.#number);
+    this.wanted.onDraft(said.draft);
+    if (said.document) this.wanted.onMerged(merged?.document ?? stored, said.draft);
+    if (here === line) this.#done();
+    else this.#later(merged?.document ?? here);
+    if (said.findings) this.wanted.onFindings(said.findings, said.differs ?? true);
+  }
+
+  #later(line: LineDocument): void {
+    this.#pending = line;
+    this.#keep(line);
+    this.#soon(PAUSE);
+  }
+
+  #done(): void {
+    this.#pending = undefined;
+    this.#copies.forget();
+    this.#noteKept(true);
+    this.wanted.onState({ state: "saved", at: Date.now() });
+    // Another tab may have gone without saving; and somebody may have saved again.
+    void this.#restore();
+    if (this.#newest > this.#number) void this.#look();
+  }
+
+  #clashed({ by = "", number = 0, document, text, clashes = [] }: Refusal): void {
+    if (!document || !canBeDrawn(document)) return this.#undrawable(undefined, by);
+    const shown = new Map(this.#clashes.map((clash) => [clash.path, JSON.stringify(clash.theirs)]));
+    const still = clashes.filter(({ path, theirs }) => shown.get(path) === JSON.stringify(theirs));
+    // A choice holds for what was shown: where they changed it again, it is asked again.
+    this.#chosen = Object.fromEntries(still.flatMap(({ path }) => (this.#chosen[path] ? [[path, this.#chosen[path]]] : [])));
+    this.#clashes = clashes;
+    const draft = { number, by: { id: 0, name: by }, at: null, live: null, people: [], others: [by] };
+    this.#theirs = { number, document, draft };
+    this.wanted.text.stored(text);
+    this.#conflict(by);
+  }
+
+  #conflict(by: string): void {
+    this.wanted.onState({ state: "conflict", by, clashes: this.#clashes, chosen: this.#chosen });
+  }
+
+  #settled(): void {
+    this.#theirs = undefined;
+    this.#clashes = [];
+    this.#chosen = {};
+  }
+
+  #undrawable(draft: Draft | undefined, by = ""): void {
+    this.wanted.onState({ state: "undrawable", by: draft?.by?.name ?? by });
+  }
+
+  /** Takes in what somebody else saved, while nothing of one's own waits: that is merged when it is saved. */
+  async #look(): Promise<void> {
+    if (this.#pending || this.#busy) return;
+    const known = this.#number;
+    const said = await this.#ask(false);
+    if (!said?.document || this.#pending || this.#number !== known || said.draft.number <= known) return;
+    if (!canBeDrawn(said.document)) return this.#undrawable(said.draft);
+    this.#number = said.draft.number;
+    this.#base = said.document;
+    this.wanted.onDraft(said.draft);
+    this.wanted.text.stored(said.text);
+    this.wanted.onMerged(said.document, said.draft);
+    if (said.findings) this.wanted.onFindings(said.findings, said.differs ?? true);
+  }
+
+  async #ask(alone: boolean): Promise<Answer | undefined> {
+    try {
+      const answer = await fetch(`${this.wanted.latestUrl}?since=${this.#number}${alone ? "&alone=1" : ""}`, {
+        signal: AbortSignal.timeout(PATIENCE),
+      });
+      return answer.ok && !answer.redirected ? ((await answer.json()) as Answer) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #whyNot(): Promise<"signed-out" | "forbidden"> {
+    const answer = await fetch(`${this.wanted.latestUrl}?since=${this.#number}&alone=1`);
+    if (answer.redirected || answer.status === 401) return "signed-out";
+    return answer.ok && ((await answer.json()) as Answer).mayEdit ? "signed-out" : "forbidden";
+  }
+
+  /** Not by itself: somebody has to sign in, or be let in again. Looked at again now and then all the same. */
+  #locked(state: "signed-out" | "forbidden"): void {
+    this.#failures += 1;
+    this.wanted.onState({ state });
+    this.#soon(AGAIN.at(-1) ?? 15000);
+  }
+
+  #failed(): void {
+    const wait = AGAIN[Math.min(this.#failures, AGAIN.length - 1)] ?? 15000;
+    this.#failures += 1;
+    this.wanted.onState({ state: "failed", next: Date.now() + wait });
+    // Not all at the same moment, when the server is back.
+    this.#soon(wait * (0.8 + Math.random() * 0.4));
+  }
+
+  #keep(line: LineDocument): void {
+    void this.#ready.then(() => {
+      if (this.#pending !== line) return;
+      this.#noteKept(this.#copies.keep({ number: this.#number, base: this.#base, line, renames: this.#renames }));
+    });
+  }
+
+  #noteKept(kept: boolean): void {
+    if (kept === this.#kept) return;
+    this.#kept = kept;
+    this.wanted.onKept(kept);
+  }
+}

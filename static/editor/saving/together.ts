@@ -1,0 +1,258 @@
+/** The others: who has this line open and what they have chosen, and what is said about its parts. The socket brings hints
+ * only: numbers and ids. Drafts, names and comments are fetched. */
+import { useSyncExternalStore } from "react";
+
+import { showFailure } from "../../ts/failures";
+import { Live, liveAddress, type LiveState } from "../../ts/live";
+import { csrf } from "./csrf";
+import { stationOf } from "../store/document";
+import { Listeners } from "../store/listeners";
+import type { Editor, Selection } from "../store/store";
+import { say } from "../shell/words";
+
+export type PartKind = "station" | "end" | "rule" | "gate";
+
+export interface Part {
+  kind: PartKind;
+  key: string;
+}
+
+export interface Person {
+  id: number;
+  name: string;
+  /** May look, not draw. */
+  watches: boolean;
+}
+
+/** Somebody else with this line open; two windows of one person are one. */
+export interface Other extends Person {
+  chosen: Part | null;
+  away: boolean;
+}
+
+export interface Comment {
+  id: string;
+  kind: PartKind | "line";
+  key: string;
+  text: string;
+  by: { id: number; name: string } | null;
+  at: string;
+  edited: string | null;
+  resolved: string | null;
+  resolved_by: { id: number; name: string } | null;
+  deleted: boolean;
+  revision: number;
+}
+
+export interface Thread extends Comment {
+  replies: Comment[];
+}
+
+interface Around {
+  others: readonly Other[];
+  /** undefined: not fetched yet. */
+  threads: readonly Thread[] | undefined;
+  live: LiveState;
+}
+
+interface Window {
+  user: number;
+  chosen: Part | null;
+  away: boolean;
+  heard: number;
+}
+
+const BEAT = 4_000;
+/** Three beats without a word: gone, however they went (EVERY of pipelines/live/presence.py). */
+const GONE = 12_500;
+const QUIET = 120;
+
+export class Together {
+  #state: Around = { others: [], threads: undefined, live: "connecting" };
+  readonly #heard = new Listeners();
+  readonly subscribe = this.#heard.subscribe;
+  readonly #windows = new Map<string, Window>();
+  #people = new Map<number, Person>();
+  #asked = new Set<number>();
+  #live: Live | undefined;
+  #said = "";
+  #timer = 0;
+  #threads = 0;
+
+  constructor(private readonly editor: Editor) {}
+
+  get state(): Around {
+    return this.#state;
+  }
+
+  start(): void {
+    const { live } = this.editor.given;
+    const data = { liveProject: live.project, liveLine: live.line, livePath: document.body.dataset.livePath };
+    this.#live = new Live({
+      address: `${liveAddress(data as DOMStringMap, location)}&draw=1`,
+      onHint: () => undefined,
+      onOther: (push) => this.#told(push),
+      onResync: () => this.#fresh(),
+      onState: (state) => {
+        this.#set({ live: state });
+        if (state === "live") this.editor.wake();
+        if (state === "ended") showFailure("signed-out");
+      },
+    });
+    window.addEventListener("online", () => this.#live?.wake());
+    window.addEventListener("offline", () => this.#live?.lost());
+    document.addEventListener("visibilitychange", () => {
+      this.#live?.wake();
+      this.#here();
+    });
+    window.addEventListener("pagehide", (event) => {
+      if (!event.persisted) this.#live?.stop();
+    });
+    this.editor.subscribe(() => this.#soon());
+    window.setInterval(() => this.#beat(), BEAT);
+    this.#live.connect();
+  }
+
+  /** Subscribed first, then fetched: what happened in between is in it, or comes as a hint. */
+  #fresh(): void {
+    this.#said = "";
+    this.#here();
+    this.editor.look();
+    void this.#fetchThreads();
+    void this.#fetchPeople();
+  }
+
+  #told(push: Readonly<Record<string, unknown>>): void {
+    if (push.line === "draft") afterDragging(() => this.editor.heard(Number(push.number)));
+    if (push.line === "live") this.editor.look();
+    if (push.line === "comments" && Number(push.number) !== this.#threads) void this.#fetchThreads();
+    if (push.here) this.#saw(push.here as Record<string, unknown>);
+  }
+
+  #saw(here: Record<string, unknown>): void {
+    const socket = String(here.socket);
+    if (here.gone) {
+      this.#windows.delete(socket);
+    } else {
+      const user = Number(here.user);
+      const chosen = (here.chosen ?? null) as Part | null;
+      this.#windows.set(socket, { user, chosen, away: here.away === true, heard: Date.now() });
+      if (!this.#people.has(user) && !this.#asked.has(user)) {
+        this.#asked.add(user);
+        void this.#fetchPeople();
+      }
+    }
+    this.#count();
+  }
+
+  #beat(): void {
+    for (const [socket, { heard }] of this.#windows) {
+      if (Date.now() - heard > GONE) this.#windows.delete(socket);
+    }
+    this.#count();
+    this.#said = "";
+    this.#here();
+  }
+
+  /** Who is there, by name; of several windows the one in front, that has something chosen. */
+  #count(): void {
+    const found = new Map<number, Other>();
+    for (const { user, chosen, away } of this.#windows.values()) {
+      const person = this.#people.get(user);
+      if (!person || user === this.editor.given.me) continue;
+      const known = found.get(user);
+      if (!known || (known.away && !away) || (known.away === away && !known.chosen)) {
+        found.set(user, { ...person, chosen, away });
+      }
+    }
+    const others = [...found.values()].sort((one, other) => one.name.localeCompare(other.name) || one.id - other.id);
+    if (JSON.stringify(others) !== JSON.stringify(this.#state.others)) this.#set({ others });
+  }
+
+  #soon(): void {
+    window.clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => this.#here(), QUIET);
+  }
+
+  #here(): void {
+    const chosen = partOf(this.editor);
+    const said = JSON.stringify({ chosen, away: document.hidden });
+    if (said === this.#said) return;
+    this.#said = said;
+    this.#live?.say({ here: { chosen, away: document.hidden } });
+  }
+
+  async #fetchPeople(): Promise<void> {
+    const said = await asked<{ people: Person[] }>(this.editor.given.urls.people ?? "");
+    if (!said) return;
+    this.#people = new Map(said.people.map((each) => [each.id, each]));
+    this.#asked = new Set();
+    this.#count();
+  }
+
+  async #fetchThreads(): Promise<void> {
+    const said = await asked<{ number: number; threads: Thread[] }>(this.editor.given.urls.comments ?? "");
+    if (said) this.#took(said);
+  }
+
+  /** An answer that was overtaken by a newer one is no news. */
+  #took({ number, threads }: { number: number; threads: Thread[] }): void {
+    if (number < this.#threads) return;
+    this.#threads = number;
+    this.#set({ threads });
+  }
+
+  /** Writes a comment or changes one; "" when it is stored, else what keeps it from that. */
+  async send(body: Record<string, unknown>, comment = ""): Promise<string> {
+    const { urls, csrf: ofPage } = this.editor.given;
+    try {
+      const answer = await fetch((urls.comments ?? "") + (comment ? `${comment}/` : ""), {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "X-CSRFToken": csrf(ofPage) },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(30_000),
+      });
+      if (answer.redirected || answer.status === 401) return say("commentSignedOut");
+      const said = await answer.json().catch(() => ({}));
+      if (!answer.ok) return String(said.detail ?? say("commentNotSent"));
+      this.#took(said);
+      return "";
+    } catch {
+      return say("commentNotSent");
+    }
+  }
+
+  #set(changed: Partial<Around>): void {
+    this.#state = { ...this.#state, ...changed };
+    this.#heard.tell();
+  }
+}
+
+export function useAround(editor: Editor): Around {
+  const { together } = editor;
+  return useSyncExternalStore(together.subscribe, () => together.state);
+}
+
+function partOf(editor: Editor): Part | null {
+  const { keys, rule, gate }: Selection = editor.state.selection;
+  if (gate) return { kind: "gate", key: gate };
+  if (rule) return { kind: "rule", key: rule };
+  const key = keys.length === 1 ? keys[0] : undefined;
+  if (!key) return null;
+  return { kind: stationOf(editor.line, key) ? "station" : "end", key };
+}
+
+async function asked<T>(url: string): Promise<T | undefined> {
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(30_000) });
+    return answer.ok && !answer.redirected ? ((await answer.json()) as T) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A node under the hand stays there: what others did is taken in when it is let go. */
+function afterDragging(then: () => void): void {
+  if (!document.querySelector(".react-flow__node.dragging")) return then();
+  window.addEventListener("pointerup", () => window.setTimeout(then, 0), { once: true });
+}

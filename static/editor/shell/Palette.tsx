@@ -1,0 +1,193 @@
+import { useReactFlow } from "@xyflow/react";
+import { useMemo, useState } from "react";
+
+import { announce } from "../../ts/dom";
+import * as commands from "../store/commands";
+import { type Onto, putGate } from "../store/commands-canvas";
+import { ruleOf, stationOf } from "../store/document";
+import { Icon } from "./Icon";
+import { END, STATION } from "../canvas/layout";
+import { addNote, freshNoteKey, NOTE, noteId } from "../canvas/notes";
+import { mark } from "../canvas/pointer";
+import { type Editor, useEditor } from "../store/store";
+import { say } from "./words";
+
+interface Made {
+  what: "station" | "gate" | "end" | "note";
+  kind: string;
+  name: string;
+}
+
+const TYPE = "application/x-gateline";
+/** While something is dragged only the types of what it is can be read. */
+const GATE_TYPE = "application/x-gateline-gate";
+const ENDS = ["completed", "failed", "cancelled"] as const;
+const GATES = ["auto", "manual", "checks_then_manual"] as const;
+
+/** For the whole canvas with all that lies over it, which would take a drop from what is below. */
+export function useDrops(editor: Editor): { onDrop(event: React.DragEvent): void; onDragOver(event: React.DragEvent): void } {
+  const flow = useReactFlow();
+  return {
+    onDrop: (event) => {
+      mark(undefined);
+      const { x, y } = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
+      if (dropOn(editor, event, [x, y])) event.preventDefault();
+    },
+    onDragOver: (event) => {
+      event.preventDefault();
+      mark(overWhat(event));
+    },
+  };
+}
+
+/** Puts on the canvas what was let go there, at this place of it. Whether it was something of ours. */
+function dropOn(editor: Editor, event: React.DragEvent, [x, y]: [number, number]): boolean {
+  const text = event.dataTransfer.getData(TYPE);
+  if (!text) return false;
+  const made = JSON.parse(text) as Made;
+  const size = { station: STATION, end: END, note: NOTE, gate: END }[made.what];
+  const at: [number, number] = [snap(x - size.width / 2), snap(y - size.height / 2)];
+  if (made.what === "station") chooseFresh(editor, () => editor.run(commands.addStation(made.kind, made.name, at)));
+  else if (made.what === "end") editor.run(commands.addEnd(made.kind, made.name, at));
+  else if (made.what === "note") addNoteAt(editor, at);
+  else putOn(editor, made, ontoOf(event));
+  return true;
+}
+
+/** What a gate would be put on, if it were let go here. */
+function overWhat(event: React.DragEvent): Element | undefined {
+  if (!event.dataTransfer.types.includes(GATE_TYPE)) return undefined;
+  return (event.target as Element).closest("[data-rule], .react-flow__node-station") ?? undefined;
+}
+
+function ontoOf(event: React.DragEvent): Onto | undefined {
+  const target = event.target as Element;
+  const rule = target.closest<HTMLElement | SVGElement>("[data-rule]")?.dataset.rule;
+  if (rule !== undefined) return { rule };
+  const station = target.closest<HTMLElement>(".react-flow__node-station")?.dataset.id;
+  return station === undefined ? undefined : { station };
+}
+
+const snap = (value: number): number => Math.round(value / 8) * 8;
+
+/** The gate is chosen then: its form opens in the inspector. */
+function putOn(editor: Editor, made: Made, onto: Onto | undefined): void {
+  if (!onto || ("rule" in onto && !ruleOf(editor.line, onto.rule))) {
+    announce(say("gateNeeds"));
+    return;
+  }
+  const before = new Set(editor.line.gates?.map((gate) => gate.key));
+  editor.run(putGate(onto, GATES.some((mode) => mode === made.kind) ? { mode: made.kind, name: made.name } : { key: made.kind }));
+  const gate = editor.line.gates?.find((each) => !before.has(each.key))?.key ?? made.kind;
+  const station = "rule" in onto ? (ruleOf(editor.line, onto.rule)?.station.key ?? "") : onto.station;
+  editor.select("rule" in onto ? { keys: [station], rule: onto.rule, gate } : { keys: [station], gate });
+}
+
+function chooseFresh(editor: Editor, add: () => void): void {
+  const before = new Set(editor.line.stations.map((each) => each.key));
+  add();
+  const fresh = editor.line.stations.find((each) => !before.has(each.key));
+  if (fresh) editor.select({ keys: [fresh.key] });
+}
+
+export function addNoteAt(editor: Editor, at: [number, number]): void {
+  const key = freshNoteKey(editor.line);
+  editor.run(addNote(at));
+  editor.select({ keys: [noteId(key)] });
+}
+
+/** What can be put on the canvas: dragged there, or added behind the chosen station by Enter or a click. */
+export function Palette({ editor, kinds }: { editor: Editor; kinds: readonly string[] }) {
+  const [search, setSearch] = useState("");
+  const flow = useReactFlow();
+  const all = useMemo<Made[]>(
+    () => [
+      ...kinds.map((kind): Made => ({ what: "station", kind, name: say(`kind_${kind}` as "kind_other") })),
+      ...GATES.map((kind): Made => ({ what: "gate", kind, name: say(`gate_${kind}`) })),
+      ...ENDS.map((kind): Made => ({ what: "end", kind, name: say(`end_${kind}`) })),
+      { what: "note", kind: "note", name: say("note") },
+    ],
+    [kinds],
+  );
+  const { selection } = useEditor(editor);
+  const onto: Onto | undefined =
+    selection.rule !== undefined
+      ? { rule: selection.rule }
+      : stationOf(editor.line, selection.keys[0] ?? "") && selection.keys.length === 1
+        ? { station: selection.keys[0] ?? "" }
+        : undefined;
+  const found = all.filter((each) => each.name.toLowerCase().includes(search.trim().toLowerCase()));
+
+  function add(made: Made): void {
+    if (made.what === "gate") return putOn(editor, made, onto);
+    if (made.what === "end" || made.what === "note") {
+      const pane = document.querySelector(".react-flow")?.getBoundingClientRect();
+      const centre = pane ? { x: pane.x + pane.width / 2, y: pane.y + pane.height / 2 } : { x: 0, y: 0 };
+      const { x, y } = flow.screenToFlowPosition(centre);
+      if (made.what === "end") editor.run(commands.addEnd(made.kind, made.name, [snap(x), snap(y)]));
+      else addNoteAt(editor, [snap(x), snap(y)]);
+      return;
+    }
+    const after = editor.state.selection.keys.find((key) => editor.line.stations.some((each) => each.key === key));
+    chooseFresh(editor, () => editor.run(commands.addStation(made.kind, made.name, undefined, after)));
+  }
+
+  const group = (what: Made["what"], label: string) => {
+    const items = found.filter((each) => each.what === what);
+    if (items.length === 0) return null;
+    return (
+      <section aria-label={label}>
+        <h2 className="ed-palette-head">{label}</h2>
+        {items.map((each) => (
+          <button
+            key={each.kind}
+            type="button"
+            className="ed-palette-item"
+            draggable
+            aria-describedby={what === "gate" && !onto ? "ed-gate-needs" : undefined}
+            onDragStart={(event) => {
+              event.dataTransfer.setData(TYPE, JSON.stringify(each));
+              if (what === "gate") event.dataTransfer.setData(GATE_TYPE, "");
+            }}
+            onClick={() => add(each)}
+          >
+            <span className={`ed-palette-shape ed-palette-${each.what}`}>
+              <Icon name={each.what === "note" ? "note" : `${each.what}-${each.kind}`} />
+            </span>
+            {each.name}
+          </button>
+        ))}
+        {what === "gate" && !onto ? (
+          <p id="ed-gate-needs" className="muted small">
+            {say("gateNeeds")}
+          </p>
+        ) : null}
+      </section>
+    );
+  };
+
+  return (
+    <aside className="ed-palette" aria-label={say("palette")}>
+      <label className="ed-search">
+        <Icon name="search" />
+        <input
+          id="ed-search"
+          className="input"
+          type="search"
+          placeholder={say("search")}
+          aria-label={say("searchPalette")}
+          value={search}
+          onChange={(event) => setSearch(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && found[0]) add(found[0]);
+          }}
+        />
+      </label>
+      {group("station", say("stations"))}
+      {group("gate", say("gates"))}
+      {group("end", say("ends"))}
+      {group("note", say("notesHead"))}
+      {found.length === 0 ? <p className="muted small">{say("nothingFound")}</p> : null}
+    </aside>
+  );
+}

@@ -1,0 +1,149 @@
+import { type ReactNode, useId, useRef } from "react";
+import { createPortal } from "react-dom";
+
+import { action, type Desk, possible } from "./actions";
+import { Icon } from "./Icon";
+import { shown } from "./keystrokes";
+import { People } from "../saving/People";
+import { SaveState } from "../saving/Saved";
+import { useEditor } from "../store/store";
+import { useTest } from "../testmode/session";
+import { say } from "./words";
+
+/** Beside the tabs of the line: whose draft it is, whether it is stored, what is wrong with it, and what can be done with
+ * it as a whole. */
+export function TopBar({ desk }: { desk: Desk }) {
+  const place = document.getElementById("editor-bar");
+  return place ? createPortal(<Tools desk={desk} />, place) : null;
+}
+
+function Tools({ desk }: { desk: Desk }) {
+  useEditor(desk.editor);
+  const { open: testing } = useTest(desk.editor);
+  return (
+    <>
+      <SaveState editor={desk.editor} mayEdit={desk.mayEdit} />
+      <People editor={desk.editor} mayEdit={desk.mayEdit} />
+      <ProblemCount desk={desk} />
+      <Do id="test" desk={desk} pressed={testing} />
+      {desk.mayEdit ? <Publish desk={desk} /> : null}
+      <More desk={desk} />
+    </>
+  );
+}
+
+function ProblemCount({ desk }: { desk: Desk }) {
+  const { findings } = desk.editor.state;
+  const errors = findings.findings.filter((each) => each.severity === "error").length;
+  const warnings = findings.findings.filter((each) => each.severity === "warning").length;
+  const tone = errors > 0 ? "danger" : warnings > 0 ? "attention" : "ok";
+  const icon = { danger: "danger", attention: "warning", ok: "check" }[tone];
+  return (
+    <button type="button" className={`button button-quiet ed-count ed-count-${tone}`} onClick={() => desk.fold("problems", true)}>
+      <Icon name={icon} />
+      <span className="button-word">{errors + warnings === 0 ? say("noProblemsShort") : say("problemCount", String(errors + warnings))}</span>
+    </button>
+  );
+}
+
+function Do({ id, desk, pressed }: { id: string; desk: Desk; pressed?: boolean }) {
+  const each = action(id);
+  if (!possible(each, desk)) return null;
+  return (
+    <button id={`ed-do-${id}`} type="button" className="button" aria-pressed={pressed} title={tip(id)} onClick={() => each.run(desk)}>
+      {each.icon ? <Icon name={each.icon} /> : null}
+      <span className="button-word">{say(each.word)}</span>
+    </button>
+  );
+}
+
+const tip = (id: string): string => {
+  const { word, keys } = action(id);
+  return keys[0] ? `${say(word)} (${shown(keys[0])})` : say(word);
+};
+
+/** Not `disabled`: who comes here by keyboard is told why there is nothing to publish. */
+function Publish({ desk }: { desk: Desk }) {
+  const why = useId();
+  const { differs } = desk.editor.state;
+  return (
+    <>
+      <button
+        type="button"
+        className="button button-primary"
+        title={differs ? tip("publish") : say("nothingToPublish")}
+        aria-disabled={!differs}
+        aria-describedby={differs ? undefined : why}
+        onClick={() => action("publish").run(desk)}
+      >
+        <span className="button-word">{say("publish")}</span>
+      </button>
+      {differs ? null : (
+        <span id={why} className="visually-hidden">
+          {say("nothingToPublish")}
+        </span>
+      )}
+    </>
+  );
+}
+
+function More({ desk }: { desk: Desk }) {
+  const menu = useRef<HTMLDivElement>(null);
+  const { urls } = desk.editor.given;
+  const item = (id: string) => {
+    const each = action(id);
+    if (!possible(each, desk)) return null;
+    const run = (): void => {
+      menu.current?.hidePopover();
+      each.run(desk);
+    };
+    return (
+      <Item key={id} icon={each.icon} keys={each.keys[0]} run={run}>
+        {say(each.word)}
+      </Item>
+    );
+  };
+  const file = (query: string, words: string) =>
+    urls.export ? (
+      <a className="menu-item" role="menuitem" tabIndex={-1} href={`${urls.export}?${query}`} onClick={() => menu.current?.hidePopover()}>
+        <Icon name="download" />
+        <span>{words}</span>
+      </a>
+    ) : null;
+  return (
+    <>
+      <button
+        type="button"
+        className="button button-quiet button-icon"
+        popoverTarget="editor-more"
+        aria-haspopup="menu"
+        aria-expanded="false"
+        aria-label={say("more")}
+        title={say("more")}
+      >
+        <Icon name="ellipsis" />
+      </button>
+      <div ref={menu} className="menu" id="editor-more" popover="auto" role="menu" aria-label={say("more")}>
+        {["nameVersion", "history", "import"].map(item)}
+        <div className="menu-line" role="separator" />
+        {file("as=yaml&version=draft", say("exportDraft"))}
+        {file("as=yaml", say("exportYaml"))}
+        {file("as=json", say("exportJson"))}
+      </div>
+    </>
+  );
+}
+
+function Item({ icon, keys, run, children }: { icon: string | undefined; keys: string | undefined; run(): void; children: ReactNode }) {
+  return (
+    <button type="button" className="menu-item" role="menuitem" tabIndex={-1} onClick={run}>
+      {icon ? <Icon name={icon} /> : <span className="ed-no-icon" />}
+      <span>{children}</span>
+      {keys ? (
+        <kbd className="key" aria-hidden="true">
+          {shown(keys)}
+        </kbd>
+      ) : null}
+    </button>
+  );
+}

@@ -1,0 +1,124 @@
+/** Where the focus of the keyboard stands on the page of the editor, and how it gets there. */
+import type { ReactFlowInstance } from "@xyflow/react";
+
+import { ruleOf } from "../store/document";
+import { type AnyNode, edgesOf, type RuleEdge } from "../canvas/flow";
+import { START_ID } from "../canvas/layout";
+import type { Editor } from "../store/store";
+import type { Spot } from "../canvas/walking";
+
+type Flow = ReactFlowInstance<AnyNode, RuleEdge>;
+
+const FOCUSABLE =
+  'a[href], button:not([disabled]), input:not([disabled]):not([type=hidden]), select:not([disabled]), textarea:not([disabled]), summary, [tabindex]:not([tabindex="-1"])';
+/** In the order in which F6 visits them. */
+const REGIONS = [".editor-bar", ".ed-conflict", ".ed-test", ".ed-palette", ".ed-canvas", ".ed-inspector", ".ed-code", ".ed-problems"];
+
+export const canvas = (): HTMLElement | null => document.querySelector<HTMLElement>(".ed-canvas");
+
+/** Nothing has the focus: the keys go to the canvas, which is what the page is for. */
+export const onCanvas = (target: EventTarget | null): boolean =>
+  target === document.body || (target instanceof Element && target.closest(".ed-canvas .react-flow, .ed-canvas:focus") !== null);
+
+export function elementOf(spot: Spot): HTMLElement | SVGElement | null {
+  return document.querySelector(`.ed-canvas .react-flow__${spot.kind}[data-id="${CSS.escape(spot.id)}"]`);
+}
+
+/** The node or edge with the focus; without one, what is chosen. */
+export function spotNow(editor: Editor): Spot | undefined {
+  const held = document.activeElement?.closest<HTMLElement>(".react-flow__node, .react-flow__edge");
+  const id = held?.getAttribute("data-id");
+  if (held && id) return { kind: held.classList.contains("react-flow__node") ? "node" : "edge", id };
+  return spotOfChoice(editor);
+}
+
+export function spotOfChoice(editor: Editor): Spot | undefined {
+  const { keys, rule } = editor.state.selection;
+  if (rule) {
+    const edge = document.querySelector(`.react-flow__edge[data-id^="${CSS.escape(rule)}>"]`)?.getAttribute("data-id");
+    if (edge) return { kind: "edge", id: edge };
+  }
+  return keys[0] === undefined ? undefined : { kind: "node", id: keys[0] };
+}
+
+/** Chooses a node or an edge, brings it into view and gives it the focus. */
+export function goTo(editor: Editor, flow: Flow, spot: Spot): void {
+  choose(editor, spot);
+  bringIntoView(editor, flow, spot);
+  whenDrawn(spot, (element) => element.focus({ preventScroll: true }));
+}
+
+export function choose(editor: Editor, spot: Spot): void {
+  if (spot.kind === "node") {
+    editor.select(spot.id === START_ID ? { keys: [], part: "inputs" } : { keys: [spot.id] });
+    return;
+  }
+  const rule = edgesOf(editor.line).find((each) => each.id === spot.id)?.rule;
+  const found = rule ? ruleOf(editor.line, rule) : undefined;
+  if (rule && found) editor.select({ keys: [found.station.key], rule });
+}
+
+/** Moves the canvas, if it has to, until this is in view. */
+export function bringIntoView(editor: Editor, flow: Flow, spot: Spot): void {
+  const element = elementOf(spot);
+  const pane = canvas()?.getBoundingClientRect();
+  const box = element?.getBoundingClientRect();
+  if (pane && box && box.left >= pane.left && box.right <= pane.right && box.top >= pane.top && box.bottom <= pane.bottom) return;
+  const edge = spot.kind === "edge" ? edgesOf(editor.line).find((each) => each.id === spot.id) : undefined;
+  if (edge && element) return;
+  const node = flow.getNode(edge ? edge.source : spot.id);
+  if (!node) return;
+  // What is out of view may not be drawn at all: there it must not glide, or there is nothing to give the focus to.
+  void flow.setCenter(node.position.x + (node.width ?? 0) / 2, node.position.y + (node.height ?? 0) / 2, {
+    zoom: Math.max(flow.getZoom(), 0.5),
+    duration: element ? 200 : 0,
+  });
+}
+
+function whenDrawn(spot: Spot, then: (element: HTMLElement | SVGElement) => void, tries = 12): void {
+  const element = elementOf(spot);
+  if (element) then(element);
+  else if (tries > 0) requestAnimationFrame(() => whenDrawn(spot, then, tries - 1));
+}
+
+/** Back from a panel to what is chosen on the canvas, or to the canvas itself; of an empty line to what begins it. */
+export function backToCanvas(editor: Editor): void {
+  const spot = spotOfChoice(editor);
+  const element = spot && elementOf(spot);
+  const first = document.querySelector<HTMLElement>(".ed-canvas .ed-empty button");
+  (element ?? first ?? canvas())?.focus({ preventScroll: true });
+}
+
+/** Into the inspector: to the open rule, else to its tabs, else to its first control. */
+export function intoInspector(): void {
+  requestAnimationFrame(() => firstOf(document.querySelector(".ed-inspector"))?.focus());
+}
+
+/** Where the keyboard begins in a part of the page. */
+export function firstOf(part: Element | null | undefined): HTMLElement | undefined {
+  const inspector = part?.matches(".ed-inspector") ? part : undefined;
+  return (
+    inspector?.querySelector<HTMLElement>(".ed-rule[data-open] .ed-rule-head") ??
+    inspector?.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]') ??
+    (part instanceof HTMLElement && part.matches(FOCUSABLE) && isShown(part) ? part : undefined) ??
+    [...(part?.querySelectorAll<HTMLElement>(FOCUSABLE) ?? [])].find(isShown)
+  );
+}
+
+export const isShown = (element: Element): boolean => element.isConnected && element.getClientRects().length > 0;
+
+export function intoPalette(): void {
+  document.getElementById("ed-search")?.focus();
+}
+
+/** To the next or previous area of the page; on the canvas to what is chosen there. */
+export function toRegion(editor: Editor, by: 1 | -1): void {
+  const there = REGIONS.map((each) => document.querySelector<HTMLElement>(each)).filter(
+    (each): each is HTMLElement => each !== null && each.getClientRects().length > 0,
+  );
+  const now = there.findIndex((each) => each.contains(document.activeElement));
+  const region = there[now < 0 ? (by > 0 ? 0 : there.length - 1) : (now + by + there.length) % there.length];
+  if (!region) return;
+  if (region.matches(".ed-canvas")) backToCanvas(editor);
+  else (region.querySelector<HTMLElement>(FOCUSABLE) ?? region).focus();
+}

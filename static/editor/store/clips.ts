@@ -1,0 +1,78 @@
+/** What is copied, pasted and deleted together: stations with their rules, and notes. */
+import { clip, type Clip, type Command, paste, remove } from "./commands";
+import { isPlace, type LineDocument, type Note, type Positions, positionsOf } from "./document";
+import { heightOf } from "../canvas/layout";
+import { freshNoteKey, noteId, noteKey, notesOf, withNotes } from "../canvas/notes";
+import { say } from "../shell/words";
+
+export interface Parts extends Clip {
+  notes?: Note[];
+  /** Where those stood that a person had put somewhere. */
+  positions?: Positions;
+}
+
+const APART = 48;
+
+export function partsOf(line: LineDocument, keys: readonly string[]): Parts {
+  const chosen = new Set(keys);
+  const notes = notesOf(line).filter((note) => chosen.has(noteId(note.key)));
+  const taken = clip(line, keys);
+  const positions = Object.fromEntries(Object.entries(positionsOf(line)).filter(([key]) => chosen.has(key)));
+  return { ...taken, ...(notes.length > 0 ? { notes } : {}), ...(Object.keys(positions).length > 0 ? { positions } : {}) };
+}
+
+export const isEmpty = ({ stations, notes = [] }: Parts): boolean => stations.length === 0 && notes.length === 0;
+
+/** Under free keys, below where it was copied from; what nobody had put anywhere is laid out with the rest. */
+export function pasteParts(parts: Parts): Command {
+  const notes = notesIn(parts.notes);
+  return {
+    label: say("pasted", String(parts.stations.length + notes.length)),
+    apply: (line) => {
+      const down = depthOf(parts, notes);
+      let next = parts.stations.length > 0 ? paste(parts).apply(line) : line;
+      const places: Positions = {};
+      next.stations.slice(line.stations.length).forEach((station, index) => {
+        const at = parts.positions?.[parts.stations[index]?.key ?? ""];
+        if (isPlace(at)) places[station.key] = [at[0], at[1] + down];
+      });
+      if (Object.keys(places).length > 0) {
+        const { extra = {} } = next;
+        next = { ...next, extra: { ...extra, editor: { ...extra.editor, positions: { ...positionsOf(next), ...places } } } };
+      }
+      for (const note of notes) next = withNotes(next, [...notesOf(next), { ...note, key: freshNoteKey(next), y: note.y + down }]);
+      return next;
+    },
+  };
+}
+
+/** A clipboard holds what somebody else wrote. */
+const notesIn = (notes: unknown): Note[] => notesOf({ stations: [], extra: { editor: { notes: notes as Note[] } } });
+
+function depthOf({ stations, positions = {} }: Parts, notes: readonly Note[]): number {
+  const placed = stations.flatMap((station) => {
+    const at = positions[station.key];
+    return isPlace(at) ? [{ y: at[1], height: heightOf(station) }] : [];
+  });
+  const all = [...placed, ...notes];
+  if (all.length === 0) return 0;
+  return Math.max(...all.map((each) => each.y + each.height)) - Math.min(...all.map((each) => each.y)) + APART;
+}
+
+export function removeParts(keys: readonly string[]): Command {
+  const notes = new Set(keys.flatMap((key) => noteKey(key) ?? []));
+  const rest = keys.filter((key) => noteKey(key) === undefined);
+  if (notes.size === 0) return remove(rest);
+  return {
+    label: say("removed", [...rest, ...[...notes].map(() => say("note"))].join(", ")),
+    apply: (line) => {
+      const left = withNotes(line, notesOf(line).filter((note) => !notes.has(note.key)));
+      return rest.length > 0 ? remove(rest).apply(left) : left;
+    },
+  };
+}
+
+export const fresh = (before: LineDocument, after: LineDocument): string[] => {
+  const had = new Set([...before.stations.map((each) => each.key), ...notesOf(before).map((note) => noteId(note.key))]);
+  return [...after.stations.map((each) => each.key), ...notesOf(after).map((note) => noteId(note.key))].filter((key) => !had.has(key));
+};

@@ -1,0 +1,119 @@
+/** What is done on the canvas itself: targets by mouse, gates put on edges and stations, things set in line. */
+import { type Command, place } from "./commands";
+import { type LineDocument, type Positions, type Rule, ruleOf, rulesOf, targetsOf } from "./document";
+import { laidOut } from "../canvas/layout";
+import { changeNote, noteKey, notesOf } from "../canvas/notes";
+import { say } from "../shell/words";
+
+function withRule(line: LineDocument, id: string, change: (rule: Rule) => Rule): LineDocument {
+  const found = ruleOf(line, id);
+  if (!found) return line;
+  const rules = rulesOf(found.station).map((rule) => (rule.id === id ? change(rule) : rule));
+  return { ...line, stations: line.stations.map((each) => (each === found.station ? { ...each, rules } : each)) };
+}
+
+const leading = (targets: readonly string[]): string | string[] => (targets.length === 1 ? (targets[0] ?? "") : [...targets]);
+
+/** One more place that a rule leads to: it forks. */
+export function addTarget(id: string, target: string): Command {
+  return {
+    label: say("addedTarget", id, target),
+    apply: (line) => {
+      const before = ruleOf(line, id)?.rule;
+      if (!before || targetsOf(before).includes(target)) return line;
+      return withRule(line, id, (rule) => ({ ...rule, to: leading([...targetsOf(rule), target]) }));
+    },
+  };
+}
+
+/** One place less; the last one stays, for a rule that leads nowhere is none. */
+export function removeTarget(id: string, target: string): Command {
+  return {
+    label: say("removedTarget", id, target),
+    apply: (line) => {
+      const left = targetsOf(ruleOf(line, id)?.rule ?? { id }).filter((each) => each !== target);
+      return left.length > 0 ? withRule(line, id, (rule) => ({ ...rule, to: leading(left) })) : line;
+    },
+  };
+}
+
+export type Onto = { rule: string } | { station: string };
+
+/** A gate that the line has already, or a fresh one of this mode, on a rule's edge or after a station's work. */
+export function putGate(onto: Onto, gate: { key: string } | { mode: string; name: string }): Command {
+  const name = "key" in gate ? gate.key : gate.name;
+  return {
+    label: say("putGate", name, "rule" in onto ? onto.rule : onto.station),
+    apply: (before) => {
+      const [line, key] = "key" in gate ? [before, gate.key] : withFresh(before, gate.mode, gate.name);
+      if ("station" in onto) {
+        return { ...line, stations: line.stations.map((each) => (each.key === onto.station ? { ...each, gate: key } : each)) };
+      }
+      const had = ruleOf(line, onto.rule)?.rule.gates ?? [];
+      if (!ruleOf(line, onto.rule) || had.includes(key)) return before;
+      return withRule(line, onto.rule, (rule) => ({ ...rule, gates: [...had, key] }));
+    },
+  };
+}
+
+function withFresh(line: LineDocument, mode: string, name: string): [LineDocument, string] {
+  const taken = new Set((line.gates ?? []).map((gate) => gate.key));
+  const wanted = name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "") || "gate";
+  let key = wanted;
+  for (let number = 2; taken.has(key); number += 1) key = `${wanted}-${number}`;
+  const checks = { all: [{ field: "exit_code", operator: "equals", value: 0, label: say("exitCode") }] };
+  const number = key.slice(wanted.length).replace("-", " ");
+  const gate = { key, name: name + number, mode, ...(mode === "manual" ? {} : { checks }) };
+  return [{ ...line, gates: [...(line.gates ?? []), gate] }, key];
+}
+
+export type Alignment = "left" | "top" | "across" | "down";
+
+/** Sets what is chosen in line, or at equal distances. */
+export function align(line: LineDocument, keys: readonly string[], how: Alignment): Command {
+  const boxes = [...laidOut(line).boxes.filter((box) => keys.includes(box.key)), ...notesOf(line).flatMap((note) => {
+    const id = keys.find((key) => noteKey(key) === note.key);
+    return id ? [{ ...note, key: id }] : [];
+  })];
+  const places: Positions = {};
+  const put = (key: string, x: number, y: number): void => {
+    places[key] = [Math.round(x), Math.round(y)];
+  };
+  if (how === "left" || how === "top") {
+    const [x, y] = [Math.min(...boxes.map((box) => box.x)), Math.min(...boxes.map((box) => box.y))];
+    for (const box of boxes) put(box.key, how === "left" ? x : box.x, how === "top" ? y : box.y);
+  } else {
+    const across = how === "across";
+    const order = [...boxes].sort((a, b) => (across ? a.x - b.x : a.y - b.y));
+    const [first, last] = [order[0], order.at(-1)];
+    if (first && last) {
+      const size = (box: (typeof order)[number]): number => (across ? box.width : box.height);
+      const begin = across ? first.x : first.y;
+      const room = (across ? last.x : last.y) + size(last) - begin - order.reduce((sum, box) => sum + size(box), 0);
+      let at = begin;
+      for (const box of order) {
+        put(box.key, across ? at : box.x, across ? box.y : at);
+        at += size(box) + room / (order.length - 1);
+      }
+    }
+  }
+  return { ...movedTo(places), label: say(`align_${how}`) };
+}
+
+/** Stations, ends and notes to these places. */
+export function movedTo(places: Positions): Command {
+  return {
+    label: say("moved"),
+    apply: (line) => {
+      const own: Positions = {};
+      let next = line;
+      for (const [id, [x, y]] of Object.entries(places)) {
+        const note = noteKey(id);
+        if (note === undefined) own[id] = [x, y];
+        else next = changeNote(note, { x, y }).apply(next);
+      }
+      return Object.keys(own).length > 0 ? place(own).apply(next) : next;
+    },
+  };
+}
+

@@ -1,0 +1,88 @@
+/** Connecting by name: to one target, to several at once, to one that is made for it. */
+import { addEnd, addStation, type Command, connect } from "./commands";
+import { freeRuleId, type LineDocument, type Rule, ruleOf, rulesOf, stationOf } from "./document";
+import { endsOf } from "../canvas/layout";
+import { say } from "../shell/words";
+
+const toOf = (targets: readonly string[]): string | string[] => (targets.length === 1 ? (targets[0] ?? "") : [...targets]);
+
+/** A new rule to these targets, the last of its station; several are a fork. */
+export function connectTo(label: string, from: string, targets: readonly string[]): Command {
+  return {
+    label,
+    apply: (line) => {
+      const station = stationOf(line, from);
+      if (!station || targets.length === 0) return line;
+      const id = freeRuleId(line, `${from}-to-${targets.join("-and-").replace("@", "")}`);
+      return withRules(line, from, [...rulesOf(station), { id, to: toOf(targets) }]);
+    },
+  };
+}
+
+/** The rule leads there instead; whatever else it says stays. */
+export function leadTo(label: string, id: string, targets: readonly string[]): Command {
+  return {
+    label,
+    apply: (line) => {
+      const found = ruleOf(line, id);
+      if (!found || targets.length === 0) return line;
+      const changed = rulesOf(found.station).map((rule) => (rule.id === id ? { ...rule, to: toOf(targets) } : rule));
+      return withRules(line, found.station.key, changed);
+    },
+  };
+}
+
+interface Fresh {
+  what: "station" | "end";
+  kind: string;
+  name: string;
+}
+
+/** Makes a station or an end, and leads there: one change. `rule`: this rule leads there, instead of a new one. */
+export function connectToNew(label: string, from: string, made: Fresh, rule?: string): Command {
+  return {
+    label,
+    apply: (line) => {
+      const before = new Set(placesOf(line));
+      const add = made.what === "station" ? addStation(made.kind, made.name) : addEnd(made.kind, made.name);
+      const next = add.apply(line);
+      const key = placesOf(next).find((each) => !before.has(each));
+      if (!key) return line;
+      return rule ? leadTo(label, rule, [key]).apply(next) : connect(from, key).apply(next);
+    },
+  };
+}
+
+/** Takes a gate off a rule; the gate itself stays in the line. */
+export function takeGateOff(id: string, gate: string): Command {
+  return {
+    label: say("gateOff", gate),
+    apply: (line) => {
+      const found = ruleOf(line, id);
+      if (!found?.rule.gates?.includes(gate)) return line;
+      const without = ({ gates: _, ...rest }: Rule, left: string[]): Rule => (left.length > 0 ? { ...rest, gates: left } : rest);
+      const changed = rulesOf(found.station).map((rule) =>
+        rule.id === id ? without(rule as Rule, (rule.gates ?? []).filter((each) => each !== gate)) : rule,
+      );
+      return withRules(line, found.station.key, changed);
+    },
+  };
+}
+
+export function takeStationGateOff(key: string, gate: string): Command {
+  return {
+    label: say("gateOff", gate),
+    apply: (line) => {
+      const station = stationOf(line, key);
+      if (station?.gate !== gate) return line;
+      const { gate: _, ...rest } = station;
+      return { ...line, stations: line.stations.map((each) => (each.key === key ? rest : each)) };
+    },
+  };
+}
+
+const placesOf = (line: LineDocument): string[] => [...line.stations.map((each) => each.key), ...endsOf(line)];
+
+function withRules(line: LineDocument, key: string, rules: Rule[]): LineDocument {
+  return { ...line, stations: line.stations.map((each) => (each.key === key ? { ...each, rules } : each)) };
+}

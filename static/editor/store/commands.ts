@@ -1,0 +1,201 @@
+/** Every change of a line, as a value with a name: applied to one document it gives the next. What is undone is the
+ * change as a whole, by going back to the document before it (history.ts). None of them rewires by position. */
+import {
+  type End,
+  freeKey,
+  freeRuleId,
+  type LineDocument,
+  type Positions,
+  positionsOf,
+  type Rule,
+  rulesOf,
+  ruleOf,
+  type Station,
+  stationOf,
+  startOf,
+  targetsOf,
+} from "./document";
+import { say } from "../shell/words";
+
+export interface Command {
+  /** What it does, in the words that undo and the announcer use. */
+  label: string;
+  apply(line: LineDocument): LineDocument;
+  /** Parts that have another key from then on: what was said about them goes with them. */
+  renames?: readonly Rename[];
+}
+
+export interface Rename {
+  kind: "station" | "gate" | "rule";
+  from: string;
+  to: string;
+}
+
+type Place = [number, number];
+
+const command = (label: string, apply: (line: LineDocument) => LineDocument): Command => ({ label, apply });
+
+function withStation(line: LineDocument, key: string, change: (station: Station) => Station): LineDocument {
+  return { ...line, stations: line.stations.map((each) => (each.key === key ? change(each) : each)) };
+}
+
+function withRules(line: LineDocument, key: string, change: (rules: Rule[]) => Rule[]): LineDocument {
+  return withStation(line, key, (station) => ({ ...station, rules: change(rulesOf(station)) }));
+}
+
+function withPositions(line: LineDocument, places: Positions): LineDocument {
+  const extra = line.extra ?? {};
+  return { ...line, extra: { ...extra, editor: { ...extra.editor, positions: { ...positionsOf(line), ...places } } } };
+}
+
+export function addStation(kind: string, name: string, at?: Place, after?: string): Command {
+  return command(say("added", name), (line) => {
+    const key = freeKey(line, name);
+    const station: Station = { key, name, work: freshWork(kind) };
+    const found = after ? line.stations.findIndex((each) => each.key === after) : -1;
+    const index = found < 0 ? line.stations.length : found + 1;
+    const stations = [...line.stations.slice(0, index), station, ...line.stations.slice(index)];
+    const next = at ? withPositions({ ...line, stations }, { [key]: at }) : { ...line, stations };
+    return after ? connect(after, key).apply(next) : next;
+  });
+}
+
+function freshWork(kind: string): Station["work"] {
+  return kind === "command" ? { kind, argv: ["true"] } : { kind };
+}
+
+export function addEnd(kind: string, name: string, at?: Place): Command {
+  return command(say("added", name), (line) => {
+    const key = freeKey(line, name);
+    const end: End = { key, kind, label: key.toUpperCase().replace(/[^A-Z0-9]+/g, "_") };
+    const next = { ...line, ends: [...(line.ends ?? []), end] };
+    return withPositions(next, at ? { [key]: at } : { [key]: [0, 0] });
+  });
+}
+
+/** A rule from a station to what stands behind `to`: the last of the station's rules, for always. */
+export function connect(from: string, to: string): Command {
+  return command(say("connected", from, to), (line) => {
+    const rule: Rule = { id: freeRuleId(line, `${from}-to-${to.replace("@", "")}`), to };
+    return withRules(line, from, (rules) => [...rules, rule]);
+  });
+}
+
+export function retarget(id: string, before: string, to: string): Command {
+  return command(say("retargeted", id, to), (line) =>
+    changedRule(line, id, (rule) => {
+      const kept = targetsOf(rule).map((each) => (each === before ? to : each));
+      const all = [...new Set(kept)];
+      return { ...rule, to: all.length === 1 ? all[0] : all };
+    }),
+  );
+}
+
+export function renameStation(key: string, name: string): Command {
+  return command(say("renamed", name), (line) => withStation(line, key, (station) => ({ ...station, name })));
+}
+
+function changedRule(line: LineDocument, id: string, change: (rule: Rule) => Rule): LineDocument {
+  const found = ruleOf(line, id);
+  if (!found) return line;
+  return withRules(line, found.station.key, (rules) => rules.map((rule) => (rule.id === id ? change(rule) : rule)));
+}
+
+/** To another place among the rules of its station; the other rules keep their order. `index` counts from 0. */
+export function moveRule(id: string, index: number): Command {
+  return command(say("movedRule", id, String(index + 1)), (line) => {
+    const found = ruleOf(line, id);
+    if (!found) return line;
+    return withRules(line, found.station.key, (rules) => {
+      const others = rules.filter((rule) => rule.id !== id);
+      return [...others.slice(0, index), found.rule, ...others.slice(index)];
+    });
+  });
+}
+
+export function removeRule(id: string): Command {
+  return command(say("removed", id), (line) => {
+    const found = ruleOf(line, id);
+    return found ? withRules(line, found.station.key, (rules) => rules.filter((rule) => rule.id !== id)) : line;
+  });
+}
+
+/** Stations and ends, with the rules that lead nowhere else; a fork only loses that branch. */
+export function remove(keys: readonly string[]): Command {
+  const gone = new Set(keys);
+  return command(say("removed", keys.join(", ")), (line) => {
+    const stations = line.stations
+      .filter((station) => !gone.has(station.key))
+      .map((station) => ({ ...station, ...(station.rules ? { rules: station.rules.flatMap(without) } : {}) }));
+    const start = line.start && gone.has(line.start) ? stations[0]?.key : line.start;
+    const next: LineDocument = { ...line, stations };
+    if (line.ends) next.ends = line.ends.filter((end) => !gone.has(end.key));
+    if (start === undefined) delete next.start;
+    else next.start = start;
+    return next;
+  });
+
+  function without(rule: Rule): Rule[] {
+    const targets = targetsOf(rule);
+    const left = targets.filter((target) => !gone.has(target));
+    if (left.length === targets.length) return [rule];
+    if (left.length === 0) return [];
+    return [{ ...rule, to: left.length === 1 ? left[0] : left }];
+  }
+}
+
+export function place(places: Positions): Command {
+  return command(say("moved"), (line) => withPositions(line, places));
+}
+
+export function tidy(): Command {
+  return command(say("tidied"), (line) => {
+    const { positions: _, ...rest } = line.extra?.editor ?? {};
+    return { ...line, extra: { ...line.extra, editor: rest } };
+  });
+}
+
+export function startAt(key: string): Command {
+  return command(say("startsAt", key), (line) => (startOf(line) === key ? line : { ...line, start: key }));
+}
+
+export interface Clip {
+  gateline: "stations";
+  stations: Station[];
+}
+
+export function clip(line: LineDocument, keys: readonly string[]): Clip {
+  return { gateline: "stations", stations: keys.flatMap((key) => stationOf(line, key) ?? []) };
+}
+
+/** The stations of a clip under free keys; rules among them stay among them, other rules lead to what is here. */
+export function paste(clipped: Clip): Command {
+  return command(say("pasted", String(clipped.stations.length)), (line) => {
+    const named = new Map<string, string>();
+    let next = line;
+    for (const station of clipped.stations) {
+      const key = freeKey(next, station.key);
+      named.set(station.key, key);
+      next = { ...next, stations: [...next.stations, { ...station, key, rules: [] }] };
+    }
+    for (const station of clipped.stations) {
+      for (const rule of rulesOf(station)) {
+        const to = targetsOf(rule).map((target) => named.get(target) ?? target);
+        const known = to.filter((target) => isKnown(next, target));
+        if (known.length === 0) continue;
+        const fresh = { ...rule, id: freeRuleId(next, rule.id), to: known.length === 1 ? known[0] : known };
+        next = withRules(next, named.get(station.key) ?? station.key, (rules) => [...rules, fresh]);
+      }
+    }
+    return next;
+  });
+}
+
+function isKnown(line: LineDocument, target: string): boolean {
+  return (
+    target.startsWith("@") ||
+    stationOf(line, target) !== undefined ||
+    ["completed", "failed", "cancelled"].includes(target) ||
+    (line.ends ?? []).some((end) => end.key === target)
+  );
+}

@@ -1,0 +1,280 @@
+/** The state of one open editor: document with its history, what is chosen, what the server said. */
+import { useSyncExternalStore } from "react";
+
+import { announce } from "../../ts/dom";
+import { LineText, type Shown } from "../code/text";
+import type { Command, Rename } from "./commands";
+import { changedParts } from "./changed";
+import { same } from "../code/values";
+import type { Json, LineDocument } from "./document";
+import { type Elsewhere, type Findings, NOTHING } from "../inspector/findings";
+import { amend, begin, type History, redo, run, taken, touched, undo } from "./history";
+import { Listeners } from "./listeners";
+import { type Side } from "./merge";
+import { type Draft, Saver, type Saving } from "../saving/saving";
+import { Together } from "../saving/together";
+import { say } from "../shell/words";
+
+export interface Selection {
+  /** Keys of the stations and ends. */
+  keys: readonly string[];
+  /** Id of a rule. */
+  rule?: string;
+  /** Key of a gate: the inspector shows it, whatever else is chosen. */
+  gate?: string;
+  /** A part of the line itself. */
+  part?: "configure" | "inputs" | "gates";
+}
+
+/** What somebody else did a moment ago, in words. */
+export interface Notice {
+  id: number;
+  words: string;
+}
+
+export interface State {
+  history: History;
+  selection: Selection;
+  saving: Saving;
+  findings: Findings;
+  /** What the last change that did so sent elsewhere, until it is dismissed. */
+  elsewhere: Elsewhere | null;
+  /** Whether the stored draft says anything else than what is live. */
+  differs: boolean;
+  /** The text of the line, as the code pane shows it. */
+  text: Shown;
+  /** How many forms have sent what was typed and wait for the answer: it is not in the line yet. */
+  asking: number;
+  draft: Draft;
+  /** Whether the browser keeps a copy of what is not saved. */
+  kept: boolean;
+  notice?: Notice | undefined;
+  /** A tab of the inspector that was asked for; each time another value. */
+  asked?: { tab: string };
+}
+
+export interface Given {
+  document: LineDocument;
+  /** As it was typed, with its comments; empty where nobody typed one. */
+  text: string;
+  draft: Draft;
+  mayEdit: boolean;
+  saveUrl: string;
+  /** Addresses of the line by their name (`_data` of pipelines/web/editor/page.py). */
+  urls: Record<string, string>;
+  csrf: string;
+  findings: Findings;
+  differs: boolean;
+  me: number;
+  myName: string;
+  live: { project: string; line: string };
+}
+
+export class Editor {
+  #state: State;
+  readonly #heard = new Listeners();
+  readonly subscribe = this.#heard.subscribe;
+  readonly #saver: Saver;
+  readonly together = new Together(this);
+  readonly text: LineText;
+  /** Whoever shows the text wants to see at once what the canvas changed in it. */
+  textIsShown = false;
+  /** The text was changed last: what is typed next is the same step. */
+  #typing = false;
+
+  constructor(readonly given: Given) {
+    this.text = new LineText(given.saveUrl, { text: given.text, line: given.document }, {
+      line: () => this.line,
+      became: (line) => this.#typed(line),
+      worded: () => this.#worded(),
+      changed: () => this.#set({ text: this.text.shown }),
+    });
+    this.#state = {
+      history: begin(given.document),
+      selection: { keys: [] },
+      saving: { state: "saved", at: Date.now() },
+      findings: given.findings ?? NOTHING,
+      text: this.text.shown,
+      elsewhere: null,
+      differs: given.differs,
+      asking: 0,
+      draft: given.draft,
+      kept: true,
+    };
+    this.#saver = new Saver({
+      text: this.text,
+      saveUrl: given.saveUrl,
+      latestUrl: given.urls.latest ?? "",
+      csrf: given.csrf,
+      document: given.document,
+      draft: given.draft,
+      mayEdit: given.mayEdit,
+      onMerged: (line, draft) => this.#merged(line, draft),
+      onRestored: (line) => this.#run({ label: say("restored"), apply: () => line }),
+      onState: (saving) => this.#set({ saving }),
+      onDraft: (draft) => this.#set({ draft }),
+      onFindings: (findings, differs) => this.#found({ findings, differs, ...(findings.elsewhere ? { elsewhere: findings.elsewhere } : {}) }),
+      onKept: (kept) => this.#set({ kept }),
+    });
+    void this.text.restore();
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  get line(): LineDocument {
+    return this.#state.history.line;
+  }
+
+  /** `selection`: what is chosen from then on, in one step with the change. */
+  run(command: Command, selection?: Selection): void {
+    const before = this.#state.history;
+    if (selection) this.#state = { ...this.#state, selection };
+    this.#run(command);
+    if (selection && this.#state.history === before) this.#set({ selection });
+  }
+
+  #run(command: Command): void {
+    if (this.#isBehind()) return;
+    this.#became(run(this.#state.history, command), command.label, command.renames);
+  }
+
+  undo(): void {
+    if (this.#isBehind()) return;
+    const last = this.#state.history.done.at(-1);
+    const renames = last?.renames.map(({ kind, from, to }) => ({ kind, from: to, to: from })).reverse();
+    this.#turned(undo(this.#state.history), "undid", last?.label ?? "", renames);
+  }
+
+  redo(): void {
+    if (this.#isBehind()) return;
+    const next = this.#state.history.undone.at(-1);
+    this.#turned(redo(this.#state.history), "redid", next?.label ?? "", next?.renames);
+  }
+
+  /** Where somebody has changed the same since, theirs stays, and there may be nothing left to take back. */
+  #turned(history: History, word: "undid" | "redid", label: string, renames?: readonly Rename[]): void {
+    if (history === this.#state.history) return;
+    if (history.line === this.#state.history.line) {
+      this.#set({ history });
+      announce(say("turnedNothing", label));
+    } else {
+      this.#became(history, say(word, label), renames);
+    }
+  }
+
+  select(selection: Selection): void {
+    this.#set({ selection });
+  }
+
+  dismissElsewhere(): void {
+    this.#set({ elsewhere: null });
+  }
+
+  showTab(tab: string): void {
+    this.#set({ asked: { tab } });
+  }
+
+  /** A form begins (1) or ends (-1) to wait for its answer. */
+  asks(by: 1 | -1): void {
+    this.#set({ asking: this.#state.asking + by });
+  }
+
+  retry(): void {
+    this.#saver.retry();
+  }
+
+  /** The server is there again. */
+  wake(): void {
+    this.#saver.wake();
+  }
+
+  /** Somebody stored a draft with this number. */
+  heard(number: number): void {
+    this.#saver.heard(number);
+  }
+
+  /** Something happened that may not have been heard of: somebody published, or the socket was away. */
+  look(): void {
+    this.#saver.refresh();
+  }
+
+  choose(path: string, side: Side): void {
+    this.#saver.choose(path, side);
+  }
+
+  settle(): void {
+    this.#saver.settle();
+  }
+
+  dismiss(notice: Notice): void {
+    if (this.#state.notice === notice) this.#set({ notice: undefined });
+  }
+
+  /** What others stored is here now. It is no step of one's own, and what is chosen stays chosen. */
+  #merged(line: LineDocument, draft: Draft): void {
+    const history = taken(this.#state.history, line);
+    // Asked once the line is there.
+    queueMicrotask(() => this.text.othersChanged());
+    const parts = changedParts(this.#state.history.line, history.line);
+    if (history.line === this.#state.history.line || parts.length === 0) return this.#set({ history });
+    const who = draft.others.filter((name) => name !== this.given.myName).join(", ") || say("somebody");
+    const words = say("theyChanged", who, parts.join(", "));
+    this.#set({ history, notice: { id: (this.#state.notice?.id ?? 0) + 1, words } });
+    announce(words);
+  }
+
+  #became(history: History, label: string, renames?: readonly Rename[]): void {
+    if (history === this.#state.history) return;
+    this.#typing = false;
+    this.#set({ history });
+    announce(label);
+    this.#saver.save(history.line, renames);
+    this.text.lineChanged(this.textIsShown);
+  }
+
+  /** While the text cannot be read the canvas shows the state before it: a change of that would be lost. */
+  #isBehind(): boolean {
+    if (!this.#state.text.fault) return false;
+    announce(say("textFirst"));
+    return true;
+  }
+
+  /** A run of typing is one step. */
+  #typed(line: LineDocument): void {
+    const now = this.#state.history;
+    const before = now.done.at(-1)?.before as Json | undefined;
+    const history = this.#typing
+      ? amend(now, line, same(before, line as Json))
+      : run(now, { label: say("typed"), apply: () => line });
+    this.#typing = history.done.length > 0;
+    this.#set({ history });
+    this.#saver.save(history.line);
+  }
+
+  #worded(): void {
+    const history = touched(this.#state.history);
+    this.#set({ history });
+    this.#saver.save(history.line);
+  }
+
+  /** The pills show it to those who see them; the others hear when there are more or fewer problems. */
+  #found(found: Partial<State>): void {
+    const before = grave(this.#state.findings);
+    this.#set(found);
+    const now = grave(this.#state.findings);
+    if (now !== before) announce(say("problemCount", String(now)));
+  }
+
+  #set(changed: Partial<State>): void {
+    this.#state = { ...this.#state, ...changed };
+    this.#heard.tell();
+  }
+}
+
+const grave = ({ findings }: Findings): number => findings.filter((each) => each.severity !== "info").length;
+
+export function useEditor(editor: Editor): State {
+  return useSyncExternalStore(editor.subscribe, () => editor.state);
+}

@@ -1,0 +1,55 @@
+import { useId } from "react";
+
+import type { Json } from "../store/document";
+import { Icon } from "../shell/Icon";
+import { say } from "../shell/words";
+import type { Input } from "./answers";
+import type { Test } from "./session";
+
+/** The inputs that the task is started with. Nothing has to be filled in: a test asks only for what its rules read. */
+export function StartForm({ test, inputs, given }: { test: Test; inputs: Input[]; given: Record<string, Json> }) {
+  return (
+    <details className="ed-test-form" open={Object.keys(given).length > 0 || undefined}>
+      <summary>
+        <Icon name="chevron-right" size={12} /> {say("testInputs")}</summary>
+      <div className="ed-test-fields">
+        {inputs.map((input) => (
+          <One key={input.key} input={input} value={given[input.key]} onChange={(value) => test.setInput(input.key, value)} />
+        ))}
+      </div>
+    </details>
+  );
+}
+
+function One({ input, value, onChange }: { input: Input; value: Json | undefined; onChange(value: Json | undefined): void }) {
+  const id = useId();
+  const shown = value === undefined ? "" : String(value);
+  const take = (text: string): void => {
+    if (text === "") onChange(undefined);
+    else onChange(input.type === "number" && Number.isFinite(Number(text)) ? Number(text) : text);
+  };
+  return (
+    <div className="field">
+      <label className="field-label" htmlFor={id}>
+        {input.label}
+      </label>
+      {input.type === "choice" ? (
+        <select id={id} className="input" value={shown} onChange={(event) => take(event.target.value)}>
+          <option value="">{say("testNothing")}</option>
+          {input.choices.map((choice) => (
+            <option key={choice}>{choice}</option>
+          ))}
+        </select>
+      ) : (
+        <input
+          id={id}
+          className="input"
+          type={input.type === "number" ? "number" : input.type === "date" ? "date" : "text"}
+          value={shown}
+          placeholder={input.default === null ? undefined : String(input.default)}
+          onChange={(event) => take(event.target.value)}
+        />
+      )}
+    </div>
+  );
+}

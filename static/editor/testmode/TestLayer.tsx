@@ -1,0 +1,127 @@
+import { ViewportPortal } from "@xyflow/react";
+import { useEffect, useMemo } from "react";
+
+import { type LineDocument, rulesOf, stationOf, targetsOf } from "../store/document";
+import { Icon } from "../shell/Icon";
+import { type Box, laidOut, STATION } from "../canvas/layout";
+import { paint } from "../canvas/marks";
+import { type Editor, useEditor } from "../store/store";
+import { say } from "../shell/words";
+import type { Covered, Walked, Way } from "./answers";
+import { marksOf } from "./overlay";
+import { testOf, useTest } from "./session";
+
+/** The words and signs of a test over the canvas: where it stands, how often each way was taken, what is covered. */
+export function TestLayer({ editor }: { editor: Editor }) {
+  const line = useEditor(editor).history.line;
+  const session = useTest(editor);
+  const { open, walked, coverage, kept } = session;
+  useEffect(() => paint(marksOf(line, session)), [line, open, walked, coverage, kept]);
+  useEffect(() => () => paint(), []);
+  useEffect(() => void testOf(editor).fromAddress(), [editor]);
+  const boxes = useMemo(() => new Map(laidOut(line).boxes.map((box) => [box.key, box])), [line]);
+  const rules = coverage ? kept?.coverage?.rules : undefined;
+  const shown = open ? walked : undefined;
+  if (!shown && !rules) return null;
+  return (
+    <ViewportPortal>
+      {shown ? <Undrawn line={line} boxes={boxes} ways={shown.ways} /> : null}
+      <div className="ed-test-layer">
+        {shown ? <Places boxes={boxes} walked={shown} /> : null}
+        {shown ? <Counts line={line} boxes={boxes} ways={shown.ways} /> : null}
+        {rules ? <Coverage line={line} boxes={boxes} rules={rules} /> : null}
+      </div>
+    </ViewportPortal>
+  );
+}
+
+type Boxes = ReadonlyMap<string, Box>;
+
+const at = (x: number, y: number) => ({ transform: `translate(${x}px, ${y}px)` });
+
+/** Over a station: that the test stands here, and how often it came. */
+function Places({ boxes, walked }: { boxes: Boxes; walked: Walked }) {
+  const shown = Object.entries(walked.visits).filter(([key, visits]) => visits > 1 || walked.tokens.some((token) => !token.over && token.station === key));
+  return shown.map(([key, visits]) => {
+    const box = boxes.get(key);
+    const token = walked.tokens.find((each) => !each.over && each.station === key);
+    if (!box) return null;
+    return (
+      <span key={key} className="ed-test-mark" data-place={key} style={at(box.x, box.y)}>
+        {token ? (
+          <span className={`pill pill-${token.tone}`}>
+            <Icon name="flask" size={12} /> {token.word}
+          </span>
+        ) : null}
+        {visits > 1 ? <span className="ed-test-visits">{say("testVisits", String(visits))}</span> : null}
+      </span>
+    );
+  });
+}
+
+function portOf(line: LineDocument, boxes: Boxes, station: string, rule: string): [number, number] | undefined {
+  const box = boxes.get(station);
+  const found = stationOf(line, station);
+  if (!box || !found) return undefined;
+  const index = rule === "" ? rulesOf(found).length : rulesOf(found).findIndex((each) => each.id === rule);
+  return [box.x + box.width, box.y + STATION.port + STATION.step * Math.max(0, index)];
+}
+
+/** Beside the port of each rule that was taken. */
+function Counts({ line, boxes, ways }: { line: LineDocument; boxes: Boxes; ways: Way[] }) {
+  return ways.map((way) => {
+    const port = portOf(line, boxes, way.source, way.rule);
+    if (!port) return null;
+    return (
+      <span key={`${way.rule} ${way.source} ${way.target}`} className="ed-taken-count" style={at(port[0] + 12, port[1])}>
+        ×{way.count}
+      </span>
+    );
+  });
+}
+
+/** Moves that no edge of the line stands for: by a gate's word, a signal, the policy after its rules, or back to an
+ * origin. Dashed, from where it was to where it went. */
+function Undrawn({ line, boxes, ways }: { line: LineDocument; boxes: Boxes; ways: Way[] }) {
+  const paths = ways.flatMap((way) => {
+    const found = stationOf(line, way.source);
+    const rule = found && rulesOf(found).find((each) => each.id === way.rule);
+    const isDrawn = rule ? targetsOf(rule).includes(way.target) : found !== undefined && rulesOf(found).length === 0;
+    const from = portOf(line, boxes, way.source, way.rule);
+    const to = boxes.get(way.target);
+    if (isDrawn || !from || !to || way.source === way.target) return [];
+    const [x, y] = from;
+    const [tx, ty] = [to.x, to.y + Math.min(STATION.port, to.height / 2)];
+    const bend = Math.max(40, Math.abs(tx - x) / 2);
+    return [{ key: `${way.source} ${way.target}`, d: `M${x} ${y}C${x + bend} ${y} ${tx - bend} ${ty} ${tx} ${ty}` }];
+  });
+  if (paths.length === 0) return null;
+  return (
+    <svg className="ed-edges ed-undrawn" aria-hidden="true">
+      {paths.map(({ key, d }) => (
+        <path key={key} d={d} />
+      ))}
+    </svg>
+  );
+}
+
+const SIGNS: Record<Covered, [icon: string, word: "coveredTaken" | "coveredTested" | "coveredNever"]> = {
+  taken: ["check", "coveredTaken"],
+  tested: ["warning", "coveredTested"],
+  never: ["minus", "coveredNever"],
+};
+
+function Coverage({ line, boxes, rules }: { line: LineDocument; boxes: Boxes; rules: Record<string, Covered> }) {
+  return line.stations.flatMap((station) =>
+    rulesOf(station).map((rule) => {
+      const port = portOf(line, boxes, station.key, rule.id);
+      const state = rules[rule.id] ?? "never";
+      if (!port) return null;
+      return (
+        <span key={rule.id} className="ed-covered" data-covered={state} title={say(SIGNS[state][1])} style={at(port[0] - 32, port[1] - 8)}>
+          <Icon name={SIGNS[state][0]} size={12} />
+        </span>
+      );
+    }),
+  );
+}

@@ -1,0 +1,32 @@
+/** What a test paints on the canvas: the way that was taken and where it stands, or which rules the tests cover. The
+ * sheet marks it by line style besides colour, TestLayer by words and signs. */
+import { type LineDocument, rulesOf, startOf } from "../store/document";
+import { onwardId } from "../canvas/drawing";
+import { endsOf, START_ID } from "../canvas/layout";
+import { edgeMark, type Marks } from "../canvas/marks";
+import type { Walked } from "./answers";
+import type { Session } from "./session";
+
+/** Words: here, been, not for stations and ends; taken, waits, not for edges; covered-… for edges of a coverage. */
+export function marksOf(line: LineDocument, { open, walked, coverage, kept }: Session): Marks {
+  if (open && walked) return ofWalk(line, walked);
+  const rules = coverage ? kept?.coverage?.rules : undefined;
+  return Object.fromEntries(Object.entries(rules ?? {}).map(([rule, state]) => [edgeMark(rule), `covered-${state}`]));
+}
+
+function ofWalk(line: LineDocument, walked: Walked): Marks {
+  const marks: Record<string, string> = {};
+  const here = new Set(walked.tokens.filter((token) => !token.over).map((token) => token.station));
+  const waits = new Set(walked.tokens.map((token) => token.behind.rule));
+  const taken = new Set(walked.ways.map((way) => way.rule || onwardId(way.source)));
+  const been = new Set(walked.ways.map((way) => way.target));
+  const way = (id: string): string => (waits.has(id) ? "waits" : taken.has(id) ? "taken" : "not");
+  for (const station of line.stations) {
+    marks[station.key] = here.has(station.key) ? "here" : walked.visits[station.key] ? "been" : "not";
+    marks[edgeMark(onwardId(station.key))] = way(onwardId(station.key));
+    for (const rule of rulesOf(station)) marks[edgeMark(rule.id)] = way(rule.id);
+  }
+  for (const key of endsOf(line)) marks[key] = been.has(key) ? "been" : "not";
+  if (startOf(line)) marks[edgeMark(START_ID)] = "taken";
+  return marks;
+}

@@ -1,0 +1,296 @@
+/** A test of the line that is drawn: its steps, and how far one has gone back. Where they lead the server says, for the
+ * document as it is at that moment; when the line is edited meanwhile, the same steps are walked again. */
+import { useSyncExternalStore } from "react";
+
+import { announce } from "../../ts/dom";
+import type { Json, LineDocument } from "../store/document";
+import { Listeners } from "../store/listeners";
+import type { Editor } from "../store/store";
+import { say } from "../shell/words";
+import type { Item, Kept, Problem, Script, Step, Walked } from "./answers";
+
+const AFTER_EDIT = 300;
+
+export interface Session {
+  open: boolean;
+  steps: Step[];
+  /** After how many of the steps one stands. */
+  cursor: number;
+  inputs: Record<string, Json>;
+  /** The scenario that was opened. */
+  script: Script | undefined;
+  walked: Walked | undefined;
+  busy: boolean;
+  /** Why there is no walk: the document is no line, or the server is away. */
+  problems: Problem[];
+  /** Of the outcome that is filled in, by the place of its field. */
+  faults: Record<string, string>;
+  /** Where the walk goes otherwise since the line was edited. */
+  differs: { step: number; was: string; now: string } | undefined;
+  kept: Kept | undefined;
+  doing: "run" | "generate" | "keep" | "delete" | undefined;
+  refusal: string;
+  coverage: boolean;
+}
+
+const CLOSED: Session = {
+  open: false,
+  steps: [],
+  cursor: 0,
+  inputs: {},
+  script: undefined,
+  walked: undefined,
+  busy: false,
+  problems: [],
+  faults: {},
+  differs: undefined,
+  kept: undefined,
+  doing: undefined,
+  refusal: "",
+  coverage: false,
+};
+
+type Answer = { ok: true; said: unknown } | { ok: false; status: number; problems: Problem[] };
+
+export class Test {
+  #state = CLOSED;
+  readonly #heard = new Listeners();
+  readonly subscribe = this.#heard.subscribe;
+  #asked = 0;
+  #timer = 0;
+  #line: LineDocument;
+  /** How the walk went before the line was edited. */
+  #before: Item[] = [];
+
+  constructor(private readonly editor: Editor) {
+    this.#line = editor.line;
+    editor.subscribe(() => this.#edited());
+  }
+
+  get state(): Session {
+    return this.#state;
+  }
+
+  // The walk
+
+  /** From the start, or through a stored scenario. */
+  begin(script?: Script): void {
+    const steps = script?.steps ?? [];
+    this.#set({ open: true, script, steps, cursor: steps.length, inputs: script?.inputs ?? {}, differs: undefined, faults: {}, refusal: "" });
+    this.#before = [];
+    announce(script ? say("testOpened", script.name) : say("testBegun"));
+    void this.#walk();
+  }
+
+  close(): void {
+    this.#set({ open: false, walked: undefined, problems: [], faults: {}, differs: undefined, script: undefined });
+    announce(say("testClosed"));
+  }
+
+  /** What happens next. What came after this place is no more, unless it is the very same step. */
+  choose(step: Step): void {
+    const { steps, cursor, busy } = this.#state;
+    // The choices on the page are those of the step before: a second click is for none of what comes next.
+    if (busy) return;
+    const same = JSON.stringify(steps[cursor]) === JSON.stringify(step);
+    const next = same ? steps : [...steps.slice(0, cursor), step];
+    this.#set({ steps: next, cursor: cursor + 1, differs: undefined, faults: {} });
+    this.#before = [];
+    void this.#walk((walked) => this.#tell(walked));
+  }
+
+  /** An outcome field by field: the server makes a step of it, or says what is wrong with which field. */
+  fill(at: string | undefined, values: Record<string, Json>): void {
+    this.#set({ faults: {}, differs: undefined });
+    this.#before = [];
+    void this.#walk((walked) => this.#tell(walked), { ...(at ? { at } : {}), values });
+  }
+
+  /** Once more, where the server did not answer. */
+  again(): void {
+    void this.#walk();
+  }
+
+  goTo(cursor: number): void {
+    const most = (this.#state.walked?.timeline.length ?? 1) - 1;
+    const to = Math.max(0, Math.min(cursor, most));
+    if (to === this.#state.cursor) return;
+    this.#set({ cursor: to, faults: {} });
+    void this.#walk((walked) => announce(say("testStep", String(to), String(most), walked.timeline[to]?.went ?? "")));
+  }
+
+  /** Gives up the steps from this place on. */
+  drop(): void {
+    const length = (this.#state.walked?.timeline.length ?? 1) - 1;
+    this.#set({ steps: this.#state.steps.slice(0, length), cursor: Math.min(this.#state.cursor, length), differs: undefined });
+    this.#before = [];
+    void this.#walk();
+  }
+
+  setInput(key: string, value: Json | undefined): void {
+    const { [key]: _, ...others } = this.#state.inputs;
+    this.#set({ inputs: value === undefined ? others : { ...others, [key]: value } });
+    this.#later();
+  }
+
+  settleDifference(): void {
+    this.#before = [];
+    this.#set({ differs: undefined });
+  }
+
+  #edited(): void {
+    if (this.editor.line === this.#line) return;
+    this.#line = this.editor.line;
+    if (!this.#state.open) return;
+    if (this.#before.length === 0) this.#before = this.#state.walked?.timeline ?? [];
+    this.#later();
+  }
+
+  #later(): void {
+    window.clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => void this.#walk(), AFTER_EDIT);
+  }
+
+  async #walk(then?: (walked: Walked) => void, form?: Record<string, Json>): Promise<void> {
+    window.clearTimeout(this.#timer);
+    const asked = ++this.#asked;
+    const { steps, cursor, inputs, script } = this.#state;
+    this.#set({ busy: true });
+    const body = { document: this.editor.line, steps, cursor, inputs, task: script?.task ?? {}, form, expect: script?.expect };
+    const answer = await this.#ask("walk", body);
+    if (asked !== this.#asked || !this.#state.open) return;
+    if (!answer.ok) {
+      this.#refused(answer.problems, form !== undefined && answer.status === 422);
+      return;
+    }
+    const walked = answer.said as Walked;
+    this.#set({ walked, busy: false, problems: [], cursor: walked.cursor, ...(form ? { steps: walked.asked } : {}), differs: this.#difference(walked) });
+    then?.(walked);
+  }
+
+  #refused(problems: Problem[], fields: boolean): void {
+    if (fields) {
+      const faults = Object.fromEntries(problems.map((each) => [each.path.replace(/^form\.?/, ""), each.message]));
+      this.#set({ busy: false, faults });
+      announce(problems[0]?.message ?? "");
+    } else {
+      this.#set({ busy: false, problems });
+    }
+  }
+
+  #tell(walked: Walked): void {
+    const last = walked.timeline[walked.cursor];
+    const ended = walked.over ? ` ${say("testEnded", walked.word)}` : "";
+    announce(walked.refused ? walked.refused.message : `${last?.went ?? ""}${ended}`);
+  }
+
+  #difference(walked: Walked): Session["differs"] {
+    const at = this.#before.findIndex((item, index) => walked.timeline[index]?.mark !== item.mark);
+    const was = this.#before[at];
+    if (!was) return undefined;
+    const differs = { step: at, was: was.went, now: walked.timeline[at]?.went ?? walked.refused?.message ?? "" };
+    announce(say("testDiffers", String(at)));
+    return differs;
+  }
+
+  // The tests that are kept
+
+  async load(): Promise<void> {
+    if (this.#state.kept === undefined) this.#list(await this.#ask("testsKept"));
+  }
+
+  /** What the address asks for: `?test` begins one, `?test=key` opens a stored one. */
+  async fromAddress(): Promise<void> {
+    const wanted = new URLSearchParams(window.location.search).get("test");
+    if (wanted === null || this.#state.open) return;
+    if (wanted === "") return this.begin();
+    await this.load();
+    this.begin(this.#state.kept?.scenarios.find((each) => each.key === wanted)?.document);
+  }
+
+  async runAll(): Promise<void> {
+    await this.#do("run", "testsRun", { document: this.editor.line });
+    const { kept } = this.#state;
+    if (kept?.scenarios.length && kept.failed !== null && kept.failed !== undefined) {
+      announce(kept.failed === 0 ? say("testsHold", String(kept.scenarios.length)) : say("testsFailed", String(kept.failed), String(kept.scenarios.length)));
+    }
+  }
+
+  async generate(): Promise<void> {
+    await this.#do("generate", "testsGenerate", { document: this.editor.line });
+    announce(say("testsMade", String(this.#state.kept?.made ?? 0)));
+  }
+
+  async remove(key: string): Promise<void> {
+    await this.#do("delete", "testsDelete", { key });
+  }
+
+  /** The walk as far as one stands, under a name; in the place of the scenario with this key. True once it is stored. */
+  async keep(name: string, key = ""): Promise<boolean> {
+    const { steps, cursor, inputs, script } = this.#state;
+    const body = { document: this.editor.line, name, key, inputs, task: script?.task ?? {}, steps: steps.slice(0, cursor) };
+    const said = (await this.#do("keep", "testsKeep", body)) as (Kept & { key: string; name: string }) | undefined;
+    if (!said) return false;
+    const stored = said.scenarios.find((each) => each.key === said.key)?.document;
+    this.#set({ script: stored, ...(stored ? { steps: stored.steps } : {}) });
+    announce(say("testKept", said.name));
+    void this.#walk();
+    return true;
+  }
+
+  showCoverage(on: boolean): void {
+    this.#set({ coverage: on });
+  }
+
+  async #do(doing: NonNullable<Session["doing"]>, url: string, body: unknown): Promise<unknown> {
+    this.#set({ doing, refusal: "" });
+    const answer = await this.#ask(url, body);
+    this.#set({ doing: undefined });
+    return this.#list(answer);
+  }
+
+  #list(answer: Answer): unknown {
+    if (answer.ok) {
+      this.#set({ kept: answer.said as Kept, refusal: "" });
+      return answer.said;
+    }
+    const refusal = answer.problems.map((each) => (each.path ? `${each.path}: ${each.message}` : each.message)).join(" ");
+    this.#set({ refusal });
+    announce(refusal);
+    return undefined;
+  }
+
+  async #ask(url: string, body?: unknown): Promise<Answer> {
+    const away: Answer = { ok: false, status: 0, problems: [{ path: "", message: say("testAway") }] };
+    try {
+      const { urls, csrf } = this.editor.given;
+      const headers = { "Content-Type": "application/json", "X-CSRFToken": csrf };
+      const sent = body === undefined ? {} : { method: "POST", headers, body: JSON.stringify(body) };
+      const answer = await fetch(urls[url] ?? "", sent);
+      if (answer.ok && !answer.redirected) return { ok: true, said: await answer.json() };
+      if (answer.status >= 500 || answer.status === 429 || answer.redirected || answer.status === 403) return away;
+      return { ok: false, status: answer.status, problems: (await answer.json()).problems };
+    } catch {
+      return away;
+    }
+  }
+
+  #set(changed: Partial<Session>): void {
+    this.#state = { ...this.#state, ...changed };
+    this.#heard.tell();
+  }
+}
+
+const tests = new WeakMap<Editor, Test>();
+
+/** The one test of this editor. */
+export function testOf(editor: Editor): Test {
+  const found = tests.get(editor) ?? new Test(editor);
+  tests.set(editor, found);
+  return found;
+}
+
+export function useTest(editor: Editor): Session {
+  const test = testOf(editor);
+  return useSyncExternalStore(test.subscribe, () => test.state);
+}
