@@ -1,7 +1,8 @@
 """The way of a hint out of a process: after the commit, merged for at most 50 ms, ids and versions only (house §4).
 
-`push` is the sink that `pipelines.ports.observers` calls (settings.HINT_SINK); it never waits and never fails a caller. A thread
-of its own sends, so that no move waits for the bus. What is lost on the way is healed by `pipelines.live.healing`.
+`push` is the sink that `pipelines.ports.observers` calls (settings.HINT_SINK); it never waits and never fails a caller.
+A thread of its own sends, so that no move waits for the bus. What is lost on the way is healed by
+`pipelines.live.healing`.
 """
 
 from __future__ import annotations

@@ -287,8 +287,8 @@ def test_it_answers_while_its_input_is_still_open(line: Path) -> None:
 
 def test_routing_and_formats_need_no_django_and_no_clock() -> None:
     script = (
-        "import sys, pipelines.routing.__main__, pipelines.routing.decide.approval, pipelines.routing.document.templates,"
-        " pipelines.routing.document.publishable, pipelines.routing.conditions\n"
+        "import sys, pipelines.routing.__main__, pipelines.routing.decide.approval,"
+        " pipelines.routing.document.templates, pipelines.routing.document.publishable\n"
         "print([name for name in ('django', 'psycopg', 'socket', 'asyncio') if name in sys.modules])"
     )
     done = subprocess.run(

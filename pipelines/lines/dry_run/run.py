@@ -13,10 +13,10 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.errors import Refused
 from pipelines.lines.dry_run.actors import Cast
+from pipelines.lines.dry_run.stage import NotPlayable, Stage
 from pipelines.lines.dry_run.steps import play
 from pipelines.models import Decision, Event, Job, LineVersion, Purpose, Role, Status, Task
 from pipelines.queries import versions
-from pipelines.rehearsing.stage import NotPlayable, Stage
 from pipelines.routing.basics.durations import written
 from pipelines.routing.document.model import Input
 from pipelines.routing.simulate import made_up

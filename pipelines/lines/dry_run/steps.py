@@ -9,10 +9,10 @@ from typing import Any
 from pipelines import engine
 from pipelines.engine.moves.gates import policy_of
 from pipelines.errors import Forbidden
+from pipelines.lines.dry_run.giving import give
+from pipelines.lines.dry_run.stage import CannotHappen, Stage
 from pipelines.models import Due, Escalation, GateVisit, Job, Purpose, Status, Token
 from pipelines.queries import versions
-from pipelines.rehearsing.giving import give
-from pipelines.rehearsing.stage import CannotHappen, Stage
 from pipelines.routing.document.evaluations import WORDS, key_of
 from pipelines.routing.document.model import HANDOFF
 from pipelines.routing.simulate.script import Played

@@ -29,7 +29,7 @@ class PlainText:
 
 
 class VisibleText:
-    """Writes hidden characters out in every page (pipelines/web/shell/visible.py), whatever they come from: a title, the name
+    """Writes hidden characters out in every page (visible.py beside this), whatever they come from: a title, the name
     of a file, a log, a document."""
 
     def __init__(self, get_response: View) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pipelines import engine
 from pipelines.engine.commands.supply_preconditions import metadata
+from pipelines.lines.dry_run.stage import NotPlayable, Stage
 from pipelines.models import Status, Token
 from pipelines.queries import versions
-from pipelines.rehearsing.stage import NotPlayable, Stage
 from pipelines.routing.document.line import Line
 from pipelines.routing.document.model import HANDOFF, METADATA
 from pipelines.routing.simulate import made_up
