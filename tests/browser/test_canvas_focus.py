@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.browser.canvas import node, saved
 from tests.browser.conftest import Enter
 from tests.factories import World, document, station
 from tests.reviews.test_needs import question
+from tests.waiting import until
 
 ALL = {"id": "all", "to": "ship"}
 LATE = {"id": "late", "label": "Late", "when": {"result": "failure"}, "to": "failed"}
@@ -47,6 +49,14 @@ def test_a_rule_that_was_led_elsewhere_keeps_the_focus(page_: Page) -> None:
     expect(edge(page_, "all", "ship")).to_be_focused()
 
 
+def _differ(page_: Page, count: int, words: str) -> Any:
+    return page_.evaluate(
+        "([count, words]) => { const all = [...document.querySelectorAll('.ed-problems .ed-remedies button')];"
+        " return all.length !== count || all[0].innerText !== words }",
+        [count, words],
+    )
+
+
 def test_a_fix_leaves_the_focus_in_the_list_of_problems(page_: Page) -> None:
     fixes = page_.locator(".ed-problems .ed-remedies button")
     expect(fixes.first).to_be_visible()
@@ -54,11 +64,7 @@ def test_a_fix_leaves_the_focus_in_the_list_of_problems(page_: Page) -> None:
         count, words = fixes.count(), fixes.first.inner_text()
         fixes.first.focus()
         page_.keyboard.press("Enter")
-        page_.wait_for_function(
-            "([count, words]) => { const all = [...document.querySelectorAll('.ed-problems .ed-remedies button')];"
-            " return all.length !== count || all[0].innerText !== words }",
-            arg=[count, words],
-        )
+        until(partial(_differ, page_, count, words), "the list of problems to change", page_)
         expect(page_.locator(".ed-problems :focus")).to_have_count(1)
 
 
@@ -82,7 +88,9 @@ def test_undoing_to_an_empty_line_leads_to_what_begins_it(world: World, enter_ca
     expect(begin).to_be_focused()
     page.keyboard.press("Control+Shift+z")
     expect(page.locator(".ed-station")).to_have_count(1)
-    page.wait_for_function("document.activeElement !== document.body")
+    until(
+        lambda: page.evaluate("document.activeElement !== document.body"), "the focus to be somewhere", page
+    )
 
 
 def test_a_tool_that_can_do_no_more_hands_the_focus_on(page_: Page) -> None:

@@ -82,7 +82,7 @@ def test_a_move_is_shown_although_the_answer_that_was_under_way_does_not_know_it
         " document.body.addEventListener('gl:changed', () => { window.told = true }))"
     )
     demo.report(task)
-    page.wait_for_function("window.told")
+    until(lambda: page.evaluate("window.told"), "the page to hear of the move", page)
     route, response = before[0]
     route.fulfill(response=response)
     expect(page.locator("[data-column='station:ship']")).to_contain_text("Move me")

@@ -306,6 +306,8 @@ def test_an_event_that_names_what_was_not_evaluated_is_seen(
     world: World, monkeypatch: pytest.MonkeyPatch, name: str, said: Any
 ) -> None:
     moved(world, {"signals": [{"verdict": "proceed"}], "result": "success"}, {"checks": COVERED})
-    monkeypatch.setattr(gate_results, name, lambda decision: said)
     tasks = list(Task.objects.values_list("pk", flat=True))
-    assert [each.invariant for each in events_name_what_was_evaluated(tasks)] == ["I11"] * 2
+    with monkeypatch.context() as planted:
+        planted.setattr(gate_results, name, lambda decision: said)
+        found = [each.invariant for each in events_name_what_was_evaluated(tasks)]
+    assert found == ["I11"] * 2

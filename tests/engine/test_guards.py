@@ -73,7 +73,8 @@ def test_what_has_ended_stays_as_it_ended(world: World, change: str) -> None:
         "pipelines_job SET state = 'running'",
         "pipelines_job SET state = 'done'",
         "pipelines_job SET attempt = 0",
-        "pipelines_membership SET role = 'owner'",
+        "pipelines_membership SET roles = '{owner}'",
+        "pipelines_membership SET roles = '{}'",
     ],
 )
 def test_states_that_do_not_exist_are_refused(world: World, change: str) -> None:

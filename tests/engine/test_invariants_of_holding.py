@@ -136,7 +136,7 @@ def nobody_says_that_it_is_completed(world: World) -> None:
 
 
 def nobody_looks_at_the_time(world: World) -> None:
-    world.start(that_expects(world))
+    world.started(world.start(that_expects(world)))
     assert Due.objects.all().delete()[0]
 
 

@@ -73,7 +73,7 @@ def test_a_token_is_shown_once_and_stored_as_a_hash(world: World, signed_in: As)
     client = signed_in(world.viewer)
     made = client.post(reverse("token-new"), {"name": "laptop", "scopes": ["read"], "days": "30"})
     secret = re.search(r"gl_[\w-]{43}", text(made)).group()  # type: ignore[union-attr]
-    assert made.headers["Cache-Control"] == "no-store"
+    assert made.headers["Cache-Control"] == "private, no-store"
     token = accounts.bearer(secret, timezone.now())
     assert token is not None
     assert secret not in token.digest

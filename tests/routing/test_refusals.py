@@ -174,13 +174,16 @@ FAULTY = [
     (station(work={"kind": "command", "argv": []}), "stations[0].work.argv: names no program"),
     (
         station(work={"kind": "command", "shell": True}),
-        "stations[0].work.shell: unknown key (known: kind, argv, env, prompt, cwd)",
+        "stations[0].work.shell: unknown key (known: kind, network, argv, env, prompt, cwd)",
     ),
     (
         station(work={"kind": "command", "env": {"A": 1}}),
         "stations[0].work.env.A: an environment is names and texts",
     ),
-    (station(work={"kind": "noop", "argv": ["x"]}), "stations[0].work.argv: unknown key (known: kind)"),
+    (
+        station(work={"kind": "noop", "argv": ["x"]}),
+        "stations[0].work.argv: unknown key (known: kind, network)",
+    ),
     (
         station(work={"kind": "manual", "form": [{"key": "X"}]}),
         "stations[0].work.form[0].key: “X” is not a key (small letters, digits, _ . and -, "

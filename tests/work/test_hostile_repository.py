@@ -218,8 +218,8 @@ async def test_of_the_installation_only_programs_are_seen(
         for path in (
             "pipelines/__init__.py",
             "pipelines/demo/stations/lint.py",
-            "pipelines/work/results/git_changes.py",
             "pipelines/work/outgoing/guard.py",
+            "pipelines/work/results/git_changes.py",
         )
     ]
 
