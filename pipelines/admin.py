@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.models import (
+    AddressMinute,
     Agent,
     AgentEvent,
     ApiToken,
@@ -38,12 +39,14 @@ from pipelines.models import (
     MigrationEntry,
     Owner,
     Project,
+    RecordedAnswer,
     Scenario,
     SignInLink,
     Snapshot,
     Task,
     TaskCounter,
     Token,
+    Upload,
     User,
     VersionGate,
     VersionRule,
@@ -333,6 +336,18 @@ class ArtifactAdmin(ReadOnly):
     list_select_related = ("task__project", "job")
 
 
+@admin.register(Upload)
+class UploadAdmin(ReadOnly):
+    list_display = ("name", "project", "by", "at")
+    list_select_related = ("project__owner",)
+
+
+@admin.register(RecordedAnswer)
+class RecordedAnswerAdmin(ReadOnly):
+    list_display = ("actor", "status", "at")
+    exclude = ("key", "body")
+
+
 @admin.register(LogChunk)
 class LogChunkAdmin(ReadOnly):
     list_display = ("job", "attempt", "number", "at")
@@ -340,5 +355,5 @@ class LogChunkAdmin(ReadOnly):
     exclude = ("data",)
 
 
-for _model in (Blob, IgnoredReport, Snapshot, TaskCounter):
+for _model in (AddressMinute, Blob, IgnoredReport, Snapshot, TaskCounter):
     admin.site.register(_model, ReadOnly)

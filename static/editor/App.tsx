@@ -15,7 +15,7 @@ import { bringIntoView } from "./shell/focus";
 import { Import } from "./saving/Import";
 import { startDrops } from "./saving/importing";
 import { Inspector } from "./inspector/Inspector";
-import { startKeeping } from "./keeping";
+import { startKeeping } from "./shell/keeping";
 import { startKeys } from "./shell/keys";
 import { ContextMenu, type MenuAt, menuAt, menuHere } from "./shell/Menu";
 import { startOffers } from "./shell/offers";

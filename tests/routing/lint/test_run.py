@@ -26,7 +26,7 @@ def test_every_check_has_a_page_a_file_and_tests_of_its_name() -> None:
     assert {path.stem for path in here.glob("test_*.py")} - {"test_run", "test_study"} == {
         f"test_{n}" for n in names
     }
-    checks = here.parents[2] / "pipelines" / "routing" / "lint" / "checks"
+    checks = here.parents[2] / "pipelines" / "routing" / "analysis" / "lint" / "checks"
     assert {path.stem for path in checks.glob("*.py")} - {"__init__"} == names
 
 

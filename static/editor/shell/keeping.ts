@@ -1,12 +1,12 @@
 /** What is drawn anew may take the focus with it, and with it the place of who works by keyboard: it comes back to the same
  * node, edge or control as soon as that is there again, else to what stands nearest to where it was. Never to the body. */
-import { rulesOf, stationOf, targetsOf } from "./store/document";
-import { edgeId, edgesOf } from "./canvas/flow";
-import { backToCanvas, elementOf, firstOf, isShown } from "./shell/focus";
-import { endsOf, START_ID } from "./canvas/layout";
-import { noteId, notesOf } from "./canvas/notes";
-import type { Editor } from "./store/store";
-import type { Spot } from "./canvas/walking";
+import { rulesOf, stationOf, targetsOf } from "../store/document";
+import { edgeId, edgesOf } from "../canvas/flow";
+import { backToCanvas, elementOf, firstOf, isShown } from "./focus";
+import { endsOf, START_ID } from "../canvas/layout";
+import { noteId, notesOf } from "../canvas/notes";
+import type { Editor } from "../store/store";
+import type { Spot } from "../canvas/walking";
 
 interface Held {
   element: Element;
@@ -18,6 +18,7 @@ interface Held {
 /** Beyond these the whole page begins. */
 const PAGE = ".ed, .ed-canvas, body";
 const FRAMES = 20;
+const FIELDS = "input, textarea, select, [contenteditable]";
 
 /** Answers what stops it. */
 export function startKeeping(editor: Editor): () => void {
@@ -70,7 +71,8 @@ function regain(editor: Editor, { element, spot, around }: Held): void {
   for (const { part, child } of around) {
     if (part.matches(PAGE)) break;
     const near = isShown(part) ? (firstOf(part.children[Math.min(child, part.children.length - 1)]) ?? firstOf(part)) : undefined;
-    if (near) return near.focus({ preventScroll: true });
+    // In a field that nobody opened the next key would be a letter of its text, and no shortcut.
+    if (near && !near.matches(FIELDS)) return near.focus({ preventScroll: true });
   }
   backToCanvas(editor);
 }
