@@ -128,7 +128,7 @@ def test_a_rejection_is_explained_and_the_end_is_connected(
     page.goto(at(world, "task", task.name))
     expect(page.locator(".why-sentence")).to_have_text("Release review was rejected: it ends, Failed.")
     expect(page.locator(".why-rule").first).to_contain_text("Stopped at the gate")
-    expect(page.get_by_text("Matched")).to_have_count(0)
+    expect(page.get_by_text("Matched", exact=True)).to_have_count(0)
     expect(page.get_by_text("Not <b>this</b> way.").first).to_be_visible()
     assert not _unconnected(world, task)
 
