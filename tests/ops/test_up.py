@@ -126,7 +126,10 @@ def test_the_first_start_prints_one_line_with_a_sign_in_link(up: Up) -> None:
 
 
 def test_healthz_says_that_everything_works(up: Up) -> None:
-    assert up.health() == (200, {"status": "ok", "database": "ok", "worker": "ok", "space": "ok", "channel_layer": "ok"})
+    assert up.health() == (
+        200,
+        {"status": "ok", "database": "ok", "worker": "ok", "space": "ok", "channel_layer": "ok"},
+    )
 
 
 def test_the_start_logs_no_error(up: Up) -> None:
