@@ -207,7 +207,7 @@ class DependIn(Strict):
 def depend(
     request: HttpRequest, owner: str, project: str, line: str, task: str, payload: DependIn
 ) -> DependIn:
-    """It does no work before they are completed; what has begun goes on to its end. Answers all that it waits for."""
+    """Starts after these tasks complete; work that has begun continues. Answers everything that the task waits for."""
     found = _task(request, owner, project, line, task, "operate")
     engine.depend(found.pk, payload.depends_on, actor=actor_of(request.auth))  # type: ignore[attr-defined]
     rows = found.depends_on.select_related("on__project").order_by("on_id")
