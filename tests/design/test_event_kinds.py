@@ -14,7 +14,7 @@ KIND = re.compile(
 
 def test_every_kind_of_event_is_documented() -> None:
     engine = Path(settings.BASE_DIR, "pipelines/engine")
-    kinds = {kind for path in engine.glob("*.py") for kind in KIND.findall(path.read_text())}
+    kinds = {kind for path in engine.rglob("*.py") for kind in KIND.findall(path.read_text())}
     kinds.discard("handoff.json")  # a file
     assert len(kinds) > 20
     table = Path(settings.BASE_DIR, "docs/events.md").read_text()
