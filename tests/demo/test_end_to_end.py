@@ -44,8 +44,9 @@ def admin(transactional_db: None) -> User:
 
 
 @pytest.fixture
-def start_worker(admin: User, root: Path, tmp_path: Path) -> Iterator[Callable[..., None]]:
+def start_worker(admin: User, root: Path, tmp_path: Path, settings: Any) -> Iterator[Callable[..., None]]:
     """Start a worker process that may read repositories below `root`."""
+    settings.REPOSITORY_ROOTS = [root]
     started: list[subprocess.Popen[bytes]] = []
 
     def start(**more: str) -> None:

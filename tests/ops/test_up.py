@@ -210,7 +210,7 @@ def test_the_administrator_may_do_everything_in_the_demo(up: Up) -> None:
     with psycopg.connect(layout.url(up.home)) as database:
         rows = database.execute(
             "SELECT username, is_superuser, is_staff, roles::text, execute, password LIKE '!%' FROM pipelines_user u "
-            "JOIN pipelines_membership m ON m.user_id = u.id"
+            "JOIN pipelines_membership m ON m.user_id = u.id WHERE username = 'admin'"
         ).fetchall()
         lines = database.execute("SELECT count(*) FROM pipelines_lineversion").fetchone()
     assert rows and set(rows) == {("admin", True, True, "{admin}", True, True)}

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.models import Deadlock, Due, Escalation, Task, Token
+from pipelines.models import Deadlock, Due, Escalation, Job, Task, Token
 from pipelines.work.worker import timers
 from tests.factories import World, station
 from tests.reviews.test_pages import as_
@@ -39,6 +39,8 @@ def locked(world: World) -> tuple[Task, Deadlock]:
     build = station("build", {"id": "on", "to": "ship"}, limits={"expected": "1m"})
     task = world.start(world.line(stations=[build, "ship"], policy={"deadlocks": "yes"}))
     since = timezone.now() - timedelta(seconds=121)
+    world.started(task)
+    Job.objects.filter(task=task).update(started_at=since)
     Token.objects.filter(task=task).update(entered_at=since)
     Due.objects.filter(task=task).update(set_at=since, due_at=timezone.now())
     timers.run_due()

@@ -151,8 +151,6 @@ def test_a_call_takes_its_words_from_the_task_and_its_secret_from_the_worker(
         task = world.start(version, title="A & B", inputs={"name": "../x"})
         guard = Outgoing(Guard(("127.0.0.1",)))
         drive(bench, task, outgoing=guard, named_secrets={"CALL": secret}, secrets=(secret,))
-        lost = world.start(version, inputs={"name": "y"})
-        drive(bench, lost, outgoing=guard)
     (asked,) = server.asked
     assert asked.path == "/tasks/..%2Fx?q=A%20%26%20B"
     assert (asked.headers["x-key"], json.loads(asked.body)) == (secret, {"title": "A & B"})
@@ -162,8 +160,6 @@ def test_a_call_takes_its_words_from_the_task_and_its_secret_from_the_worker(
         [list(Event.objects.filter(task=task).values_list("data", flat=True)), job.outcome], default=str
     )
     assert secret not in told + text_of(job)
-    assert done(lost, "tell").outcome["failure_type"] == "template_error"
-    assert "GATELINE_SECRET_CALL" in done(lost, "tell").summary
 
 
 def test_a_hook_and_an_error_end_as_rules_say(world: World, bench: Bench) -> None:

@@ -33,8 +33,14 @@ def isolated_worker(site: Site, tmp_path: Path) -> Iterator[subprocess.Popen[byt
 
 
 @pytest.mark.isolation
+@pytest.mark.parametrize(("network", "refusal"), [("open", "401"), ("none", "Connection refused")])
 def test_a_station_cannot_steal_or_approve_its_own_gate(
-    world: World, site: Site, isolated_worker: subprocess.Popen[bytes], tmp_path: Path
+    world: World,
+    site: Site,
+    isolated_worker: subprocess.Popen[bytes],
+    tmp_path: Path,
+    network: str,
+    refusal: str,
 ) -> None:
     log = tmp_path / "worker.log"
     running = until(lambda: Worker.objects.filter(pid=isolated_worker.pid).first(), log.read_text)
@@ -69,7 +75,7 @@ def test_a_station_cannot_steal_or_approve_its_own_gate(
     if host.startswith("/") and running.isolation == "bubblewrap":
         what["connect"] = {"database": f"{host}/.s.PGSQL.{connection.settings_dict['PORT'] or 5432}"}
     rule = {"id": "on", "when": {"always": True}, "to": "ship", "gates": ["sign-off"]}
-    work = {"argv": ["python", "-I", str(HOSTILE), json.dumps(what)]}
+    work = {"argv": ["python", "-I", str(HOSTILE), json.dumps(what)], "network": network}
     stations = [station("attack", rule, kind="command", work=work), "ship"]
     version = world.line(document(stations, "hostile", gates=[{"key": "sign-off", "name": "Sign-off"}]))
     task = world.start(version)
@@ -77,7 +83,7 @@ def test_a_station_cannot_steal_or_approve_its_own_gate(
     job = Job.objects.get(task=task, station="attack")
     results = json.loads("".join(logs.whole(job, 1)))
     assert {name for name, why in results.items() if why is None} == set(), results
-    assert "401" in results["own-gate"], results
+    assert refusal in results["own-gate"], results
     assert isolated_worker.poll() is None
     assert (GateVisit.objects.get(task=task).state, Vote.objects.count()) == ("open", 0)
 

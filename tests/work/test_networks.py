@@ -140,7 +140,10 @@ def orders_of(task: Task) -> Orders:
     return Orders.of(Job.objects.select_related("task__project__owner").get(task=task))
 
 
-def test_only_a_station_that_names_a_repository_sees_the_listed_ones(world: World, tmp_path: Path) -> None:
+def test_only_a_station_that_names_a_repository_sees_the_listed_ones(
+    world: World, tmp_path: Path, settings: Any
+) -> None:
+    settings.REPOSITORY_ROOTS = ["/srv/repositories"]
     config = WorkerConfig(tmp_path, Isolation("none"), repository_roots=("/srv/repositories",))
     inputs = [{"key": "source", "type": "repository"}, {"key": "note"}]
     for argv, sees in (
