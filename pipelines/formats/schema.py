@@ -6,7 +6,9 @@ say. The schema accepts whatever they accept.
 
 from __future__ import annotations
 
-from pipelines.formats.schema_parts import (
+from pipelines.formats.schema_work import work_schema
+from pipelines.routing.basics.outcome import RESULTS, VERDICTS
+from pipelines.routing.basics.schema_parts import (
     ANYTHING,
     COUNT,
     EXTRA,
@@ -22,8 +24,6 @@ from pipelines.formats.schema_parts import (
     ref,
     words,
 )
-from pipelines.formats.schema_work import work_schema
-from pipelines.routing.basics.outcome import RESULTS, VERDICTS
 from pipelines.routing.basics.values import TYPES
 from pipelines.routing.document import budgets, checks, gate_tools, operators
 from pipelines.routing.document.compose_strategies import STRATEGIES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.formats.schema_parts import (
+from pipelines.routing.basics.schema_parts import (
     ANYTHING,
     COUNT,
     FLAG,
