@@ -29,7 +29,13 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
-      input: { shell: "static/ts/shell.ts", board: "static/ts/board.ts", editor: "static/editor/main.tsx", "editor-diff": "static/editor/diff/main.tsx", ...ownModules() },
+      input: {
+        shell: "static/ts/shell.ts",
+        board: "static/ts/board.ts",
+        editor: "static/editor/main.tsx",
+        "editor-diff": "static/editor/diff/main.tsx",
+        ...ownModules(),
+      },
     },
   },
 });

@@ -1,12 +1,13 @@
 // `npm run tokens`: raw colours and sizes stand in static/css/tokens.css and nowhere else; templates carry
 // no styles and no scripts of their own; the lock file names no address. Prints every fault with its place.
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const TOKENS = "static/css/tokens.css";
 const COLOUR_WORDS =
   "white|black|red|green|blue|yellow|orange|purple|pink|brown|gr[ae]y|silver|navy|teal|gold|crimson|tomato|indigo";
-const COLOUR_PROPERTY = /^(?:.*-)?(?:color|background|background-color|fill|stroke|border(?:-[a-z-]+)?|outline|box-shadow)$/;
+const COLOUR_PROPERTY =
+  /^(?:.*-)?(?:color|background|background-color|fill|stroke|border(?:-[a-z-]+)?|outline|box-shadow)$/;
 
 const RAW_COLOUR = /#[0-9a-f]{3,8}\b|\b(?:rgba?|hsla?|hwb|lab|lch|oklab|oklch|color|color-mix|light-dark)\(/i;
 const PALETTE = /var\(--(?:slate|indigo|grass|amber|tomato)-\d+\)/;
@@ -32,7 +33,9 @@ const defined = new Set([...tokens.matchAll(/^\s*(--[\w-]+):/gm)].map((match) =>
 
 for (const path of files("static/css", /\.css$/)) {
   if (path === TOKENS) continue;
-  const lines = readFileSync(path, "utf8").replace(/\/\*[\s\S]*?\*\//g, blank).split("\n");
+  const lines = readFileSync(path, "utf8")
+    .replace(/\/\*[\s\S]*?\*\//g, blank)
+    .split("\n");
   lines.forEach((text, index) => checkLine(path, index + 1, text.trim()));
 }
 

@@ -1,39 +1,38 @@
 import { useReactFlow } from "@xyflow/react";
 import { type CSSProperties, useCallback, useEffect, useMemo, useRef, useState } from "react";
-
-import type { Desk } from "./shell/actions";
-import { arrive } from "./saving/arriving";
 import { Arrange, Fold, History, Views, Zoom } from "./canvas/Bar";
 import { Canvas, viewOf } from "./canvas/Canvas";
-import { startClipboard } from "./store/clipboard";
-import { CodeView, TextTrouble } from "./code/CodeView";
-import { useView, type View, VIEWS, WIDE } from "./code/view";
 import { Connect } from "./canvas/Connect";
-import { stationOf } from "./store/document";
 import type { AnyNode, RuleEdge } from "./canvas/flow";
-import { bringIntoView } from "./shell/focus";
+import { Marks } from "./canvas/Marks";
+import { CodeView, TextTrouble } from "./code/CodeView";
+import { useView, VIEWS, type View, WIDE } from "./code/view";
+import { Inspector } from "./inspector/Inspector";
+import { Problems } from "./inspector/Problems";
+import { arrive } from "./saving/arriving";
 import { Import } from "./saving/Import";
 import { startDrops } from "./saving/importing";
-import { Inspector } from "./inspector/Inspector";
+import { Notice } from "./saving/People";
+import { SaveTrouble } from "./saving/Saved";
+import type { Desk } from "./shell/actions";
+import { bringIntoView } from "./shell/focus";
 import { startKeeping } from "./shell/keeping";
 import { startKeys } from "./shell/keys";
 import { ContextMenu, type MenuAt, menuAt, menuHere } from "./shell/Menu";
-import { startOffers } from "./shell/offers";
-import { Marks } from "./canvas/Marks";
 import { Outline } from "./shell/Outline";
+import { startOffers } from "./shell/offers";
 import { Palette, useDrops } from "./shell/Palette";
-import { Notice } from "./saving/People";
-import { Problems } from "./inspector/Problems";
 import { Resizer } from "./shell/Resizer";
-import { SaveTrouble } from "./saving/Saved";
 import { Sheet } from "./shell/Sheet";
-import { type Side, useMedia, useNarrow, useSides } from "./shell/sides";
 import { Empty, ReadOnly } from "./shell/States";
+import { type Side, useMedia, useNarrow, useSides } from "./shell/sides";
+import { TopBar } from "./shell/TopBar";
+import { startClipboard } from "./store/clipboard";
+import { stationOf } from "./store/document";
 import { type Editor, useEditor } from "./store/store";
 import { testOf, useTest } from "./testmode/session";
 import { TestLayer } from "./testmode/TestLayer";
 import { TestPanel } from "./testmode/TestPanel";
-import { TopBar } from "./shell/TopBar";
 
 export interface Page {
   editor: Editor;
@@ -177,7 +176,9 @@ export function App({ editor, kinds, mayEdit }: Page) {
       {empty ? <Empty desk={desk} /> : null}
     </div>
   );
-  const problems = <Problems {...{ editor, show, mayEdit }} open={!sides.folded.problems} fold={() => fold("problems")} />;
+  const problems = (
+    <Problems {...{ editor, show, mayEdit }} open={!sides.folded.problems} fold={() => fold("problems")} />
+  );
   const inspector = <Inspector editor={editor} mayEdit={mayEdit} />;
   const palette = <Palette editor={editor} kinds={kinds} />;
   const switchView = useCallback(() => setView(nextView(view, narrow)), [setView, view, narrow]);

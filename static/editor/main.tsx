@@ -5,11 +5,11 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
 import { App } from "./App";
-import { canBeDrawn } from "./store/document";
 import { useSprite } from "./shell/Icon";
 import { Guard } from "./shell/States";
-import { Editor, type Given } from "./store/store";
 import { translate, type Words } from "./shell/words";
+import { canBeDrawn } from "./store/document";
+import { Editor, type Given } from "./store/store";
 
 interface Page extends Given {
   words: Partial<Words>;

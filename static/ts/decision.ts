@@ -8,7 +8,9 @@ import { say } from "./words";
  */
 export function startDecision(): void {
   each<HTMLElement>("[data-decision]", (bar) => {
-    const buttons = (): HTMLButtonElement[] => [...bar.querySelectorAll<HTMLButtonElement>("[data-arm]:not([disabled])")];
+    const buttons = (): HTMLButtonElement[] => [
+      ...bar.querySelectorAll<HTMLButtonElement>("[data-arm]:not([disabled])"),
+    ];
     const armed = (): HTMLButtonElement | undefined =>
       buttons().find((button) => button.getAttribute("aria-pressed") === "true");
 
@@ -19,7 +21,8 @@ export function startDecision(): void {
         const reason = document.getElementById(button.dataset.reason ?? "");
         if (reason) reason.hidden = !(chosen && chosen.dataset.reason === button.dataset.reason);
       }
-      for (const help of bar.querySelectorAll<HTMLElement>("[data-when]")) help.hidden = help.dataset.when !== chosen?.value;
+      for (const help of bar.querySelectorAll<HTMLElement>("[data-when]"))
+        help.hidden = help.dataset.when !== chosen?.value;
       if (!chosen) return;
       announce(say("armed", chosen.querySelector(".button-word")?.textContent?.trim() ?? ""));
       const reason = document.getElementById(chosen.dataset.reason ?? "");

@@ -5,13 +5,16 @@
  */
 export function startItems(): void {
   document.addEventListener("keydown", (event) => {
-    const item = event.target instanceof HTMLElement && event.target.matches("[data-item]:not(a)") ? event.target : null;
+    const item =
+      event.target instanceof HTMLElement && event.target.matches("[data-item]:not(a)") ? event.target : null;
     if (!item || event.key !== "Enter" || event.defaultPrevented || event.altKey || event.shiftKey) return;
     const link = item.querySelector<HTMLAnchorElement>("a[href]");
     if (!link) return;
     event.preventDefault();
     // As a click on it: held, the browser opens another tab.
-    link.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, ctrlKey: event.ctrlKey, metaKey: event.metaKey }));
+    link.dispatchEvent(
+      new MouseEvent("click", { bubbles: true, cancelable: true, ctrlKey: event.ctrlKey, metaKey: event.metaKey }),
+    );
   });
   document.addEventListener("keydown", (event) => {
     const step = event.key === "j" ? 1 : event.key === "k" ? -1 : 0;

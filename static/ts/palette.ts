@@ -92,7 +92,13 @@ const SVG = "http://www.w3.org/2000/svg";
 function drawn(icon: string): SVGElement {
   const sprite = document.querySelector("[data-palette] .icon use")?.getAttribute("href")?.split("#")[0] ?? "";
   const made = document.createElementNS(SVG, "svg");
-  for (const [name, value] of Object.entries({ class: "icon", viewBox: "0 0 24 24", width: "16", height: "16", "aria-hidden": "true" })) {
+  for (const [name, value] of Object.entries({
+    class: "icon",
+    viewBox: "0 0 24 24",
+    width: "16",
+    height: "16",
+    "aria-hidden": "true",
+  })) {
     made.setAttribute(name, value);
   }
   const use = document.createElementNS(SVG, "use");

@@ -1,12 +1,11 @@
 import { useViewport } from "@xyflow/react";
-
+import { VIEWS, type View } from "../code/view";
 import { action, type Desk, possible } from "../shell/actions";
-import { type View, VIEWS } from "../code/view";
 import { ARRANGE, movable } from "../shell/actions-canvas";
 import { Icon } from "../shell/Icon";
 import { shown } from "../shell/keystrokes";
-import { useEditor } from "../store/store";
 import { say } from "../shell/words";
+import { useEditor } from "../store/store";
 
 /** Tools are actions of the table: their names, keys and when they can be done stand there. */
 function Tools({ label, ids, desk }: { label: string; ids: string[]; desk: Desk }) {
@@ -77,9 +76,20 @@ export function Views({ desk, narrow = false }: { desk: Desk; narrow?: boolean }
   const names: Record<View, string> = { form: say("formView"), both: say("bothViews"), code: say("codeView") };
   const keys = action("code").keys[0];
   return (
-    <div className="segments ed-views" role="group" aria-label={say("switchView")} title={keys ? `${say("switchView")} (${shown(keys)})` : undefined}>
+    <div
+      className="segments ed-views"
+      role="group"
+      aria-label={say("switchView")}
+      title={keys ? `${say("switchView")} (${shown(keys)})` : undefined}
+    >
       {VIEWS.filter((view) => !narrow || view !== "both").map((view) => (
-        <button key={view} type="button" className="segment" aria-pressed={view === desk.view || (narrow && view === "form" && desk.view === "both")} onClick={() => desk.setView(view)}>
+        <button
+          key={view}
+          type="button"
+          className="segment"
+          aria-pressed={view === desk.view || (narrow && view === "form" && desk.view === "both")}
+          onClick={() => desk.setView(view)}
+        >
           {names[view]}
         </button>
       ))}

@@ -12,24 +12,23 @@ import {
   ViewportPortal,
 } from "@xyflow/react";
 import { memo, startTransition, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
-
-import { movedTo } from "../store/commands-canvas";
-import { EditorContext } from "../shell/context";
-import { type LineDocument, nameOf, type Positions, ruleOf, stationOf } from "../store/document";
-import { boundsOfAll, type Drawn, rerouted, type Routed, routed, worded } from "./drawing";
-import { EdgeLayer } from "./edges";
 import type { Findings } from "../inspector/findings";
+import { EditorContext } from "../shell/context";
+import { say } from "../shell/words";
+import { movedTo } from "../store/commands-canvas";
+import { type LineDocument, nameOf, type Positions, ruleOf, stationOf } from "../store/document";
+import { type Editor, useEditor } from "../store/store";
+import { boundsOfAll, type Drawn, type Routed, rerouted, routed, worded } from "./drawing";
+import { EdgeLayer } from "./edges";
 import { type AnyNode, Nodes, type RuleEdge } from "./flow";
 import { type Box, type Laid, laidOut, type Row, START_ID } from "./layout";
 import { LevelContext, levelOf, useTiny, useZoomLevel } from "./level";
-import { useMarks } from "./marks";
 import { Measured, type Size } from "./Measured";
+import { useMarks } from "./marks";
 import { nodeTypes } from "./nodes";
 import { noteKey, notesOf } from "./notes";
-import { Router } from "./routes";
 import { useDrawing } from "./pointer";
-import { type Editor, useEditor } from "../store/store";
-import { say } from "../shell/words";
+import { Router } from "./routes";
 
 const NOT_YET: Routed = { routes: [], router: new Router([], 0), boxes: [] };
 const GRID: [number, number] = [8, 8];
@@ -63,7 +62,10 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
   const flow = useReactFlow<AnyNode, RuleEdge>();
   const made = useRef(new Nodes());
   const laid = useMemo(() => laidOut(line), [line]);
-  const computed = useMemo(() => made.current.of(line, laid.boxes, findings, selection, marks), [line, laid, findings, selection, marks]);
+  const computed = useMemo(
+    () => made.current.of(line, laid.boxes, findings, selection, marks),
+    [line, laid, findings, selection, marks],
+  );
   const [nodes, setNodes] = useState<AnyNode[]>(computed);
   const [shownFor, setShownFor] = useState(computed);
   // Taken over while drawing, not after it: an effect would draw everything twice.
@@ -75,7 +77,10 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
   // The stations of a long line are shown before its edges are worked out.
   const [ready, setReady] = useState(!many);
   useEffect(() => startTransition(() => setReady(true)), []);
-  const settled = useMemo(() => (ready ? routed(line, laid, findings.onward) : NOT_YET), [ready, line, laid, findings.onward]);
+  const settled = useMemo(
+    () => (ready ? routed(line, laid, findings.onward) : NOT_YET),
+    [ready, line, laid, findings.onward],
+  );
   const near = level === "near";
   const drawn = useMemo(() => worded(line, settled, findings, near), [line, settled, findings, near]);
   const dragged = useDragged(line, laid, findings.onward, drawn, nodes);
@@ -93,7 +98,8 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
     [editor],
   );
 
-  const show = (key: string): void => void flow.fitView({ nodes: [{ id: key }], maxZoom: 1, padding: 2, duration: 200 });
+  const show = (key: string): void =>
+    void flow.fitView({ nodes: [{ id: key }], maxZoom: 1, padding: 2, duration: 200 });
   const context = useMemo(() => ({ editor, mayEdit }), [editor, mayEdit]);
   return (
     <EditorContext value={context}>
@@ -108,7 +114,10 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
           onClick={(event) => {
             const target = event.target as Element;
             // By keyboard; with the mouse the list opens when the button goes up.
-            const plus = event.detail === 0 && mayEdit && target.closest(".ed-plus") ? target.closest<HTMLElement>(".react-flow__node") : null;
+            const plus =
+              event.detail === 0 && mayEdit && target.closest(".ed-plus")
+                ? target.closest<HTMLElement>(".react-flow__node")
+                : null;
             if (plus) openTargets(plus.dataset.id ?? "");
             else choose(editor, target, show);
           }}
@@ -146,7 +155,14 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
             drawing={drawing}
           />
           {line.stations.length > FEW ? (
-            <MiniMap<AnyNode> pannable zoomable ariaLabel={say("minimap")} nodeClassName={minimapClass} nodeBorderRadius={8} style={MINIMAP_SIZE} />
+            <MiniMap<AnyNode>
+              pannable
+              zoomable
+              ariaLabel={say("minimap")}
+              nodeClassName={minimapClass}
+              nodeBorderRadius={8}
+              style={MINIMAP_SIZE}
+            />
           ) : null}
         </ReactFlow>
       </LevelContext>
@@ -173,7 +189,12 @@ export function viewOf(line: LineDocument, findings: Findings, { width, height }
   if (!bounds || width === 0) return { x: 0, y: 0, zoom: 1 };
   // On a phone nothing lies over the canvas.
   if (width < PHONE) return getViewportForBounds(bounds, width, height, 0.1, 1, "12px");
-  const room = (clear: number): Viewport => getViewportForBounds(bounds, width, height - clear, 0.1, 1, { x: "28px", top: "64px", bottom: many ? "28px" : "56px" });
+  const room = (clear: number): Viewport =>
+    getViewportForBounds(bounds, width, height - clear, 0.1, 1, {
+      x: "28px",
+      top: "64px",
+      bottom: many ? "28px" : "56px",
+    });
   const view = room(0);
   const [right, bottom] = [bounds.x + bounds.width, bounds.y + bounds.height].map((edge) => edge * view.zoom);
   const covered = (right ?? 0) + view.x > width - MINIMAP.width && (bottom ?? 0) + view.y > height - MINIMAP.clear;
@@ -189,7 +210,13 @@ function minimapClass(node: AnyNode): string {
 }
 
 /** What is drawn while nodes are under way: only the edges at what moves are laid anew. */
-function useDragged(line: LineDocument, laid: Laid, onward: Findings["onward"], drawn: readonly Drawn[], nodes: readonly AnyNode[]) {
+function useDragged(
+  line: LineDocument,
+  laid: Laid,
+  onward: Findings["onward"],
+  drawn: readonly Drawn[],
+  nodes: readonly AnyNode[],
+) {
   const moving = nodes.filter((node) => node.dragging && node.type !== "note");
   const at = moving.map((node) => `${node.id} ${node.position.x} ${node.position.y}`).join("|");
   return useMemo(() => {
@@ -229,7 +256,8 @@ function select(editor: Editor, changes: readonly NodeChange<AnyNode>[]): void {
 function places(changes: readonly NodeChange<AnyNode>[]): Positions {
   const found: Positions = {};
   for (const each of changes) {
-    if (each.type === "position" && each.position) found[each.id] = [Math.round(each.position.x), Math.round(each.position.y)];
+    if (each.type === "position" && each.position)
+      found[each.id] = [Math.round(each.position.x), Math.round(each.position.y)];
   }
   return found;
 }

@@ -1,12 +1,22 @@
 import { useEffect, useId, useRef, useState } from "react";
-
-import { connectTo, connectToNew, leadTo } from "../store/commands-connect";
-import { ALWAYS_ENDS, BLOCKED, endOf, kindOf, type LineDocument, nameOf, ORIGIN, ruleOf, stationOf, targetsOf } from "../store/document";
-import { targetName } from "./flow";
 import { Icon } from "../shell/Icon";
-import { endsOf } from "./layout";
-import type { Editor } from "../store/store";
 import { say } from "../shell/words";
+import { connectTo, connectToNew, leadTo } from "../store/commands-connect";
+import {
+  ALWAYS_ENDS,
+  BLOCKED,
+  endOf,
+  kindOf,
+  type LineDocument,
+  nameOf,
+  ORIGIN,
+  ruleOf,
+  stationOf,
+  targetsOf,
+} from "../store/document";
+import type { Editor } from "../store/store";
+import { targetName } from "./flow";
+import { endsOf } from "./layout";
 
 interface Option {
   /** Key of a target, or "+station", "+end". */
@@ -47,7 +57,8 @@ export function Connect({ editor, kinds, close }: { editor: Editor; kinds: reado
   const title = ruled ? say("leadRule", ruled.label || ruled.id) : say("connectFrom", nameOf(from));
   const done = (): void => dialog.current?.close();
   const names = (targets: readonly string[]): string => targets.map((key) => nameOfTarget(line, key)).join(", ");
-  const told = (to: string): string => (ruled ? say("retargeted", ruled.label || ruled.id, to) : say("connected", nameOf(from), to));
+  const told = (to: string): string =>
+    ruled ? say("retargeted", ruled.label || ruled.id, to) : say("connected", nameOf(from), to);
   const lead = (targets: readonly string[]): void => {
     const label = told(names(targets));
     editor.run(ruled ? leadTo(label, ruled.id, targets) : connectTo(label, from.key, targets));
@@ -80,7 +91,13 @@ export function Connect({ editor, kinds, close }: { editor: Editor; kinds: reado
     <dialog ref={dialog} className="dialog" aria-labelledby={`${id}-title`} onClose={close}>
       <div className="dialog-head">
         <h2 id={`${id}-title`}>{title}</h2>
-        <button type="button" className="button button-quiet button-icon" aria-label={say("close")} title={say("close")} onClick={done}>
+        <button
+          type="button"
+          className="button button-quiet button-icon"
+          aria-label={say("close")}
+          title={say("close")}
+          onClick={done}
+        >
           <Icon name="x" />
         </button>
       </div>
@@ -115,7 +132,13 @@ export function Connect({ editor, kinds, close }: { editor: Editor; kinds: reado
               }}
               onKeyDown={typed}
             />
-            <div className="listbox ed-targets" id={`${id}-list`} role="listbox" aria-multiselectable="true" aria-label={say("targets")}>
+            <div
+              className="listbox ed-targets"
+              id={`${id}-list`}
+              role="listbox"
+              aria-multiselectable="true"
+              aria-label={say("targets")}
+            >
               {options.map((option, index) => (
                 <div
                   key={option.key}
@@ -150,9 +173,18 @@ export function Connect({ editor, kinds, close }: { editor: Editor; kinds: reado
           </div>
           <div className="dialog-foot ed-connect-foot">
             <p className="muted small grow" role="status">
-              {marked.length > 1 ? say("forkTo", names(marked)) : marked.length === 1 ? say("marked", names(marked)) : say("connectKeys")}
+              {marked.length > 1
+                ? say("forkTo", names(marked))
+                : marked.length === 1
+                  ? say("marked", names(marked))
+                  : say("connectKeys")}
             </p>
-            <button type="button" className="button button-primary" disabled={marked.length === 0} onClick={() => lead(marked)}>
+            <button
+              type="button"
+              className="button button-primary"
+              disabled={marked.length === 0}
+              onClick={() => lead(marked)}
+            >
               {say("connectMarked")}
             </button>
           </div>
@@ -168,10 +200,18 @@ function nameOfTarget(line: LineDocument, key: string): string {
 
 function found(line: LineDocument, search: string): Option[] {
   const wanted = search.trim().toLowerCase();
-  const option = (key: string, note: string, icon: string, station = false): Option => ({ key, name: nameOfTarget(line, key), note, icon, station });
+  const option = (key: string, note: string, icon: string, station = false): Option => ({
+    key,
+    name: nameOfTarget(line, key),
+    note,
+    icon,
+    station,
+  });
   const ends = [...new Set([...endsOf(line), ...ALWAYS_ENDS.map((end) => end.key)])];
   const all = [
-    ...line.stations.map((each) => option(each.key, say(`kind_${kindOf(each)}` as "kind_other"), `station-${kindOf(each)}`, true)),
+    ...line.stations.map((each) =>
+      option(each.key, say(`kind_${kindOf(each)}` as "kind_other"), `station-${kindOf(each)}`, true),
+    ),
     ...ends.map((key) => option(key, say("anEnd"), `end-${endOf(line, key)?.kind ?? "completed"}`)),
     option(ORIGIN, ORIGIN, "send-back"),
     option(BLOCKED, BLOCKED, "status-blocked"),
@@ -179,7 +219,9 @@ function found(line: LineDocument, search: string): Option[] {
   const fits = all.filter((each) => `${each.name} ${each.key}`.toLowerCase().includes(wanted));
   const fresh = (what: "station" | "end"): Option => ({
     key: `+${what}`,
-    name: wanted ? say(what === "station" ? "newStationNamed" : "newEndNamed", search.trim()) : say(what === "station" ? "newStation" : "newEnd"),
+    name: wanted
+      ? say(what === "station" ? "newStationNamed" : "newEndNamed", search.trim())
+      : say(what === "station" ? "newStation" : "newEnd"),
     note: "",
     icon: "plus",
     station: false,
@@ -213,7 +255,15 @@ function Make({ what, kinds, name: given, back, make }: Making) {
           <label className="field-label" htmlFor={`${id}-name`}>
             {say("name")}
           </label>
-          <input id={`${id}-name`} className="input" autoFocus maxLength={200} value={name} placeholder={word(kind)} onChange={(event) => setName(event.target.value)} />
+          <input
+            id={`${id}-name`}
+            className="input"
+            autoFocus
+            maxLength={200}
+            value={name}
+            placeholder={word(kind)}
+            onChange={(event) => setName(event.target.value)}
+          />
         </div>
         <div className="field">
           <label className="field-label" htmlFor={`${id}-kind`}>

@@ -1,14 +1,13 @@
 import { type InternalNode, useStore, ViewportPortal } from "@xyflow/react";
 import { useMemo } from "react";
-
-import { type LineDocument, ruleOf, rulesOf } from "../store/document";
-import type { AnyNode } from "./flow";
-import { Icon } from "../shell/Icon";
-import { STATION } from "./layout";
 import { initials, partName, TONES } from "../saving/People";
-import { type Editor, useEditor } from "../store/store";
 import { type Other, type Part, type PartKind, type Thread, useAround } from "../saving/together";
+import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
+import { type LineDocument, ruleOf, rulesOf } from "../store/document";
+import { type Editor, useEditor } from "../store/store";
+import type { AnyNode } from "./flow";
+import { STATION } from "./layout";
 
 /** As wide as the circle of a number. */
 const PORT = 18;
@@ -34,7 +33,9 @@ export function Marks({ editor }: { editor: Editor }) {
   const { history } = useEditor(editor);
   const marks = useMemo(() => marksOf(history.line, others, threads ?? []), [history.line, others, threads]);
   // Only where these stand: the canvas moves without this being drawn again for every node.
-  const places = useStore((flow) => JSON.stringify(marks.map(({ node, port }) => boxOf(flow.nodeLookup.get(node) as Drawn | undefined, port))));
+  const places = useStore((flow) =>
+    JSON.stringify(marks.map(({ node, port }) => boxOf(flow.nodeLookup.get(node) as Drawn | undefined, port))),
+  );
   const boxes = JSON.parse(places) as (Box | null)[];
   if (marks.length === 0) return null;
   return (
@@ -65,7 +66,13 @@ function One({ editor, mark, box }: { editor: Editor; mark: Mark; box: Box }) {
         </>
       ) : null}
       {mark.comments > 0 ? (
-        <button type="button" className="ed-said nodrag nopan" aria-label={say("commentsOn", String(mark.comments), partName(editor, mark))} title={say("commentsOn", String(mark.comments), partName(editor, mark))} onClick={() => openComments(editor, mark)}>
+        <button
+          type="button"
+          className="ed-said nodrag nopan"
+          aria-label={say("commentsOn", String(mark.comments), partName(editor, mark))}
+          title={say("commentsOn", String(mark.comments), partName(editor, mark))}
+          onClick={() => openComments(editor, mark)}
+        >
           <Icon name="comment" size={12} /> {mark.comments}
         </button>
       ) : null}
@@ -94,7 +101,8 @@ function marksOf(line: LineDocument, others: readonly Other[], threads: readonly
     return mark;
   };
   others.forEach((other, index) => {
-    if (other.chosen && !other.away) at(other.chosen.kind, other.chosen.key)?.others.push({ other, tone: index % TONES });
+    if (other.chosen && !other.away)
+      at(other.chosen.kind, other.chosen.key)?.others.push({ other, tone: index % TONES });
   });
   for (const thread of threads) {
     const mark = thread.resolved || thread.kind === "line" ? undefined : at(thread.kind, thread.key);
@@ -123,7 +131,10 @@ function boxOf(node: Drawn | undefined, port: string | undefined): Box | null {
   if (!node) return null;
   const { x, y } = node.internals.positionAbsolute;
   if (port === undefined) return { x, y, width: node.measured.width ?? 0, height: node.measured.height ?? 0 };
-  const index = node.internals.userNode.type === "station" ? node.internals.userNode.data.rules.findIndex(({ id }) => id === port) : -1;
+  const index =
+    node.internals.userNode.type === "station"
+      ? node.internals.userNode.data.rules.findIndex(({ id }) => id === port)
+      : -1;
   if (index < 0) return null;
   const middle = y + STATION.port + STATION.step * index;
   return { x: x + (node.measured.width ?? 0) - PORT / 2, y: middle - PORT / 2, width: PORT, height: PORT };

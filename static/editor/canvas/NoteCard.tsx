@@ -2,10 +2,10 @@ import { type NodeProps, NodeResizeControl } from "@xyflow/react";
 import { memo, useContext, useEffect, useRef, useState } from "react";
 
 import { EditorContext } from "../shell/context";
-import type { NoteNode } from "./flow";
 import { Icon } from "../shell/Icon";
-import { changeNote, NOTE, noteId, TONES } from "./notes";
 import { say } from "../shell/words";
+import type { NoteNode } from "./flow";
+import { changeNote, NOTE, noteId, TONES } from "./notes";
 
 /** Words on the canvas: `Enter` or a double click writes, `Esc` and leaving it keep what was written. */
 export const NoteCard = memo(function NoteCard({ data, selected }: NodeProps<NoteNode>) {
@@ -18,12 +18,7 @@ export const NoteCard = memo(function NoteCard({ data, selected }: NodeProps<Not
   }, [bare]);
   const tone = (TONES as readonly string[]).includes(note.tone) ? note.tone : TONES[0];
   return (
-    <div
-      className="ed-note"
-      data-tone={tone}
-      data-note={note.key}
-      onDoubleClick={() => mayEdit && setWriting(true)}
-    >
+    <div className="ed-note" data-tone={tone} data-note={note.key} onDoubleClick={() => mayEdit && setWriting(true)}>
       {writing ? (
         <Writing
           text={note.text}
@@ -38,7 +33,13 @@ export const NoteCard = memo(function NoteCard({ data, selected }: NodeProps<Not
       {selected && mayEdit && !writing ? (
         <>
           <div className="ed-note-tools nodrag nopan" role="group" aria-label={say("noteTools")}>
-            <button type="button" className="ed-note-tool" aria-label={say("noteWrite")} title={say("noteWrite")} onClick={() => setWriting(true)}>
+            <button
+              type="button"
+              className="ed-note-tool"
+              aria-label={say("noteWrite")}
+              title={say("noteWrite")}
+              onClick={() => setWriting(true)}
+            >
               <Icon name="edit" size={14} />
             </button>
             {TONES.map((each) => (
@@ -61,7 +62,14 @@ export const NoteCard = memo(function NoteCard({ data, selected }: NodeProps<Not
             minWidth={NOTE.least * 1.5}
             minHeight={NOTE.least / 2}
             onResizeEnd={(_, { x, y, width, height }) =>
-              editor?.run(changeNote(note.key, { x: Math.round(x), y: Math.round(y), width: Math.round(width), height: Math.round(height) }))
+              editor?.run(
+                changeNote(note.key, {
+                  x: Math.round(x),
+                  y: Math.round(y),
+                  width: Math.round(width),
+                  height: Math.round(height),
+                }),
+              )
             }
           />
         </>

@@ -1,11 +1,24 @@
 /** What is drawn of the rules: one edge each, also where it splits, with its words, gates and stubs in free places. */
-import { BLOCKED, endOf, type Json, type LineDocument, nameOf, ORIGIN, type Rule, rulesOf, startOf, stationOf, targetsOf } from "../store/document";
+
 import type { Findings } from "../inspector/findings";
+import { say } from "../shell/words";
+import {
+  BLOCKED,
+  endOf,
+  type Json,
+  type LineDocument,
+  nameOf,
+  ORIGIN,
+  type Rule,
+  rulesOf,
+  startOf,
+  stationOf,
+  targetsOf,
+} from "../store/document";
 import { type Box, type Laid, START_ID, STATION } from "./layout";
-import { type Point, type Rect, Router, rounded, RUN } from "./routes";
+import { type Point, type Rect, Router, RUN, rounded } from "./routes";
 import { along, besides, Spots } from "./spots";
 import { broken, brokenWidth, cut, endName, pillWidth, widthOf } from "./text";
-import { say } from "../shell/words";
 
 interface Branch {
   target: string;
@@ -83,7 +96,10 @@ export function routed(line: LineDocument, laid: Laid, onward: Readonly<Record<s
   const boxes = new Map(laid.boxes.map((box) => [box.key, box]));
   const plans = plansOf(line, laid, boxes, onward);
   // Most changes are no matter of geometry: names, conditions, findings.
-  const shape = JSON.stringify([laid.boxes, plans.map(({ id, from, targets, stubs }) => [id, from, targets, stubs.map((stub) => stub.width)])]);
+  const shape = JSON.stringify([
+    laid.boxes,
+    plans.map(({ id, from, targets, stubs }) => [id, from, targets, stubs.map((stub) => stub.width)]),
+  ]);
   const found = last?.shape === shape ? renewed(plans, last.found) : laidAnew(plans, laid, boxes);
   last = { line, onward, shape, found };
   return found;
@@ -115,18 +131,37 @@ export function boundsOfAll(boxes: readonly Rect[], routes: readonly Route[]): R
 }
 
 /** While some stations are under way: only the edges at them are laid anew, without words. */
-export function rerouted(line: LineDocument, laid: Laid, onward: Readonly<Record<string, string>>, before: readonly Drawn[], moving: ReadonlySet<string>): Drawn[] {
+export function rerouted(
+  line: LineDocument,
+  laid: Laid,
+  onward: Readonly<Record<string, string>>,
+  before: readonly Drawn[],
+  moving: ReadonlySet<string>,
+): Drawn[] {
   const boxes = new Map(laid.boxes.map((box) => [box.key, box]));
   const plans = plansOf(line, laid, boxes, onward);
   const touched = (plan: Plan): boolean => moving.has(plan.station) || plan.targets.some((key) => moving.has(key));
-  const fresh = new Map(run(plans, boxes, new Router(laid.boxes, plans.length), touched).map((route) => [route.id, route]));
+  const fresh = new Map(
+    run(plans, boxes, new Router(laid.boxes, plans.length), touched).map((route) => [route.id, route]),
+  );
   return before.map((each) => {
     const route = fresh.get(each.id);
-    return route ? { ...each, ...route, labelAt: undefined, gateAt: route.rule?.gates?.length ? middleOf(route) : undefined, endlessAt: undefined, limitAt: undefined, bounds: boundsOf(route) } : each;
+    return route
+      ? {
+          ...each,
+          ...route,
+          labelAt: undefined,
+          gateAt: route.rule?.gates?.length ? middleOf(route) : undefined,
+          endlessAt: undefined,
+          limitAt: undefined,
+          bounds: boundsOf(route),
+        }
+      : each;
   });
 }
 
-const middleOf = (route: Route): Point => along(route.branches[0]?.points ?? [], HEXAGON.width)[0] ?? [route.from[0] + 32, route.from[1]];
+const middleOf = (route: Route): Point =>
+  along(route.branches[0]?.points ?? [], HEXAGON.width)[0] ?? [route.from[0] + 32, route.from[1]];
 
 interface Plan extends Omit<Route, "branches"> {
   targets: readonly string[];
@@ -164,7 +199,15 @@ function plansOf(
       const begin: Point = targets.length === 0 && rule.gates?.length ? [from[0] + HEXAGON.width, from[1]] : from;
       const stubs = rest.map((key, place) => stubOf(line, key, begin, place + (targets.length > 0 ? 1 : 0)));
       if (all.length === 0) stubs.push(stubOf(line, "", begin, 0));
-      plans.push({ ...bare(rule.id, "rule", station.key), rule, number: index + 1, many: rules.length > 1, from, targets, stubs });
+      plans.push({
+        ...bare(rule.id, "rule", station.key),
+        rule,
+        number: index + 1,
+        many: rules.length > 1,
+        from,
+        targets,
+        stubs,
+      });
     });
   }
   return plans;
@@ -191,7 +234,8 @@ function stubOf(line: LineDocument, target: string, [x, y]: Point, row: number):
   const station = stationOf(line, target);
   const known = (): Pick<Stub, "kind" | "icon" | "name" | "title"> => {
     if (target === ORIGIN) return { kind: "origin", icon: "send-back", name: say("originShort"), title: say("origin") };
-    if (target === BLOCKED) return { kind: "blocked", icon: "status-blocked", name: say("blockedShort"), title: say("blocked") };
+    if (target === BLOCKED)
+      return { kind: "blocked", icon: "status-blocked", name: say("blockedShort"), title: say("blocked") };
     if (station) return { kind: "station", icon: "arrow-right", name: nameOf(station), title: nameOf(station) };
     if (end) {
       const name = endName(end.label ?? target);
@@ -201,7 +245,15 @@ function stubOf(line: LineDocument, target: string, [x, y]: Point, row: number):
   };
   const shown = known();
   const width = pillWidth(shown.name);
-  return { ...shown, target, row, x: x + PILL.gap, y: y - PILL.height / 2 + row * (PILL.height + 4), width, height: PILL.height };
+  return {
+    ...shown,
+    target,
+    row,
+    x: x + PILL.gap,
+    y: y - PILL.height / 2 + row * (PILL.height + 4),
+    width,
+    height: PILL.height,
+  };
 }
 
 interface Leg {
@@ -213,13 +265,19 @@ interface Leg {
   back: boolean;
 }
 
-function run(plans: readonly Plan[], boxes: ReadonlyMap<string, Box>, router: Router, wanted: (plan: Plan) => boolean = () => true): Route[] {
+function run(
+  plans: readonly Plan[],
+  boxes: ReadonlyMap<string, Box>,
+  router: Router,
+  wanted: (plan: Plan) => boolean = () => true,
+): Route[] {
   const legs: Leg[] = [];
   const forks = new Map<string, Point>();
   for (const plan of plans) {
     const source = boxes.get(plan.station);
     if (!source) continue;
-    const fork: Point | undefined = plan.targets.length + plan.stubs.length > 1 ? [plan.from[0] + RUN - 4, plan.from[1]] : undefined;
+    const fork: Point | undefined =
+      plan.targets.length + plan.stubs.length > 1 ? [plan.from[0] + RUN - 4, plan.from[1]] : undefined;
     if (fork) forks.set(plan.id, fork);
     for (const key of plan.targets) {
       const target = boxes.get(key);
@@ -233,7 +291,10 @@ function run(plans: readonly Plan[], boxes: ReadonlyMap<string, Box>, router: Ro
   for (const leg of inTurn(legs)) {
     const { plan, source, target, from, entry, back } = leg;
     if (!wanted(plan)) continue;
-    const lane = entry[1] < from[1] ? plan.number - 1 : Math.max(0, Math.round((source.height - STATION.height) / STATION.step) + 1 - plan.number);
+    const lane =
+      entry[1] < from[1]
+        ? plan.number - 1
+        : Math.max(0, Math.round((source.height - STATION.height) / STATION.step) + 1 - plan.number);
     const points = router.route({ owner: plan.id, from, to: entry, source, target, lane });
     const branch = { target: target.key, points, path: rounded(points), back };
     found.set(plan.id, [...(found.get(plan.id) ?? []), branch]);
@@ -268,7 +329,8 @@ function enter(legs: Leg[]): void {
     const centre = order.length === 1 ? 0 : straight >= 0 ? above : middle;
     const room = box.kind === "end" ? 8 : 12;
     const up = centre > 0 ? Math.min(14, (box.port - room) / centre) : 14;
-    const down = order.length - 1 - centre > 0 ? Math.min(14, (box.height - box.port - room) / (order.length - 1 - centre)) : 14;
+    const down =
+      order.length - 1 - centre > 0 ? Math.min(14, (box.height - box.port - room) / (order.length - 1 - centre)) : 14;
     order.forEach((leg, index) => {
       const off = index - centre;
       leg.entry = [box.x, Math.round(port + off * (off < 0 ? up : down))];
@@ -277,7 +339,12 @@ function enter(legs: Leg[]): void {
 }
 
 /** Words, gates and warnings for routes that are laid; the geometry stays. `labels`: whether words can be read at all. */
-export function worded(line: LineDocument, { routes, router, boxes }: Routed, findings: Findings, labels = true): Drawn[] {
+export function worded(
+  line: LineDocument,
+  { routes, router, boxes }: Routed,
+  findings: Findings,
+  labels = true,
+): Drawn[] {
   const spots = new Spots(router);
   for (const box of boxes) spots.take({ x: box.x - 4, y: box.y - 2, width: box.width + 14, height: box.height + 4 });
   for (const route of routes) for (const stub of route.stubs) spots.take(stub);
@@ -309,7 +376,12 @@ export function worded(line: LineDocument, { routes, router, boxes }: Routed, fi
       endlessAt: endless.get(route.id),
       limit: limitOf(route.id, findings),
       limitAt: limits.get(route.id),
-      title: titleOf(route, findings.signs.rules[route.id]?.words ?? [], asks ? `${label || says?.words || ""} · ${say("asks")}` : label || says?.words || "", own),
+      title: titleOf(
+        route,
+        findings.signs.rules[route.id]?.words ?? [],
+        asks ? `${label || says?.words || ""} · ${say("asks")}` : label || says?.words || "",
+        own,
+      ),
       bounds: boundsOf(route),
     };
   });
@@ -317,10 +389,16 @@ export function worded(line: LineDocument, { routes, router, boxes }: Routed, fi
 
 function titleOf(route: Route, limits: readonly string[], words: string, gates: readonly GateMark[]): string {
   if (route.kind !== "rule") return "";
-  return [say("ruleNumber", String(route.number)), words, ...gates.map((gate) => gate.name), ...limits].filter(Boolean).join(" · ");
+  return [say("ruleNumber", String(route.number)), words, ...gates.map((gate) => gate.name), ...limits]
+    .filter(Boolean)
+    .join(" · ");
 }
 
-function hexagonAt(route: Route, gates: readonly GateMark[], spots: Spots): { point: Point; named: boolean } | undefined {
+function hexagonAt(
+  route: Route,
+  gates: readonly GateMark[],
+  spots: Spots,
+): { point: Point; named: boolean } | undefined {
   const width = widthOf(gateWords(gates), 12) + 8;
   const first = route.branches[0];
   if (!first) {
@@ -333,7 +411,12 @@ function hexagonAt(route: Route, gates: readonly GateMark[], spots: Spots): { po
     const wide = named ? Math.max(width, HEXAGON.width) : HEXAGON.width;
     const over = named ? LINE + 2 : 0;
     for (const point of points) {
-      const area = { x: point[0] - wide / 2, y: point[1] - HEXAGON.height / 2 - over, width: wide, height: HEXAGON.height + over };
+      const area = {
+        x: point[0] - wide / 2,
+        y: point[1] - HEXAGON.height / 2 - over,
+        width: wide,
+        height: HEXAGON.height + over,
+      };
       if (!spots.free(area)) continue;
       spots.take(area);
       return { point, named };
@@ -385,7 +468,13 @@ function asksFirst(when: Json | undefined): boolean {
   return "agentic" in when || "hook" in when || ["all", "any", "not"].some((key) => asksFirst(when[key]));
 }
 
-function labelAt(route: Route, label: string, below: readonly string[], gate: Point | undefined, spots: Spots): Rect | undefined {
+function labelAt(
+  route: Route,
+  label: string,
+  below: readonly string[],
+  gate: Point | undefined,
+  spots: Spots,
+): Rect | undefined {
   const width = Math.max(brokenWidth(label, 12), ...below.map((row) => widthOf(row, 12) + LINE)) + 6;
   const height = (broken(label).length + below.length) * LINE;
   const under = gate ? [{ x: gate[0] - width / 2, y: gate[1] + HEXAGON.height / 2 + 1, width, height }] : [];
@@ -396,7 +485,11 @@ function labelAt(route: Route, label: string, below: readonly string[], gate: Po
 }
 
 function boundsOf({ from, branches, stubs }: Route): Rect {
-  const points = [from, ...branches.flatMap((branch) => branch.points), ...stubs.map((s): Point => [s.x + s.width, s.y + s.height])];
+  const points = [
+    from,
+    ...branches.flatMap((branch) => branch.points),
+    ...stubs.map((s): Point => [s.x + s.width, s.y + s.height]),
+  ];
   const [xs, ys] = [points.map((point) => point[0]), points.map((point) => point[1])];
   const [x, y] = [Math.min(...xs), Math.min(...ys)];
   return { x, y, width: Math.max(...xs) - x, height: Math.max(...ys) - y };

@@ -1,14 +1,13 @@
 import { ViewportPortal } from "@xyflow/react";
 import { memo, useDeferredValue } from "react";
-
+import { Icon } from "../shell/Icon";
+import { say } from "../shell/words";
 import { type Drawn, type GateMark, gateWords, type Stub } from "./drawing";
 import { edgeId } from "./flow";
-import { Icon } from "../shell/Icon";
 import { type Level, useView } from "./level";
 import { edgeMark } from "./marks";
 import type { Point, Rect } from "./routes";
 import { broken, cut } from "./text";
-import { say } from "../shell/words";
 
 interface Shown {
   drawn: readonly Drawn[];
@@ -24,7 +23,15 @@ interface Shown {
 
 /** All edges in one picture under the stations, and their words, gates and stubs. Clicks are heard by the canvas,
  * which finds the rule by its `data-rule`, the gate by its `data-gate`. */
-export const EdgeLayer = memo(function EdgeLayer({ drawn, level, cull, chosenRule, chosenGate, marks, drawing }: Shown) {
+export const EdgeLayer = memo(function EdgeLayer({
+  drawn,
+  level,
+  cull,
+  chosenRule,
+  chosenGate,
+  marks,
+  drawing,
+}: Shown) {
   const view = useDeferredValue(useView(cull));
   const seen = view ? drawn.filter((each) => meets(each.bounds, view)) : drawn;
   const chosen = (each: Drawn): boolean => each.id === chosenRule;
@@ -34,7 +41,9 @@ export const EdgeLayer = memo(function EdgeLayer({ drawn, level, cull, chosenRul
         {level === "far" ? <Far drawn={seen} chosen={chosenRule} marks={marks} /> : null}
         {level === "far"
           ? null
-          : seen.map((each) => <Way key={each.id} drawn={each} chosen={chosen(each)} mark={marks[edgeMark(each.id)]} />)}
+          : seen.map((each) => (
+              <Way key={each.id} drawn={each} chosen={chosen(each)} mark={marks[edgeMark(each.id)]} />
+            ))}
         {drawing ? <path className="ed-drawing" d={`M${drawing.from.join(" ")}L${drawing.to.join(" ")}`} /> : null}
       </svg>
       {level === "far" ? null : (
@@ -54,16 +63,33 @@ function meets({ x, y, width, height }: Rect, view: string): boolean {
 }
 
 /** All that look the same in one path: a thousand edges as a few elements. */
-const Far = memo(function Far({ drawn, chosen, marks }: { drawn: readonly Drawn[]; chosen: string | undefined; marks: Shown["marks"] }) {
+const Far = memo(function Far({
+  drawn,
+  chosen,
+  marks,
+}: {
+  drawn: readonly Drawn[];
+  chosen: string | undefined;
+  marks: Shown["marks"];
+}) {
   const looks = new Map<string, { first: Drawn; path: string }>();
   for (const each of drawn) {
-    const look = [each.id === chosen, each.state === "dead", each.kind === "onward", marks[edgeMark(each.id)]].join(" ");
+    const look = [each.id === chosen, each.state === "dead", each.kind === "onward", marks[edgeMark(each.id)]].join(
+      " ",
+    );
     const same = looks.get(look);
     if (same) same.path += pathOf(each);
     else looks.set(look, { first: each, path: pathOf(each) });
   }
   return [...looks].map(([look, { first, path }]) => (
-    <g key={look} className="ed-way" data-kind={first.kind} data-state={first.state} data-chosen={first.id === chosen || undefined} data-mark={marks[edgeMark(first.id)]}>
+    <g
+      key={look}
+      className="ed-way"
+      data-kind={first.kind}
+      data-state={first.state}
+      data-chosen={first.id === chosen || undefined}
+      data-mark={marks[edgeMark(first.id)]}
+    >
       <path className="ed-edge" d={path} />
     </g>
   ));
@@ -72,7 +98,14 @@ const Far = memo(function Far({ drawn, chosen, marks }: { drawn: readonly Drawn[
 const Way = memo(function Way({ drawn, chosen, mark }: { drawn: Drawn; chosen: boolean; mark: string | undefined }) {
   const path = pathOf(drawn);
   return (
-    <g className="ed-way" data-rule={drawn.id} data-kind={drawn.kind} data-state={drawn.state} data-chosen={chosen || undefined} data-mark={mark}>
+    <g
+      className="ed-way"
+      data-rule={drawn.id}
+      data-kind={drawn.kind}
+      data-state={drawn.state}
+      data-chosen={chosen || undefined}
+      data-mark={mark}
+    >
       <path className="ed-edge" d={path} />
       <path className="ed-arrow" d={drawn.branches.map((branch) => arrow(branch.points)).join("")} />
       <Reached drawn={drawn} />
@@ -98,7 +131,14 @@ function Reached({ drawn }: { drawn: Drawn }) {
     ...drawn.stubs.map((stub) => ({ target: stub.target, path: stubPath(drawn, stub) })),
   ];
   return ends.map(({ target, path }) => (
-    <g key={target} className="react-flow__edge" data-id={edgeId(drawn.id, target)} role="img" tabIndex={-1} aria-label={drawn.title || say("start")}>
+    <g
+      key={target}
+      className="react-flow__edge"
+      data-id={edgeId(drawn.id, target)}
+      role="img"
+      tabIndex={-1}
+      aria-label={drawn.title || say("start")}
+    >
       <path className="ed-hit" d={path}>
         {drawn.title ? <title>{drawn.title}</title> : null}
       </path>
@@ -137,7 +177,15 @@ const Words = memo(function Words({ drawn, chosen, chosenGate, near }: Said) {
   return (
     <>
       {near && labelAt ? (
-        <span className="ed-words" data-edge={edge} data-rule={id} data-state={state} data-chosen={chosen || undefined} title={label} style={at(labelAt.x, labelAt.y)}>
+        <span
+          className="ed-words"
+          data-edge={edge}
+          data-rule={id}
+          data-state={state}
+          data-chosen={chosen || undefined}
+          title={label}
+          style={at(labelAt.x, labelAt.y)}
+        >
           {broken(label).join("\n")}
           {drawn.asks ? (
             <span className="ed-asks">
@@ -147,7 +195,9 @@ const Words = memo(function Words({ drawn, chosen, chosenGate, near }: Said) {
           {state === "dead" ? <span className="ed-never">{say("neverReached")}</span> : null}
         </span>
       ) : null}
-      {gateAt ? <Gates at={gateAt} gates={gates} rule={id} edge={edge} named={drawn.gateName && near} chosen={chosenGate} /> : null}
+      {gateAt ? (
+        <Gates at={gateAt} gates={gates} rule={id} edge={edge} named={drawn.gateName && near} chosen={chosenGate} />
+      ) : null}
       {endlessAt ? (
         <span className="ed-endless" data-rule={id} title={say("noLimitWhy")} style={at(endlessAt[0], endlessAt[1])}>
           <Icon name="warning" size={12} /> {say("noLimit")}

@@ -1,27 +1,26 @@
 /** From a line to the nodes of React Flow. What did not change is the same node as before: only that keeps a line of
  * hundreds of stations quick. */
 import type { Edge, Node } from "@xyflow/react";
-
+import type { Finding, Findings, Sign } from "../inspector/findings";
+import { say } from "../shell/words";
 import {
   BLOCKED,
   endOf,
   kindOf,
   type LineDocument,
-  nameOf,
   type Note,
+  nameOf,
   ORIGIN,
   rulesOf,
-  startOf,
   type Station,
+  startOf,
   stationOf,
   targetsOf,
 } from "../store/document";
-import type { Finding, Findings, Sign } from "../inspector/findings";
+import type { Selection } from "../store/store";
 import { type Box, endsOf, START_ID } from "./layout";
 import { noteId, notesOf } from "./notes";
-import type { Selection } from "../store/store";
 import { endName } from "./text";
-import { say } from "../shell/words";
 
 export { endName };
 
@@ -64,7 +63,8 @@ export const edgeId = (rule: string, target: string): string => `${rule}>${targe
 export function edgesOf(line: LineDocument): Reach[] {
   const there = new Set([...line.stations.map((station) => station.key), ...endsOf(line)]);
   const start = startOf(line);
-  const found: Reach[] = start && there.has(start) ? [{ id: edgeId(START_ID, start), source: START_ID, target: start, rule: "" }] : [];
+  const found: Reach[] =
+    start && there.has(start) ? [{ id: edgeId(START_ID, start), source: START_ID, target: start, rule: "" }] : [];
   for (const station of line.stations) {
     for (const rule of rulesOf(station)) {
       for (const target of targetsOf(rule)) {
@@ -80,7 +80,13 @@ type Made = { made: string; node: AnyNode };
 export class Nodes {
   #before = new Map<string, Made>();
 
-  of(line: LineDocument, boxes: readonly Box[], findings: Findings, selection: Selection, marks: Readonly<Record<string, string>>): AnyNode[] {
+  of(
+    line: LineDocument,
+    boxes: readonly Box[],
+    findings: Findings,
+    selection: Selection,
+    marks: Readonly<Record<string, string>>,
+  ): AnyNode[] {
     const chosen = new Set(selection.keys);
     const said = new Map<string, Finding[]>();
     for (const finding of findings.findings) {
@@ -95,7 +101,9 @@ export class Nodes {
       next.set(node.id, kept);
       return kept.node;
     };
-    const nodes = boxes.map((box) => keep(nodeOf(line, box, findings, said.get(box.key) ?? [], chosen.has(box.key), marks[box.key])));
+    const nodes = boxes.map((box) =>
+      keep(nodeOf(line, box, findings, said.get(box.key) ?? [], chosen.has(box.key), marks[box.key])),
+    );
     const notes = notesOf(line).map((note) => keep(noteNode(note, chosen.has(noteId(note.key)))));
     this.#before = next;
     return [...nodes, ...notes];
@@ -116,7 +124,14 @@ function noteNode(note: Note, selected: boolean): NoteNode {
   };
 }
 
-function nodeOf(line: LineDocument, box: Box, findings: Findings, own: readonly Finding[], selected: boolean, mark: string | undefined): AnyNode {
+function nodeOf(
+  line: LineDocument,
+  box: Box,
+  findings: Findings,
+  own: readonly Finding[],
+  selected: boolean,
+  mark: string | undefined,
+): AnyNode {
   const base = { id: box.key, position: { x: box.x, y: box.y }, width: box.width, height: box.height, selected };
   const station = stationOf(line, box.key);
   if (station) {
@@ -125,7 +140,13 @@ function nodeOf(line: LineDocument, box: Box, findings: Findings, own: readonly 
   }
   if (box.key === START_ID) {
     const inputs = Array.isArray(line.inputs) ? line.inputs.length : 0;
-    return { ...base, type: "start", data: { inputs, limits: findings.signs.line.join(" ") }, deletable: false, ariaLabel: [say("startInputs"), ...findings.signs.line].join(". ") };
+    return {
+      ...base,
+      type: "start",
+      data: { inputs, limits: findings.signs.line.join(" ") },
+      deletable: false,
+      ariaLabel: [say("startInputs"), ...findings.signs.line].join(". "),
+    };
   }
   const end = endOf(line, box.key);
   const name = endName(end?.label ?? box.key);
@@ -141,10 +162,20 @@ function spoken(data: StationData): string {
 
 const SIGNS: readonly Sign[] = ["limits", "escalates", "needs"];
 
-function stationData(line: LineDocument, station: Station, findings: Findings, own: readonly Finding[]): Omit<StationData, "mark"> {
+function stationData(
+  line: LineDocument,
+  station: Station,
+  findings: Findings,
+  own: readonly Finding[],
+): Omit<StationData, "mark"> {
   const rules = rulesOf(station).map((rule) => {
     const says = findings.rules[rule.id];
-    const mark = says?.status === "dead" ? ("dead" as const) : says?.status === "partly shadowed" ? ("shadowed" as const) : undefined;
+    const mark =
+      says?.status === "dead"
+        ? ("dead" as const)
+        : says?.status === "partly shadowed"
+          ? ("shadowed" as const)
+          : undefined;
     return { id: rule.id, title: [rule.label || says?.words || rule.id, says?.why].filter(Boolean).join(". "), mark };
   });
   const waits = (station.join?.wait_for ?? []).map((key) => targetName(line, key, { origin: key, blocked: key }));
@@ -157,7 +188,9 @@ function stationData(line: LineDocument, station: Station, findings: Findings, o
     warnings: own.filter((finding) => finding.severity === "warning").length,
     visits: findings.visits[station.key],
     gate: station.gate ? { key: station.gate, name: gateName(line, station.gate) } : undefined,
-    join: station.join ? { how: (station.join.aggregation ?? "all-pass").replace("-", " "), waits: waits.join(", ") } : undefined,
+    join: station.join
+      ? { how: (station.join.aggregation ?? "all-pass").replace("-", " "), waits: waits.join(", ") }
+      : undefined,
     agent: typeof station.agent === "string" ? station.agent : "",
     signs: SIGNS.flatMap((kind) => {
       const words = findings.signs.stations[station.key]?.[kind]?.join(" ");

@@ -1,5 +1,7 @@
 /** Where stations and ends stand. Positions that a person chose stay; the rest is laid out from left to right, the way
  * of the first rules in one straight line, and long lines are continued in rows below. */
+
+import { say } from "../shell/words";
 import {
   ALWAYS_ENDS,
   BLOCKED,
@@ -10,19 +12,29 @@ import {
   ORIGIN,
   positionsOf,
   rulesOf,
-  startOf,
   type Station,
+  startOf,
   stationOf,
   targetsOf,
 } from "../store/document";
 import { type Link, type Ranked, ranked } from "./ranks";
 import { brokenWidth, endName, pillWidth, widthOf } from "./text";
-import { say } from "../shell/words";
 
 export const STATION = { width: 120, widest: 216, height: 72, port: 36, step: 24 };
 export const END = { width: 96, widest: 184, height: 36 };
 const START = { width: 40, height: 40 };
-const GAP = { start: 44, column: 60, lane: 10, node: 44, row: 112, gate: 120, stub: 44, beside: 44, words: 116, plus: 84 };
+const GAP = {
+  start: 44,
+  column: 60,
+  lane: 10,
+  node: 44,
+  row: 112,
+  gate: 120,
+  stub: 44,
+  beside: 44,
+  words: 116,
+  plus: 84,
+};
 /** In columns. */
 const FAR = { end: 4, station: 8 };
 /** As many columns stand in one row; more are broken into rows of about the shape of a screen. */
@@ -93,7 +105,11 @@ function partsOf(line: LineDocument): Part[] {
     return { key: station.key, kind: "station", width, height: heightOf(station), port: STATION.port };
   });
   const ends = endsOf(line).map((key): Part => {
-    const width = between(END.width, Math.ceil((widthOf(endName(endOf(line, key)?.label ?? key), 13) + 56) / 8) * 8, END.widest);
+    const width = between(
+      END.width,
+      Math.ceil((widthOf(endName(endOf(line, key)?.label ?? key), 13) + 56) / 8) * 8,
+      END.widest,
+    );
     return { key, kind: "end", width, height: END.height, port: END.height / 2 };
   });
   return [{ key: START_ID, kind: "start", ...START, port: START.height / 2 }, ...stations, ...ends];
@@ -134,7 +150,10 @@ function automatic(line: LineDocument): Laid {
 }
 
 /** What a rule needs beside its station. */
-const room = (rule: { label?: string; gates?: string[] }): [string, number] => [rule.label ?? "", rule.gates?.length ?? 0];
+const room = (rule: { label?: string; gates?: string[] }): [string, number] => [
+  rule.label ?? "",
+  rule.gates?.length ?? 0,
+];
 
 function placed(line: LineDocument, parts: readonly Part[], { columns, forward }: Ranked): Laid {
   const part = new Map(parts.map((each) => [each.key, each]));
@@ -168,7 +187,12 @@ function placed(line: LineDocument, parts: readonly Part[], { columns, forward }
     boxes.push(...row);
     bottom = Math.max(...row.map((box) => box.y + box.height));
     const stations = row.filter((box) => box.kind === "station");
-    rows.push({ first: stations[0]?.key ?? "", last: stations.at(-1)?.key ?? "", x: 0, y: Math.min(...row.map((box) => box.y)) });
+    rows.push({
+      first: stations[0]?.key ?? "",
+      last: stations.at(-1)?.key ?? "",
+      x: 0,
+      y: Math.min(...row.map((box) => box.y)),
+    });
   }
   const wraps = new Set<string>();
   for (const { from, to } of forward) {
@@ -200,7 +224,12 @@ const widest = (keys: readonly string[], part: ReadonlyMap<string, Part>): numbe
   Math.max(0, ...keys.map((key) => part.get(key)?.width ?? 0));
 
 /** Room for what stands between a column and the next: words, gates, edges that turn. */
-function gapAfter(line: LineDocument, keys: readonly string[], forward: readonly Link[], far: (from: string, to: string) => boolean): number {
+function gapAfter(
+  line: LineDocument,
+  keys: readonly string[],
+  forward: readonly Link[],
+  far: (from: string, to: string) => boolean,
+): number {
   const own = new Set(keys);
   const leaving = new Set(forward.filter((link) => own.has(link.from)).map((link) => `${link.from} ${link.order}`));
   const turning = leaving.size - keys.length;
@@ -219,7 +248,8 @@ function gapAfter(line: LineDocument, keys: readonly string[], forward: readonly
       const words = rules.length > 1 && leaving.has(`${key} ${order}`) ? brokenWidth(rule.label ?? "", 12) : 0;
       beside = Math.max(beside, words > 0 ? GAP.beside + Math.min(words, GAP.words - GAP.beside) : 0);
       gates = Math.max(gates, rule.gates?.length ? GAP.gate : 0);
-      for (const to of targetsOf(rule)) if (isGone(line, to) || far(key, to)) stubs = Math.max(stubs, GAP.stub + pillWidth(stubName(line, to)));
+      for (const to of targetsOf(rule))
+        if (isGone(line, to) || far(key, to)) stubs = Math.max(stubs, GAP.stub + pillWidth(stubName(line, to)));
     });
   }
   return Math.max(gap, beside, gates + stubs);
@@ -230,7 +260,11 @@ const isGone = (line: LineDocument, to: string): boolean => !stationOf(line, to)
 function stubName(line: LineDocument, to: string): string {
   const station = stationOf(line, to);
   if (station) return nameOf(station);
-  return to === BLOCKED ? say("blockedShort") : to === ORIGIN ? say("originShort") : endName(endOf(line, to)?.label ?? to);
+  return to === BLOCKED
+    ? say("blockedShort")
+    : to === ORIGIN
+      ? say("originShort")
+      : endName(endOf(line, to)?.label ?? to);
 }
 
 function oneRow(
@@ -262,7 +296,10 @@ function stackColumn(
     const own = part.get(key);
     return own ? [{ ...own, row: undefined, x, y: main.has(key) ? -own.port : wanted(key, own, into, boxes) }] : [];
   });
-  const anchor = Math.max(0, column.findIndex((box) => main.has(box.key)));
+  const anchor = Math.max(
+    0,
+    column.findIndex((box) => main.has(box.key)),
+  );
   for (let index = anchor + 1; index < column.length; index += 1) {
     const [box, over] = [column[index], column[index - 1]];
     if (box && over) box.y = Math.max(box.y, over.y + over.height + GAP.node);

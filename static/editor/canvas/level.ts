@@ -22,7 +22,12 @@ export function useView(cull: boolean): string {
     if (!cull || state.width === 0) return "";
     const [x, y, zoom] = state.transform;
     const tile = TILE / Math.max(zoom, 0.25);
-    const tiles = [-x / zoom / tile - 0.5, -y / zoom / tile - 0.5, (state.width - x) / zoom / tile + 0.5, (state.height - y) / zoom / tile + 0.5];
+    const tiles = [
+      -x / zoom / tile - 0.5,
+      -y / zoom / tile - 0.5,
+      (state.width - x) / zoom / tile + 0.5,
+      (state.height - y) / zoom / tile + 0.5,
+    ];
     return tiles.map((each, index) => (index < 2 ? Math.floor(each) : Math.ceil(each)) * tile).join(" ");
   });
 }

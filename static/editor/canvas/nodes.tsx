@@ -1,15 +1,26 @@
 import { type NodeProps } from "@xyflow/react";
 import { type CSSProperties, memo } from "react";
-
-import type { EndNode, StartNode, StationNode } from "./flow";
 import { Icon } from "../shell/Icon";
+import { say } from "../shell/words";
+import type { EndNode, StartNode, StationNode } from "./flow";
 import { STATION } from "./layout";
 import { type Level, useLevel } from "./level";
-import { nameSize, wordSize } from "./text";
 import { NoteCard } from "./NoteCard";
-import { say } from "../shell/words";
+import { nameSize, wordSize } from "./text";
 
-const KINDS = new Set(["command", "chat", "route", "tools", "http", "runner", "manual", "hook", "noop", "wait", "error"]);
+const KINDS = new Set([
+  "command",
+  "chat",
+  "route",
+  "tools",
+  "http",
+  "runner",
+  "manual",
+  "hook",
+  "noop",
+  "wait",
+  "error",
+]);
 const known = (kind: string): string => (KINDS.has(kind) ? kind : "other");
 
 /** A rounded card as high as it has rules: port 1 at a fixed height, the next every 24 px, so that the number in the
@@ -21,7 +32,8 @@ const StationCard = memo(function StationCard({ data, width, height }: NodeProps
     <div className="ed-station" data-errors={data.errors > 0 || undefined} data-mark={data.mark}>
       {level === "far" ? null : (
         <span className="ed-kind" title={data.agent ? say("byAgent", data.agent) : undefined}>
-          <Icon name={`station-${kind}`} size={14} /> <span className="truncate">{data.agent || say(`kind_${kind}` as "kind_other")}</span>
+          <Icon name={`station-${kind}`} size={14} />{" "}
+          <span className="truncate">{data.agent || say(`kind_${kind}` as "kind_other")}</span>
           <Signs data={data} />
         </span>
       )}

@@ -1,14 +1,16 @@
 /** Sticky notes: words for people, kept under `extra.editor.notes`, which no rule reads. */
+
+import { say } from "../shell/words";
 import { type Command } from "../store/commands";
 import { isPlace, type LineDocument, type Note } from "../store/document";
-import { say } from "../shell/words";
 
 export const TONES = ["attention", "active", "ok", "danger", "neutral"] as const;
 export const NOTE = { width: 200, height: 96, least: 64 };
 const PREFIX = "@note:";
 
 export const noteId = (key: string): string => PREFIX + key;
-export const noteKey = (id: string): string | undefined => (id.startsWith(PREFIX) ? id.slice(PREFIX.length) : undefined);
+export const noteKey = (id: string): string | undefined =>
+  id.startsWith(PREFIX) ? id.slice(PREFIX.length) : undefined;
 
 /** The notes that can be drawn; what else stands there is left alone. */
 export function notesOf(line: LineDocument): Note[] {
@@ -53,6 +55,10 @@ export function addNote(at: [number, number], text = "", tone: string = TONES[0]
 export function changeNote(key: string, change: Partial<Omit<Note, "key">>): Command {
   return {
     label: say("changedNote"),
-    apply: (line) => withNotes(line, notesOf(line).map((note) => (note.key === key ? { ...note, ...change } : note))),
+    apply: (line) =>
+      withNotes(
+        line,
+        notesOf(line).map((note) => (note.key === key ? { ...note, ...change } : note)),
+      ),
   };
 }

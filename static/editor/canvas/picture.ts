@@ -1,13 +1,14 @@
 /** The line as a picture of its own: SVG with the colours of the page, readable without it. */
+
+import { say } from "../shell/words";
 import { endOf, kindOf, nameOf, stationOf } from "../store/document";
+import type { Editor } from "../store/store";
 import { boundsOfAll, type Drawn, routed, worded } from "./drawing";
 import { arrow, pathOf } from "./edges";
 import { type Box, laidOut, START_ID, STATION } from "./layout";
 import { notesOf } from "./notes";
 import type { Rect } from "./routes";
-import type { Editor } from "../store/store";
 import { broken, cut, endName } from "./text";
-import { say } from "../shell/words";
 
 const ROOM = 32;
 const HEXAGON = "-20,0 -10,-16 10,-16 20,0 10,16 -10,16";
@@ -50,20 +51,41 @@ function pictureOf({ line, state }: Editor): string {
 
   const edge = (each: Drawn): string => {
     const colour = each.state === "dead" ? tone.danger : tone.edge;
-    const dashes = each.state === "dead" ? ' stroke-dasharray="5 4"' : each.kind === "onward" ? ' stroke-dasharray="2 4"' : "";
+    const dashes =
+      each.state === "dead" ? ' stroke-dasharray="5 4"' : each.kind === "onward" ? ' stroke-dasharray="2 4"' : "";
     const heads = each.branches.map((branch) => arrow(branch.points)).join("");
     const fork = each.fork ? `<circle cx="${each.fork[0]}" cy="${each.fork[1]}" r="4" fill="${colour}"/>` : "";
     return `<path d="${pathOf(each)}" fill="none" stroke="${colour}" stroke-width="1.5"${dashes}/><path d="${heads}" fill="${colour}"/>${fork}`;
   };
   const said = (each: Drawn): string => {
     const at = each.labelAt;
-    const label = at ? broken(each.label).map((row, index) => words(row, at.x + 3, at.y + 12 + 16 * index, 12, `fill="${tone.muted}"`)).join("") : "";
-    const stubs = each.stubs.map((stub) => rect(stub, 10, tone.fill) + words(cut(stub.name), stub.x + 12, stub.y + 14, 12));
+    const label = at
+      ? broken(each.label)
+          .map((row, index) => words(row, at.x + 3, at.y + 12 + 16 * index, 12, `fill="${tone.muted}"`))
+          .join("")
+      : "";
+    const stubs = each.stubs.map(
+      (stub) => rect(stub, 10, tone.fill) + words(cut(stub.name), stub.x + 12, stub.y + 14, 12),
+    );
     const gate = each.gateAt
       ? `<polygon points="${HEXAGON}" transform="translate(${each.gateAt.join(" ")})" fill="${tone.fill}" stroke="${tone.line}" stroke-width="1.5"/>` +
-        words(cut(each.gates.map((found) => found.name).join(", ")), each.gateAt[0], each.gateAt[1] - 22, 12, 'text-anchor="middle" font-weight="500"')
+        words(
+          cut(each.gates.map((found) => found.name).join(", ")),
+          each.gateAt[0],
+          each.gateAt[1] - 22,
+          12,
+          'text-anchor="middle" font-weight="500"',
+        )
       : "";
-    const endless = each.endlessAt ? words(`△ ${say("noLimit")}`, each.endlessAt[0], each.endlessAt[1] - 6, 12, `text-anchor="middle" fill="${tone.danger}"`) : "";
+    const endless = each.endlessAt
+      ? words(
+          `△ ${say("noLimit")}`,
+          each.endlessAt[0],
+          each.endlessAt[1] - 6,
+          12,
+          `text-anchor="middle" fill="${tone.danger}"`,
+        )
+      : "";
     return label + stubs.join("") + gate + endless;
   };
   const part = (box: Box): string => {
@@ -76,10 +98,17 @@ function pictureOf({ line, state }: Editor): string {
     const right = box.x + box.width;
     const ports = (station.rules ?? []).map((_, index) => {
       const y = box.y + STATION.port + STATION.step * index;
-      return `<circle cx="${right}" cy="${y}" r="9" fill="${tone.fill}" stroke="${tone.line}" stroke-width="1.5"/>` + words(String(index + 1), right, y + 4, 11, 'text-anchor="middle"');
+      return (
+        `<circle cx="${right}" cy="${y}" r="9" fill="${tone.fill}" stroke="${tone.line}" stroke-width="1.5"/>` +
+        words(String(index + 1), right, y + 4, 11, 'text-anchor="middle"')
+      );
     });
-    const bar = station.gate ? `<path d="M${right - 2} ${box.y + 5}V${box.y + box.height - 5}" stroke="${tone.text}" stroke-width="4"/>` : "";
-    const join = station.join ? `<path d="M${box.x - 14} ${box.y - 4}V${box.y + box.height + 4}" stroke="${tone.text}" stroke-width="4"/>` : "";
+    const bar = station.gate
+      ? `<path d="M${right - 2} ${box.y + 5}V${box.y + box.height - 5}" stroke="${tone.text}" stroke-width="4"/>`
+      : "";
+    const join = station.join
+      ? `<path d="M${box.x - 14} ${box.y - 4}V${box.y + box.height + 4}" stroke="${tone.text}" stroke-width="4"/>`
+      : "";
     return (
       rect(box, 8, tone.fill) +
       words(say(`kind_${kindOf(station)}` as "kind_other"), box.x + 12, box.y + 22, 12, `fill="${tone.muted}"`) +
@@ -90,7 +119,11 @@ function pictureOf({ line, state }: Editor): string {
     );
   };
   const note = (each: (typeof notes)[number]): string =>
-    rect(each, 4, tone.note) + each.text.split("\n").map((row, index) => words(row, each.x + 12, each.y + 22 + 18 * index, 13)).join("");
+    rect(each, 4, tone.note) +
+    each.text
+      .split("\n")
+      .map((row, index) => words(row, each.x + 12, each.y + 22 + 18 * index, 13))
+      .join("");
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${view.join(" ")}" width="${view[2]}" height="${view[3]}" font-family="IBM Plex Sans, system-ui, sans-serif" fill="${tone.text}">` +
     `<title>${safe(String(line.name ?? line.key ?? ""))}</title>` +

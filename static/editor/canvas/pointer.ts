@@ -4,13 +4,13 @@ import { type ReactFlowInstance } from "@xyflow/react";
 import { type PointerEvent, useRef, useState } from "react";
 
 import { announce } from "../../ts/dom";
+import { say } from "../shell/words";
 import * as commands from "../store/commands";
 import { addTarget, removeTarget } from "../store/commands-canvas";
 import { endOf, ruleOf, stationOf, targetsOf } from "../store/document";
+import type { Editor } from "../store/store";
 import type { AnyNode, RuleEdge } from "./flow";
 import type { Point } from "./routes";
-import type { Editor } from "../store/store";
-import { say } from "../shell/words";
 
 interface Held {
   station: string;
@@ -25,7 +25,12 @@ interface Held {
 
 const STILL = 4;
 
-export function useDrawing(editor: Editor, flow: ReactFlowInstance<AnyNode, RuleEdge>, mayEdit: boolean, openTargets: (station: string) => void) {
+export function useDrawing(
+  editor: Editor,
+  flow: ReactFlowInstance<AnyNode, RuleEdge>,
+  mayEdit: boolean,
+  openTargets: (station: string) => void,
+) {
   const held = useRef<Held | undefined>(undefined);
   const [drawing, setDrawing] = useState<{ from: Point; to: Point }>();
 
@@ -65,7 +70,10 @@ export function useDrawing(editor: Editor, flow: ReactFlowInstance<AnyNode, Rule
     mark(undefined);
   };
 
-  return { drawing, handlers: { onPointerDownCapture: down, onPointerMove: move, onPointerUp: up, onPointerCancel: cancel } };
+  return {
+    drawing,
+    handlers: { onPointerDownCapture: down, onPointerMove: move, onPointerUp: up, onPointerCancel: cancel },
+  };
 }
 
 function heldAt(target: Element, editor: Editor): Pick<Held, "station" | "rule" | "target"> | undefined {
@@ -90,9 +98,15 @@ export function mark(part: Element | undefined): void {
   part?.setAttribute("data-drop", "");
 }
 
-function letGo(editor: Editor, { station, rule, target }: Held, onto: string | undefined, openTargets: (station: string) => void): void {
+function letGo(
+  editor: Editor,
+  { station, rule, target }: Held,
+  onto: string | undefined,
+  openTargets: (station: string) => void,
+): void {
   const { line } = editor;
-  const known = onto !== undefined && (stationOf(line, onto) !== undefined || endOf(line, onto) !== undefined) ? onto : undefined;
+  const known =
+    onto !== undefined && (stationOf(line, onto) !== undefined || endOf(line, onto) !== undefined) ? onto : undefined;
   if (rule === undefined) {
     if (known) editor.run(commands.connect(station, known));
     else openTargets(station);
@@ -103,6 +117,7 @@ function letGo(editor: Editor, { station, rule, target }: Held, onto: string | u
     return;
   }
   if (known && known !== target) editor.run(commands.retarget(rule, target, known));
-  else if (!known && targetsOf(ruleOf(line, rule)?.rule ?? { id: rule }).length > 1) editor.run(removeTarget(rule, target));
+  else if (!known && targetsOf(ruleOf(line, rule)?.rule ?? { id: rule }).length > 1)
+    editor.run(removeTarget(rule, target));
   else if (!known) announce(say("lastTarget"));
 }

@@ -106,14 +106,30 @@ export class Router {
     return count;
   }
 
-  #under(segments: Segment[] | undefined, least: number, most: number, from: number, to: number, owner: string): number {
+  #under(
+    segments: Segment[] | undefined,
+    least: number,
+    most: number,
+    from: number,
+    to: number,
+    owner: string,
+  ): number {
     return (segments ?? []).filter(
       (each) => each.owner !== owner && each.at > least && each.at < most && each.from < to && each.to > from,
     ).length;
   }
 
   #onward({ from: [sx, sy], to: [tx, ty], lane }: Trip): Shape[] {
-    if (Math.abs(ty - sy) < 2) return [{ points: [[sx, sy], [tx, ty]], off: 0 }];
+    if (Math.abs(ty - sy) < 2)
+      return [
+        {
+          points: [
+            [sx, sy],
+            [tx, ty],
+          ],
+          off: 0,
+        },
+      ];
     const shapes: Shape[] = [];
     for (let k = 0; k < 10 && sx + RUN + k * LANE <= tx - LANE; k += 1) {
       shapes.push({ points: zed(sx, sy, sx + RUN + k * LANE, tx, ty), off: Math.abs(k - lane) });
@@ -154,7 +170,10 @@ export class Router {
       for (const k of [lane, lane + 1, 0, 2, 4]) {
         for (const back of [0, 1, 2, 3]) {
           const y = below + 18 + level * LANE;
-          shapes.push({ points: bracket(sx, sy, sx + RUN + k * LANE, y, tx - RUN - back * LANE, tx, ty), off: level + back });
+          shapes.push({
+            points: bracket(sx, sy, sx + RUN + k * LANE, y, tx - RUN - back * LANE, tx, ty),
+            off: level + back,
+          });
         }
       }
     }
@@ -225,7 +244,14 @@ export class Router {
     for (let column = Math.floor(left / CELL); column <= lastColumn; column += 1) {
       for (let row = Math.floor(top / CELL); row <= lastRow; row += 1) {
         for (const each of this.#cells.get(cellOf(column, row)) ?? NONE) {
-          if (each.asked === this.#asked || each.left >= right || each.right <= left || each.top >= bottom || each.bottom <= top) continue;
+          if (
+            each.asked === this.#asked ||
+            each.left >= right ||
+            each.right <= left ||
+            each.top >= bottom ||
+            each.bottom <= top
+          )
+            continue;
           each.asked = this.#asked;
           then(each.box);
         }
@@ -277,7 +303,12 @@ interface Shape {
 
 const ordered = (a: number, b: number): [number, number] => (a < b ? [a, b] : [b, a]);
 
-const zed = (sx: number, sy: number, x: number, tx: number, ty: number): Point[] => [[sx, sy], [x, sy], [x, ty], [tx, ty]];
+const zed = (sx: number, sy: number, x: number, tx: number, ty: number): Point[] => [
+  [sx, sy],
+  [x, sy],
+  [x, ty],
+  [tx, ty],
+];
 
 const bracket = (sx: number, sy: number, out: number, y: number, in_: number, tx: number, ty: number): Point[] => [
   [sx, sy],

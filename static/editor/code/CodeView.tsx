@@ -2,8 +2,8 @@ import { useCallback, useEffect, useState } from "react";
 
 import { backToCanvas } from "../shell/focus";
 import { Icon } from "../shell/Icon";
-import { type Editor, useEditor } from "../store/store";
 import { say } from "../shell/words";
+import { type Editor, useEditor } from "../store/store";
 
 type PaneView = typeof import("./Pane").default;
 

@@ -1,8 +1,22 @@
 /** The text of the line, edited: CodeMirror with the schema of the document. Loaded when it is first opened. */
-import { autocompletion, type CompletionContext, type CompletionResult, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import {
+  autocompletion,
+  type CompletionContext,
+  type CompletionResult,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionKeymap,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, redo, redoDepth, undo, undoDepth } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
-import { bracketMatching, foldGutter, foldKeymap, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
+import {
+  bracketMatching,
+  foldGutter,
+  foldKeymap,
+  indentOnInput,
+  indentUnit,
+  syntaxHighlighting,
+} from "@codemirror/language";
 import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { Annotation, EditorState, StateEffect, StateField, Transaction } from "@codemirror/state";
@@ -19,9 +33,8 @@ import {
 } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
-
-import { type Editor, useEditor } from "../store/store";
 import { say } from "../shell/words";
+import { type Editor, useEditor } from "../store/store";
 import { spotOf } from "./context";
 import { chosenPlace, findingsIn, selectionAt } from "./places";
 import { namesOf, Schema, stepsOfKey } from "./schema";
@@ -47,17 +60,34 @@ const chosenLines = StateField.define<DecorationSet>({
 function linesOf(state: EditorState, { from, to }: { from: number; to: number }): DecorationSet {
   const mark = Decoration.line({ class: "ed-code-chosen" });
   const [first, last] = [state.doc.lineAt(from).number, state.doc.lineAt(to).number];
-  return Decoration.set(Array.from({ length: last - first + 1 }, (_, each) => mark.range(state.doc.line(first + each).from)));
+  return Decoration.set(
+    Array.from({ length: last - first + 1 }, (_, each) => mark.range(state.doc.line(first + each).from)),
+  );
 }
 
 let schema: Promise<Schema | undefined> | undefined;
 
 function loaded(url: string | undefined): Promise<Schema | undefined> {
-  schema ??= url ? fetch(url).then(async (answer) => (answer.ok ? new Schema((await answer.json()) as Obj) : undefined), () => undefined) : Promise.resolve(undefined);
+  schema ??= url
+    ? fetch(url).then(
+        async (answer) => (answer.ok ? new Schema((await answer.json()) as Obj) : undefined),
+        () => undefined,
+      )
+    : Promise.resolve(undefined);
   return schema;
 }
 
-export default function Pane({ editor, mayEdit, leave, switchView }: { editor: Editor; mayEdit: boolean; leave(): void; switchView(): void }) {
+export default function Pane({
+  editor,
+  mayEdit,
+  leave,
+  switchView,
+}: {
+  editor: Editor;
+  mayEdit: boolean;
+  leave(): void;
+  switchView(): void;
+}) {
   const { text, findings, selection } = useEditor(editor);
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(undefined);
@@ -72,7 +102,12 @@ export default function Pane({ editor, mayEdit, leave, switchView }: { editor: E
         extensions: [
           EditorView.cspNonce.of(document.querySelector<HTMLScriptElement>("script[nonce]")?.nonce ?? ""),
           EditorState.readOnly.of(!mayEdit),
-          EditorView.contentAttributes.of({ "aria-label": say("textOf"), tabindex: "0", spellcheck: "false", autocapitalize: "off" }),
+          EditorView.contentAttributes.of({
+            "aria-label": say("textOf"),
+            tabindex: "0",
+            spellcheck: "false",
+            autocapitalize: "off",
+          }),
           EditorView.lineWrapping,
           lineNumbers(),
           foldGutter(),
@@ -94,8 +129,16 @@ export default function Pane({ editor, mayEdit, leave, switchView }: { editor: E
           autocompletion({ override: [(context) => completions(editor, context)], icons: false }),
           hoverTooltip((shown, at) => meaning(editor, shown, at)),
           keymap.of([
-            { key: "Mod-z", run: (each) => (undoDepth(each.state) > 0 ? undo(each) : (editor.undo(), true)), preventDefault: true },
-            { key: "Mod-Shift-z", run: (each) => (redoDepth(each.state) > 0 ? redo(each) : (editor.redo(), true)), preventDefault: true },
+            {
+              key: "Mod-z",
+              run: (each) => (undoDepth(each.state) > 0 ? undo(each) : (editor.undo(), true)),
+              preventDefault: true,
+            },
+            {
+              key: "Mod-Shift-z",
+              run: (each) => (redoDepth(each.state) > 0 ? redo(each) : (editor.redo(), true)),
+              preventDefault: true,
+            },
             { key: "Shift-Alt-c", run: () => (switchView(), true), preventDefault: true },
             ...closeBracketsKeymap,
             ...completionKeymap,
@@ -109,7 +152,12 @@ export default function Pane({ editor, mayEdit, leave, switchView }: { editor: E
           EditorView.updateListener.of((update) => {
             const ours = update.transactions.some((each) => each.annotation(follows));
             if (update.docChanged && !ours) editor.text.typed(update.state.doc.toString());
-            if (update.selectionSet && !update.docChanged && update.view.hasFocus && update.transactions.some((each) => each.isUserEvent("select"))) {
+            if (
+              update.selectionSet &&
+              !update.docChanged &&
+              update.view.hasFocus &&
+              update.transactions.some((each) => each.isUserEvent("select"))
+            ) {
               const wanted = selectionAt(editor.line, editor.state.text.places, update.state.selection.main.head);
               if (!wanted) return;
               fromHere.current = true;
@@ -157,7 +205,8 @@ export default function Pane({ editor, mayEdit, leave, switchView }: { editor: E
     const found = chosenPlace(editor.line, selection, text.places);
     const inside = found && found.to <= here.state.doc.length;
     const effects: StateEffect<unknown>[] = [choose.of(inside ? found : null)];
-    if (inside && !fromHere.current) effects.push(EditorView.scrollIntoView(here.state.doc.lineAt(found.from).from, { y: "start", yMargin: 48 }));
+    if (inside && !fromHere.current)
+      effects.push(EditorView.scrollIntoView(here.state.doc.lineAt(found.from).from, { y: "start", yMargin: 48 }));
     fromHere.current = false;
     here.dispatch({ effects });
   }, [editor, selection, text.places]);
@@ -206,7 +255,10 @@ async function completions(editor: Editor, context: CompletionContext): Promise<
   if (!context.explicit && word === "" && spot.at === "key") return null;
   const known = await loaded(editor.given.urls.schema);
   if (!known) return null;
-  const fits = spot.at === "key" ? known.keys(spot.steps).filter((each) => !spot.beside.includes(each.label)) : known.values(spot.steps, namesOf(editor.line as Obj));
+  const fits =
+    spot.at === "key"
+      ? known.keys(spot.steps).filter((each) => !spot.beside.includes(each.label))
+      : known.values(spot.steps, namesOf(editor.line as Obj));
   if (fits.length === 0) return null;
   const options = fits.map(({ label, type, detail, info }) => ({
     label,
@@ -220,7 +272,9 @@ async function completions(editor: Editor, context: CompletionContext): Promise<
 
 async function meaning(editor: Editor, view: EditorView, at: number) {
   const line = view.state.doc.lineAt(at);
-  const word = [...line.text.matchAll(/[A-Za-z_][\w-]*(?=\s*:)/g)].find((each) => line.from + each.index <= at && at <= line.from + each.index + each[0].length);
+  const word = [...line.text.matchAll(/[A-Za-z_][\w-]*(?=\s*:)/g)].find(
+    (each) => line.from + each.index <= at && at <= line.from + each.index + each[0].length,
+  );
   if (!word) return null;
   const from = line.from + word.index;
   const known = await loaded(editor.given.urls.schema);
@@ -235,9 +289,9 @@ async function meaning(editor: Editor, view: EditorView, at: number) {
       const dom = document.createElement("div");
       dom.className = "ed-code-meaning";
       if (found.about) dom.appendChild(document.createElement("p")).textContent = found.about;
-      if (found.values.length > 0) dom.appendChild(document.createElement("p")).textContent = say("schemaGives", found.values.join(", "));
+      if (found.values.length > 0)
+        dom.appendChild(document.createElement("p")).textContent = say("schemaGives", found.values.join(", "));
       return { dom };
     },
   };
 }
-

@@ -19,7 +19,8 @@ interface Mark {
   key?: string;
 }
 
-const KEY = /^(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)'|([^\s#,[\]{}&*!|>'"%@`-][^#,[\]{}]*?|-[^\s#,[\]{}][^#,[\]{}]*?))\s*:(?=\s|$)/;
+const KEY =
+  /^(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)'|([^\s#,[\]{}&*!|>'"%@`-][^#,[\]{}]*?|-[^\s#,[\]{}][^#,[\]{}]*?))\s*:(?=\s|$)/;
 
 /** `before`: the text up to the cursor; `after`: the rest of its line. */
 export function spotOf(before: string, after = ""): Spot {
@@ -33,7 +34,11 @@ export function spotOf(before: string, after = ""): Spot {
   const behindKey = last?.key !== undefined && (rest.text !== "" || /:\s+$/.test(line));
   const at = open ? open.at : behindKey ? "value" : "key";
   const inner = at === "key" && !open ? column : (last?.column ?? column) + 1;
-  const outer = above(lines, marks.filter((mark) => mark.column < inner), inner);
+  const outer = above(
+    lines,
+    marks.filter((mark) => mark.column < inner),
+    inner,
+  );
   const steps = [...outer, ...(open?.steps ?? [])];
   const beside = open ? open.beside : at === "key" ? keysBeside(lines, after, column) : [];
   return { steps, at, from: before.length - word.length, beside };

@@ -15,7 +15,10 @@ interface Sent {
 
 /** As `fetch` answers: of what was put together with somebody else's, with the `document` that is stored now. */
 export async function storeDraft(url: string, init: RequestInit, sent: Sent, text: LineText): Promise<Response> {
-  let body: Sent & { text?: string | undefined } = { ...sent, text: await Promise.race([text.textOf(sent.document), unavailable()]) };
+  let body: Sent & { text?: string | undefined } = {
+    ...sent,
+    text: await Promise.race([text.textOf(sent.document), unavailable()]),
+  };
   let others: unknown;
   for (let left = TRIES; ; left -= 1) {
     const answer = await fetch(url, { ...init, body: JSON.stringify(body) });

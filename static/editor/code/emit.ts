@@ -44,7 +44,14 @@ export function whole(document: { [key: string]: Json }): string {
 }
 
 function isPlain(text: string): boolean {
-  return SAFE.test(text) && !text.endsWith(" ") && !text.includes(" #") && resolvesToText(text) && text !== "---" && text !== "...";
+  return (
+    SAFE.test(text) &&
+    !text.endsWith(" ") &&
+    !text.includes(" #") &&
+    resolvesToText(text) &&
+    text !== "---" &&
+    text !== "..."
+  );
 }
 
 function fits(value: Json, indent: number): boolean {
@@ -68,7 +75,12 @@ function depth(value: Json): number {
 
 function isBlock(text: string): boolean {
   const lines = text.split("\n");
-  return lines.length > 1 && lines.every((line) => PRINTABLE.test(line) && line === line.trimEnd()) && !/^[ \n]/.test(text) && text.trim() !== "";
+  return (
+    lines.length > 1 &&
+    lines.every((line) => PRINTABLE.test(line) && line === line.trimEnd()) &&
+    !/^[ \n]/.test(text) &&
+    text.trim() !== ""
+  );
 }
 
 function literal(text: string, indent: number): string {
@@ -76,5 +88,8 @@ function literal(text: string, indent: number): string {
   const mark = ends === 0 ? "-" : ends === 1 ? "" : "+";
   const body = ends === 0 ? text : text.slice(0, -1);
   const pad = " ".repeat(indent + 2);
-  return ` |${mark}${body.split("\n").map((line) => (line ? `\n${pad}${line}` : "\n")).join("")}`;
+  return ` |${mark}${body
+    .split("\n")
+    .map((line) => (line ? `\n${pad}${line}` : "\n"))
+    .join("")}`;
 }

@@ -38,11 +38,13 @@ function common(before: string[], after: string[]): [number, number][] {
   let head = 0;
   while (head < before.length && head < after.length && before[head] === after[head]) head += 1;
   let tail = 0;
-  while (tail < before.length - head && tail < after.length - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1;
+  while (tail < before.length - head && tail < after.length - head && before.at(-1 - tail) === after.at(-1 - tail))
+    tail += 1;
   const [rows, columns] = [before.length - head - tail, after.length - head - tail];
   const ends = (count: number, from: number, to: number): [number, number][] =>
     Array.from({ length: count }, (_, each) => [from + each, to + each]);
-  const middle = rows * columns > MOST ? [] : longest(before.slice(head, head + rows), after.slice(head, head + columns));
+  const middle =
+    rows * columns > MOST ? [] : longest(before.slice(head, head + rows), after.slice(head, head + columns));
   return [
     ...ends(head, 0, 0),
     ...middle.map(([i, j]): [number, number] => [i + head, j + head]),

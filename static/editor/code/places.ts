@@ -1,6 +1,7 @@
 /** From what is chosen to its place in the text, and back; and where findings stand in it. */
-import { endOf, type LineDocument, ruleOf, rulesOf } from "../store/document";
+
 import type { Finding } from "../inspector/findings";
+import { endOf, type LineDocument, ruleOf, rulesOf } from "../store/document";
 import type { Selection } from "../store/store";
 import type { Places } from "./paths";
 import type { Shown } from "./text";

@@ -173,7 +173,10 @@ class Reader {
       }
       return this.node(each, join(path, index), depth + 1, node.range?.[0]);
     });
-    return holder(members.map((each) => each.value), members);
+    return holder(
+      members.map((each) => each.value),
+      members,
+    );
   }
 
   private key(key: Node | null, at: number): string {
@@ -222,7 +225,8 @@ class Reader {
 
 /** Where the fault was made: what is not closed is found out at its end, and a key over two lines at its first. */
 function beginningOf({ code, pos }: YAMLError, tree: Document.Parsed, text: string): number {
-  if (code === "BLOCK_AS_IMPLICIT_KEY") return Math.max(pos[0], text.slice(pos[0], text.indexOf(":", pos[0])).trimEnd().lastIndexOf("\n") + pos[0] + 1);
+  if (code === "BLOCK_AS_IMPLICIT_KEY")
+    return Math.max(pos[0], text.slice(pos[0], text.indexOf(":", pos[0])).trimEnd().lastIndexOf("\n") + pos[0] + 1);
   const isOpen = (node: Node): boolean => {
     const [from, to] = node.range ?? [0, 0];
     const first = text[from] ?? "";

@@ -129,7 +129,9 @@ class Rewriter {
       const key = keyOf(pair);
       if (key in after) {
         const unchanged = same(before[key], after[key]);
-        const text = unchanged ? this.text.slice(part.from, part.to) : this.pair(pair, part, before[key], after[key] as Json, indent);
+        const text = unchanged
+          ? this.text.slice(part.from, part.to)
+          : this.pair(pair, part, before[key], after[key] as Json, indent);
         kept.push({ key, text, gap: part.gap });
       } else if (part.gap.includes("#")) {
         const above = kept.at(-1);
@@ -149,10 +151,12 @@ class Rewriter {
     const value = pair.value;
     const slice = value ? this.slice(value) : undefined;
     const into = value ? this.into(value, before, after) : undefined;
-    if (slice && into !== undefined) return this.text.slice(part.from, slice[0]) + into + this.text.slice(slice[1], part.to);
+    if (slice && into !== undefined)
+      return this.text.slice(part.from, slice[0]) + into + this.text.slice(slice[1], part.to);
     const keyEnd = pair.key.range?.[1] ?? part.from;
     const colon = this.text.indexOf(":", keyEnd);
-    const around = this.text.slice(colon + 1, slice?.[0] ?? colon + 1) + this.text.slice(slice?.[1] ?? colon + 1, part.to);
+    const around =
+      this.text.slice(colon + 1, slice?.[0] ?? colon + 1) + this.text.slice(slice?.[1] ?? colon + 1, part.to);
     return this.said(this.text.slice(part.from, colon + 1), below(after, indent), /#.*/.exec(around)?.[0], indent);
   }
 
@@ -167,7 +171,8 @@ class Rewriter {
     const indent = this.column(node.range?.[0] ?? 0);
     const parts = this.parts(node);
     const left = new Set(parts.keys());
-    const usual = parts.length > 1 && parts.slice(0, -1).every((each) => each.gap === parts[0]?.gap) ? (parts[0]?.gap ?? "") : "";
+    const usual =
+      parts.length > 1 && parts.slice(0, -1).every((each) => each.gap === parts[0]?.gap) ? (parts[0]?.gap ?? "") : "";
     const kept = after.map((value, place) => {
       const index = matching(before, value, left, place);
       const part = index === undefined ? undefined : parts[index];
@@ -190,7 +195,8 @@ class Rewriter {
   private item(item: Node | null, part: Part, before: Json | undefined, after: Json, indent: number): string {
     const slice = item ? this.slice(item) : undefined;
     const into = item ? this.into(item, before, after) : undefined;
-    if (slice && into !== undefined) return this.text.slice(part.from, slice[0]) + into + this.text.slice(slice[1], part.to);
+    if (slice && into !== undefined)
+      return this.text.slice(part.from, slice[0]) + into + this.text.slice(slice[1], part.to);
     const dash = this.text.indexOf("-", this.text.slice(part.from, part.to).search(/^[ ]*-/m) + part.from);
     const behind = slice ? this.text.slice(slice[1], part.to) : "";
     return this.said(this.text.slice(part.from, dash + 1), below(after, indent, true), /#.*/.exec(behind)?.[0], indent);
@@ -200,7 +206,10 @@ class Rewriter {
     return kept
       .map(({ text, gap }, index) => {
         const lined = text.endsWith("\n") ? text : `${text}\n`;
-        return (index === 0 && midLine ? lined.trimStart() : lined) + (index < kept.length - 1 || gap.includes("#") ? gap : "");
+        return (
+          (index === 0 && midLine ? lined.trimStart() : lined) +
+          (index < kept.length - 1 || gap.includes("#") ? gap : "")
+        );
       })
       .join("");
   }
@@ -244,7 +253,10 @@ class Rewriter {
       const at = kept.findIndex((each) => rank(each.key) > rank(key));
       kept.splice(at < 0 ? kept.length : at, 0, { key, text: `${inline(key)}: ${inline(after[key] as Json)}` });
     }
-    return this.braced(node, kept.map((each) => each.text));
+    return this.braced(
+      node,
+      kept.map((each) => each.text),
+    );
   }
 
   private flowPair(pair: Entry, before: Obj, after: Obj): string {
@@ -312,7 +324,13 @@ function matching(before: readonly Json[], value: Json, left: ReadonlySet<number
     const each = before[index];
     if (identity === undefined ? same(each, value) : idOf(each) === identity) return index;
   }
-  if (identity === undefined && left.has(place) && idOf(before[place]) === undefined && isObject(value) && isObject(before[place])) {
+  if (
+    identity === undefined &&
+    left.has(place) &&
+    idOf(before[place]) === undefined &&
+    isObject(value) &&
+    isObject(before[place])
+  ) {
     return place;
   }
   return undefined;

@@ -30,7 +30,13 @@ export class Schema {
       for (const [key, value] of Object.entries(isObject(schema.properties) ? schema.properties : {})) {
         const about = this.about(value);
         const detail = required.includes(key) ? "*" : undefined;
-        if (!found.has(key)) found.set(key, { label: key, type: "property", ...(detail ? { detail } : {}), ...(about ? { info: about } : {}) });
+        if (!found.has(key))
+          found.set(key, {
+            label: key,
+            type: "property",
+            ...(detail ? { detail } : {}),
+            ...(about ? { info: about } : {}),
+          });
       }
     }
     return [...found.values()];
@@ -40,7 +46,13 @@ export class Schema {
     const found = new Map<string, Fit>();
     const add = (label: string, type: Fit["type"]): void => void found.set(label, { label, type });
     for (const schema of this.at(steps)) {
-      const known = Array.isArray(schema.enum) ? schema.enum : "const" in schema ? [schema.const as Json] : schema.type === "boolean" ? [true, false] : [];
+      const known = Array.isArray(schema.enum)
+        ? schema.enum
+        : "const" in schema
+          ? [schema.const as Json]
+          : schema.type === "boolean"
+            ? [true, false]
+            : [];
       for (const value of known) add(String(value), typeof value === "string" ? "enum" : "constant");
     }
     for (const label of referred(steps, named)) add(label, "class");
@@ -52,11 +64,20 @@ export class Schema {
     const found = this.at(steps);
     if (found.length === 0) return undefined;
     const about = found.map((each) => each.description).find((each) => typeof each === "string") ?? "";
-    return { about: String(about), values: this.values(steps, { stations: [], ends: [], gates: [], inputs: [] }).map((each) => each.label) };
+    return {
+      about: String(about),
+      values: this.values(steps, { stations: [], ends: [], gates: [], inputs: [] }).map((each) => each.label),
+    };
   }
 
   private about(schema: Json): string {
-    return isObject(schema) ? String(this.open(schema).map((each) => each.description).find(Boolean) ?? "") : "";
+    return isObject(schema)
+      ? String(
+          this.open(schema)
+            .map((each) => each.description)
+            .find(Boolean) ?? "",
+        )
+      : "";
   }
 
   /** A schema with what it refers to and consists of. */
@@ -92,7 +113,9 @@ function referred(steps: readonly Step[], { stations, ends, gates }: Named): str
 
 export function namesOf(line: Obj): Named {
   const keys = (list: Json | undefined): string[] =>
-    Array.isArray(list) ? list.flatMap((each) => (isObject(each) && typeof each.key === "string" ? [each.key] : [])) : [];
+    Array.isArray(list)
+      ? list.flatMap((each) => (isObject(each) && typeof each.key === "string" ? [each.key] : []))
+      : [];
   return {
     stations: keys(line.stations),
     ends: [...keys(line.ends), "completed", "failed", "cancelled"],

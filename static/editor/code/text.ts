@@ -1,8 +1,9 @@
 /** The text of the line in this page. It and the document on the canvas say the same: a change of one is written into
  * the other. A text that cannot be read yet is kept as it is, here and in the browser, until it can. */
+
+import { say } from "../shell/words";
 import { canBeDrawn, type LineDocument, undrawablePath } from "../store/document";
 import { merge } from "../store/merge";
-import { say } from "../shell/words";
 import * as client from "./client";
 import { type KeptText, TextKeeper } from "./kept";
 import type { Places } from "./paths";
@@ -249,7 +250,8 @@ export class LineText {
     if (this.#theirs !== undefined) return this.othersChanged();
     this.#asked += 1;
     const asked = this.#asked;
-    const said = good.line === line ? await client.read(good.text) : await client.write(this.#texts.get(line) ?? good.text, line);
+    const said =
+      good.line === line ? await client.read(good.text) : await client.write(this.#texts.get(line) ?? good.text, line);
     if (asked === this.#asked && line === this.port.line()) this.#took(said, line);
   }
 

@@ -3,11 +3,13 @@ import type { Json } from "../store/document";
 
 export type Obj = { [key: string]: Json };
 
-export const isObject = (value: unknown): value is Obj => typeof value === "object" && value !== null && !Array.isArray(value);
+export const isObject = (value: unknown): value is Obj =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 export function same(one: Json | undefined, other: Json | undefined): boolean {
   if (one === other) return true;
-  if (Array.isArray(one)) return Array.isArray(other) && one.length === other.length && one.every((each, i) => same(each, other[i]));
+  if (Array.isArray(one))
+    return Array.isArray(other) && one.length === other.length && one.every((each, i) => same(each, other[i]));
   if (!isObject(one) || !isObject(other)) return false;
   // A member that is undefined is not there: JSON does not know it.
   const keys = Object.keys(one).filter((key) => one[key] !== undefined);

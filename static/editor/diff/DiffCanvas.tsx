@@ -1,19 +1,27 @@
-import { Background, BackgroundVariant, getViewportForBounds, MiniMap, type NodeProps, ReactFlow, useReactFlow, type Viewport } from "@xyflow/react";
+import {
+  Background,
+  BackgroundVariant,
+  getViewportForBounds,
+  MiniMap,
+  type NodeProps,
+  ReactFlow,
+  useReactFlow,
+  type Viewport,
+} from "@xyflow/react";
 import { type ComponentType, useEffect, useMemo, useRef, useState } from "react";
-
-import type { LineDocument } from "../store/document";
 import { boundsOfAll, type Drawn, routed, worded } from "../canvas/drawing";
 import { EdgeLayer } from "../canvas/edges";
-import { type Findings, NOTHING } from "../inspector/findings";
 import { type AnyNode, Nodes, type RuleEdge } from "../canvas/flow";
-import { Icon } from "../shell/Icon";
 import { laidOut } from "../canvas/layout";
 import { LevelContext, useZoomLevel } from "../canvas/level";
-import { edgeMark } from "../canvas/marks";
 import { Measured, type Size } from "../canvas/Measured";
+import { edgeMark } from "../canvas/marks";
 import { nodeTypes } from "../canvas/nodes";
 import { notesOf } from "../canvas/notes";
+import { type Findings, NOTHING } from "../inspector/findings";
+import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
+import type { LineDocument } from "../store/document";
 
 export type Mark = "added" | "removed" | "changed" | "edited" | "moved";
 type Marks = Record<string, Mark>;
@@ -31,7 +39,13 @@ interface Shown {
   rule: string | undefined;
 }
 
-const ICONS: Record<Mark, string> = { added: "plus", removed: "minus", changed: "station-route", edited: "edit", moved: "move" };
+const ICONS: Record<Mark, string> = {
+  added: "plus",
+  removed: "minus",
+  changed: "station-route",
+  edited: "edit",
+  moved: "move",
+};
 /** Told by a sign before the words, too: nobody needs to see colours. */
 const SIGNS: Record<Mark, string> = { added: "+ ", removed: "− ", changed: "≠ ", edited: "", moved: "" };
 /** Behind the id of a rule's ghost that shows where it led before (pipelines/formats/overlay.py). */
@@ -59,7 +73,9 @@ const marked = (Inner: Any) =>
     );
   };
 
-const NODES = Object.fromEntries(Object.entries(nodeTypes).map(([name, inner]) => [name, marked(inner as unknown as Any)]));
+const NODES = Object.fromEntries(
+  Object.entries(nodeTypes).map(([name, inner]) => [name, marked(inner as unknown as Any)]),
+);
 
 export function DiffCanvas(given: { picture: Picture; label: string }) {
   return <Measured>{(size) => <Flow {...given} size={size} />}</Measured>;
@@ -75,10 +91,16 @@ function Flow({ picture, label, size }: { picture: Picture; label: string; size:
     return { ...Object.fromEntries(ways), ...marks.ends, ...marks.stations };
   }, [marks]);
   const laid = useMemo(() => laidOut(line), [line]);
-  const drawn = useMemo(() => withSigns(worded(line, routed(line, laid, NONE), saying(picture)), marks.rules), [line, laid, picture, marks]);
+  const drawn = useMemo(
+    () => withSigns(worded(line, routed(line, laid, NONE), saying(picture)), marks.rules),
+    [line, laid, picture, marks],
+  );
   const made = useRef(new Nodes());
   const nodes = useMemo(
-    () => made.current.of(line, laid.boxes, NOTHING, { keys: shown ? [shown.node] : [] }, all).map((node) => withPorts(node, marks.rules)),
+    () =>
+      made.current
+        .of(line, laid.boxes, NOTHING, { keys: shown ? [shown.node] : [] }, all)
+        .map((node) => withPorts(node, marks.rules)),
     [line, laid, all, marks, shown],
   );
   const [first] = useState(() => viewOf(line, laid.boxes, drawn, size));
@@ -119,8 +141,24 @@ function Flow({ picture, label, size }: { picture: Picture; label: string; size:
         aria-label={label}
       >
         <Background variant={BackgroundVariant.Dots} gap={24} size={1.5} />
-        <EdgeLayer drawn={drawn} level={level} cull={line.stations.length > MANY} chosenRule={shown?.rule} chosenGate={undefined} marks={all} drawing={undefined} />
-        {line.stations.length > FEW ? <MiniMap<AnyNode> pannable zoomable ariaLabel={say("minimap")} nodeClassName={minimapClass} nodeBorderRadius={8} /> : null}
+        <EdgeLayer
+          drawn={drawn}
+          level={level}
+          cull={line.stations.length > MANY}
+          chosenRule={shown?.rule}
+          chosenGate={undefined}
+          marks={all}
+          drawing={undefined}
+        />
+        {line.stations.length > FEW ? (
+          <MiniMap<AnyNode>
+            pannable
+            zoomable
+            ariaLabel={say("minimap")}
+            nodeClassName={minimapClass}
+            nodeBorderRadius={8}
+          />
+        ) : null}
         <Tools flow={flow} />
       </ReactFlow>
     </LevelContext>
@@ -145,11 +183,20 @@ function withSigns(drawn: readonly Drawn[], rules: Marks): Drawn[] {
 
 function withPorts(node: AnyNode, rules: Marks): AnyNode {
   if (node.type !== "station") return node;
-  const ports = node.data.rules.map((rule) => ({ ...rule, title: rule.title.replace(BEFORE, ""), mark: rules[rule.id] }));
+  const ports = node.data.rules.map((rule) => ({
+    ...rule,
+    title: rule.title.replace(BEFORE, ""),
+    mark: rules[rule.id],
+  }));
   return { ...node, data: { ...node.data, rules: ports } } as AnyNode;
 }
 
-function viewOf(line: LineDocument, boxes: ReturnType<typeof laidOut>["boxes"], drawn: readonly Drawn[], { width, height }: Size): Viewport {
+function viewOf(
+  line: LineDocument,
+  boxes: ReturnType<typeof laidOut>["boxes"],
+  drawn: readonly Drawn[],
+  { width, height }: Size,
+): Viewport {
   const bounds = boundsOfAll([...boxes, ...notesOf(line)], drawn);
   if (!bounds || width === 0) return { x: 0, y: 0, zoom: 1 };
   return getViewportForBounds(bounds, width, height, 0.1, 1, { x: "40px", top: "40px", bottom: "56px" });
@@ -169,7 +216,14 @@ function Tools({ flow }: { flow: ReturnType<typeof useReactFlow<AnyNode, RuleEdg
   return (
     <div className="diff-zoom">
       {tools.map(({ icon, word, run }) => (
-        <button key={word} type="button" className="button button-quiet button-icon button-small" aria-label={say(word)} title={say(word)} onClick={() => void run()}>
+        <button
+          key={word}
+          type="button"
+          className="button button-quiet button-icon button-small"
+          aria-label={say(word)}
+          title={say(word)}
+          onClick={() => void run()}
+        >
           <Icon name={icon} />
         </button>
       ))}

@@ -1,11 +1,11 @@
-import { addGate, freeGateKey, removeGate, usesOf } from "../store/commands-gates";
-import { type Gate, type LineDocument, nameOf, ruleOf, stationOf } from "../store/document";
-import { Icon } from "../shell/Icon";
 import { ServerForm } from "../inspector/ServerForm";
-import type { Editor } from "../store/store";
 import { gateSubject } from "../inspector/subjects";
 import type { TabProps } from "../inspector/tabs";
+import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
+import { addGate, freeGateKey, removeGate, usesOf } from "../store/commands-gates";
+import { type Gate, type LineDocument, nameOf, ruleOf, stationOf } from "../store/document";
+import type { Editor } from "../store/store";
 
 /** A new gate, chosen at once. */
 export function newGate(editor: Editor): void {
@@ -61,7 +61,11 @@ export function GateForm({ editor, line, gate, mayEdit }: Omit<TabProps, "chosen
         <ul className="ef-uses">
           {uses.map(({ station, rule }) => (
             <li key={`${station} ${rule ?? ""}`}>
-              <button type="button" className="ef-use" onClick={() => editor.select({ keys: [station], ...(rule ? { rule } : {}) })}>
+              <button
+                type="button"
+                className="ef-use"
+                onClick={() => editor.select({ keys: [station], ...(rule ? { rule } : {}) })}
+              >
                 <Icon name={rule ? "arrow-right" : "gate"} size={14} />
                 <span>{wordsOf(line, station, rule)}</span>
               </button>
@@ -72,7 +76,11 @@ export function GateForm({ editor, line, gate, mayEdit }: Omit<TabProps, "chosen
       <ServerForm editor={editor} subject={gateSubject(gate.key)} />
       {mayEdit ? (
         <footer className="ed-inspector-foot">
-          <button type="button" className="button button-small" onClick={() => editor.run(removeGate(gate.key), { keys: [] })}>
+          <button
+            type="button"
+            className="button button-small"
+            onClick={() => editor.run(removeGate(gate.key), { keys: [] })}
+          >
             <Icon name="delete" size={14} /> <span>{say("deleteGate")}</span>
           </button>
         </footer>

@@ -1,15 +1,15 @@
 import { type FormEvent, type KeyboardEvent, useId, useRef, useState } from "react";
 
 import { announce } from "../../ts/dom";
-import { type LineDocument, ruleOf, rulesOf, stationOf } from "../store/document";
-import { Icon } from "../shell/Icon";
 import { partName } from "../saving/People";
 import { Ago } from "../saving/Saved";
-import type { Editor } from "../store/store";
-import type { Chosen, TabProps } from "./tabs";
 import { type Comment, type PartKind, type Thread, useAround } from "../saving/together";
 import { keepTyped, typed, useTyped } from "../saving/typed";
+import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
+import { type LineDocument, ruleOf, rulesOf, stationOf } from "../store/document";
+import type { Editor } from "../store/store";
+import type { Chosen, TabProps } from "./tabs";
 
 interface Place {
   kind: PartKind | "line";
@@ -26,12 +26,26 @@ export function Comments({ editor, line, chosen }: TabProps) {
   const gone = chosen.what === "line" ? (threads ?? []).filter((each) => !isThere(line, each)) : [];
   return (
     <div className="ed-comments">
-      <Write key={`${here.kind} ${here.key}`} editor={editor} name={`comment ${here.kind} ${here.key}`} label={say("commentOn", partName(editor, here))} button={say("comment")} body={{ ...here }} />
+      <Write
+        key={`${here.kind} ${here.key}`}
+        editor={editor}
+        name={`comment ${here.kind} ${here.key}`}
+        label={say("commentOn", partName(editor, here))}
+        button={say("comment")}
+        body={{ ...here }}
+      />
       {groups.map((place) => (
-        <Group key={`${place.kind} ${place.key}`} editor={editor} title={place === here && groups.length === 1 ? "" : partName(editor, place)} threads={(threads ?? []).filter((each) => each.kind === place.kind && each.key === place.key)} />
+        <Group
+          key={`${place.kind} ${place.key}`}
+          editor={editor}
+          title={place === here && groups.length === 1 ? "" : partName(editor, place)}
+          threads={(threads ?? []).filter((each) => each.kind === place.kind && each.key === place.key)}
+        />
       ))}
       {gone.length > 0 ? <Group editor={editor} title={say("partsGone")} threads={gone} gone /> : null}
-      {groups.length === 0 && gone.length === 0 ? <p className="muted small">{say(threads ? "noComments" : "loading")}</p> : null}
+      {groups.length === 0 && gone.length === 0 ? (
+        <p className="muted small">{say(threads ? "noComments" : "loading")}</p>
+      ) : null}
     </div>
   );
 }
@@ -41,7 +55,11 @@ export function CommentCount({ editor, line, chosen }: { editor: Editor; line: L
   const { threads } = useAround(editor);
   const here = placeOf(chosen);
   const places = placesOf(line, chosen, here);
-  const open = (threads ?? []).filter((each) => !each.resolved && (chosen.what === "line" || places.some((place) => place.kind === each.kind && place.key === each.key)));
+  const open = (threads ?? []).filter(
+    (each) =>
+      !each.resolved &&
+      (chosen.what === "line" || places.some((place) => place.kind === each.kind && place.key === each.key)),
+  );
   return open.length > 0 ? <span className="badge">{open.length}</span> : null;
 }
 
@@ -61,7 +79,10 @@ function placesOf(line: LineDocument, chosen: Chosen, here: Place): Place[] {
   if (chosen.what !== "line") return [here];
   return [
     here,
-    ...line.stations.flatMap((station): Place[] => [{ kind: "station", key: station.key }, ...rulesOf(station).map(({ id }): Place => ({ kind: "rule", key: id }))]),
+    ...line.stations.flatMap((station): Place[] => [
+      { kind: "station", key: station.key },
+      ...rulesOf(station).map(({ id }): Place => ({ kind: "rule", key: id })),
+    ]),
     ...(line.gates ?? []).map(({ key }): Place => ({ kind: "gate", key })),
   ];
 }
@@ -77,7 +98,17 @@ function isThere(line: LineDocument, { kind, key }: Place): boolean {
   return kind === "line" || (line.gates ?? []).some((gate) => gate.key === key);
 }
 
-function Group({ editor, title, threads, gone }: { editor: Editor; title: string; threads: readonly Thread[]; gone?: boolean }) {
+function Group({
+  editor,
+  title,
+  threads,
+  gone,
+}: {
+  editor: Editor;
+  title: string;
+  threads: readonly Thread[];
+  gone?: boolean;
+}) {
   const open = threads.filter((each) => !each.resolved);
   const done = threads.filter((each) => each.resolved);
   return (
@@ -101,7 +132,8 @@ function Group({ editor, title, threads, gone }: { editor: Editor; title: string
 function One({ editor, thread, gone }: { editor: Editor; thread: Thread; gone?: boolean | undefined }) {
   const [answering, setAnswering] = useState(false);
   const [trouble, act] = useAct(editor);
-  const resolve = (): void => void act({ do: thread.resolved ? "reopen" : "resolve" }, thread.id, say(thread.resolved ? "reopened" : "resolved"));
+  const resolve = (): void =>
+    void act({ do: thread.resolved ? "reopen" : "resolve" }, thread.id, say(thread.resolved ? "reopened" : "resolved"));
   return (
     <article className="ed-thread" data-resolved={thread.resolved ? "" : undefined}>
       {gone ? (
@@ -121,7 +153,15 @@ function One({ editor, thread, gone }: { editor: Editor; thread: Thread; gone?: 
         </p>
       ) : null}
       {answering ? (
-        <Write editor={editor} name={`answer ${thread.id}`} label={say("answer")} button={say("answer")} body={{ parent: thread.id }} focus done={() => setAnswering(false)} />
+        <Write
+          editor={editor}
+          name={`answer ${thread.id}`}
+          label={say("answer")}
+          button={say("answer")}
+          body={{ parent: thread.id }}
+          focus
+          done={() => setAnswering(false)}
+        />
       ) : (
         <p className="ed-thread-ways">
           {thread.resolved ? null : (
@@ -131,7 +171,8 @@ function One({ editor, thread, gone }: { editor: Editor; thread: Thread; gone?: 
           )}
           {thread.deleted ? null : (
             <button type="button" className="button button-quiet button-small" onClick={resolve}>
-              <Icon name={thread.resolved ? "retry" : "check"} size={14} /> {say(thread.resolved ? "reopen" : "resolve")}
+              <Icon name={thread.resolved ? "retry" : "check"} size={14} />{" "}
+              {say(thread.resolved ? "reopen" : "resolve")}
             </button>
           )}
         </p>
@@ -157,7 +198,17 @@ function Said({ editor, comment }: { editor: Editor; comment: Comment }) {
         </span>
       </p>
       {editing ? (
-        <Write editor={editor} name={`edit ${comment.id}`} first={comment.text} label={say("editComment")} button={say("saveComment")} body={{ do: "edit", revision: comment.revision }} comment={comment.id} focus done={() => setEditing(false)} />
+        <Write
+          editor={editor}
+          name={`edit ${comment.id}`}
+          first={comment.text}
+          label={say("editComment")}
+          button={say("saveComment")}
+          body={{ do: "edit", revision: comment.revision }}
+          comment={comment.id}
+          focus
+          done={() => setEditing(false)}
+        />
       ) : (
         <p className="ed-comment-text">{comment.text}</p>
       )}
@@ -166,7 +217,12 @@ function Said({ editor, comment }: { editor: Editor; comment: Comment }) {
           <button type="button" className="button button-quiet button-small" onClick={() => setEditing(true)}>
             {say("edit")}
           </button>
-          <button type="button" className="button button-quiet button-small" onBlur={() => setSure(false)} onClick={() => (sure ? void act({ do: "delete" }, comment.id, say("commentDeleted")) : setSure(true))}>
+          <button
+            type="button"
+            className="button button-quiet button-small"
+            onBlur={() => setSure(false)}
+            onClick={() => (sure ? void act({ do: "delete" }, comment.id, say("commentDeleted")) : setSure(true))}
+          >
             {say(sure ? "deleteSurely" : "deleteRule")}
           </button>
         </p>
@@ -185,7 +241,9 @@ function Trouble({ words }: { words: string }) {
 }
 
 /** Sends a change; its trouble stands beside what it is about. */
-function useAct(editor: Editor): [string, (body: Record<string, unknown>, comment: string, words: string) => Promise<void>] {
+function useAct(
+  editor: Editor,
+): [string, (body: Record<string, unknown>, comment: string, words: string) => Promise<void>] {
   const [trouble, setTrouble] = useState("");
   return [
     trouble,
@@ -257,7 +315,17 @@ function Write({ editor, name, first = "", label, button, body, comment = "", fo
       <label className="small" htmlFor={id}>
         {label}
       </label>
-      <textarea id={id} className="input" rows={3} maxLength={LONGEST} value={text} autoFocus={focus} onChange={(event) => setText(event.target.value)} onKeyDown={pressed} aria-describedby={`${id}-keys`} />
+      <textarea
+        id={id}
+        className="input"
+        rows={3}
+        maxLength={LONGEST}
+        value={text}
+        autoFocus={focus}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={pressed}
+        aria-describedby={`${id}-keys`}
+      />
       <Trouble words={trouble} />
       <p className="ed-thread-ways">
         <button type="submit" className="button button-small" disabled={!text.trim() || busy}>
@@ -278,6 +346,8 @@ function Write({ editor, name, first = "", label, button, body, comment = "", fo
 
 /** Where the page is not from a secure origin. */
 function fallbackId(): string {
-  const hex = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const hex = [...crypto.getRandomValues(new Uint8Array(16))]
+    .map((byte) => byte.toString(16).padStart(2, "0"))
+    .join("");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
 }

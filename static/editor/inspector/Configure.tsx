@@ -1,11 +1,11 @@
-import * as commands from "../store/commands";
-import { ALWAYS_ENDS, type End, startOf, type Station } from "../store/document";
 import { GateForm } from "../gates/Gates";
 import { Icon } from "../shell/Icon";
+import { say } from "../shell/words";
+import * as commands from "../store/commands";
+import { ALWAYS_ENDS, type End, type Station, startOf } from "../store/document";
 import { ServerForm } from "./ServerForm";
 import { endSubject, inputsSubject, lineSubject, stationSubject } from "./subjects";
 import type { TabProps } from "./tabs";
-import { say } from "../shell/words";
 
 /** The form of what is chosen. */
 export function Configure({ chosen, ...rest }: TabProps) {
@@ -49,7 +49,11 @@ function StationFoot({ editor, line, findings, station, mayEdit }: Omit<TabProps
         </button>
       ) : null}
       {mayEdit ? (
-        <button type="button" className="button button-small" onClick={() => editor.run(commands.remove([station.key]), { keys: [] })}>
+        <button
+          type="button"
+          className="button button-small"
+          onClick={() => editor.run(commands.remove([station.key]), { keys: [] })}
+        >
           <Icon name="delete" size={14} /> <span>{say("deleteStation")}</span>
         </button>
       ) : null}
@@ -61,7 +65,11 @@ function EndFoot({ editor, end, mayEdit }: Omit<TabProps, "chosen"> & { end: End
   if (!mayEdit || ALWAYS_ENDS.some((each) => each.key === end.key)) return null;
   return (
     <footer className="ed-inspector-foot">
-      <button type="button" className="button button-small" onClick={() => editor.run(commands.remove([end.key]), { keys: [] })}>
+      <button
+        type="button"
+        className="button button-small"
+        onClick={() => editor.run(commands.remove([end.key]), { keys: [] })}
+      >
         <Icon name="delete" size={14} /> <span>{say("deleteEnd")}</span>
       </button>
     </footer>

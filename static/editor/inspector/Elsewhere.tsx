@@ -1,6 +1,6 @@
 import { Icon } from "../shell/Icon";
-import { type Editor, useEditor } from "../store/store";
 import { say } from "../shell/words";
+import { type Editor, useEditor } from "../store/store";
 
 /** What the last change of rules sent elsewhere, of this station: an example each, and what became of it before. */
 export function Elsewhere({ editor, station }: { editor: Editor; station: string }) {

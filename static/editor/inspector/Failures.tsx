@@ -1,11 +1,10 @@
 import { useMemo, useState } from "react";
-
-import { rulesOf, type Station } from "../store/document";
-import { failuresSubject, isRoute } from "./failures";
 import { Icon } from "../shell/Icon";
-import { ServerForm } from "./ServerForm";
-import type { Editor } from "../store/store";
 import { say } from "../shell/words";
+import { rulesOf, type Station } from "../store/document";
+import type { Editor } from "../store/store";
+import { failuresSubject, isRoute } from "./failures";
+import { ServerForm } from "./ServerForm";
 
 /** Where each type of failure goes, as a table over the rules that say so. Asked from the server once it is unfolded. */
 export function Failures({ editor, station }: { editor: Editor; station: Station }) {

@@ -1,14 +1,13 @@
 import { type KeyboardEvent, useEffect, useState } from "react";
 import { flushSync } from "react-dom";
-
-import * as commands from "../store/commands";
-import { kindOf, type LineDocument, nameOf, type Station } from "../store/document";
 import { endName } from "../canvas/flow";
 import { backToCanvas } from "../shell/focus";
 import { Icon } from "../shell/Icon";
+import { say } from "../shell/words";
+import * as commands from "../store/commands";
+import { kindOf, type LineDocument, nameOf, type Station } from "../store/document";
 import { type Editor, useEditor } from "../store/store";
 import { type Chosen, chosenOf, TABS, type Tab } from "./tabs";
-import { say } from "../shell/words";
 
 /** What is chosen on the canvas; the line itself, where nothing is. */
 export function Inspector({ editor, mayEdit }: { editor: Editor; mayEdit: boolean }) {
@@ -32,7 +31,13 @@ export function Inspector({ editor, mayEdit }: { editor: Editor; mayEdit: boolea
       <header className="ed-inspector-head">
         <Head {...{ editor, line, chosen, mayEdit }} />
         {chosen.what === "line" ? null : (
-          <button type="button" className="button button-quiet button-icon" aria-label={say("close")} title={say("close")} onClick={() => editor.select({ keys: [] })}>
+          <button
+            type="button"
+            className="button button-quiet button-icon"
+            aria-label={say("close")}
+            title={say("close")}
+            onClick={() => editor.select({ keys: [] })}
+          >
             <Icon name="x" />
           </button>
         )}
@@ -110,7 +115,17 @@ function titleOf(chosen: Chosen, line: LineDocument): string {
 }
 
 /** Icon, name, and what kind of thing it is. */
-function Head({ editor, line, chosen, mayEdit }: { editor: Editor; line: LineDocument; chosen: Chosen; mayEdit: boolean }) {
+function Head({
+  editor,
+  line,
+  chosen,
+  mayEdit,
+}: {
+  editor: Editor;
+  line: LineDocument;
+  chosen: Chosen;
+  mayEdit: boolean;
+}) {
   const { icon, kind } = wordsOf(chosen, line);
   const station = chosen.what === "station" ? chosen.station : undefined;
   return (

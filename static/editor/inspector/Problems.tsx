@@ -1,10 +1,9 @@
 import { useState } from "react";
-
-import type { Finding } from "./findings";
 import { Icon } from "../shell/Icon";
-import { Remedies } from "./Remedies";
-import { type Editor, useEditor } from "../store/store";
 import { say } from "../shell/words";
+import { type Editor, useEditor } from "../store/store";
+import type { Finding } from "./findings";
+import { Remedies } from "./Remedies";
 
 const ICONS = { error: "danger", warning: "warning", info: "info" } as const;
 /** Rows that are drawn; the others are counted. */

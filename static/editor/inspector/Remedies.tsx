@@ -1,5 +1,5 @@
-import { type Remedy, remedy } from "../store/commands-edits";
 import { Icon } from "../shell/Icon";
+import { type Remedy, remedy } from "../store/commands-edits";
 import type { Editor } from "../store/store";
 
 /** What puts a finding right: each one button, each one command that can be undone. */

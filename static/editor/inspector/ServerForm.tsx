@@ -1,13 +1,20 @@
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
-
-import { doorOf } from "./formDoors";
 import { Icon } from "../shell/Icon";
-import { type Editor, useEditor } from "../store/store";
-import type { Subject } from "./subjects";
 import { say } from "../shell/words";
+import { type Editor, useEditor } from "../store/store";
+import { doorOf } from "./formDoors";
+import type { Subject } from "./subjects";
 
 /** A form that the server renders and validates; each change of it is one command. A field applies when it is left. */
-export function ServerForm({ editor, subject, scope = subject.what }: { editor: Editor; subject: Subject; scope?: string }) {
+export function ServerForm({
+  editor,
+  subject,
+  scope = subject.what,
+}: {
+  editor: Editor;
+  subject: Subject;
+  scope?: string;
+}) {
   const { history } = useEditor(editor);
   const place = useRef<HTMLDivElement>(null);
   const wanted = useRef(subject);

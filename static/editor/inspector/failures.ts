@@ -1,14 +1,17 @@
 /** Where the failures of a station go, type by type: its rules of one form, as the form `failures` gets and gives them. */
-import { type Json, type LineDocument, nameOf, rulesOf, type Rule, type Station } from "../store/document";
+import { type Json, type LineDocument, nameOf, type Rule, rulesOf, type Station } from "../store/document";
 import { type Fragment, same } from "../store/patch";
 import type { Subject } from "./subjects";
 
 const KNOWN = ["id", "label", "when", "to", "max_retries", "on_exhausted"];
 const KNOWN_OF_BUDGET = ["key", "kind", "label", "failure_types", "stations", "most", "on_exhausted", "role"];
 
-const isObject = (value: unknown): value is Fragment => typeof value === "object" && value !== null && !Array.isArray(value);
-const isOnly = (value: Fragment, known: readonly string[]): boolean => Object.keys(value).every((key) => known.includes(key));
-const words = (value: unknown): string[] => (Array.isArray(value) ? value : [value]).filter((each) => typeof each === "string");
+const isObject = (value: unknown): value is Fragment =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const isOnly = (value: Fragment, known: readonly string[]): boolean =>
+  Object.keys(value).every((key) => known.includes(key));
+const words = (value: unknown): string[] =>
+  (Array.isArray(value) ? value : [value]).filter((each) => typeof each === "string");
 
 /** `{failure_type: …}`, alone or after `result: failure`. */
 function typesOf(rule: Rule): string[] | undefined {
@@ -19,7 +22,8 @@ function typesOf(rule: Rule): string[] | undefined {
   return types.length > 0 ? types : undefined;
 }
 
-export const isRoute = (rule: Rule): boolean => isOnly(rule, KNOWN) && typeof rule.to === "string" && typesOf(rule) !== undefined;
+export const isRoute = (rule: Rule): boolean =>
+  isOnly(rule, KNOWN) && typeof rule.to === "string" && typesOf(rule) !== undefined;
 
 /** The named budgets of the line, whatever stands among them. */
 const budgetsOf = (line: LineDocument): Json[] => (Array.isArray(line.budgets) ? (line.budgets as Json[]) : []);
@@ -27,7 +31,8 @@ const budgetsOf = (line: LineDocument): Json[] => (Array.isArray(line.budgets) ?
 /** The budget that says who is told when the limit of this rule is used up: the same types from the same station, as often. */
 function tells(rule: Rule, own: string, budget: Json): boolean {
   if (rule.on_exhausted !== "escalate" || rule.max_retries === undefined) return false;
-  if (!isObject(budget) || !isOnly(budget, KNOWN_OF_BUDGET) || typeof budget.role !== "string" || !budget.role) return false;
+  if (!isObject(budget) || !isOnly(budget, KNOWN_OF_BUDGET) || typeof budget.role !== "string" || !budget.role)
+    return false;
   const said = { kind: budget.kind, stations: budget.stations, most: budget.most, on_exhausted: budget.on_exhausted };
   const wanted = { kind: "failure_type", stations: [own], most: rule.max_retries, on_exhausted: "escalate" };
   return same(said, wanted) && same(budget.failure_types, typesOf(rule));
@@ -80,9 +85,15 @@ function placed(rules: Rule[], next: Map<string, Rule>): Rule[] {
 
 /** The budgets with those of the rows as they are now; the others stay as they are. */
 function budgeted(line: LineDocument, station: Station, rows: Fragment[]): Json[] {
-  const before = new Map(rulesOf(station).filter(isRoute).map((rule) => [rule.id, budgetOf(line, station.key, rule)]));
+  const before = new Map(
+    rulesOf(station)
+      .filter(isRoute)
+      .map((rule) => [rule.id, budgetOf(line, station.key, rule)]),
+  );
   const mine = new Map([...before].flatMap(([id, budget]) => (budget ? [[budget, id] as const] : [])));
-  const wanted = new Map(rows.flatMap((row) => (row.told && row.max_retries !== undefined ? [[String(row.id), row] as const] : [])));
+  const wanted = new Map(
+    rows.flatMap((row) => (row.told && row.max_retries !== undefined ? [[String(row.id), row] as const] : [])),
+  );
   const taken = new Set(budgetsOf(line).map((budget) => (isObject(budget) ? budget.key : undefined)));
   const said = (row: Fragment): Fragment => ({
     failure_types: typesOf(row as Rule),

@@ -79,4 +79,14 @@ export interface Findings {
   elsewhere?: Elsewhere | null;
 }
 
-export const NOTHING: Findings = { findings: [], left_out: 0, rules: {}, untaken: {}, otherwise: {}, visits: {}, onward: {}, endless: {}, signs: { stations: {}, rules: {}, line: [] } };
+export const NOTHING: Findings = {
+  findings: [],
+  left_out: 0,
+  rules: {},
+  untaken: {},
+  otherwise: {},
+  visits: {},
+  onward: {},
+  endless: {},
+  signs: { stations: {}, rules: {}, line: [] },
+};

@@ -21,7 +21,11 @@ export interface Answer {
 
 const PATIENCE = 15_000;
 
-export async function asked(editor: Editor, what: string, question: object): Promise<Answer | "away" | "signed-out" | "refused"> {
+export async function asked(
+  editor: Editor,
+  what: string,
+  question: object,
+): Promise<Answer | "away" | "signed-out" | "refused"> {
   try {
     const response = await fetch(`${editor.given.urls.forms}${what}/`, {
       method: "POST",

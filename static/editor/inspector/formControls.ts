@@ -22,8 +22,13 @@ export function errorOf(root: Element | undefined, name: string): string {
 export function focusOn(id: string): void {
   const found = document.getElementById(id);
   for (const each of found?.querySelectorAll("details") ?? []) if (each.parentElement === found) each.open = true;
-  const places = [found, ...(found?.querySelectorAll<HTMLElement>("input:not([type=hidden]), select, textarea, button") ?? [])];
+  const places = [
+    found,
+    ...(found?.querySelectorAll<HTMLElement>("input:not([type=hidden]), select, textarea, button") ?? []),
+  ];
   const sibling = found?.parentElement?.querySelector<HTMLElement>("button:not([disabled])");
-  const place = [...places, sibling].find((each) => each?.matches("input, select, textarea, button") && !each.matches("[disabled]"));
+  const place = [...places, sibling].find(
+    (each) => each?.matches("input, select, textarea, button") && !each.matches("[disabled]"),
+  );
   place?.focus();
 }

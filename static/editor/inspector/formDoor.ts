@@ -1,21 +1,22 @@
 /** One server form, as long as something is typed in it: asks for its HTML, sends what was typed, makes one command of
  * the answer. It outlives the place where it is shown, so that nothing typed is lost when something else is chosen. */
 import { announce } from "../../ts/dom";
-import type { Rename } from "../store/commands";
-import { type Answer, asked, type Deed } from "./formAsking";
-import { errorOf, focusOn, valuesIn } from "./formControls";
-import { Listeners } from "../store/listeners";
-import { isControl, morph, remember } from "./morph";
-import { type Fragment, patched, same } from "../store/patch";
-import type { Editor } from "../store/store";
-import { outlineOf, type Subject } from "./subjects";
 import { fieldsTyped, keepTyped } from "../saving/typed";
 import { say } from "../shell/words";
+import type { Rename } from "../store/commands";
+import { Listeners } from "../store/listeners";
+import { type Fragment, patched, same } from "../store/patch";
+import type { Editor } from "../store/store";
+import { type Answer, asked, type Deed } from "./formAsking";
+import { errorOf, focusOn, valuesIn } from "./formControls";
+import { isControl, morph, remember } from "./morph";
+import { outlineOf, type Subject } from "./subjects";
 
 type DoorState = "loading" | "ready" | "away" | "signed-out" | "refused";
 
 const AGAIN = [1000, 2000, 5000, 10_000] as const;
-const htmx = (): { process(element: Element): void } | undefined => (window as { htmx?: { process(element: Element): void } }).htmx;
+const htmx = (): { process(element: Element): void } | undefined =>
+  (window as { htmx?: { process(element: Element): void } }).htmx;
 
 export class Door {
   state: DoorState = "loading";
@@ -118,7 +119,13 @@ export class Door {
     this.#stop?.();
     const heard: [string, (event: Event) => void][] = [
       ["input", (event) => this.#note(event.target)],
-      ["change", (event) => { this.#note(event.target); this.#flush(); }],
+      [
+        "change",
+        (event) => {
+          this.#note(event.target);
+          this.#flush();
+        },
+      ],
       ["focusout", () => this.#flush()],
       ["submit", (event) => event.preventDefault()],
       ["keydown", (event) => this.#key(event as KeyboardEvent)],
@@ -146,7 +153,9 @@ export class Door {
 
   /** Whether something is typed that the server has not said a word about. */
   get #changed(): boolean {
-    return [...this.#typed].some(([name, values]) => !this.#refused.has(name) || JSON.stringify(values) !== this.#drawn.get(name));
+    return [...this.#typed].some(
+      ([name, values]) => !this.#refused.has(name) || JSON.stringify(values) !== this.#drawn.get(name),
+    );
   }
 
   #flush(): void {
@@ -159,7 +168,11 @@ export class Door {
     const name = control.closest("[data-name]")?.getAttribute("data-name") ?? "";
     const held = event.ctrlKey || event.metaKey;
     const letter = event.key.toLowerCase();
-    if (event.key === "Enter" && control.getAttribute("aria-expanded") !== "true" && (held || control instanceof HTMLInputElement)) {
+    if (
+      event.key === "Enter" &&
+      control.getAttribute("aria-expanded") !== "true" &&
+      (held || control instanceof HTMLInputElement)
+    ) {
       event.preventDefault();
       this.#flush();
     } else if (event.key === "Escape" && this.#typed.has(name)) {
@@ -248,7 +261,14 @@ export class Door {
     this.#failures += 1;
   }
 
-  #answered(sent: Fragment, typed: Map<string, string[]>, deed: Deed | undefined, peek: boolean, shown: string, answer: Answer): void {
+  #answered(
+    sent: Fragment,
+    typed: Map<string, string[]>,
+    deed: Deed | undefined,
+    peek: boolean,
+    shown: string,
+    answer: Answer,
+  ): void {
     this.#failures = 0;
     const fresh = document.createElement("div");
     fresh.append(document.createRange().createContextualFragment(answer.html));
@@ -293,7 +313,11 @@ export class Door {
       this.moved(from, to);
       if (this.#el) this.#el.dataset.form = this.#name;
       this.editor.run(
-        { label, apply: (line) => renamed.everywhere(subject.put(line, change), from, to), renames: renamesOf(subject.what, from, to) },
+        {
+          label,
+          apply: (line) => renamed.everywhere(subject.put(line, change), from, to),
+          renames: renamesOf(subject.what, from, to),
+        },
         renamed.selection(to),
       );
     } else {

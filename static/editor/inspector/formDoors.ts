@@ -1,6 +1,7 @@
 /** The forms of an editor that are shown, or in which something waits. */
-import { Door } from "./formDoor";
+
 import type { Editor } from "../store/store";
+import { Door } from "./formDoor";
 import type { Subject } from "./subjects";
 
 const doors = new WeakMap<Editor, Map<string, Door>>();

@@ -23,7 +23,9 @@ export function morph(live: Element, fresh: Element, keeps: Keeps): void {
   attributes(live, fresh);
   if (isControl(live) && keeps(live.name)) return;
   // Read before the children: text and options go over to the page.
-  const held = isControl(fresh) ? { value: fresh.value, checked: fresh instanceof HTMLInputElement && fresh.checked } : undefined;
+  const held = isControl(fresh)
+    ? { value: fresh.value, checked: fresh instanceof HTMLInputElement && fresh.checked }
+    : undefined;
   children(live, fresh, keeps);
   if (isControl(live) && held) hold(live, held);
 }

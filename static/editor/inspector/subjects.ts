@@ -1,6 +1,18 @@
 /** What a server form is about: which part of the line it gets, and where its answer goes. */
-import { type End, endOf, type Gate, type Json, type LineDocument, nameOf, type Rule, ruleOf, rulesOf, type Station } from "../store/document";
+
 import { endName } from "../canvas/flow";
+import {
+  type End,
+  endOf,
+  type Gate,
+  type Json,
+  type LineDocument,
+  nameOf,
+  type Rule,
+  ruleOf,
+  rulesOf,
+  type Station,
+} from "../store/document";
 import type { Fragment } from "../store/patch";
 import { renamedEnd, renamedGate, renamedInput, renamedRule, renamedStation } from "../store/renaming";
 import type { Selection } from "../store/store";
@@ -33,11 +45,18 @@ const without = (value: object, ...keys: string[]): Fragment =>
   Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key))) as Fragment;
 
 /** The first of this key, changed; what the fragment left out stays. */
-function first<T extends { key: string }>(members: readonly T[], own: string, left: readonly string[], change: Change): T[] {
+function first<T extends { key: string }>(
+  members: readonly T[],
+  own: string,
+  left: readonly string[],
+  change: Change,
+): T[] {
   const index = members.findIndex((each) => each.key === own);
   return members.map((each, at) => {
     if (at !== index) return each;
-    const kept = Object.fromEntries(left.flatMap((key) => (key in each ? [[key, (each as Record<string, unknown>)[key]]] : [])));
+    const kept = Object.fromEntries(
+      left.flatMap((key) => (key in each ? [[key, (each as Record<string, unknown>)[key]]] : [])),
+    );
     return { ...change(without(each, ...left)), ...kept } as unknown as T;
   });
 }
@@ -87,7 +106,9 @@ export function endSubject(own: string): Subject {
     fragment: (line) => find(line) as Fragment | undefined,
     put: (line, change) => {
       const declared = line.ends?.some((each) => each.key === own);
-      const ends = declared ? (line.ends ?? []) : [...(line.ends ?? []), endOf(line, own) ?? { key: own, kind: "completed" }];
+      const ends = declared
+        ? (line.ends ?? [])
+        : [...(line.ends ?? []), endOf(line, own) ?? { key: own, kind: "completed" }];
       return { ...line, ends: first(ends, own, [], change) };
     },
     renamed: { everywhere: renamedEnd, subject: endSubject, selection: (key) => ({ keys: [key] }) },
@@ -113,7 +134,8 @@ export function lineSubject(): Subject {
       const kept = Object.fromEntries(Object.entries(line).filter(([key]) => ELSEWHERE.includes(key)));
       const editor = line.extra?.editor;
       const next = { ...kept, ...changed } as unknown as LineDocument;
-      if (extra !== undefined || editor) next.extra = { ...(extra as object | undefined), ...(editor ? { editor } : {}) };
+      if (extra !== undefined || editor)
+        next.extra = { ...(extra as object | undefined), ...(editor ? { editor } : {}) };
       return next;
     },
   };
@@ -139,7 +161,8 @@ export function inputsSubject(): Subject {
  * and a move right after it can come in one answer. */
 function rekeyed(before: Json | undefined, after: Json | undefined): [string, string] | undefined {
   if (!Array.isArray(before) || !Array.isArray(after) || before.length !== after.length) return undefined;
-  const key = (field: Json): string => (typeof field === "object" && field !== null && !Array.isArray(field) ? String(field.key ?? "") : "");
+  const key = (field: Json): string =>
+    typeof field === "object" && field !== null && !Array.isArray(field) ? String(field.key ?? "") : "";
   const had = before.map(key);
   const has = after.map(key);
   const gone = had.filter((each) => !has.includes(each));
@@ -159,7 +182,9 @@ export function ruleSubject(own: string, within: string): Subject {
     put: (line, change) => {
       const found = ruleOf(line, own);
       if (!found) return line;
-      const rules = rulesOf(found.station).map((rule) => (rule === found.rule ? (change(rule) as unknown as Rule) : rule));
+      const rules = rulesOf(found.station).map((rule) =>
+        rule === found.rule ? (change(rule) as unknown as Rule) : rule,
+      );
       return { ...line, stations: line.stations.map((each) => (each === found.station ? { ...each, rules } : each)) };
     },
     renamed: {
@@ -186,7 +211,9 @@ export function outlineOf(line: LineDocument): Json {
     gates: (line.gates ?? []).map((each) => ({ key: each.key, name: text(each.name) })),
     ends: (line.ends ?? []).map((each) => ({ key: each.key, name: text(each.label), kind: text(each.kind) })),
     rules: line.stations.flatMap((each) => rulesOf(each).map((rule) => rule.id)),
-    inputs: Array.isArray(line.inputs) ? line.inputs.flatMap((each) => (typeof each?.key === "string" ? [each.key] : [])) : [],
+    inputs: Array.isArray(line.inputs)
+      ? line.inputs.flatMap((each) => (typeof each?.key === "string" ? [each.key] : []))
+      : [],
   };
   outlines.set(line, made);
   return made;

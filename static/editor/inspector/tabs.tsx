@@ -1,15 +1,14 @@
 /** The tabs of the inspector, in their order. A new one is a line here and a component in a file of its own. */
 import type { ComponentType } from "react";
-
-import { CommentCount, Comments } from "./Comments";
-import { Configure, InputsTab } from "./Configure";
-import { type End, endOf, type Gate, type LineDocument, rulesOf, type Station, stationOf } from "../store/document";
 import { GatesTab } from "../gates/Gates";
-import type { Findings } from "./findings";
 import { RulesTab } from "../rules/Rules";
+import type { Words } from "../shell/words";
+import { type End, endOf, type Gate, type LineDocument, rulesOf, type Station, stationOf } from "../store/document";
 import type { Editor, Selection } from "../store/store";
 import { TestsTab } from "../testmode/TestsTab";
-import type { Words } from "../shell/words";
+import { CommentCount, Comments } from "./Comments";
+import { Configure, InputsTab } from "./Configure";
+import type { Findings } from "./findings";
 
 /** What the inspector is about. Nothing chosen is the line itself. */
 export type Chosen =
@@ -61,8 +60,19 @@ export const TABS: readonly Tab[] = [
     count: (_, line) => line.gates?.length ?? 0,
     component: GatesTab,
   },
-  { id: "tests", word: "tests", shows: (chosen) => chosen.what === "line" || chosen.what === "station", component: TestsTab },
-  { id: "comments", word: "comments", shows: ({ what }) => ["line", "station", "gate"].includes(what), badge: CommentCount, component: Comments },
+  {
+    id: "tests",
+    word: "tests",
+    shows: (chosen) => chosen.what === "line" || chosen.what === "station",
+    component: TestsTab,
+  },
+  {
+    id: "comments",
+    word: "comments",
+    shows: ({ what }) => ["line", "station", "gate"].includes(what),
+    badge: CommentCount,
+    component: Comments,
+  },
 ];
 
 export function chosenOf(line: LineDocument, { keys, rule, gate }: Selection): Chosen {

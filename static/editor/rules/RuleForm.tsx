@@ -1,12 +1,11 @@
 import { useEffect, useMemo, useRef } from "react";
-
+import { ServerForm } from "../inspector/ServerForm";
+import { ruleSubject } from "../inspector/subjects";
+import { Icon } from "../shell/Icon";
+import { say } from "../shell/words";
 import { newGate } from "../store/commands-rules";
 import type { Rule, Station } from "../store/document";
-import { Icon } from "../shell/Icon";
-import { ServerForm } from "../inspector/ServerForm";
 import type { Editor } from "../store/store";
-import { ruleSubject } from "../inspector/subjects";
-import { say } from "../shell/words";
 
 /** Everything that a rule says: the server draws it, and every change is one command. */
 export function RuleForm({ editor, station, rule }: { editor: Editor; station: Station; rule: Rule }) {
@@ -14,7 +13,8 @@ export function RuleForm({ editor, station, rule }: { editor: Editor; station: S
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     // A rule that was renamed is another row of the list: whoever typed the name goes on there.
-    if (document.activeElement === document.body) place.current?.closest("li")?.querySelector<HTMLElement>(".ed-rule-head")?.focus();
+    if (document.activeElement === document.body)
+      place.current?.closest("li")?.querySelector<HTMLElement>(".ed-rule-head")?.focus();
   }, []);
   const gate = (): void => {
     const command = newGate(editor.line, rule.id);

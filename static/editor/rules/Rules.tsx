@@ -1,19 +1,18 @@
 import { useEffect, useRef } from "react";
-
-import * as commands from "../store/commands";
-import { addRule } from "../store/commands-rules";
+import { gateName, targetName } from "../canvas/flow";
 import { Elsewhere } from "../inspector/Elsewhere";
 import { Failures } from "../inspector/Failures";
-import { type LineDocument, rulesOf, type Rule, type Station, targetsOf } from "../store/document";
 import { type Finding, type Findings, PILLS, type RuleSays, type Untaken } from "../inspector/findings";
-import { gateName, targetName } from "../canvas/flow";
-import { Icon } from "../shell/Icon";
 import { Remedies } from "../inspector/Remedies";
+import type { TabProps } from "../inspector/tabs";
+import { Icon } from "../shell/Icon";
+import { say } from "../shell/words";
+import * as commands from "../store/commands";
+import { addRule } from "../store/commands-rules";
+import { type LineDocument, type Rule, rulesOf, type Station, targetsOf } from "../store/document";
+import type { Editor } from "../store/store";
 import { RuleForm } from "./RuleForm";
 import { useReordering } from "./reordering";
-import type { Editor } from "../store/store";
-import type { TabProps } from "../inspector/tabs";
-import { say } from "../shell/words";
 
 interface Shown {
   editor: Editor;
@@ -130,7 +129,13 @@ function RuleRow({ editor, line, station, rule, index, last, says, finding, open
       onKeyDown={move}
     >
       {mayEdit ? (
-        <button type="button" className="ed-rule-grip" aria-label={say("moveRule", String(index + 1))} title={say("moveRule", String(index + 1))} {...grip(rule.id)}>
+        <button
+          type="button"
+          className="ed-rule-grip"
+          aria-label={say("moveRule", String(index + 1))}
+          title={say("moveRule", String(index + 1))}
+          {...grip(rule.id)}
+        >
           <Icon name="grip" size={14} />
         </button>
       ) : null}
@@ -174,7 +179,11 @@ function Leads({ line, rule, says }: { line: LineDocument; rule: Rule; says: Rul
   return (
     <p className="ed-rule-to">
       <Icon name="arrow-right" size={14} />
-      <span>{targetsOf(rule).map((key) => targetName(line, key, names)).join(", ") || say("nowhere")}</span>
+      <span>
+        {targetsOf(rule)
+          .map((key) => targetName(line, key, names))
+          .join(", ") || say("nowhere")}
+      </span>
       {(Array.isArray(rule.gates) ? rule.gates : []).map((key) => (
         <span key={key} className="ed-rule-gate">
           <Icon name="gate" size={14} /> {gateName(line, key)}
@@ -220,4 +229,3 @@ function NoRuleTakes({ editor, untaken, mayEdit }: { editor: Editor; untaken: Un
     </div>
   );
 }
-

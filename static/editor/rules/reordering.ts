@@ -13,7 +13,10 @@ interface Reordering {
 }
 
 /** `list` holds the rows, each with `data-rule`; `moved` gets the id and its new place among the others. */
-export function useReordering(list: RefObject<HTMLElement | null>, moved: (id: string, index: number) => void): Reordering {
+export function useReordering(
+  list: RefObject<HTMLElement | null>,
+  moved: (id: string, index: number) => void,
+): Reordering {
   const [state, setState] = useState<{ id: string; drop: number }>();
   const stop = useRef<() => void>(undefined);
   useEffect(() => () => stop.current?.(), []);

@@ -1,12 +1,12 @@
 import { useEffect, useRef } from "react";
 
 import { announce } from "../../ts/dom";
-import type { Json } from "../store/document";
 import { Icon } from "../shell/Icon";
-import type { Side } from "../store/merge";
-import type { Choices, Clash } from "./saving";
-import type { Editor } from "../store/store";
 import { say } from "../shell/words";
+import type { Json } from "../store/document";
+import type { Side } from "../store/merge";
+import type { Editor } from "../store/store";
+import type { Choices, Clash } from "./saving";
 
 interface Shown {
   editor: Editor;
@@ -41,7 +41,12 @@ export function Conflict({ editor, by, clashes, chosen }: Shown) {
           {say("keepMine")}
         </button>
         <span className="small">{open > 0 ? say("leftToChoose", String(open)) : say("allChosen")}</span>
-        <button type="button" className="button button-small button-primary" disabled={open > 0} onClick={() => editor.settle()}>
+        <button
+          type="button"
+          className="button button-small button-primary"
+          disabled={open > 0}
+          onClick={() => editor.settle()}
+        >
           {say("saveChoice")}
         </button>
       </header>
@@ -89,7 +94,12 @@ function One({ editor, clash, side, of, who, words, value }: OneSide) {
   const json = JSON.stringify(value, null, 1);
   return (
     <label className="ed-side" data-chosen={side === of || undefined}>
-      <input type="radio" name={`clash ${clash.path}`} checked={side === of} onChange={() => editor.choose(clash.path, of)} />
+      <input
+        type="radio"
+        name={`clash ${clash.path}`}
+        checked={side === of}
+        onChange={() => editor.choose(clash.path, of)}
+      />
       <span className="ed-side-body">
         <span className="small muted">{who}</span>
         {value === null ? <em>{say("notThere")}</em> : <span className="ed-side-words">{words || json}</span>}

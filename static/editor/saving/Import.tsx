@@ -3,9 +3,9 @@ import { useEffect, useId, useRef, useSyncExternalStore } from "react";
 import type { Desk } from "../shell/actions";
 import { backToCanvas } from "../shell/focus";
 import { Icon } from "../shell/Icon";
-import { type Changes, countOf, importOf, type Problem, type Read } from "./importing";
-import type { Editor } from "../store/store";
 import { say } from "../shell/words";
+import type { Editor } from "../store/store";
+import { type Changes, countOf, importOf, type Problem, type Read } from "./importing";
 
 /** Takes a whole document into this line: given, read, looked at, applied. */
 export function Import({ desk }: { desk: Desk }) {
@@ -30,7 +30,8 @@ function ImportDialog({ desk }: { desk: Desk }) {
   }, [desk.editor]);
   useEffect(() => {
     // The button that asked is gone; who writes stays where they write.
-    if (["read", "refused", "failed"].includes(result.is) && document.activeElement !== field.current) said.current?.focus();
+    if (["read", "refused", "failed"].includes(result.is) && document.activeElement !== field.current)
+      said.current?.focus();
   }, [result]);
   const apply = async (): Promise<void> => {
     if (!(await importing.apply())) return;
@@ -50,10 +51,22 @@ function ImportDialog({ desk }: { desk: Desk }) {
   };
   const reading = result.is === "reading";
   return (
-    <dialog ref={dialog} className="dialog dialog-wide ed-import" aria-labelledby={`${id}-title`} data-stay="" onClose={() => importing.close()}>
+    <dialog
+      ref={dialog}
+      className="dialog dialog-wide ed-import"
+      aria-labelledby={`${id}-title`}
+      data-stay=""
+      onClose={() => importing.close()}
+    >
       <div className="dialog-head">
         <h2 id={`${id}-title`}>{say("importTitle")}</h2>
-        <button type="button" className="button button-quiet button-icon" aria-label={say("close")} title={say("close")} onClick={() => dialog.current?.close()}>
+        <button
+          type="button"
+          className="button button-quiet button-icon"
+          aria-label={say("close")}
+          title={say("close")}
+          onClick={() => dialog.current?.close()}
+        >
           <Icon name="x" />
         </button>
       </div>
@@ -120,7 +133,13 @@ function ImportDialog({ desk }: { desk: Desk }) {
             {say("importApply")}
           </button>
         ) : (
-          <button key="read" type="button" className="button button-primary" disabled={reading || text.trim() === ""} onClick={() => void importing.read()}>
+          <button
+            key="read"
+            type="button"
+            className="button button-primary"
+            disabled={reading || text.trim() === ""}
+            onClick={() => void importing.read()}
+          >
             {say(reading ? "importReading" : "importRead")}
           </button>
         )}
@@ -147,7 +166,11 @@ function Looked({ read, moved, goTo }: { read: Read; moved: boolean; goTo(proble
         </>
       ) : null}
       <h3>{say("importChanges")}</h3>
-      {countOf(read) === 0 ? <p>{say("importSame")}</p> : read.changes.map((each) => <Group key={each.title} changes={each} />)}
+      {countOf(read) === 0 ? (
+        <p>{say("importSame")}</p>
+      ) : (
+        read.changes.map((each) => <Group key={each.title} changes={each} />)
+      )}
     </>
   );
 }

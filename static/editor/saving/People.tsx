@@ -1,12 +1,10 @@
 import { useEffect } from "react";
-
-import { ruleOf, stationOf } from "../store/document";
-import { nameOf } from "../store/document";
 import { gateName } from "../canvas/flow";
 import { Icon } from "../shell/Icon";
+import { say } from "../shell/words";
+import { nameOf, ruleOf, stationOf } from "../store/document";
 import { type Editor, useEditor } from "../store/store";
 import { type Other, type Part, useAround } from "./together";
-import { say } from "../shell/words";
 
 /** Who else has this line open, in the bar. Nobody is locked out: what two do at once is merged. */
 export function People({ editor, mayEdit }: { editor: Editor; mayEdit: boolean }) {
@@ -53,7 +51,12 @@ export const TONES = 4;
 export function initials(name: string): string {
   const words = name.match(/[\p{L}\p{N}_]+/gu) ?? [];
   const chosen = words.length > 1 ? [words[0], words.at(-1)] : words;
-  return chosen.map((word) => word?.[0] ?? "").join("").toUpperCase() || "?";
+  return (
+    chosen
+      .map((word) => word?.[0] ?? "")
+      .join("")
+      .toUpperCase() || "?"
+  );
 }
 
 function doing(editor: Editor, other: Other): string {
@@ -101,7 +104,12 @@ export function Notice({ editor }: { editor: Editor }) {
     <div className="ed-notice">
       <Icon name="actor-people" size={14} />
       <span>{notice.words}</span>
-      <button type="button" className="button button-quiet button-icon" aria-label={say("close")} onClick={() => editor.dismiss(notice)}>
+      <button
+        type="button"
+        className="button button-quiet button-icon"
+        aria-label={say("close")}
+        onClick={() => editor.dismiss(notice)}
+      >
         <Icon name="x" size={14} />
       </button>
     </div>

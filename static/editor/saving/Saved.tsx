@@ -1,10 +1,10 @@
 import { relative } from "../../ts/time";
 import { say as sayShell } from "../../ts/words";
-import { Conflict } from "./Conflict";
 import { Icon } from "../shell/Icon";
-import type { Draft, Saving } from "./saving";
-import { type Editor, useEditor } from "../store/store";
 import { say } from "../shell/words";
+import { type Editor, useEditor } from "../store/store";
+import { Conflict } from "./Conflict";
+import type { Draft, Saving } from "./saving";
 
 const ICONS: Record<Saving["state"], string> = {
   saved: "check",
@@ -42,7 +42,8 @@ export function SaveState({ editor, mayEdit }: { editor: Editor; mayEdit: boolea
   );
 }
 
-const nameFor = (editor: Editor, by: { id: number; name: string }): string => (by.id === editor.given.me ? say("you") : by.name);
+const nameFor = (editor: Editor, by: { id: number; name: string }): string =>
+  by.id === editor.given.me ? say("you") : by.name;
 
 function since({ live, people }: Draft): string {
   const names = new Intl.ListFormat(document.documentElement.lang || "en").format(people);
@@ -69,7 +70,11 @@ export function SaveTrouble({ editor }: { editor: Editor }) {
   const { saving, kept } = useEditor(editor);
   return (
     <>
-      {saving.state === "conflict" ? <Conflict editor={editor} {...saving} /> : <Trouble editor={editor} saving={saving} />}
+      {saving.state === "conflict" ? (
+        <Conflict editor={editor} {...saving} />
+      ) : (
+        <Trouble editor={editor} saving={saving} />
+      )}
       {kept ? null : <Banner tone="danger" icon="danger" words={say("notKept")} />}
     </>
   );
@@ -81,13 +86,28 @@ function Trouble({ editor, saving }: { editor: Editor; saving: Saving }) {
     case "failed":
       return <Banner tone="attention" icon="offline" words={say("saveFailed")} way={retry} />;
     case "signed-out":
-      return <Banner tone="attention" icon="lock" words={say("saveSignedOut")} way={retry} link={{ words: say("signIn"), to: "/sign-in/" }} />;
+      return (
+        <Banner
+          tone="attention"
+          icon="lock"
+          words={say("saveSignedOut")}
+          way={retry}
+          link={{ words: say("signIn"), to: "/sign-in/" }}
+        />
+      );
     case "forbidden":
       return <Banner tone="danger" icon="lock" words={say("saveForbidden")} way={retry} />;
     case "refused":
       return <Banner tone="danger" icon="danger" words={say("saveRefused", saving.why)} way={retry} />;
     case "undrawable":
-      return <Banner tone="attention" icon="warning" words={say("undrawable", saving.by || say("somebody"))} link={{ words: say("code"), to: editor.given.urls.code ?? "" }} />;
+      return (
+        <Banner
+          tone="attention"
+          icon="warning"
+          words={say("undrawable", saving.by || say("somebody"))}
+          link={{ words: say("code"), to: editor.given.urls.code ?? "" }}
+        />
+      );
     default:
       return null;
   }

@@ -1,13 +1,13 @@
 /** A whole document that is to take the place of the line: given as text, file or template, read by the server, looked at,
  * and applied as one command. What was given stays here until it is applied, also when the dialog is closed. */
 import { announce } from "../../ts/dom";
-import type { Desk } from "../shell/actions";
 import * as client from "../code/client";
-import { csrf } from "./csrf";
+import type { Desk } from "../shell/actions";
+import { say } from "../shell/words";
 import { canBeDrawn, type LineDocument } from "../store/document";
 import { Listeners } from "../store/listeners";
 import type { Editor } from "../store/store";
-import { say } from "../shell/words";
+import { csrf } from "./csrf";
 
 const MOST = 2_000_000;
 const PATIENCE = 30_000;
@@ -175,8 +175,13 @@ class Importing {
         signal: AbortSignal.timeout(PATIENCE),
       });
       if (answer.redirected || answer.status === 403) return { is: "failed", words: say("importDenied") };
-      if (answer.status === 422) return { is: "refused", problems: ((await answer.json()) as { problems: Problem[] }).problems };
-      if (!answer.ok) return { is: "failed", words: say(answer.status >= 500 || answer.status === 429 ? "importAway" : "importLarge") };
+      if (answer.status === 422)
+        return { is: "refused", problems: ((await answer.json()) as { problems: Problem[] }).problems };
+      if (!answer.ok)
+        return {
+          is: "failed",
+          words: say(answer.status >= 500 || answer.status === 429 ? "importAway" : "importLarge"),
+        };
       const read = (await answer.json()) as Read;
       return canBeDrawn(read.document) ? { is: "read", read } : { is: "failed", words: say("textNotDrawn") };
     } catch {

@@ -3,12 +3,12 @@
  * the same place, nothing is stored until a person has chosen. Answers come with what lint finds. */
 import { storeDraft } from "../code/door";
 import type { LineText } from "../code/text";
+import type { Findings } from "../inspector/findings";
 import type { Rename } from "../store/commands";
+import { canBeDrawn, type LineDocument } from "../store/document";
+import { merge, type Place, type Side } from "../store/merge";
 import { Copies, type Copy } from "./copies";
 import { csrf } from "./csrf";
-import { canBeDrawn, type LineDocument } from "../store/document";
-import type { Findings } from "../inspector/findings";
-import { merge, type Place, type Side } from "../store/merge";
 
 const PAUSE = 500;
 const AGAIN = [1000, 2000, 5000, 10000, 15000];
@@ -228,7 +228,12 @@ export class Saver {
       headers: { "Content-Type": "application/json", "X-CSRFToken": csrf(this.wanted.csrf) },
       signal: AbortSignal.timeout(PATIENCE),
     };
-    return storeDraft(this.wanted.saveUrl, init, { based_on: this.#number, base: this.#base, document: line, renamed: this.#renames }, this.wanted.text);
+    return storeDraft(
+      this.wanted.saveUrl,
+      init,
+      { based_on: this.#number, base: this.#base, document: line, renamed: this.#renames },
+      this.wanted.text,
+    );
   }
 
   async #answered(line: LineDocument, renamed: number, answer: Response): Promise<void> {
@@ -283,7 +288,9 @@ export class Saver {
     const shown = new Map(this.#clashes.map((clash) => [clash.path, JSON.stringify(clash.theirs)]));
     const still = clashes.filter(({ path, theirs }) => shown.get(path) === JSON.stringify(theirs));
     // A choice holds for what was shown: where they changed it again, it is asked again.
-    this.#chosen = Object.fromEntries(still.flatMap(({ path }) => (this.#chosen[path] ? [[path, this.#chosen[path]]] : [])));
+    this.#chosen = Object.fromEntries(
+      still.flatMap(({ path }) => (this.#chosen[path] ? [[path, this.#chosen[path]]] : [])),
+    );
     this.#clashes = clashes;
     const draft = { number, by: { id: 0, name: by }, at: null, live: null, people: [], others: [by] };
     this.#theirs = { number, document, draft };

@@ -3,12 +3,12 @@
 import { useSyncExternalStore } from "react";
 
 import { showFailure } from "../../ts/failures";
-import { Live, liveAddress, type LiveState } from "../../ts/live";
-import { csrf } from "./csrf";
+import { Live, type LiveState, liveAddress } from "../../ts/live";
+import { say } from "../shell/words";
 import { stationOf } from "../store/document";
 import { Listeners } from "../store/listeners";
 import type { Editor, Selection } from "../store/store";
-import { say } from "../shell/words";
+import { csrf } from "./csrf";
 
 export type PartKind = "station" | "end" | "rule" | "gate";
 

@@ -23,7 +23,10 @@ export function fieldsTyped(name: string): [string, string[]][] {
   try {
     const found: unknown = JSON.parse(typed(name) || "[]");
     const isField = (each: unknown): each is [string, string[]] =>
-      Array.isArray(each) && typeof each[0] === "string" && Array.isArray(each[1]) && each[1].every((value) => typeof value === "string");
+      Array.isArray(each) &&
+      typeof each[0] === "string" &&
+      Array.isArray(each[1]) &&
+      each[1].every((value) => typeof value === "string");
     return Array.isArray(found) ? found.filter(isField) : [];
   } catch {
     return [];

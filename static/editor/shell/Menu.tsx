@@ -1,12 +1,11 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
-
-import { ACTIONS, type Action, type Desk, type Place, possible } from "./actions";
+import { START_ID } from "../canvas/layout";
+import type { Spot } from "../canvas/walking";
 import { nameOf, ruleOf, stationOf } from "../store/document";
+import { ACTIONS, type Action, type Desk, type Place, possible } from "./actions";
 import { backToCanvas, choose, elementOf, spotNow } from "./focus";
 import { Icon } from "./Icon";
 import { shown } from "./keystrokes";
-import { START_ID } from "../canvas/layout";
-import type { Spot } from "../canvas/walking";
 import { say } from "./words";
 
 export interface MenuAt {
@@ -65,7 +64,14 @@ export function ContextMenu({ desk, at, close }: { desk: Desk; at: MenuAt; close
       onContextMenu={(event) => event.preventDefault()}
     >
       {actions.map((each, index) => (
-        <Item key={each.id} {...{ each, line: index > 0 && actions[index - 1]?.group !== each.group }} run={() => { leave(); each.run(desk); }} />
+        <Item
+          key={each.id}
+          {...{ each, line: index > 0 && actions[index - 1]?.group !== each.group }}
+          run={() => {
+            leave();
+            each.run(desk);
+          }}
+        />
       ))}
       {actions.length === 0 ? <p className="menu-label">{say("nothingToDo")}</p> : null}
     </div>
@@ -76,7 +82,13 @@ function Item({ each, line, run }: { each: Action; line: boolean; run(): void })
   return (
     <>
       {line ? <div className="menu-line" role="separator" /> : null}
-      <button type="button" className={`menu-item${each.danger ? " menu-item-danger" : ""}`} role="menuitem" tabIndex={-1} onClick={run}>
+      <button
+        type="button"
+        className={`menu-item${each.danger ? " menu-item-danger" : ""}`}
+        role="menuitem"
+        tabIndex={-1}
+        onClick={run}
+      >
         {each.icon ? <Icon name={each.icon} /> : <span className="ed-no-icon" />}
         <span>{say(each.word)}</span>
         {each.keys[0] ? (
@@ -104,7 +116,8 @@ export function menuAt(desk: Desk, event: MouseEvent): MenuAt | undefined {
   if (!target?.closest(".ed-canvas .react-flow")) return undefined;
   const held = target.closest(".react-flow__node, .react-flow__edge, [data-edge]");
   const id = held?.getAttribute("data-id") ?? held?.getAttribute("data-edge");
-  if (!held || !id || id === START_ID || target.closest(".react-flow__minimap")) return { x: event.clientX, y: event.clientY, place: "canvas" };
+  if (!held || !id || id === START_ID || target.closest(".react-flow__minimap"))
+    return { x: event.clientX, y: event.clientY, place: "canvas" };
   const spot: Spot = { kind: held.matches(".react-flow__node") ? "node" : "edge", id };
   const many = desk.editor.state.selection.keys;
   if (!(spot.kind === "node" && many.length > 1 && many.includes(id))) choose(desk.editor, spot);
@@ -116,7 +129,8 @@ export function menuAt(desk: Desk, event: MouseEvent): MenuAt | undefined {
 /** For the keyboard: at what has the focus. */
 export function menuHere(desk: Desk): MenuAt {
   const spot = spotNow(desk.editor);
-  const box = (spot && elementOf(spot))?.getBoundingClientRect() ?? document.querySelector(".ed-canvas")?.getBoundingClientRect();
+  const box =
+    (spot && elementOf(spot))?.getBoundingClientRect() ?? document.querySelector(".ed-canvas")?.getBoundingClientRect();
   const x = box ? box.left + box.width / 2 : 0;
   const y = box ? box.top + box.height / 2 : 0;
   return { x, y, place: spot && spot.id !== START_ID ? placeOf(desk, spot) : "canvas" };

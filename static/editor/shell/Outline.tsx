@@ -1,11 +1,19 @@
 import { useEffect, useRef, useState } from "react";
-
-import type { Desk, Place } from "./actions";
-import { type LineDocument, kindOf, nameOf, type Rule, rulesOf, type Station, startOf, targetsOf } from "../store/document";
-import { type Findings, PILLS, type RuleSays } from "../inspector/findings";
 import { gateName, targetName } from "../canvas/flow";
-import { Icon } from "./Icon";
+import { type Findings, PILLS, type RuleSays } from "../inspector/findings";
+import {
+  kindOf,
+  type LineDocument,
+  nameOf,
+  type Rule,
+  rulesOf,
+  type Station,
+  startOf,
+  targetsOf,
+} from "../store/document";
 import { type Selection, useEditor } from "../store/store";
+import type { Desk, Place } from "./actions";
+import { Icon } from "./Icon";
 import { say } from "./words";
 
 interface Parts {
@@ -63,13 +71,15 @@ export function Outline({ desk, open, setOpen, picture, form, problems, palette 
       </div>
       <ol className="ed-outline-list" aria-label={say("stations")}>
         {line.stations.map((station) => (
-          <StationItem key={station.key} {...{ desk, line, station, findings, openOn }} chosen={selection.keys.includes(station.key)} />
+          <StationItem
+            key={station.key}
+            {...{ desk, line, station, findings, openOn }}
+            chosen={selection.keys.includes(station.key)}
+          />
         ))}
       </ol>
       {problems}
-      {adding ? (
-        <Adding close={() => setAdding(false)}>{palette}</Adding>
-      ) : null}
+      {adding ? <Adding close={() => setAdding(false)}>{palette}</Adding> : null}
     </div>
   );
 }
@@ -83,7 +93,12 @@ function Adding({ close, children }: { close(): void; children: React.ReactNode 
     <dialog ref={dialog} className="dialog drawer ed-adding" aria-label={say("addHere")} onClose={close}>
       <div className="dialog-head">
         <h2>{say("addHere")}</h2>
-        <button type="button" className="button button-quiet button-icon" aria-label={say("close")} onClick={() => dialog.current?.close()}>
+        <button
+          type="button"
+          className="button button-quiet button-icon"
+          aria-label={say("close")}
+          onClick={() => dialog.current?.close()}
+        >
           <Icon name="x" />
         </button>
       </div>
@@ -128,7 +143,12 @@ function StationItem({ desk, line, station, findings, chosen, openOn }: Item) {
       </div>
       <ol className="ed-outline-rules">
         {rulesOf(station).map((rule, index) => (
-          <RuleItem key={rule.id} {...{ desk, line, station, rule, index }} says={findings.rules[rule.id]} open={() => openOn({ keys: [station.key], rule: rule.id })} />
+          <RuleItem
+            key={rule.id}
+            {...{ desk, line, station, rule, index }}
+            says={findings.rules[rule.id]}
+            open={() => openOn({ keys: [station.key], rule: rule.id })}
+          />
         ))}
         <li className="ed-outline-rule muted small">
           {say("otherwise")}: {findings.otherwise[station.key] ?? say("byPolicy")}
@@ -179,7 +199,9 @@ function RuleItem({ desk, line, station, rule, index, says, open }: RuleParts) {
           <span>{says?.words || rule.label || rule.id}</span>
           <span className="ed-rule-to muted">
             <Icon name="arrow-right" size={14} />
-            {targetsOf(rule).map((key) => targetName(line, key, names)).join(", ") || say("nowhere")}
+            {targetsOf(rule)
+              .map((key) => targetName(line, key, names))
+              .join(", ") || say("nowhere")}
             {(rule.gates ?? []).map((key) => (
               <span key={key} className="ed-rule-gate">
                 <Icon name="gate" size={14} /> {gateName(line, key)}

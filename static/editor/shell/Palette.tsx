@@ -2,14 +2,14 @@ import { useReactFlow } from "@xyflow/react";
 import { useMemo, useState } from "react";
 
 import { announce } from "../../ts/dom";
-import * as commands from "../store/commands";
-import { type Onto, putGate } from "../store/commands-canvas";
-import { ruleOf, stationOf } from "../store/document";
-import { Icon } from "./Icon";
 import { END, STATION } from "../canvas/layout";
 import { addNote, freshNoteKey, NOTE, noteId } from "../canvas/notes";
 import { mark } from "../canvas/pointer";
+import * as commands from "../store/commands";
+import { type Onto, putGate } from "../store/commands-canvas";
+import { ruleOf, stationOf } from "../store/document";
 import { type Editor, useEditor } from "../store/store";
+import { Icon } from "./Icon";
 import { say } from "./words";
 
 interface Made {
@@ -25,7 +25,10 @@ const ENDS = ["completed", "failed", "cancelled"] as const;
 const GATES = ["auto", "manual", "checks_then_manual"] as const;
 
 /** For the whole canvas with all that lies over it, which would take a drop from what is below. */
-export function useDrops(editor: Editor): { onDrop(event: React.DragEvent): void; onDragOver(event: React.DragEvent): void } {
+export function useDrops(editor: Editor): {
+  onDrop(event: React.DragEvent): void;
+  onDragOver(event: React.DragEvent): void;
+} {
   const flow = useReactFlow();
   return {
     onDrop: (event) => {
@@ -77,7 +80,9 @@ function putOn(editor: Editor, made: Made, onto: Onto | undefined): void {
     return;
   }
   const before = new Set(editor.line.gates?.map((gate) => gate.key));
-  editor.run(putGate(onto, GATES.some((mode) => mode === made.kind) ? { mode: made.kind, name: made.name } : { key: made.kind }));
+  editor.run(
+    putGate(onto, GATES.some((mode) => mode === made.kind) ? { mode: made.kind, name: made.name } : { key: made.kind }),
+  );
   const gate = editor.line.gates?.find((each) => !before.has(each.key))?.key ?? made.kind;
   const station = "rule" in onto ? (ruleOf(editor.line, onto.rule)?.station.key ?? "") : onto.station;
   editor.select("rule" in onto ? { keys: [station], rule: onto.rule, gate } : { keys: [station], gate });

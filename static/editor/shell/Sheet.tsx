@@ -19,7 +19,11 @@ export function Sheet({ mayEdit }: { mayEdit: boolean }) {
   return createPortal(
     <div className="ed-sheet">
       {GROUPS.map((group) => (
-        <Keys key={group} group={group} actions={ACTIONS.filter((each) => each.group === group && (mayEdit || !each.edits))} />
+        <Keys
+          key={group}
+          group={group}
+          actions={ACTIONS.filter((each) => each.group === group && (mayEdit || !each.edits))}
+        />
       ))}
       <p className="muted small">{say("keysSilent")}</p>
     </div>,

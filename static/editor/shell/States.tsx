@@ -1,12 +1,12 @@
 import { Component, type ReactNode, useEffect, useState } from "react";
 
 import { announce } from "../../ts/dom";
-import { action, type Desk } from "./actions";
+import { importOf, type Starter } from "../saving/importing";
 import * as commands from "../store/commands";
 import { startOf } from "../store/document";
+import { action, type Desk } from "./actions";
 import { goTo } from "./focus";
 import { Icon } from "./Icon";
-import { importOf, type Starter } from "../saving/importing";
 import { say } from "./words";
 
 /** A line without a station: what to begin with. */
@@ -54,7 +54,9 @@ function Starters({ desk }: { desk: Desk }) {
   const [why, setWhy] = useState("");
   useEffect(() => {
     let gone = false;
-    void importOf(editor).starters().then((found) => gone || setStarters(found));
+    void importOf(editor)
+      .starters()
+      .then((found) => gone || setStarters(found));
     return () => {
       gone = true;
     };
@@ -78,9 +80,20 @@ function Starters({ desk }: { desk: Desk }) {
       <div className="ed-starters">
         {starters
           ? starters.map((each) => (
-              <button key={each.key} type="button" className="ed-starter" title={say("emptyNeeds", each.needs)} onClick={() => void begin(each)}>
+              <button
+                key={each.key}
+                type="button"
+                className="ed-starter"
+                title={say("emptyNeeds", each.needs)}
+                onClick={() => void begin(each)}
+              >
                 {/* Drawn by the server from the template itself. */}
-                <span className="ed-starter-picture" aria-hidden="true" inert dangerouslySetInnerHTML={{ __html: each.picture }} />
+                <span
+                  className="ed-starter-picture"
+                  aria-hidden="true"
+                  inert
+                  dangerouslySetInnerHTML={{ __html: each.picture }}
+                />
                 <strong className="strong">{each.name}</strong>
                 <span className="small muted">{each.purpose}</span>
               </button>

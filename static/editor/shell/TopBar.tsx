@@ -1,13 +1,12 @@
 import { type ReactNode, useId, useRef } from "react";
 import { createPortal } from "react-dom";
-
-import { action, type Desk, possible } from "./actions";
-import { Icon } from "./Icon";
-import { shown } from "./keystrokes";
 import { People } from "../saving/People";
 import { SaveState } from "../saving/Saved";
 import { useEditor } from "../store/store";
 import { useTest } from "../testmode/session";
+import { action, type Desk, possible } from "./actions";
+import { Icon } from "./Icon";
+import { shown } from "./keystrokes";
 import { say } from "./words";
 
 /** Beside the tabs of the line: whose draft it is, whether it is stored, what is wrong with it, and what can be done with
@@ -39,9 +38,15 @@ function ProblemCount({ desk }: { desk: Desk }) {
   const tone = errors > 0 ? "danger" : warnings > 0 ? "attention" : "ok";
   const icon = { danger: "danger", attention: "warning", ok: "check" }[tone];
   return (
-    <button type="button" className={`button button-quiet ed-count ed-count-${tone}`} onClick={() => desk.fold("problems", true)}>
+    <button
+      type="button"
+      className={`button button-quiet ed-count ed-count-${tone}`}
+      onClick={() => desk.fold("problems", true)}
+    >
       <Icon name={icon} />
-      <span className="button-word">{errors + warnings === 0 ? say("noProblemsShort") : say("problemCount", String(errors + warnings))}</span>
+      <span className="button-word">
+        {errors + warnings === 0 ? say("noProblemsShort") : say("problemCount", String(errors + warnings))}
+      </span>
     </button>
   );
 }
@@ -50,7 +55,14 @@ function Do({ id, desk, pressed }: { id: string; desk: Desk; pressed?: boolean }
   const each = action(id);
   if (!possible(each, desk)) return null;
   return (
-    <button id={`ed-do-${id}`} type="button" className="button" aria-pressed={pressed} title={tip(id)} onClick={() => each.run(desk)}>
+    <button
+      id={`ed-do-${id}`}
+      type="button"
+      className="button"
+      aria-pressed={pressed}
+      title={tip(id)}
+      onClick={() => each.run(desk)}
+    >
       {each.icon ? <Icon name={each.icon} /> : null}
       <span className="button-word">{say(each.word)}</span>
     </button>
@@ -105,7 +117,13 @@ function More({ desk }: { desk: Desk }) {
   };
   const file = (query: string, words: string) =>
     urls.export ? (
-      <a className="menu-item" role="menuitem" tabIndex={-1} href={`${urls.export}?${query}`} onClick={() => menu.current?.hidePopover()}>
+      <a
+        className="menu-item"
+        role="menuitem"
+        tabIndex={-1}
+        href={`${urls.export}?${query}`}
+        onClick={() => menu.current?.hidePopover()}
+      >
         <Icon name="download" />
         <span>{words}</span>
       </a>
@@ -134,7 +152,17 @@ function More({ desk }: { desk: Desk }) {
   );
 }
 
-function Item({ icon, keys, run, children }: { icon: string | undefined; keys: string | undefined; run(): void; children: ReactNode }) {
+function Item({
+  icon,
+  keys,
+  run,
+  children,
+}: {
+  icon: string | undefined;
+  keys: string | undefined;
+  run(): void;
+  children: ReactNode;
+}) {
   return (
     <button type="button" className="menu-item" role="menuitem" tabIndex={-1} onClick={run}>
       {icon ? <Icon name={icon} /> : <span className="ed-no-icon" />}

@@ -1,10 +1,12 @@
 /** What can be done with the canvas itself: notes, and what is chosen set in line. */
-import type { Action, Desk } from "./actions";
-import { align, type Alignment } from "../store/commands-canvas";
-import { addNoteAt } from "./Palette";
-import { savePicture } from "../canvas/picture";
 
-export const movable = ({ editor }: Desk): readonly string[] => editor.state.selection.keys.filter((key) => key !== "@start");
+import { savePicture } from "../canvas/picture";
+import { type Alignment, align } from "../store/commands-canvas";
+import type { Action, Desk } from "./actions";
+import { addNoteAt } from "./Palette";
+
+export const movable = ({ editor }: Desk): readonly string[] =>
+  editor.state.selection.keys.filter((key) => key !== "@start");
 
 const arrange = (how: Alignment, keys: string, least: number): Action => ({
   id: `align_${how}`,
@@ -25,14 +27,34 @@ export const ARRANGE: readonly Action[] = [
 ];
 
 export const CANVAS: readonly Action[] = [
-  { id: "addNote", word: "addNote", keys: ["Shift+Alt+N"], group: "groupView", icon: "note", on: ["canvas"], edits: true, run: addNote },
+  {
+    id: "addNote",
+    word: "addNote",
+    keys: ["Shift+Alt+N"],
+    group: "groupView",
+    icon: "note",
+    on: ["canvas"],
+    edits: true,
+    run: addNote,
+  },
   ...ARRANGE,
-  { id: "exportPicture", word: "exportPicture", keys: ["Shift+E"], group: "groupLine", icon: "picture", on: ["canvas"], run: ({ editor }) => savePicture(editor) },
+  {
+    id: "exportPicture",
+    word: "exportPicture",
+    keys: ["Shift+E"],
+    group: "groupLine",
+    icon: "picture",
+    on: ["canvas"],
+    run: ({ editor }) => savePicture(editor),
+  },
 ];
 
 /** In the middle of what is seen. */
 function addNote({ editor, flow }: Desk): void {
   const pane = document.querySelector(".react-flow")?.getBoundingClientRect();
-  const { x, y } = flow.screenToFlowPosition({ x: (pane?.x ?? 0) + (pane?.width ?? 0) / 2, y: (pane?.y ?? 0) + (pane?.height ?? 0) / 2 });
+  const { x, y } = flow.screenToFlowPosition({
+    x: (pane?.x ?? 0) + (pane?.width ?? 0) / 2,
+    y: (pane?.y ?? 0) + (pane?.height ?? 0) / 2,
+  });
   addNoteAt(editor, [Math.round(x / 8) * 8, Math.round(y / 8) * 8]);
 }

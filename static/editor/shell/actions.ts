@@ -4,22 +4,22 @@
 import type { ReactFlowInstance } from "@xyflow/react";
 
 import { announce } from "../../ts/dom";
-import { FORMS } from "./actions-forms";
+import { type AnyNode, edgesOf, type RuleEdge } from "../canvas/flow";
+import { endsOf } from "../canvas/layout";
+import { noteId, noteKey, notesOf } from "../canvas/notes";
+import { type Direction, next, type Spot, step } from "../canvas/walking";
+import { VIEWS, type View } from "../code/view";
+import { importOf } from "../saving/importing";
 import { duplicate, pasteFromMenu, removeChosen } from "../store/clipboard";
-import { type View, VIEWS } from "../code/view";
-import { CANVAS } from "./actions-canvas";
 import * as commands from "../store/commands";
 import { movedTo } from "../store/commands-canvas";
 import { ruleOf, rulesOf, startOf, stationOf } from "../store/document";
-import { type AnyNode, edgesOf, type RuleEdge } from "../canvas/flow";
-import * as focus from "./focus";
-import { importOf } from "../saving/importing";
-import { endsOf } from "../canvas/layout";
-import { noteId, noteKey, notesOf } from "../canvas/notes";
-import type { Side } from "./sides";
 import type { Editor } from "../store/store";
 import { TEST } from "../testmode/actions";
-import { type Direction, next, type Spot, step } from "../canvas/walking";
+import { CANVAS } from "./actions-canvas";
+import { FORMS } from "./actions-forms";
+import * as focus from "./focus";
+import type { Side } from "./sides";
 import { say, type Words } from "./words";
 
 /** What an action can reach. */
@@ -70,66 +70,376 @@ export interface Action {
 
 const chosen = (desk: Desk): readonly string[] => desk.editor.state.selection.keys;
 const ruleChosen = (desk: Desk): string | undefined => desk.editor.state.selection.rule;
-const oneStation = (desk: Desk): boolean => chosen(desk).length === 1 && stationOf(desk.editor.line, chosen(desk)[0] ?? "") !== undefined;
-const someStation = (desk: Desk): boolean => chosen(desk).some((key) => stationOf(desk.editor.line, key) !== undefined || noteKey(key) !== undefined);
+const oneStation = (desk: Desk): boolean =>
+  chosen(desk).length === 1 && stationOf(desk.editor.line, chosen(desk)[0] ?? "") !== undefined;
+const someStation = (desk: Desk): boolean =>
+  chosen(desk).some((key) => stationOf(desk.editor.line, key) !== undefined || noteKey(key) !== undefined);
 const anything = (desk: Desk): boolean => chosen(desk).length > 0;
 
 const CHANGE: readonly Action[] = [
-  { id: "undo", word: "undo", keys: ["Ctrl+Z"], group: "groupChange", icon: "undo", edits: true, when: (desk) => desk.editor.state.history.done.length > 0, run: ({ editor }) => editor.undo() },
-  { id: "redo", word: "redo", keys: ["Ctrl+Shift+Z"], also: ["Ctrl+Y"], group: "groupChange", icon: "redo", edits: true, when: (desk) => desk.editor.state.history.undone.length > 0, run: ({ editor }) => editor.redo() },
-  { id: "copy", word: "copy", keys: ["Ctrl+C"], group: "groupChange", icon: "copy", on: ["station"], native: true, when: someStation, run: () => void document.execCommand("copy") },
-  { id: "cut", word: "cut", keys: ["Ctrl+X"], group: "groupChange", on: ["station"], native: true, edits: true, when: someStation, run: () => void document.execCommand("cut") },
-  { id: "paste", word: "paste", keys: ["Ctrl+V"], group: "groupChange", on: ["canvas"], native: true, edits: true, run: (desk) => void pasteFromMenu(desk).then((done) => done || announce(say("pasteByKey"))) },
-  { id: "duplicate", word: "duplicate", keys: ["Ctrl+D"], group: "groupChange", on: ["station"], edits: true, when: someStation, run: ({ editor }) => duplicate(editor) },
+  {
+    id: "undo",
+    word: "undo",
+    keys: ["Ctrl+Z"],
+    group: "groupChange",
+    icon: "undo",
+    edits: true,
+    when: (desk) => desk.editor.state.history.done.length > 0,
+    run: ({ editor }) => editor.undo(),
+  },
+  {
+    id: "redo",
+    word: "redo",
+    keys: ["Ctrl+Shift+Z"],
+    also: ["Ctrl+Y"],
+    group: "groupChange",
+    icon: "redo",
+    edits: true,
+    when: (desk) => desk.editor.state.history.undone.length > 0,
+    run: ({ editor }) => editor.redo(),
+  },
+  {
+    id: "copy",
+    word: "copy",
+    keys: ["Ctrl+C"],
+    group: "groupChange",
+    icon: "copy",
+    on: ["station"],
+    native: true,
+    when: someStation,
+    run: () => void document.execCommand("copy"),
+  },
+  {
+    id: "cut",
+    word: "cut",
+    keys: ["Ctrl+X"],
+    group: "groupChange",
+    on: ["station"],
+    native: true,
+    edits: true,
+    when: someStation,
+    run: () => void document.execCommand("cut"),
+  },
+  {
+    id: "paste",
+    word: "paste",
+    keys: ["Ctrl+V"],
+    group: "groupChange",
+    on: ["canvas"],
+    native: true,
+    edits: true,
+    run: (desk) => void pasteFromMenu(desk).then((done) => done || announce(say("pasteByKey"))),
+  },
+  {
+    id: "duplicate",
+    word: "duplicate",
+    keys: ["Ctrl+D"],
+    group: "groupChange",
+    on: ["station"],
+    edits: true,
+    when: someStation,
+    run: ({ editor }) => duplicate(editor),
+  },
   { id: "selectAll", word: "selectAll", keys: ["Ctrl+A"], group: "groupChange", on: ["canvas"], run: selectAll },
-  { id: "rename", word: "rename", keys: ["F2"], group: "groupChange", icon: "edit", on: ["station"], edits: true, when: oneStation, run: rename },
-  { id: "remove", word: "remove", keys: ["Del"], also: ["Backspace"], group: "groupChange", icon: "delete", on: ["station", "end", "rule"], danger: true, where: "canvas", edits: true, when: anything, run: remove },
-  { id: "gateOff", word: "takeGateOff", keys: ["Del"], where: "canvas", group: "groupChange", icon: "delete", on: ["gate"], danger: true, quiet: true, edits: true, when: (desk) => desk.editor.state.selection.gate !== undefined, run: remove },
+  {
+    id: "rename",
+    word: "rename",
+    keys: ["F2"],
+    group: "groupChange",
+    icon: "edit",
+    on: ["station"],
+    edits: true,
+    when: oneStation,
+    run: rename,
+  },
+  {
+    id: "remove",
+    word: "remove",
+    keys: ["Del"],
+    also: ["Backspace"],
+    group: "groupChange",
+    icon: "delete",
+    on: ["station", "end", "rule"],
+    danger: true,
+    where: "canvas",
+    edits: true,
+    when: anything,
+    run: remove,
+  },
+  {
+    id: "gateOff",
+    word: "takeGateOff",
+    keys: ["Del"],
+    where: "canvas",
+    group: "groupChange",
+    icon: "delete",
+    on: ["gate"],
+    danger: true,
+    quiet: true,
+    edits: true,
+    when: (desk) => desk.editor.state.selection.gate !== undefined,
+    run: remove,
+  },
 ];
 
 const RULES: readonly Action[] = [
-  { id: "connect", word: "connect", keys: ["L"], group: "groupRules", icon: "link", on: ["station", "rule"], edits: true, when: oneStation, run: (desk) => desk.open("connect") },
-  { id: "ruleUp", word: "ruleUp", keys: ["Alt+Up"], group: "groupRules", icon: "arrow-up", on: ["rule"], where: "canvas", edits: true, when: (desk) => placeOfRule(desk, -1), run: (desk) => moveRule(desk, -1) },
-  { id: "ruleDown", word: "ruleDown", keys: ["Alt+Down"], group: "groupRules", icon: "arrow-down", on: ["rule"], where: "canvas", edits: true, when: (desk) => placeOfRule(desk, 1), run: (desk) => moveRule(desk, 1) },
-  { id: "startHere", word: "startHere", keys: ["S"], group: "groupRules", icon: "run", on: ["station"], edits: true, when: (desk) => oneStation(desk) && startOf(desk.editor.line) !== chosen(desk)[0], run: (desk) => desk.editor.run(commands.startAt(chosen(desk)[0] ?? "")) },
+  {
+    id: "connect",
+    word: "connect",
+    keys: ["L"],
+    group: "groupRules",
+    icon: "link",
+    on: ["station", "rule"],
+    edits: true,
+    when: oneStation,
+    run: (desk) => desk.open("connect"),
+  },
+  {
+    id: "ruleUp",
+    word: "ruleUp",
+    keys: ["Alt+Up"],
+    group: "groupRules",
+    icon: "arrow-up",
+    on: ["rule"],
+    where: "canvas",
+    edits: true,
+    when: (desk) => placeOfRule(desk, -1),
+    run: (desk) => moveRule(desk, -1),
+  },
+  {
+    id: "ruleDown",
+    word: "ruleDown",
+    keys: ["Alt+Down"],
+    group: "groupRules",
+    icon: "arrow-down",
+    on: ["rule"],
+    where: "canvas",
+    edits: true,
+    when: (desk) => placeOfRule(desk, 1),
+    run: (desk) => moveRule(desk, 1),
+  },
+  {
+    id: "startHere",
+    word: "startHere",
+    keys: ["S"],
+    group: "groupRules",
+    icon: "run",
+    on: ["station"],
+    edits: true,
+    when: (desk) => oneStation(desk) && startOf(desk.editor.line) !== chosen(desk)[0],
+    run: (desk) => desk.editor.run(commands.startAt(chosen(desk)[0] ?? "")),
+  },
 ];
 
 const walks = (["Right", "Left", "Down", "Up"] as const).map(
-  (to): Action => ({ id: `walk${to}`, word: `walk${to}`, keys: [to], group: "groupWalk", where: "canvas", quiet: true, run: (desk) => walk(desk, to) }),
+  (to): Action => ({
+    id: `walk${to}`,
+    word: `walk${to}`,
+    keys: [to],
+    group: "groupWalk",
+    where: "canvas",
+    quiet: true,
+    run: (desk) => walk(desk, to),
+  }),
 );
-const nudges = ([["Left", -1, 0], ["Right", 1, 0], ["Up", 0, -1], ["Down", 0, 1]] as const).map(
-  ([key, x, y]): Action => ({ id: `nudge${key}`, word: "nudge", keys: [`Alt+${key}`], group: "groupView", where: "canvas", quiet: true, edits: true, when: (desk) => anything(desk) && !ruleChosen(desk), run: (desk) => nudge(desk, x, y) }),
+const nudges = (
+  [
+    ["Left", -1, 0],
+    ["Right", 1, 0],
+    ["Up", 0, -1],
+    ["Down", 0, 1],
+  ] as const
+).map(
+  ([key, x, y]): Action => ({
+    id: `nudge${key}`,
+    word: "nudge",
+    keys: [`Alt+${key}`],
+    group: "groupView",
+    where: "canvas",
+    quiet: true,
+    edits: true,
+    when: (desk) => anything(desk) && !ruleChosen(desk),
+    run: (desk) => nudge(desk, x, y),
+  }),
 );
 
 const WALK: readonly Action[] = [
-  { id: "inspect", word: "inspect", keys: ["Enter"], group: "groupWalk", icon: "settings", on: ["station", "rule", "gate", "end"], where: "canvas", quiet: true, when: anything, run: inspect },
-  { id: "back", word: "back", keys: ["Esc"], group: "groupWalk", where: "always", quiet: true, when: () => insideOf(".ed-inspector, .ed-palette, .ed-problems, .editor-bar"), run: ({ editor }) => focus.backToCanvas(editor) },
-  { id: "letGo", word: "letGo", keys: ["Esc"], group: "groupWalk", where: "canvas", quiet: true, when: anything, run: ({ editor }) => editor.select({ keys: [] }) },
+  {
+    id: "inspect",
+    word: "inspect",
+    keys: ["Enter"],
+    group: "groupWalk",
+    icon: "settings",
+    on: ["station", "rule", "gate", "end"],
+    where: "canvas",
+    quiet: true,
+    when: anything,
+    run: inspect,
+  },
+  {
+    id: "back",
+    word: "back",
+    keys: ["Esc"],
+    group: "groupWalk",
+    where: "always",
+    quiet: true,
+    when: () => insideOf(".ed-inspector, .ed-palette, .ed-problems, .editor-bar"),
+    run: ({ editor }) => focus.backToCanvas(editor),
+  },
+  {
+    id: "letGo",
+    word: "letGo",
+    keys: ["Esc"],
+    group: "groupWalk",
+    where: "canvas",
+    quiet: true,
+    when: anything,
+    run: ({ editor }) => editor.select({ keys: [] }),
+  },
   ...walks,
-  { id: "walkNext", word: "walkNext", keys: ["PageDown"], group: "groupWalk", where: "canvas", quiet: true, run: (desk) => stepBy(desk, 1) },
-  { id: "walkPrevious", word: "walkPrevious", keys: ["PageUp"], group: "groupWalk", where: "canvas", quiet: true, run: (desk) => stepBy(desk, -1) },
-  { id: "walkStart", word: "walkStart", keys: ["Home"], group: "groupWalk", where: "canvas", quiet: true, run: walkStart },
-  { id: "toPalette", word: "toPalette", keys: ["Tab"], group: "groupWalk", where: "canvas", quiet: true, edits: true, when: ({ editor }) => editor.line.stations.length > 0 && insideOf(".react-flow"), run: (desk) => { desk.fold("palette", true); requestAnimationFrame(focus.intoPalette); } },
-  { id: "nextArea", word: "nextArea", keys: ["F6"], group: "groupWalk", where: "always", quiet: true, run: ({ editor }) => focus.toRegion(editor, 1) },
-  { id: "previousArea", word: "previousArea", keys: ["Shift+F6"], group: "groupWalk", where: "always", quiet: true, run: ({ editor }) => focus.toRegion(editor, -1) },
-  { id: "menu", word: "openMenu", keys: ["Shift+F10"], also: ["ContextMenu"], group: "groupWalk", where: "canvas", quiet: true, run: (desk) => desk.open("menu") },
+  {
+    id: "walkNext",
+    word: "walkNext",
+    keys: ["PageDown"],
+    group: "groupWalk",
+    where: "canvas",
+    quiet: true,
+    run: (desk) => stepBy(desk, 1),
+  },
+  {
+    id: "walkPrevious",
+    word: "walkPrevious",
+    keys: ["PageUp"],
+    group: "groupWalk",
+    where: "canvas",
+    quiet: true,
+    run: (desk) => stepBy(desk, -1),
+  },
+  {
+    id: "walkStart",
+    word: "walkStart",
+    keys: ["Home"],
+    group: "groupWalk",
+    where: "canvas",
+    quiet: true,
+    run: walkStart,
+  },
+  {
+    id: "toPalette",
+    word: "toPalette",
+    keys: ["Tab"],
+    group: "groupWalk",
+    where: "canvas",
+    quiet: true,
+    edits: true,
+    when: ({ editor }) => editor.line.stations.length > 0 && insideOf(".react-flow"),
+    run: (desk) => {
+      desk.fold("palette", true);
+      requestAnimationFrame(focus.intoPalette);
+    },
+  },
+  {
+    id: "nextArea",
+    word: "nextArea",
+    keys: ["F6"],
+    group: "groupWalk",
+    where: "always",
+    quiet: true,
+    run: ({ editor }) => focus.toRegion(editor, 1),
+  },
+  {
+    id: "previousArea",
+    word: "previousArea",
+    keys: ["Shift+F6"],
+    group: "groupWalk",
+    where: "always",
+    quiet: true,
+    run: ({ editor }) => focus.toRegion(editor, -1),
+  },
+  {
+    id: "menu",
+    word: "openMenu",
+    keys: ["Shift+F10"],
+    also: ["ContextMenu"],
+    group: "groupWalk",
+    where: "canvas",
+    quiet: true,
+    run: (desk) => desk.open("menu"),
+  },
 ];
 
 const VIEW: readonly Action[] = [
   { id: "fit", word: "fit", keys: ["1"], group: "groupView", icon: "fit", on: ["canvas"], run: ({ fit }) => fit() },
-  { id: "actualSize", word: "actualSize", keys: ["0"], group: "groupView", on: ["canvas"], run: ({ flow }) => void flow.zoomTo(1) },
-  { id: "zoomIn", word: "zoomIn", keys: ["+"], also: ["="], group: "groupView", icon: "plus", run: ({ flow }) => void flow.zoomIn() },
-  { id: "zoomOut", word: "zoomOut", keys: ["-"], group: "groupView", icon: "minus", run: ({ flow }) => void flow.zoomOut() },
-  { id: "tidy", word: "tidy", keys: ["Shift+Alt+T"], group: "groupView", icon: "tidy", on: ["canvas"], edits: true, run: tidy },
+  {
+    id: "actualSize",
+    word: "actualSize",
+    keys: ["0"],
+    group: "groupView",
+    on: ["canvas"],
+    run: ({ flow }) => void flow.zoomTo(1),
+  },
+  {
+    id: "zoomIn",
+    word: "zoomIn",
+    keys: ["+"],
+    also: ["="],
+    group: "groupView",
+    icon: "plus",
+    run: ({ flow }) => void flow.zoomIn(),
+  },
+  {
+    id: "zoomOut",
+    word: "zoomOut",
+    keys: ["-"],
+    group: "groupView",
+    icon: "minus",
+    run: ({ flow }) => void flow.zoomOut(),
+  },
+  {
+    id: "tidy",
+    word: "tidy",
+    keys: ["Shift+Alt+T"],
+    group: "groupView",
+    icon: "tidy",
+    on: ["canvas"],
+    edits: true,
+    run: tidy,
+  },
   ...nudges,
-  { id: "togglePalette", word: "togglePalette", keys: ["Shift+Alt+P"], group: "groupView", edits: true, run: ({ fold }) => fold("palette") },
-  { id: "toggleInspector", word: "toggleInspector", keys: ["Shift+Alt+I"], group: "groupView", run: ({ fold }) => fold("inspector") },
-  { id: "toggleProblems", word: "toggleProblems", keys: ["Shift+Alt+M"], group: "groupView", run: ({ fold }) => fold("problems") },
+  {
+    id: "togglePalette",
+    word: "togglePalette",
+    keys: ["Shift+Alt+P"],
+    group: "groupView",
+    edits: true,
+    run: ({ fold }) => fold("palette"),
+  },
+  {
+    id: "toggleInspector",
+    word: "toggleInspector",
+    keys: ["Shift+Alt+I"],
+    group: "groupView",
+    run: ({ fold }) => fold("inspector"),
+  },
+  {
+    id: "toggleProblems",
+    word: "toggleProblems",
+    keys: ["Shift+Alt+M"],
+    group: "groupView",
+    run: ({ fold }) => fold("problems"),
+  },
 ];
 
 /** Pages of the line: `urls` says which there are for this person. */
 const page = (id: string, word: keyof Words, keys: string[], url: string, icon: string, edits = false): Action => ({
-  id, word, keys, group: "groupLine", icon, edits, when: ({ urls }) => Boolean(urls[url]), run: (desk) => leave(desk, url),
+  id,
+  word,
+  keys,
+  group: "groupLine",
+  icon,
+  edits,
+  when: ({ urls }) => Boolean(urls[url]),
+  run: (desk) => leave(desk, url),
 });
 
 export const LINE: readonly Action[] = [
@@ -137,11 +447,37 @@ export const LINE: readonly Action[] = [
   page("tests", "testsPage", ["Shift+S"], "tests", "flask"),
   page("nameVersion", "nameVersion", ["Shift+N"], "nameVersion", "flag", true),
   page("history", "history", ["Shift+H"], "versions", "history"),
-  { id: "import", word: "import", keys: ["Shift+I"], group: "groupLine", icon: "upload", on: ["canvas"], edits: true, run: ({ editor }) => importOf(editor).show() },
-  { id: "code", word: "switchView", keys: ["Shift+C"], also: ["Shift+Alt+C"], group: "groupView", icon: "output", run: (desk) => desk.setView(VIEWS[(VIEWS.indexOf(desk.view) + 1) % VIEWS.length] ?? "form") },
+  {
+    id: "import",
+    word: "import",
+    keys: ["Shift+I"],
+    group: "groupLine",
+    icon: "upload",
+    on: ["canvas"],
+    edits: true,
+    run: ({ editor }) => importOf(editor).show(),
+  },
+  {
+    id: "code",
+    word: "switchView",
+    keys: ["Shift+C"],
+    also: ["Shift+Alt+C"],
+    group: "groupView",
+    icon: "output",
+    run: (desk) => desk.setView(VIEWS[(VIEWS.indexOf(desk.view) + 1) % VIEWS.length] ?? "form"),
+  },
 ];
 
-export const ACTIONS: readonly Action[] = [...TEST, ...CHANGE, ...RULES, ...WALK, ...VIEW, ...CANVAS, ...LINE, ...FORMS];
+export const ACTIONS: readonly Action[] = [
+  ...TEST,
+  ...CHANGE,
+  ...RULES,
+  ...WALK,
+  ...VIEW,
+  ...CANVAS,
+  ...LINE,
+  ...FORMS,
+];
 
 export function action(id: string): Action {
   const found = ACTIONS.find((each) => each.id === id);
@@ -183,7 +519,11 @@ function publish(desk: Desk): void {
 const insideOf = (selector: string): boolean => Boolean(document.activeElement?.closest(selector));
 
 function selectAll({ editor }: Desk): void {
-  const keys = [...editor.line.stations.map((each) => each.key), ...endsOf(editor.line), ...notesOf(editor.line).map((note) => noteId(note.key))];
+  const keys = [
+    ...editor.line.stations.map((each) => each.key),
+    ...endsOf(editor.line),
+    ...notesOf(editor.line).map((note) => noteId(note.key)),
+  ];
   editor.select({ keys });
   announce(say("chosen", String(keys.length)));
 }

@@ -1,24 +1,33 @@
 /** Where the focus of the keyboard stands on the page of the editor, and how it gets there. */
 import type { ReactFlowInstance } from "@xyflow/react";
-
-import { ruleOf } from "../store/document";
 import { type AnyNode, edgesOf, type RuleEdge } from "../canvas/flow";
 import { START_ID } from "../canvas/layout";
-import type { Editor } from "../store/store";
 import type { Spot } from "../canvas/walking";
+import { ruleOf } from "../store/document";
+import type { Editor } from "../store/store";
 
 type Flow = ReactFlowInstance<AnyNode, RuleEdge>;
 
 const FOCUSABLE =
   'a[href], button:not([disabled]), input:not([disabled]):not([type=hidden]), select:not([disabled]), textarea:not([disabled]), summary, [tabindex]:not([tabindex="-1"])';
 /** In the order in which F6 visits them. */
-const REGIONS = [".editor-bar", ".ed-conflict", ".ed-test", ".ed-palette", ".ed-canvas", ".ed-inspector", ".ed-code", ".ed-problems"];
+const REGIONS = [
+  ".editor-bar",
+  ".ed-conflict",
+  ".ed-test",
+  ".ed-palette",
+  ".ed-canvas",
+  ".ed-inspector",
+  ".ed-code",
+  ".ed-problems",
+];
 
 export const canvas = (): HTMLElement | null => document.querySelector<HTMLElement>(".ed-canvas");
 
 /** Nothing has the focus: the keys go to the canvas, which is what the page is for. */
 export const onCanvas = (target: EventTarget | null): boolean =>
-  target === document.body || (target instanceof Element && target.closest(".ed-canvas .react-flow, .ed-canvas:focus") !== null);
+  target === document.body ||
+  (target instanceof Element && target.closest(".ed-canvas .react-flow, .ed-canvas:focus") !== null);
 
 export function elementOf(spot: Spot): HTMLElement | SVGElement | null {
   return document.querySelector(`.ed-canvas .react-flow__${spot.kind}[data-id="${CSS.escape(spot.id)}"]`);
@@ -63,7 +72,15 @@ export function bringIntoView(editor: Editor, flow: Flow, spot: Spot): void {
   const element = elementOf(spot);
   const pane = canvas()?.getBoundingClientRect();
   const box = element?.getBoundingClientRect();
-  if (pane && box && box.left >= pane.left && box.right <= pane.right && box.top >= pane.top && box.bottom <= pane.bottom) return;
+  if (
+    pane &&
+    box &&
+    box.left >= pane.left &&
+    box.right <= pane.right &&
+    box.top >= pane.top &&
+    box.bottom <= pane.bottom
+  )
+    return;
   const edge = spot.kind === "edge" ? edgesOf(editor.line).find((each) => each.id === spot.id) : undefined;
   if (edge && element) return;
   const node = flow.getNode(edge ? edge.source : spot.id);

@@ -1,12 +1,13 @@
 /** What is drawn anew may take the focus with it, and with it the place of who works by keyboard: it comes back to the same
  * node, edge or control as soon as that is there again, else to what stands nearest to where it was. Never to the body. */
-import { rulesOf, stationOf, targetsOf } from "../store/document";
+
 import { edgeId, edgesOf } from "../canvas/flow";
-import { backToCanvas, elementOf, firstOf, isShown } from "./focus";
 import { endsOf, START_ID } from "../canvas/layout";
 import { noteId, notesOf } from "../canvas/notes";
-import type { Editor } from "../store/store";
 import type { Spot } from "../canvas/walking";
+import { rulesOf, stationOf, targetsOf } from "../store/document";
+import type { Editor } from "../store/store";
+import { backToCanvas, elementOf, firstOf, isShown } from "./focus";
 
 interface Held {
   element: Element;
@@ -41,7 +42,12 @@ export function startKeeping(editor: Editor): () => void {
     held = undefined;
   };
   const observer = new MutationObserver(changed);
-  observer.observe(document.body, { subtree: true, childList: true, attributes: true, attributeFilter: ["disabled", "hidden", "open"] });
+  observer.observe(document.body, {
+    subtree: true,
+    childList: true,
+    attributes: true,
+    attributeFilter: ["disabled", "hidden", "open"],
+  });
   document.addEventListener("focusin", came);
   document.addEventListener("pointerdown", pointed);
   return () => {
@@ -52,7 +58,8 @@ export function startKeeping(editor: Editor): () => void {
   };
 }
 
-const isLost = (): boolean => document.activeElement === document.body && document.hasFocus() && !document.querySelector("dialog[open]");
+const isLost = (): boolean =>
+  document.activeElement === document.body && document.hasFocus() && !document.querySelector("dialog[open]");
 
 function holding(element: Element): Held {
   const node = element.closest(".react-flow__node, .react-flow__edge");
@@ -61,16 +68,23 @@ function holding(element: Element): Held {
   for (let inner = element; inner.parentElement && !inner.matches(PAGE); inner = inner.parentElement) {
     around.push({ part: inner.parentElement, child: [...inner.parentElement.children].indexOf(inner) });
   }
-  return { element, spot: node && id ? { kind: node.matches(".react-flow__node") ? "node" : "edge", id } : undefined, around };
+  return {
+    element,
+    spot: node && id ? { kind: node.matches(".react-flow__node") ? "node" : "edge", id } : undefined,
+    around,
+  };
 }
 
 function regain(editor: Editor, { element, spot, around }: Held): void {
   // What is in the line and not drawn yet is looked for again in the next frame.
   if (spot) return isInLine(editor, spot) ? elementOf(spot)?.focus({ preventScroll: true }) : backToCanvas(editor);
-  if (isShown(element) && element instanceof HTMLElement && !element.matches(":disabled")) return element.focus({ preventScroll: true });
+  if (isShown(element) && element instanceof HTMLElement && !element.matches(":disabled"))
+    return element.focus({ preventScroll: true });
   for (const { part, child } of around) {
     if (part.matches(PAGE)) break;
-    const near = isShown(part) ? (firstOf(part.children[Math.min(child, part.children.length - 1)]) ?? firstOf(part)) : undefined;
+    const near = isShown(part)
+      ? (firstOf(part.children[Math.min(child, part.children.length - 1)]) ?? firstOf(part))
+      : undefined;
     // In a field that nobody opened the next key would be a letter of its text, and no shortcut.
     if (near && !near.matches(FIELDS)) return near.focus({ preventScroll: true });
   }
@@ -78,6 +92,17 @@ function regain(editor: Editor, { element, spot, around }: Held): void {
 }
 
 function isInLine({ line }: Editor, { kind, id }: Spot): boolean {
-  if (kind === "node") return id === START_ID || stationOf(line, id) !== undefined || endsOf(line).includes(id) || notesOf(line).some((note) => noteId(note.key) === id);
-  return edgesOf(line).some((edge) => edge.id === id) || line.stations.some((station) => rulesOf(station).some((rule) => targetsOf(rule).some((target) => edgeId(rule.id, target) === id)));
+  if (kind === "node")
+    return (
+      id === START_ID ||
+      stationOf(line, id) !== undefined ||
+      endsOf(line).includes(id) ||
+      notesOf(line).some((note) => noteId(note.key) === id)
+    );
+  return (
+    edgesOf(line).some((edge) => edge.id === id) ||
+    line.stations.some((station) =>
+      rulesOf(station).some((rule) => targetsOf(rule).some((target) => edgeId(rule.id, target) === id)),
+    )
+  );
 }

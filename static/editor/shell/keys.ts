@@ -5,7 +5,8 @@ import { choose, onCanvas, spotNow, spotOfChoice } from "./focus";
 import { isSingle, matches } from "./keystrokes";
 
 const typing = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
+  target instanceof HTMLElement &&
+  (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
 
 const covered = (): boolean => document.querySelector("dialog[open], .menu:popover-open") !== null;
 
@@ -22,7 +23,12 @@ function actionFor(event: KeyboardEvent, desk: Desk): Action | undefined {
 
 /** What the keyboard comes to is what is chosen, so that the settings beside it are its own. */
 function followed({ target }: FocusEvent, desk: Desk): void {
-  if (!(target instanceof Element) || !target.matches(".react-flow__node, .react-flow__edge") || !target.matches(":focus-visible")) return;
+  if (
+    !(target instanceof Element) ||
+    !target.matches(".react-flow__node, .react-flow__edge") ||
+    !target.matches(":focus-visible")
+  )
+    return;
   const spot = spotNow(desk.editor);
   const held = spotOfChoice(desk.editor);
   const among = spot?.kind === "node" && desk.editor.state.selection.keys.includes(spot.id);

@@ -1,12 +1,12 @@
 /** What the command palette of the shell offers on this page: the actions of the editor, and every place of the line by
  * its name. */
 import type { Asked, Offer } from "../../ts/palette";
-import { ACTIONS, type Desk, possible } from "./actions";
-import { endOf, nameOf, rulesOf, targetsOf } from "../store/document";
 import { endName, gateName, targetName } from "../canvas/flow";
+import { endsOf } from "../canvas/layout";
+import { endOf, nameOf, rulesOf, targetsOf } from "../store/document";
+import { ACTIONS, type Desk, possible } from "./actions";
 import { goTo } from "./focus";
 import { shown } from "./keystrokes";
-import { endsOf } from "../canvas/layout";
 import { say } from "./words";
 
 const MOST = 12;
@@ -28,8 +28,12 @@ function offersFor(desk: Desk, words: string): Offer[] {
   };
   // Without a word only what can be done: the places of a line may be hundreds.
   const all = wanted.length === 0 ? doings(desk) : [...doings(desk), ...places(desk)];
-  const begins = (offer: Offer): number => (wanted.some((word) => offer.label.toLowerCase().split(/\s+/).at(-1)?.startsWith(word)) ? 0 : 1);
-  return all.filter(fits).sort((a, b) => begins(a) - begins(b)).slice(0, MOST);
+  const begins = (offer: Offer): number =>
+    wanted.some((word) => offer.label.toLowerCase().split(/\s+/).at(-1)?.startsWith(word)) ? 0 : 1;
+  return all
+    .filter(fits)
+    .sort((a, b) => begins(a) - begins(b))
+    .slice(0, MOST);
 }
 
 function doings(desk: Desk): Offer[] {
@@ -48,7 +52,12 @@ function places(desk: Desk): Offer[] {
   const toNode = (id: string) => (): void => goTo(editor, flow, { kind: "node", id });
   const found: Offer[] = [];
   for (const station of line.stations) {
-    found.push({ label: say("goTo", nameOf(station)), note: say("aStation"), icon: "arrow-right", run: toNode(station.key) });
+    found.push({
+      label: say("goTo", nameOf(station)),
+      note: say("aStation"),
+      icon: "arrow-right",
+      run: toNode(station.key),
+    });
     rulesOf(station).forEach((rule, index) => {
       const to = targetsOf(rule);
       const run = (): void => goTo(editor, flow, { kind: "edge", id: `${rule.id}>${to[0] ?? ""}` });
@@ -60,11 +69,21 @@ function places(desk: Desk): Offer[] {
       }
     });
     if (station.gate) {
-      found.push({ label: say("goTo", gateName(line, station.gate)), note: say("aGate", nameOf(station)), icon: "gate", run: toNode(station.key) });
+      found.push({
+        label: say("goTo", gateName(line, station.gate)),
+        note: say("aGate", nameOf(station)),
+        icon: "gate",
+        run: toNode(station.key),
+      });
     }
   }
   for (const key of endsOf(line)) {
-    found.push({ label: say("goTo", endName(endOf(line, key)?.label ?? key)), note: say("anEnd"), icon: "arrow-right", run: toNode(key) });
+    found.push({
+      label: say("goTo", endName(endOf(line, key)?.label ?? key)),
+      note: say("anEnd"),
+      icon: "arrow-right",
+      run: toNode(key),
+    });
   }
   return found;
 }

@@ -9,7 +9,11 @@ interface Sides {
   folded: Partial<Record<Side, boolean>>;
 }
 
-export const LIMITS: Record<Side, [least: number, most: number]> = { palette: [144, 360], inspector: [280, 720], problems: [80, 480] };
+export const LIMITS: Record<Side, [least: number, most: number]> = {
+  palette: [144, 360],
+  inspector: [280, 720],
+  problems: [80, 480],
+};
 const PLACE = "gateline editor sides";
 
 function remembered(): Sides {
@@ -39,11 +43,18 @@ export function useSides(): SidesState {
     const [least, most] = LIMITS[side];
     setSides((now) => {
       const { [side]: _, ...others } = now.size;
-      return { ...now, size: to === undefined ? others : { ...others, [side]: Math.min(most, Math.max(least, Math.round(to))) } };
+      return {
+        ...now,
+        size: to === undefined ? others : { ...others, [side]: Math.min(most, Math.max(least, Math.round(to))) },
+      };
     });
   }, []);
   const fold = useCallback(
-    (side: Side, open?: boolean) => setSides((now) => ({ ...now, folded: { ...now.folded, [side]: open === undefined ? !now.folded[side] : !open } })),
+    (side: Side, open?: boolean) =>
+      setSides((now) => ({
+        ...now,
+        folded: { ...now.folded, [side]: open === undefined ? !now.folded[side] : !open },
+      })),
     [],
   );
   return { ...sides, resize, fold };

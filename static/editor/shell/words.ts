@@ -168,7 +168,8 @@ const ENGLISH = {
   saveRefused: "This draft cannot be stored: %s",
   retry: "Try again",
   conflictTitle: "Changed by two people",
-  conflict: "%s changed the same places. Nothing is stored until you have chosen for each; everything else of both is kept.",
+  conflict:
+    "%s changed the same places. Nothing is stored until you have chosen for each; everything else of both is kept.",
   somebody: "Somebody",
   takeTheirs: "All theirs",
   keepMine: "All mine",
@@ -252,7 +253,8 @@ const ENGLISH = {
   emptyImport: "Import a document",
   firstStation: "First station",
   brokenTitle: "The drawing failed",
-  brokenWords: "Nothing is lost: changes are stored on the server, or kept in this browser. Edit the line as code meanwhile.",
+  brokenWords:
+    "Nothing is lost: changes are stored on the server, or kept in this browser. Edit the line as code meanwhile.",
   openCode: "Open the code",
   drawAgain: "Draw it again",
   gateOff: "Removed gate %s",
@@ -296,7 +298,8 @@ const ENGLISH = {
   signIn: "Sign in",
   saveForbidden: "You no longer have access to change this line. Your changes are kept in this browser.",
   undrawable: "%s stored a draft that cannot be drawn. Your changes are kept in this browser.",
-  notKept: "The browser has no room for a copy: what is not saved is only on this page. Leave it open until it is saved.",
+  notKept:
+    "The browser has no room for a copy: what is not saved is only on this page. Leave it open until it is saved.",
   leftToChoose: "Left to choose: %s",
   allChosen: "Everything is chosen",
   saveChoice: "Save",
@@ -434,10 +437,12 @@ const ENGLISH = {
   bothViews: "Both",
   switchView: "Form, code or both",
   loadingText: "Loading the text…",
-  textNotLoaded: "The text cannot be loaded while the server cannot be reached. It comes as soon as the server is there again.",
+  textNotLoaded:
+    "The text cannot be loaded while the server cannot be reached. It comes as soon as the server is there again.",
   schemaGives: "One of: %s",
   importTitle: "Import a document into this line",
-  importWords: "It takes the place of what is drawn. The key of the line stays, and one undo brings back what was there.",
+  importWords:
+    "It takes the place of what is drawn. The key of the line stays, and one undo brings back what was there.",
   importText: "Document, as YAML or JSON",
   importHint: "Paste it here, drop a file, or choose one.",
   importFile: "Choose a file",

@@ -1,7 +1,8 @@
 /** What of a line is other than it was, part by part, in the words of the page. */
+
+import { say } from "../shell/words";
 import { type LineDocument, nameOf, type Station } from "./document";
 import { same } from "./merge";
-import { say } from "../shell/words";
 
 const MOST = 3;
 
@@ -34,7 +35,9 @@ function rest(before: LineDocument, after: LineDocument): string[] {
   const { stations: _a, gates: _b, ends: _c, extra: wasThere, ...was } = before;
   const { stations: _d, gates: _e, ends: _f, extra: isThere, ...is } = after;
   const orderOf = (line: LineDocument, other: LineDocument): string =>
-    JSON.stringify(line.stations.map((each) => each.key).filter((key) => other.stations.some((each) => each.key === key)));
+    JSON.stringify(
+      line.stations.map((each) => each.key).filter((key) => other.stations.some((each) => each.key === key)),
+    );
   return [
     ...(same(was as never, is as never) ? [] : [say("partLine")]),
     ...(orderOf(before, after) === orderOf(after, before) ? [] : [say("partOrder")]),

@@ -1,9 +1,10 @@
 /** Copying, pasting and deleting what is chosen. Stations travel as JSON, so between lines and windows too. */
+
+import { importOf } from "../saving/importing";
 import type { Desk } from "../shell/actions";
+import { fresh, isEmpty, type Parts, partsOf, pasteParts, removeParts } from "./clips";
 import * as commands from "./commands";
 import { takeGateOff, takeStationGateOff } from "./commands-connect";
-import { fresh, isEmpty, type Parts, partsOf, pasteParts, removeParts } from "./clips";
-import { importOf } from "../saving/importing";
 import type { Editor } from "./store";
 
 export function removeChosen(editor: Editor): void {
@@ -35,7 +36,9 @@ export function pasted(editor: Editor, parts: Parts): void {
 }
 
 const isClip = (value: unknown): value is Parts =>
-  typeof value === "object" && value !== null && (value as { gateline?: unknown }).gateline === "stations" &&
+  typeof value === "object" &&
+  value !== null &&
+  (value as { gateline?: unknown }).gateline === "stations" &&
   Array.isArray((value as { stations?: unknown }).stations);
 
 /** From a menu: the browser asks the person first, and answers whether it could be read. */

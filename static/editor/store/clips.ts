@@ -1,9 +1,10 @@
 /** What is copied, pasted and deleted together: stations with their rules, and notes. */
-import { clip, type Clip, type Command, paste, remove } from "./commands";
-import { isPlace, type LineDocument, type Note, type Positions, positionsOf } from "./document";
+
 import { heightOf } from "../canvas/layout";
 import { freshNoteKey, noteId, noteKey, notesOf, withNotes } from "../canvas/notes";
 import { say } from "../shell/words";
+import { type Clip, type Command, clip, paste, remove } from "./commands";
+import { isPlace, type LineDocument, type Note, type Positions, positionsOf } from "./document";
 
 export interface Parts extends Clip {
   notes?: Note[];
@@ -18,7 +19,11 @@ export function partsOf(line: LineDocument, keys: readonly string[]): Parts {
   const notes = notesOf(line).filter((note) => chosen.has(noteId(note.key)));
   const taken = clip(line, keys);
   const positions = Object.fromEntries(Object.entries(positionsOf(line)).filter(([key]) => chosen.has(key)));
-  return { ...taken, ...(notes.length > 0 ? { notes } : {}), ...(Object.keys(positions).length > 0 ? { positions } : {}) };
+  return {
+    ...taken,
+    ...(notes.length > 0 ? { notes } : {}),
+    ...(Object.keys(positions).length > 0 ? { positions } : {}),
+  };
 }
 
 export const isEmpty = ({ stations, notes = [] }: Parts): boolean => stations.length === 0 && notes.length === 0;
@@ -38,9 +43,13 @@ export function pasteParts(parts: Parts): Command {
       });
       if (Object.keys(places).length > 0) {
         const { extra = {} } = next;
-        next = { ...next, extra: { ...extra, editor: { ...extra.editor, positions: { ...positionsOf(next), ...places } } } };
+        next = {
+          ...next,
+          extra: { ...extra, editor: { ...extra.editor, positions: { ...positionsOf(next), ...places } } },
+        };
       }
-      for (const note of notes) next = withNotes(next, [...notesOf(next), { ...note, key: freshNoteKey(next), y: note.y + down }]);
+      for (const note of notes)
+        next = withNotes(next, [...notesOf(next), { ...note, key: freshNoteKey(next), y: note.y + down }]);
       return next;
     },
   };
@@ -66,7 +75,10 @@ export function removeParts(keys: readonly string[]): Command {
   return {
     label: say("removed", [...rest, ...[...notes].map(() => say("note"))].join(", ")),
     apply: (line) => {
-      const left = withNotes(line, notesOf(line).filter((note) => !notes.has(note.key)));
+      const left = withNotes(
+        line,
+        notesOf(line).filter((note) => !notes.has(note.key)),
+      );
       return rest.length > 0 ? remove(rest).apply(left) : left;
     },
   };
@@ -74,5 +86,7 @@ export function removeParts(keys: readonly string[]): Command {
 
 export const fresh = (before: LineDocument, after: LineDocument): string[] => {
   const had = new Set([...before.stations.map((each) => each.key), ...notesOf(before).map((note) => noteId(note.key))]);
-  return [...after.stations.map((each) => each.key), ...notesOf(after).map((note) => noteId(note.key))].filter((key) => !had.has(key));
+  return [...after.stations.map((each) => each.key), ...notesOf(after).map((note) => noteId(note.key))].filter(
+    (key) => !had.has(key),
+  );
 };

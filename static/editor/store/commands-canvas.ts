@@ -1,9 +1,10 @@
 /** What is done on the canvas itself: targets by mouse, gates put on edges and stations, things set in line. */
-import { type Command, place } from "./commands";
-import { type LineDocument, type Positions, type Rule, ruleOf, rulesOf, targetsOf } from "./document";
+
 import { laidOut } from "../canvas/layout";
 import { changeNote, noteKey, notesOf } from "../canvas/notes";
 import { say } from "../shell/words";
+import { type Command, place } from "./commands";
+import { type LineDocument, type Positions, type Rule, ruleOf, rulesOf, targetsOf } from "./document";
 
 function withRule(line: LineDocument, id: string, change: (rule: Rule) => Rule): LineDocument {
   const found = ruleOf(line, id);
@@ -12,7 +13,8 @@ function withRule(line: LineDocument, id: string, change: (rule: Rule) => Rule):
   return { ...line, stations: line.stations.map((each) => (each === found.station ? { ...each, rules } : each)) };
 }
 
-const leading = (targets: readonly string[]): string | string[] => (targets.length === 1 ? (targets[0] ?? "") : [...targets]);
+const leading = (targets: readonly string[]): string | string[] =>
+  targets.length === 1 ? (targets[0] ?? "") : [...targets];
 
 /** One more place that a rule leads to: it forks. */
 export function addTarget(id: string, target: string): Command {
@@ -47,7 +49,10 @@ export function putGate(onto: Onto, gate: { key: string } | { mode: string; name
     apply: (before) => {
       const [line, key] = "key" in gate ? [before, gate.key] : withFresh(before, gate.mode, gate.name);
       if ("station" in onto) {
-        return { ...line, stations: line.stations.map((each) => (each.key === onto.station ? { ...each, gate: key } : each)) };
+        return {
+          ...line,
+          stations: line.stations.map((each) => (each.key === onto.station ? { ...each, gate: key } : each)),
+        };
       }
       const had = ruleOf(line, onto.rule)?.rule.gates ?? [];
       if (!ruleOf(line, onto.rule) || had.includes(key)) return before;
@@ -58,7 +63,11 @@ export function putGate(onto: Onto, gate: { key: string } | { mode: string; name
 
 function withFresh(line: LineDocument, mode: string, name: string): [LineDocument, string] {
   const taken = new Set((line.gates ?? []).map((gate) => gate.key));
-  const wanted = name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "") || "gate";
+  const wanted =
+    name
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, "-")
+      .replace(/^-+|-+$/g, "") || "gate";
   let key = wanted;
   for (let number = 2; taken.has(key); number += 1) key = `${wanted}-${number}`;
   const checks = { all: [{ field: "exit_code", operator: "equals", value: 0, label: say("exitCode") }] };
@@ -71,10 +80,13 @@ export type Alignment = "left" | "top" | "across" | "down";
 
 /** Sets what is chosen in line, or at equal distances. */
 export function align(line: LineDocument, keys: readonly string[], how: Alignment): Command {
-  const boxes = [...laidOut(line).boxes.filter((box) => keys.includes(box.key)), ...notesOf(line).flatMap((note) => {
-    const id = keys.find((key) => noteKey(key) === note.key);
-    return id ? [{ ...note, key: id }] : [];
-  })];
+  const boxes = [
+    ...laidOut(line).boxes.filter((box) => keys.includes(box.key)),
+    ...notesOf(line).flatMap((note) => {
+      const id = keys.find((key) => noteKey(key) === note.key);
+      return id ? [{ ...note, key: id }] : [];
+    }),
+  ];
   const places: Positions = {};
   const put = (key: string, x: number, y: number): void => {
     places[key] = [Math.round(x), Math.round(y)];
@@ -116,4 +128,3 @@ export function movedTo(places: Positions): Command {
     },
   };
 }
-

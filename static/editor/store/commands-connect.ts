@@ -1,10 +1,12 @@
 /** Connecting by name: to one target, to several at once, to one that is made for it. */
-import { addEnd, addStation, type Command, connect } from "./commands";
-import { freeRuleId, type LineDocument, type Rule, ruleOf, rulesOf, stationOf } from "./document";
+
 import { endsOf } from "../canvas/layout";
 import { say } from "../shell/words";
+import { addEnd, addStation, type Command, connect } from "./commands";
+import { freeRuleId, type LineDocument, type Rule, ruleOf, rulesOf, stationOf } from "./document";
 
-const toOf = (targets: readonly string[]): string | string[] => (targets.length === 1 ? (targets[0] ?? "") : [...targets]);
+const toOf = (targets: readonly string[]): string | string[] =>
+  targets.length === 1 ? (targets[0] ?? "") : [...targets];
 
 /** A new rule to these targets, the last of its station; several are a fork. */
 export function connectTo(label: string, from: string, targets: readonly string[]): Command {
@@ -60,9 +62,15 @@ export function takeGateOff(id: string, gate: string): Command {
     apply: (line) => {
       const found = ruleOf(line, id);
       if (!found?.rule.gates?.includes(gate)) return line;
-      const without = ({ gates: _, ...rest }: Rule, left: string[]): Rule => (left.length > 0 ? { ...rest, gates: left } : rest);
+      const without = ({ gates: _, ...rest }: Rule, left: string[]): Rule =>
+        left.length > 0 ? { ...rest, gates: left } : rest;
       const changed = rulesOf(found.station).map((rule) =>
-        rule.id === id ? without(rule as Rule, (rule.gates ?? []).filter((each) => each !== gate)) : rule,
+        rule.id === id
+          ? without(
+              rule as Rule,
+              (rule.gates ?? []).filter((each) => each !== gate),
+            )
+          : rule,
       );
       return withRules(line, found.station.key, changed);
     },

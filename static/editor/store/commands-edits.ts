@@ -43,7 +43,9 @@ function applied(line: LineDocument, edit: Edit): LineDocument {
     case "removeRule":
       return withRules(line, edit.rule, (rules, rule) => rules.filter((each) => each !== rule));
     case "changeRule":
-      return withRules(line, edit.rule, (rules, rule) => rules.map((each) => (each === rule ? changed(each, edit) : each)));
+      return withRules(line, edit.rule, (rules, rule) =>
+        rules.map((each) => (each === rule ? changed(each, edit) : each)),
+      );
     case "addRule": {
       const rule = { ...edit.rule, id: freeRuleId(line, edit.rule.id) };
       return withStation(line, edit.station, (station) => ({ ...station, rules: [...rulesOf(station), rule] }));
@@ -59,7 +61,10 @@ function applied(line: LineDocument, edit: Edit): LineDocument {
       return moved && to >= 0 ? { ...line, stations: [...others.slice(0, to), moved, ...others.slice(to)] } : line;
     }
     case "changeGate":
-      return { ...line, gates: (line.gates ?? []).map((gate) => (gate.key === edit.gate ? changed(gate, edit) : gate)) };
+      return {
+        ...line,
+        gates: (line.gates ?? []).map((gate) => (gate.key === edit.gate ? changed(gate, edit) : gate)),
+      };
     case "addGate":
       return { ...line, gates: added(line.gates ?? [], edit.gate) };
     case "addEnd":
@@ -84,7 +89,10 @@ function withStation(line: LineDocument, key: string, change: (station: Station)
 function withRules(line: LineDocument, id: string, change: (rules: Rule[], rule: Rule) => Rule[]): LineDocument {
   const found = ruleOf(line, id);
   if (!found) return line;
-  return withStation(line, found.station.key, (station) => ({ ...station, rules: change(rulesOf(station), found.rule) }));
+  return withStation(line, found.station.key, (station) => ({
+    ...station,
+    rules: change(rulesOf(station), found.rule),
+  }));
 }
 
 /** With the rules that lead nowhere else; a fork only loses that branch. */

@@ -1,7 +1,8 @@
 /** Gates as changes of the line. */
+
+import { say } from "../shell/words";
 import type { Command } from "./commands";
 import { type LineDocument, type Rule, rulesOf } from "./document";
-import { say } from "../shell/words";
 
 export function freeGateKey(line: LineDocument): string {
   const taken = new Set((line.gates ?? []).map((gate) => gate.key));

@@ -1,7 +1,8 @@
 /** Commands about the rules of a station. */
+
+import { say } from "../shell/words";
 import type { Command } from "./commands";
 import { freeRuleId, type LineDocument, nameOf, type Rule, ruleOf, rulesOf, stationOf } from "./document";
-import { say } from "../shell/words";
 
 /** A rule that takes what passed, to the next station. It stands last, but above one that takes whatever is left. */
 export function addRule(line: LineDocument, key: string): Command & { id: string } {

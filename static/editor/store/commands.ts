@@ -1,5 +1,7 @@
 /** Every change of a line, as a value with a name: applied to one document it gives the next. What is undone is the
  * change as a whole, by going back to the document before it (history.ts). None of them rewires by position. */
+
+import { say } from "../shell/words";
 import {
   type End,
   freeKey,
@@ -8,14 +10,13 @@ import {
   type Positions,
   positionsOf,
   type Rule,
-  rulesOf,
   ruleOf,
+  rulesOf,
   type Station,
-  stationOf,
   startOf,
+  stationOf,
   targetsOf,
 } from "./document";
-import { say } from "../shell/words";
 
 export interface Command {
   /** What it does, in the words that undo and the announcer use. */

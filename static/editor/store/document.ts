@@ -98,7 +98,7 @@ export function targetsOf(rule: Rule): string[] {
 export const rulesOf = (station: Station): Rule[] => station.rules ?? [];
 export const nameOf = (station: Station): string => station.name || station.key;
 /** Without `work` a person does it (line-document, Defaults). */
-export const kindOf = (station: Station): string => station.work ? (station.work.kind ?? "other") : "manual";
+export const kindOf = (station: Station): string => (station.work ? (station.work.kind ?? "other") : "manual");
 export const stationOf = (line: LineDocument, key: string): Station | undefined =>
   line.stations.find((station) => station.key === key);
 export const startOf = (line: LineDocument): string | undefined => line.start ?? line.stations[0]?.key;

@@ -25,7 +25,11 @@ export function run(history: History, command: Command): History {
   const before = history.line;
   const after = command.apply(before);
   if (after === before) return history;
-  return { line: after, done: [...history.done, { label: command.label, before, after, renames: command.renames ?? [] }].slice(-MOST), undone: [] };
+  return {
+    line: after,
+    done: [...history.done, { label: command.label, before, after, renames: command.renames ?? [] }].slice(-MOST),
+    undone: [],
+  };
 }
 
 /** What somebody else did is no step of this history: neither undo nor redo ever takes it back. */

@@ -105,7 +105,8 @@ class Merger {
 
 type Fields = { [key: string]: Json };
 
-const isObject = (value: Value): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: Value): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** As `join` of pipelines/routing/basics/problems.py. */
 function joined(path: string, key: string): string {
@@ -168,7 +169,10 @@ function inserted(first: string[], second: string[]): string[] {
   const found = [...first];
   second.forEach((key, index) => {
     if (found.includes(key)) return;
-    const before = second.slice(0, index).reverse().find((each) => found.includes(each));
+    const before = second
+      .slice(0, index)
+      .reverse()
+      .find((each) => found.includes(each));
     found.splice(before === undefined ? 0 : found.indexOf(before) + 1, 0, key);
   });
   return found;

@@ -15,7 +15,9 @@ export function patched(now: Fragment, sent: Fragment, answered: Fragment): Frag
     const [before, after, here] = [sent[key], answered[key], now[key]];
     if (same(before, after)) continue;
     if (after === undefined) delete next[key];
-    else next[key] = isFragment(before) && isFragment(after) && isFragment(here) ? patched(here, before, after) as Json : after;
+    else
+      next[key] =
+        isFragment(before) && isFragment(after) && isFragment(here) ? (patched(here, before, after) as Json) : after;
   }
   return next;
 }

@@ -7,7 +7,8 @@ const isObject = (value: unknown): value is { [key: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 function swapping(from: string, to: string): Swap {
-  return (value) => (value === from ? to : Array.isArray(value) ? value.map((each) => (each === from ? to : each)) : value);
+  return (value) =>
+    value === from ? to : Array.isArray(value) ? value.map((each) => (each === from ? to : each)) : value;
 }
 
 /** `{…here}` with these members put through `change`, where they are there. */
@@ -20,13 +21,15 @@ function changed<T extends object>(here: T, keys: readonly string[], change: Swa
 /** Rules, start, joins, stages, edge conditions, budgets, policy, gates' routes, pairs, places on the canvas. */
 export function renamedStation(line: LineDocument, from: string, to: string): LineDocument {
   const key = swapping(from, to);
-  const route: Swap = (value) => (value === `route:${from}` ? `route:${to}` : value === `station:${from}` ? `station:${to}` : value);
+  const route: Swap = (value) =>
+    value === `route:${from}` ? `route:${to}` : value === `station:${from}` ? `station:${to}` : value;
   const next = changed(line, ["start"], key);
   next.stations = line.stations.map((station) => stationNaming(station, key));
   if (isObject(line.policy)) next.policy = changed(line.policy, ["on_failure", "on_reject"], route);
   if (line.gates) next.gates = line.gates.map((gate) => changed(gate, ["on_reject"], route));
   if (Array.isArray(line.forbidden_parallel)) next.forbidden_parallel = (line.forbidden_parallel as Json[]).map(key);
-  if (Array.isArray(line.budgets)) next.budgets = (line.budgets as Json[]).map((each) => (isObject(each) ? budgetNaming(each, key) : each));
+  if (Array.isArray(line.budgets))
+    next.budgets = (line.budgets as Json[]).map((each) => (isObject(each) ? budgetNaming(each, key) : each));
   return withPlace(next, from, to);
 }
 
@@ -65,7 +68,10 @@ function edgesNaming(when: Json, key: Swap): Json {
 function withPlace(line: LineDocument, from: string, to: string): LineDocument {
   const { [from]: place, ...others } = positionsOf(line);
   if (!place) return line;
-  return { ...line, extra: { ...line.extra, editor: { ...line.extra?.editor, positions: { ...others, [to]: place } } } };
+  return {
+    ...line,
+    extra: { ...line.extra, editor: { ...line.extra?.editor, positions: { ...others, [to]: place } } },
+  };
 }
 
 /** Ends have their names in the same places as stations. */
@@ -84,7 +90,9 @@ export function renamedGate(line: LineDocument, from: string, to: string): LineD
 
 function withChecks(line: LineDocument, from: string, to: string): LineDocument {
   if (!line.gates) return line;
-  const gates = line.gates.map((gate) => (gate.checks === undefined ? gate : { ...gate, checks: checksNaming(gate.checks, from, to) }));
+  const gates = line.gates.map((gate) =>
+    gate.checks === undefined ? gate : { ...gate, checks: checksNaming(gate.checks, from, to) },
+  );
   return { ...line, gates };
 }
 
@@ -113,6 +121,8 @@ export function renamedInput(line: LineDocument, from: string, to: string): Line
 /** Budgets that speak of the rule. */
 export function renamedRule(line: LineDocument, from: string, to: string): LineDocument {
   if (!Array.isArray(line.budgets)) return line;
-  const budgets = (line.budgets as Json[]).map((each) => (isObject(each) ? changed(each, ["rule", "rules"], swapping(from, to)) : each));
+  const budgets = (line.budgets as Json[]).map((each) =>
+    isObject(each) ? changed(each, ["rule", "rules"], swapping(from, to)) : each,
+  );
   return { ...line, budgets };
 }

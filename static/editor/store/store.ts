@@ -3,17 +3,17 @@ import { useSyncExternalStore } from "react";
 
 import { announce } from "../../ts/dom";
 import { LineText, type Shown } from "../code/text";
-import type { Command, Rename } from "./commands";
-import { changedParts } from "./changed";
 import { same } from "../code/values";
-import type { Json, LineDocument } from "./document";
 import { type Elsewhere, type Findings, NOTHING } from "../inspector/findings";
-import { amend, begin, type History, redo, run, taken, touched, undo } from "./history";
-import { Listeners } from "./listeners";
-import { type Side } from "./merge";
 import { type Draft, Saver, type Saving } from "../saving/saving";
 import { Together } from "../saving/together";
 import { say } from "../shell/words";
+import { changedParts } from "./changed";
+import type { Command, Rename } from "./commands";
+import type { Json, LineDocument } from "./document";
+import { amend, begin, type History, redo, run, taken, touched, undo } from "./history";
+import { Listeners } from "./listeners";
+import { type Side } from "./merge";
 
 export interface Selection {
   /** Keys of the stations and ends. */
@@ -83,12 +83,16 @@ export class Editor {
   #typing = false;
 
   constructor(readonly given: Given) {
-    this.text = new LineText(given.saveUrl, { text: given.text, line: given.document }, {
-      line: () => this.line,
-      became: (line) => this.#typed(line),
-      worded: () => this.#worded(),
-      changed: () => this.#set({ text: this.text.shown }),
-    });
+    this.text = new LineText(
+      given.saveUrl,
+      { text: given.text, line: given.document },
+      {
+        line: () => this.line,
+        became: (line) => this.#typed(line),
+        worded: () => this.#worded(),
+        changed: () => this.#set({ text: this.text.shown }),
+      },
+    );
     this.#state = {
       history: begin(given.document),
       selection: { keys: [] },
@@ -113,7 +117,8 @@ export class Editor {
       onRestored: (line) => this.#run({ label: say("restored"), apply: () => line }),
       onState: (saving) => this.#set({ saving }),
       onDraft: (draft) => this.#set({ draft }),
-      onFindings: (findings, differs) => this.#found({ findings, differs, ...(findings.elsewhere ? { elsewhere: findings.elsewhere } : {}) }),
+      onFindings: (findings, differs) =>
+        this.#found({ findings, differs, ...(findings.elsewhere ? { elsewhere: findings.elsewhere } : {}) }),
       onKept: (kept) => this.#set({ kept }),
     });
     void this.text.restore();

@@ -1,13 +1,18 @@
 import { useState } from "react";
-
-import { type LineDocument, rulesOf, stationOf } from "../store/document";
 import { gateName } from "../canvas/flow";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
+import { type LineDocument, rulesOf, stationOf } from "../store/document";
 import type { Choice, Group, Step, Token } from "./answers";
 import type { Test } from "./session";
 
-const WORDS: Record<string, string> = { approve: "check", send_back: "send-back", reject: "x", rework: "retry", abort: "x" };
+const WORDS: Record<string, string> = {
+  approve: "check",
+  send_back: "send-back",
+  reject: "x",
+  rework: "retry",
+  abort: "x",
+};
 
 /** What may happen next, each with what would follow: decided by the server, for this line and this walk. */
 export function Choices({ test, token, line }: { test: Test; token: Token; line: LineDocument }) {
@@ -26,10 +31,17 @@ export function Choices({ test, token, line }: { test: Test; token: Token; line:
           <span className="field-label">
             {say("testReason")} <span className="field-optional">{say("optional")}</span>
           </span>
-          <input className="input" value={reason} maxLength={2000} onChange={(event) => setReason(event.target.value)} />
+          <input
+            className="input"
+            value={reason}
+            maxLength={2000}
+            onChange={(event) => setReason(event.target.value)}
+          />
         </label>
       ) : null}
-      {token.groups.length > 0 && rulesOf(stationOf(line, token.station) ?? { key: "" }).length === 0 && token.status === "queued" ? (
+      {token.groups.length > 0 &&
+      rulesOf(stationOf(line, token.station) ?? { key: "" }).length === 0 &&
+      token.status === "queued" ? (
         <p className="muted small">{say("testNoRules")}</p>
       ) : null}
     </>
@@ -75,12 +87,28 @@ function Words({ test, group, line, reason }: { test: Test; group: Group; line: 
   );
 }
 
-function One({ test, choice, icon, reason = "" }: { test: Test; choice: Choice; icon?: string | undefined; reason?: string }) {
+function One({
+  test,
+  choice,
+  icon,
+  reason = "",
+}: {
+  test: Test;
+  choice: Choice;
+  icon?: string | undefined;
+  reason?: string;
+}) {
   const { step } = choice;
   const words = (
     <>
       <span className="ed-test-label">
-        {choice.number === null ? icon ? <Icon name={icon} size={14} /> : null : <span className="ed-number">{choice.number}</span>}
+        {choice.number === null ? (
+          icon ? (
+            <Icon name={icon} size={14} />
+          ) : null
+        ) : (
+          <span className="ed-number">{choice.number}</span>
+        )}
         <span>{choice.number === null ? choice.label : say("testRule", String(choice.number), choice.label)}</span>
       </span>
       {choice.sample ? <code className="ed-test-sample">{choice.sample}</code> : null}
@@ -92,7 +120,12 @@ function One({ test, choice, icon, reason = "" }: { test: Test; choice: Choice; 
   );
   if (!step) return <div className="ed-test-choice ed-test-never">{words}</div>;
   return (
-    <button type="button" className="ed-test-choice" data-leads={choice.leads} onClick={() => test.choose(withReason(step, choice.gate, reason))}>
+    <button
+      type="button"
+      className="ed-test-choice"
+      data-leads={choice.leads}
+      onClick={() => test.choose(withReason(step, choice.gate, reason))}
+    >
       {words}
     </button>
   );
@@ -122,7 +155,13 @@ export function Question({ test, token, several }: { test: Test; token: Token; s
         {say("testAnswer")}
       </label>
       <div className="row">
-        <input id={`ed-test-answer-${token.station}`} className="input" value={text} maxLength={2000} onChange={(event) => setText(event.target.value)} />
+        <input
+          id={`ed-test-answer-${token.station}`}
+          className="input"
+          value={text}
+          maxLength={2000}
+          onChange={(event) => setText(event.target.value)}
+        />
         <button type="submit" className="button" disabled={!text.trim()}>
           {say("testSend")}
         </button>

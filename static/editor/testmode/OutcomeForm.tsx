@@ -1,8 +1,7 @@
 import { useId, useState } from "react";
-
-import type { Json } from "../store/document";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
+import type { Json } from "../store/document";
 import type { Form, Token } from "./answers";
 import type { Test } from "./session";
 
@@ -24,11 +23,16 @@ export function OutcomeForm({ test, token, form, faults, several }: Given) {
     const said: Record<string, Json> = asJson ? { json } : { ...values, output };
     test.fill(several ? token.station : undefined, said);
   };
-  const text = (name: string) => ({ value: values[name] ?? "", fault: faults[name], onChange: (value: string) => setValues({ ...values, [name]: value }) });
+  const text = (name: string) => ({
+    value: values[name] ?? "",
+    fault: faults[name],
+    onChange: (value: string) => setValues({ ...values, [name]: value }),
+  });
   return (
     <details className="ed-test-form" open={Object.keys(faults).length > 0 || undefined}>
       <summary>
-        <Icon name="chevron-right" size={12} /> {say("testOutcome")}</summary>
+        <Icon name="chevron-right" size={12} /> {say("testOutcome")}
+      </summary>
       <form
         className="ed-test-fields"
         onSubmit={(event) => {
@@ -37,10 +41,20 @@ export function OutcomeForm({ test, token, form, faults, several }: Given) {
         }}
       >
         <div className="segments" role="group" aria-label={say("testOutcomeAs")}>
-          <button type="button" className="segment ed-test-segment" aria-pressed={!asJson} onClick={() => setAsJson(false)}>
+          <button
+            type="button"
+            className="segment ed-test-segment"
+            aria-pressed={!asJson}
+            onClick={() => setAsJson(false)}
+          >
             {say("testFields")}
           </button>
-          <button type="button" className="segment ed-test-segment" aria-pressed={asJson} onClick={() => setAsJson(true)}>
+          <button
+            type="button"
+            className="segment ed-test-segment"
+            aria-pressed={asJson}
+            onClick={() => setAsJson(true)}
+          >
             JSON
           </button>
         </div>
@@ -89,7 +103,14 @@ function Select({ label, value, fault, words, onChange }: OneField & { words: st
       <label className="field-label" htmlFor={id}>
         {label}
       </label>
-      <select id={id} className="input" value={value} aria-invalid={Boolean(fault)} aria-describedby={fault ? `${id}-fault` : undefined} onChange={(event) => onChange(event.target.value)}>
+      <select
+        id={id}
+        className="input"
+        value={value}
+        aria-invalid={Boolean(fault)}
+        aria-describedby={fault ? `${id}-fault` : undefined}
+        onChange={(event) => onChange(event.target.value)}
+      >
         <option value="">{say("testNothing")}</option>
         {words.map((word) => (
           <option key={word}>{word}</option>
@@ -102,14 +123,25 @@ function Select({ label, value, fault, words, onChange }: OneField & { words: st
 
 function Field({ label, value, fault, help, area, onChange }: OneField & { help?: string; area?: boolean }) {
   const id = useId();
-  const said = { id, value, "aria-invalid": Boolean(fault), "aria-describedby": fault ? `${id}-fault` : help ? `${id}-help` : undefined };
+  const said = {
+    id,
+    value,
+    "aria-invalid": Boolean(fault),
+    "aria-describedby": fault ? `${id}-fault` : help ? `${id}-help` : undefined,
+  };
   return (
     <div className="field">
       <label className="field-label" htmlFor={id}>
         {label}
       </label>
       {area ? (
-        <textarea {...said} className="input mono" rows={6} spellCheck={false} onChange={(event) => onChange(event.target.value)} />
+        <textarea
+          {...said}
+          className="input mono"
+          rows={6}
+          spellCheck={false}
+          onChange={(event) => onChange(event.target.value)}
+        />
       ) : (
         <input {...said} className="input" onChange={(event) => onChange(event.target.value)} />
       )}

@@ -1,8 +1,7 @@
 import { useId } from "react";
-
-import type { Json } from "../store/document";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
+import type { Json } from "../store/document";
 import type { Input } from "./answers";
 import type { Test } from "./session";
 
@@ -11,17 +10,31 @@ export function StartForm({ test, inputs, given }: { test: Test; inputs: Input[]
   return (
     <details className="ed-test-form" open={Object.keys(given).length > 0 || undefined}>
       <summary>
-        <Icon name="chevron-right" size={12} /> {say("testInputs")}</summary>
+        <Icon name="chevron-right" size={12} /> {say("testInputs")}
+      </summary>
       <div className="ed-test-fields">
         {inputs.map((input) => (
-          <One key={input.key} input={input} value={given[input.key]} onChange={(value) => test.setInput(input.key, value)} />
+          <One
+            key={input.key}
+            input={input}
+            value={given[input.key]}
+            onChange={(value) => test.setInput(input.key, value)}
+          />
         ))}
       </div>
     </details>
   );
 }
 
-function One({ input, value, onChange }: { input: Input; value: Json | undefined; onChange(value: Json | undefined): void }) {
+function One({
+  input,
+  value,
+  onChange,
+}: {
+  input: Input;
+  value: Json | undefined;
+  onChange(value: Json | undefined): void;
+}) {
   const id = useId();
   const shown = value === undefined ? "" : String(value);
   const take = (text: string): void => {

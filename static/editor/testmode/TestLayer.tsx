@@ -1,12 +1,11 @@
 import { ViewportPortal } from "@xyflow/react";
 import { useEffect, useMemo } from "react";
-
-import { type LineDocument, rulesOf, stationOf, targetsOf } from "../store/document";
-import { Icon } from "../shell/Icon";
 import { type Box, laidOut, STATION } from "../canvas/layout";
 import { paint } from "../canvas/marks";
-import { type Editor, useEditor } from "../store/store";
+import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
+import { type LineDocument, rulesOf, stationOf, targetsOf } from "../store/document";
+import { type Editor, useEditor } from "../store/store";
 import type { Covered, Walked, Way } from "./answers";
 import { marksOf } from "./overlay";
 import { testOf, useTest } from "./session";
@@ -41,7 +40,9 @@ const at = (x: number, y: number) => ({ transform: `translate(${x}px, ${y}px)` }
 
 /** Over a station: that the test stands here, and how often it came. */
 function Places({ boxes, walked }: { boxes: Boxes; walked: Walked }) {
-  const shown = Object.entries(walked.visits).filter(([key, visits]) => visits > 1 || walked.tokens.some((token) => !token.over && token.station === key));
+  const shown = Object.entries(walked.visits).filter(
+    ([key, visits]) => visits > 1 || walked.tokens.some((token) => !token.over && token.station === key),
+  );
   return shown.map(([key, visits]) => {
     const box = boxes.get(key);
     const token = walked.tokens.find((each) => !each.over && each.station === key);
@@ -73,7 +74,11 @@ function Counts({ line, boxes, ways }: { line: LineDocument; boxes: Boxes; ways:
     const port = portOf(line, boxes, way.source, way.rule);
     if (!port) return null;
     return (
-      <span key={`${way.rule} ${way.source} ${way.target}`} className="ed-taken-count" style={at(port[0] + 12, port[1])}>
+      <span
+        key={`${way.rule} ${way.source} ${way.target}`}
+        className="ed-taken-count"
+        style={at(port[0] + 12, port[1])}
+      >
         ×{way.count}
       </span>
     );
@@ -118,7 +123,13 @@ function Coverage({ line, boxes, rules }: { line: LineDocument; boxes: Boxes; ru
       const state = rules[rule.id] ?? "never";
       if (!port) return null;
       return (
-        <span key={rule.id} className="ed-covered" data-covered={state} title={say(SIGNS[state][1])} style={at(port[0] - 32, port[1] - 8)}>
+        <span
+          key={rule.id}
+          className="ed-covered"
+          data-covered={state}
+          title={say(SIGNS[state][1])}
+          style={at(port[0] - 32, port[1] - 8)}
+        >
           <Icon name={SIGNS[state][0]} size={12} />
         </span>
       );

@@ -2,13 +2,13 @@ import { useEffect, useRef, useState } from "react";
 
 import { action, type Desk } from "../shell/actions";
 import { Icon } from "../shell/Icon";
-import { useEditor } from "../store/store";
 import { say } from "../shell/words";
+import { useEditor } from "../store/store";
 import type { Problem, Token, Walked } from "./answers";
 import { Choices, Question } from "./Choices";
 import { OutcomeForm } from "./OutcomeForm";
-import { type Session, testOf, useTest } from "./session";
 import { StartForm } from "./StartForm";
+import { type Session, testOf, useTest } from "./session";
 import { Timeline } from "./Timeline";
 
 /** A walk through the line that is drawn: where it stands, what may happen next, what happened, and why. */
@@ -26,10 +26,22 @@ export function TestPanel({ desk }: { desk: Desk }) {
         <h2 id="ed-test-title" className="grow" tabIndex={-1}>
           {script ? script.name : say("testTitle")}
         </h2>
-        <button type="button" className="button button-quiet button-icon" aria-label={say("testRestart")} title={`${say("testRestart")} (Shift+R)`} onClick={() => test.begin(undefined)}>
+        <button
+          type="button"
+          className="button button-quiet button-icon"
+          aria-label={say("testRestart")}
+          title={`${say("testRestart")} (Shift+R)`}
+          onClick={() => test.begin(undefined)}
+        >
           <Icon name="retry" />
         </button>
-        <button type="button" className="button button-quiet button-icon" aria-label={say("testClose")} title={`${say("testClose")} (Shift+T)`} onClick={() => action("test").run(desk)}>
+        <button
+          type="button"
+          className="button button-quiet button-icon"
+          aria-label={say("testClose")}
+          title={`${say("testClose")} (Shift+T)`}
+          onClick={() => action("test").run(desk)}
+        >
           <Icon name="x" />
         </button>
       </header>
@@ -71,7 +83,10 @@ function useInView({ flow }: Desk, station: string | undefined): void {
     if (!node || !pane) return;
     const { x, y } = flow.flowToScreenPosition(node.position);
     if (x >= pane.left && y >= pane.top && x <= pane.right && y <= pane.bottom) return;
-    void flow.setCenter(node.position.x + (node.width ?? 0) / 2, node.position.y + (node.height ?? 0) / 2, { zoom: flow.getZoom(), duration: 200 });
+    void flow.setCenter(node.position.x + (node.width ?? 0) / 2, node.position.y + (node.height ?? 0) / 2, {
+      zoom: flow.getZoom(),
+      duration: 200,
+    });
   }, [flow, station]);
 }
 
@@ -79,7 +94,9 @@ function Body({ desk, session, walked }: { desk: Desk; session: Session; walked:
   const test = testOf(desk.editor);
   return (
     <>
-      {session.cursor === 0 && walked.inputs.length > 0 ? <StartForm test={test} inputs={walked.inputs} given={session.inputs} /> : null}
+      {session.cursor === 0 && walked.inputs.length > 0 ? (
+        <StartForm test={test} inputs={walked.inputs} given={session.inputs} />
+      ) : null}
       <section aria-label={say("testNow")} className="ed-test-now">
         {walked.tokens.map((token, index) => (
           <Here key={`${token.station} ${index}`} desk={desk} session={session} token={token} />
@@ -145,14 +162,30 @@ function Here({ desk, session, token }: { desk: Desk; session: Session; token: T
           </ul>
         </details>
       ) : null}
-      {token.question ? <Question test={test} token={token} several={(session.walked?.tokens.length ?? 0) > 1} /> : null}
+      {token.question ? (
+        <Question test={test} token={token} several={(session.walked?.tokens.length ?? 0) > 1} />
+      ) : null}
       <Choices test={test} token={token} line={desk.editor.line} />
-      {token.form ? <OutcomeForm key={`${token.station} ${session.cursor}`} test={test} token={token} form={token.form} faults={session.faults} several={(session.walked?.tokens.length ?? 0) > 1} /> : null}
+      {token.form ? (
+        <OutcomeForm
+          key={`${token.station} ${session.cursor}`}
+          test={test}
+          token={token}
+          form={token.form}
+          faults={session.faults}
+          several={(session.walked?.tokens.length ?? 0) > 1}
+        />
+      ) : null}
     </div>
   );
 }
 
-const ICONS: Record<string, string> = { queued: "run", completed: "end-completed", failed: "end-failed", cancelled: "end-cancelled" };
+const ICONS: Record<string, string> = {
+  queued: "run",
+  completed: "end-completed",
+  failed: "end-failed",
+  cancelled: "end-cancelled",
+};
 
 function Pill({ token, word }: { token: Token; word: string }) {
   return (
@@ -248,7 +281,12 @@ function Keep({ desk, session }: { desk: Desk; session: Session }) {
     >
       <h3 className="ed-test-heading">{say("testKeep")}</h3>
       {script ? (
-        <button type="button" className="button" disabled={session.doing === "keep"} onClick={() => void test.keep(script.name, script.key)}>
+        <button
+          type="button"
+          className="button"
+          disabled={session.doing === "keep"}
+          onClick={() => void test.keep(script.name, script.key)}
+        >
           {say("testReplace", script.name)}
         </button>
       ) : null}
@@ -257,7 +295,13 @@ function Keep({ desk, session }: { desk: Desk; session: Session }) {
           {script ? say("testKeepAs") : say("name")}
         </label>
         <div className="row">
-          <input id={id} className="input" value={name} maxLength={200} onChange={(event) => setName(event.target.value)} />
+          <input
+            id={id}
+            className="input"
+            value={name}
+            maxLength={200}
+            onChange={(event) => setName(event.target.value)}
+          />
           <button type="submit" className="button" disabled={!name.trim() || session.doing === "keep"}>
             {say("save")}
           </button>

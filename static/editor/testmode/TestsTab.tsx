@@ -1,10 +1,9 @@
 import { useEffect } from "react";
-
-import { rulesOf } from "../store/document";
-import { Icon } from "../shell/Icon";
-import type { Editor } from "../store/store";
 import type { TabProps } from "../inspector/tabs";
+import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
+import { rulesOf } from "../store/document";
+import type { Editor } from "../store/store";
 import type { Covered, Kept, Row } from "./answers";
 import { testOf, useTest } from "./session";
 
@@ -19,11 +18,21 @@ export function TestsTab({ editor, chosen, mayEdit }: TabProps) {
         <button type="button" className="button button-small" onClick={() => test.begin()}>
           <Icon name="flask" size={14} /> <span>{say("testNew")}</span>
         </button>
-        <button type="button" className="button button-small" disabled={doing !== undefined || !kept?.scenarios.length} onClick={() => void test.runAll()}>
+        <button
+          type="button"
+          className="button button-small"
+          disabled={doing !== undefined || !kept?.scenarios.length}
+          onClick={() => void test.runAll()}
+        >
           <Icon name="run" size={14} /> <span>{doing === "run" ? say("testsRunning") : say("testsRun")}</span>
         </button>
         {mayEdit ? (
-          <button type="button" className="button button-small" disabled={doing !== undefined} onClick={() => void test.generate()}>
+          <button
+            type="button"
+            className="button button-small"
+            disabled={doing !== undefined}
+            onClick={() => void test.generate()}
+          >
             <span>{doing === "generate" ? say("testsMaking") : say("testsMake")}</span>
           </button>
         ) : null}
@@ -50,7 +59,15 @@ export function TestsTab({ editor, chosen, mayEdit }: TabProps) {
   );
 }
 
-function Coverage({ test, coverage, on }: { test: ReturnType<typeof testOf>; coverage: NonNullable<Kept["coverage"]>; on: boolean }) {
+function Coverage({
+  test,
+  coverage,
+  on,
+}: {
+  test: ReturnType<typeof testOf>;
+  coverage: NonNullable<Kept["coverage"]>;
+  on: boolean;
+}) {
   return (
     <div className="ed-tests-coverage">
       <p>
@@ -63,7 +80,8 @@ function Coverage({ test, coverage, on }: { test: ReturnType<typeof testOf>; cov
         </p>
       ))}
       <label className="ed-tests-check">
-        <input type="checkbox" checked={on} onChange={(event) => test.showCoverage(event.target.checked)} /> {say("coverageOnCanvas")}
+        <input type="checkbox" checked={on} onChange={(event) => test.showCoverage(event.target.checked)} />{" "}
+        {say("coverageOnCanvas")}
       </label>
     </div>
   );
@@ -93,7 +111,9 @@ function List({ editor, kept, mayEdit }: { editor: Editor; kept: Kept; mayEdit: 
           <Scenario {...{ editor, row, mayEdit }} />
         </li>
       ))}
-      {kept.total > kept.scenarios.length ? <li className="muted small">{say("testsMore", String(kept.total - kept.scenarios.length))}</li> : null}
+      {kept.total > kept.scenarios.length ? (
+        <li className="muted small">{say("testsMore", String(kept.total - kept.scenarios.length))}</li>
+      ) : null}
     </ul>
   );
 }
@@ -104,19 +124,36 @@ function Scenario({ editor, row, mayEdit }: { editor: Editor; row: Row; mayEdit:
     <>
       <div className="row">
         <span className="grow">
-          <button type="button" className="ed-test-place" aria-label={say("testOpen", row.name)} onClick={() => test.begin(row.document)}>
+          <button
+            type="button"
+            className="ed-test-place"
+            aria-label={say("testOpen", row.name)}
+            onClick={() => test.begin(row.document)}
+          >
             {row.name}
           </button>
           <span className="muted small">{say("testSource", row.source, String(row.steps))}</span>
         </span>
         <Ran run={row.run} />
         {mayEdit ? (
-          <button type="button" className="button button-quiet button-icon button-small" aria-label={say("testRemove", row.name)} title={say("testRemove", row.name)} onClick={() => void test.remove(row.key)}>
+          <button
+            type="button"
+            className="button button-quiet button-icon button-small"
+            aria-label={say("testRemove", row.name)}
+            title={say("testRemove", row.name)}
+            onClick={() => void test.remove(row.key)}
+          >
             <Icon name="delete" size={14} />
           </button>
         ) : null}
       </div>
-      {row.run && !row.run.holds ? row.run.failures.map((each) => <p key={each} className="field-error">{each}</p>) : null}
+      {row.run && !row.run.holds
+        ? row.run.failures.map((each) => (
+            <p key={each} className="field-error">
+              {each}
+            </p>
+          ))
+        : null}
     </>
   );
 }

@@ -10,7 +10,14 @@ export function Timeline({ test, session, walked }: { test: Test; session: Sessi
   const last = walked.timeline.length - 1;
   const { cursor } = session;
   const go = (event: KeyboardEvent): void => {
-    const to = { ArrowUp: cursor - 1, ArrowDown: cursor + 1, ArrowLeft: cursor - 1, ArrowRight: cursor + 1, Home: 0, End: last }[event.key];
+    const to = {
+      ArrowUp: cursor - 1,
+      ArrowDown: cursor + 1,
+      ArrowLeft: cursor - 1,
+      ArrowRight: cursor + 1,
+      Home: 0,
+      End: last,
+    }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     const bound = Math.max(0, Math.min(to, last));
@@ -23,7 +30,14 @@ export function Timeline({ test, session, walked }: { test: Test; session: Sessi
         <h3 className="ed-test-heading grow">{say("testSteps")}</h3>
         <Move test={test} icon="chevron-left" word={say("testBack")} keys="←" to={cursor - 1} off={cursor === 0} />
         <span className="muted small">{say("testPlace", String(cursor), String(last))}</span>
-        <Move test={test} icon="chevron-right" word={say("testForward")} keys="→" to={cursor + 1} off={cursor >= last} />
+        <Move
+          test={test}
+          icon="chevron-right"
+          word={say("testForward")}
+          keys="→"
+          to={cursor + 1}
+          off={cursor >= last}
+        />
       </div>
       <ol onKeyDown={go}>
         {walked.timeline.map((item) => (
@@ -64,9 +78,30 @@ export function Timeline({ test, session, walked }: { test: Test; session: Sessi
   );
 }
 
-function Move({ test, icon, word, keys, to, off }: { test: Test; icon: string; word: string; keys: string; to: number; off: boolean }) {
+function Move({
+  test,
+  icon,
+  word,
+  keys,
+  to,
+  off,
+}: {
+  test: Test;
+  icon: string;
+  word: string;
+  keys: string;
+  to: number;
+  off: boolean;
+}) {
   return (
-    <button type="button" className="button button-quiet button-icon button-small" aria-label={word} title={`${word} (${keys})`} disabled={off} onClick={() => test.goTo(to)}>
+    <button
+      type="button"
+      className="button button-quiet button-icon button-small"
+      aria-label={word}
+      title={`${word} (${keys})`}
+      disabled={off}
+      onClick={() => test.goTo(to)}
+    >
       <Icon name={icon} size={14} />
     </button>
   );

@@ -1,9 +1,10 @@
 /** What a test paints on the canvas: the way that was taken and where it stands, or which rules the tests cover. The
  * sheet marks it by line style besides colour, TestLayer by words and signs. */
-import { type LineDocument, rulesOf, startOf } from "../store/document";
+
 import { onwardId } from "../canvas/drawing";
 import { endsOf, START_ID } from "../canvas/layout";
 import { edgeMark, type Marks } from "../canvas/marks";
+import { type LineDocument, rulesOf, startOf } from "../store/document";
 import type { Walked } from "./answers";
 import type { Session } from "./session";
 

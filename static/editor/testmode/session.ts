@@ -3,10 +3,10 @@
 import { useSyncExternalStore } from "react";
 
 import { announce } from "../../ts/dom";
+import { say } from "../shell/words";
 import type { Json, LineDocument } from "../store/document";
 import { Listeners } from "../store/listeners";
 import type { Editor } from "../store/store";
-import { say } from "../shell/words";
 import type { Item, Kept, Problem, Script, Step, Walked } from "./answers";
 
 const AFTER_EDIT = 300;
@@ -76,7 +76,16 @@ export class Test {
   /** From the start, or through a stored scenario. */
   begin(script?: Script): void {
     const steps = script?.steps ?? [];
-    this.#set({ open: true, script, steps, cursor: steps.length, inputs: script?.inputs ?? {}, differs: undefined, faults: {}, refusal: "" });
+    this.#set({
+      open: true,
+      script,
+      steps,
+      cursor: steps.length,
+      inputs: script?.inputs ?? {},
+      differs: undefined,
+      faults: {},
+      refusal: "",
+    });
     this.#before = [];
     announce(script ? say("testOpened", script.name) : say("testBegun"));
     void this.#walk();
@@ -122,7 +131,11 @@ export class Test {
   /** Gives up the steps from this place on. */
   drop(): void {
     const length = (this.#state.walked?.timeline.length ?? 1) - 1;
-    this.#set({ steps: this.#state.steps.slice(0, length), cursor: Math.min(this.#state.cursor, length), differs: undefined });
+    this.#set({
+      steps: this.#state.steps.slice(0, length),
+      cursor: Math.min(this.#state.cursor, length),
+      differs: undefined,
+    });
     this.#before = [];
     void this.#walk();
   }
@@ -156,7 +169,15 @@ export class Test {
     const asked = ++this.#asked;
     const { steps, cursor, inputs, script } = this.#state;
     this.#set({ busy: true });
-    const body = { document: this.editor.line, steps, cursor, inputs, task: script?.task ?? {}, form, expect: script?.expect };
+    const body = {
+      document: this.editor.line,
+      steps,
+      cursor,
+      inputs,
+      task: script?.task ?? {},
+      form,
+      expect: script?.expect,
+    };
     const answer = await this.#ask("walk", body);
     if (asked !== this.#asked || !this.#state.open) return;
     if (!answer.ok) {
@@ -164,7 +185,14 @@ export class Test {
       return;
     }
     const walked = answer.said as Walked;
-    this.#set({ walked, busy: false, problems: [], cursor: walked.cursor, ...(form ? { steps: walked.asked } : {}), differs: this.#difference(walked) });
+    this.#set({
+      walked,
+      busy: false,
+      problems: [],
+      cursor: walked.cursor,
+      ...(form ? { steps: walked.asked } : {}),
+      differs: this.#difference(walked),
+    });
     then?.(walked);
   }
 
@@ -212,7 +240,11 @@ export class Test {
     await this.#do("run", "testsRun", { document: this.editor.line });
     const { kept } = this.#state;
     if (kept?.scenarios.length && kept.failed !== null && kept.failed !== undefined) {
-      announce(kept.failed === 0 ? say("testsHold", String(kept.scenarios.length)) : say("testsFailed", String(kept.failed), String(kept.scenarios.length)));
+      announce(
+        kept.failed === 0
+          ? say("testsHold", String(kept.scenarios.length))
+          : say("testsFailed", String(kept.failed), String(kept.scenarios.length)),
+      );
     }
   }
 
@@ -228,7 +260,14 @@ export class Test {
   /** The walk as far as one stands, under a name; in the place of the scenario with this key. True once it is stored. */
   async keep(name: string, key = ""): Promise<boolean> {
     const { steps, cursor, inputs, script } = this.#state;
-    const body = { document: this.editor.line, name, key, inputs, task: script?.task ?? {}, steps: steps.slice(0, cursor) };
+    const body = {
+      document: this.editor.line,
+      name,
+      key,
+      inputs,
+      task: script?.task ?? {},
+      steps: steps.slice(0, cursor),
+    };
     const said = (await this.#do("keep", "testsKeep", body)) as (Kept & { key: string; name: string }) | undefined;
     if (!said) return false;
     const stored = said.scenarios.find((each) => each.key === said.key)?.document;
@@ -254,7 +293,9 @@ export class Test {
       this.#set({ kept: answer.said as Kept, refusal: "" });
       return answer.said;
     }
-    const refusal = answer.problems.map((each) => (each.path ? `${each.path}: ${each.message}` : each.message)).join(" ");
+    const refusal = answer.problems
+      .map((each) => (each.path ? `${each.path}: ${each.message}` : each.message))
+      .join(" ");
     this.#set({ refusal });
     announce(refusal);
     return undefined;

@@ -228,12 +228,7 @@ function address(form: HTMLFormElement): string {
 }
 
 /** Hands each line to `told`, until it answers that this was the last. */
-async function read(
-  url: string,
-  signal: AbortSignal,
-  told: (line: Told) => boolean,
-  broken: string,
-): Promise<void> {
+async function read(url: string, signal: AbortSignal, told: (line: Told) => boolean, broken: string): Promise<void> {
   const answer = await fetch(url, { signal, headers: { Accept: "application/x-ndjson" } });
   if (!answer.headers.get("Content-Type")?.startsWith("application/x-ndjson") || !answer.body) {
     throw new Failed(await detail(answer, broken));

@@ -51,7 +51,10 @@ on("click", "[data-go-line]", (button) => {
   const area = document.querySelector<HTMLTextAreaElement>("[data-document] textarea");
   if (!area) return;
   const line = Number(button.dataset.goLine);
-  const before = area.value.split("\n").slice(0, line - 1).join("\n").length;
+  const before = area.value
+    .split("\n")
+    .slice(0, line - 1)
+    .join("\n").length;
   const begin = line > 1 ? before + 1 : 0;
   const end = area.value.indexOf("\n", begin);
   area.focus();
