@@ -263,7 +263,6 @@ WORKER_LABELS = env.words("GATELINE_WORKER_LABELS", [])
 EVALUATOR_COMMAND = shlex.split(env.text("GATELINE_EVALUATOR_COMMAND"))
 WORKER_CONCURRENCY = env.number("GATELINE_WORKER_CONCURRENCY", 8, least=1)
 WORKER_DRAIN_SECONDS = env.number("GATELINE_WORKER_DRAIN", 4)
-LEASE_SECONDS, HEARTBEAT_SECONDS = 10, 2
 
 # A model behind the protocol of OpenAI, for stations that chat and for questions of rules; without an address: none.
 MODEL_URL = env.address("GATELINE_MODEL_URL", "") if env.text("GATELINE_MODEL_URL") else ""

@@ -19,8 +19,9 @@ LEASE_SECONDS = 10.0
 MAX_ATTEMPTS = 3
 # Seconds that workers have to renew when the server is back.
 AFTER_A_RESTART = 5.0
-# Without a sign of life for so long a worker is not counted on.
-ALIVE_SECONDS = 30.0
+# A worker whose work is taken from it is not counted on either: it renews its leases and its sign of life by one
+# statement.
+ALIVE_SECONDS = LEASE_SECONDS
 
 
 @dataclass(frozen=True)

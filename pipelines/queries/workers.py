@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pipelines.models import Worker
+from pipelines.ports.leases import ALIVE_SECONDS
 
-ALIVE = timedelta(seconds=30)
+ALIVE = timedelta(seconds=ALIVE_SECONDS)
 NONE = "none"
 
 
@@ -19,6 +21,18 @@ def leaving_network_open(now: datetime) -> list[str]:
     return [worker.name for worker in alive(now) if not worker.cuts_network]
 
 
-def without_isolation(now: datetime) -> list[Worker]:
-    """A station on one of these could read keys and forge a decision: settings and gate pages say so."""
-    return [worker for worker in alive(now) if worker.isolation == NONE]
+@dataclass(frozen=True)
+class Unprotected:
+    """Names of workers. `isolation`: a station there could read keys and forge a decision. `network`: of the others
+    those where it has the network all the same. Settings and gate pages say so (house §5)."""
+
+    isolation: list[str]
+    network: list[str]
+
+
+def unprotected(now: datetime) -> Unprotected:
+    living = alive(now)
+    return Unprotected(
+        [worker.name for worker in living if worker.isolation == NONE],
+        [worker.name for worker in living if worker.isolation != NONE and not worker.cuts_network],
+    )

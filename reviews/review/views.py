@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 from pipelines import access, engine
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import GateVisit, Project
-from pipelines.queries.workers import without_isolation
+from pipelines.queries.workers import unprotected
 from pipelines.web.shell.page import SignedIn, crumbs, from_this_machine, show, signed_in
 from reviews.decision.forms import DecisionForm
 from reviews.inbox.lists import ASKED, TABS, items
@@ -115,7 +115,7 @@ def _dossier(
         "task": visit.task,
         "form": form,
         "conflict": conflict,
-        "unprotected": without_isolation(timezone.now()),
+        "unprotected": unprotected(timezone.now()),
         "selected": str(visit.pk),
         "opened": opened,
         "live_project": f"{project.owner.key}/{project.key}",

@@ -29,8 +29,6 @@ MANY = int(os.environ.get("GATELINE_SOAK_RACES", "200"))
 @pytest.fixture
 def world(transactional_db: None) -> World:
     world = make_world()
-    # A worker that was not seen for a while is asked nothing.
-    world.worker.seen_at = timezone.now() + timedelta(hours=1)
     world.able("model")
     return world
 

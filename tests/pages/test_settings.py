@@ -161,3 +161,12 @@ def test_settings_say_plainly_where_nothing_isolates(world: World, signed_in: As
     assert "could forge a decision" not in text(client.get(at(world, "project-settings")))
     Worker.objects.update(isolation="none")
     assert "could forge a decision" in text(client.get(at(world, "project-settings")))
+
+
+def test_settings_say_plainly_where_no_network_is_enforced(world: World, signed_in: As) -> None:
+    client = signed_in(world.viewer)
+    for isolation, cuts, says in (("docker", False, True), ("bubblewrap", True, False)):
+        Worker.objects.update(isolation=isolation, cuts_network=cuts)
+        page = text(client.get(at(world, "project-settings")))
+        assert ("Network: not enforced" in page) is says, isolation
+        assert "could forge a decision" not in page

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from pipelines.models import GateVisit, Membership, Task, User
+from pipelines.models import GateVisit, Membership, Task, User, Worker
 from tests.factories import World, station
 from tests.reviews.conftest import gated
 
@@ -74,6 +74,20 @@ def test_the_dossier_shows_what_is_asked_and_what_each_word_does(world: World, w
         visit.evidence_digest[:12],
     ):
         assert expected in shown, expected
+
+
+def test_a_gate_says_plainly_where_nothing_isolates_and_where_no_network_is_enforced(
+    world: World, waiting: Task
+) -> None:
+    address = reverse("gate-visit", args=[world.visit(waiting).pk])
+    for isolation, cuts, forge, network in (
+        ("none", False, True, False),
+        ("docker", False, False, True),
+        ("bubblewrap", True, False, False),
+    ):
+        Worker.objects.update(isolation=isolation, cuts_network=cuts)
+        shown = as_(world.reviewer).get(address).content.decode()
+        assert ("could forge a decision" in shown, "Network: not enforced" in shown) == (forge, network)
 
 
 def test_who_may_not_decide_sees_why_and_no_button(world: World, waiting: Task) -> None:

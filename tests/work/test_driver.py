@@ -420,6 +420,8 @@ def test_leases_are_renewed_by_one_statement_and_expire_unrenewed(
     tasks = [world.start(version) for _ in range(3)]
     for task in tasks:
         world.started(task)
+    world.worker.seen_at = seen = timezone.now()
+    world.worker.save()
     with django_assert_num_queries(1):
         held = leases.renew(world.worker.pk, 30)
     assert set(held) == {world.job(task).pk for task in tasks}
@@ -427,6 +429,5 @@ def test_leases_are_renewed_by_one_statement_and_expire_unrenewed(
     assert leases.expired() == []
     world.expire(tasks[0])
     assert [one.task_id for one in leases.expired()] == [tasks[0].pk]
-    seen = world.worker.seen_at
     world.worker.refresh_from_db()
     assert world.worker.seen_at > seen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,9 +10,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from pipelines.models import Job, Task, Worker
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import LEASE_SECONDS, Claim, able
 from pipelines.queries import unoffered
 from pipelines.routing.document.kinds import DEFAULT_MODEL, MODEL_SERVER, needs
 from pipelines.routing.document.line import read_line
@@ -65,6 +67,22 @@ def test_a_worker_leaves_what_it_cannot_do_and_the_page_says_what_is_missing(
     assert lacks in page.content.decode()
     health = Client().get("/healthz").json()
     assert health["jobs_without_worker"] == 1
+
+
+def test_a_worker_silent_for_a_lease_is_counted_on_nowhere(world: World) -> None:
+    """`/healthz`, the task's page, the settings and questions to models say the same."""
+    task = started(world, CHAT)
+    world.able("model")
+    page = reverse("task", args=[task.project.owner.key, task.project.key, task.name])
+    settings_ = reverse("project-settings", args=[task.project.owner.key, task.project.key])
+    signed_in = client_of(world.admin)
+    # A minute less than a lease, so that a slow machine does not make it silent.
+    for silent, alive in ((LEASE_SECONDS - 60, True), (LEASE_SECONDS + 1, False)):
+        Worker.objects.update(seen_at=timezone.now() - timedelta(seconds=silent))
+        assert ("jobs_without_worker" not in Client().get("/healthz").json()) is alive
+        assert ("No worker is running" not in signed_in.get(page).content.decode()) is alive
+        assert ("Nothing isolates" in signed_in.get(settings_).content.decode()) is alive
+        assert ("model" in able(task.project.owner.key)) is alive
 
 
 def test_one_that_can_takes_it_then(world: World, bench: Bench) -> None:

@@ -99,8 +99,6 @@ def config(options: dict[str, Any], in_force: InForce) -> WorkerConfig:
         repository_roots=tuple(map(str, settings.REPOSITORY_ROOTS)),
         labels=frozenset(options["label"] or settings.WORKER_LABELS),
         owners=frozenset(owners) or None,
-        lease_seconds=float(settings.LEASE_SECONDS),
-        heartbeat_seconds=float(settings.HEARTBEAT_SECONDS),
         secrets=secrets(),
         outgoing=outgoing(),
         named_secrets=settings.NAMED_SECRETS,

@@ -68,7 +68,7 @@ def members_page(request: SignedIn, project: Project, form: AddMember, status: i
         members=people,
         roles=Role.choices,
         table=role_table(),
-        isolation_missing=workers.without_isolation(timezone.now()),
+        unprotected=workers.unprotected(timezone.now()),
     )
 
 

@@ -15,11 +15,9 @@ from django.views.decorators.http import require_safe
 from redis.exceptions import RedisError
 
 from pipelines.models import Worker
-from pipelines.ports.leases import LEASE_SECONDS
+from pipelines.ports.leases import ALIVE_SECONDS
 from pipelines.queries import unoffered
 
-# As fast as its work is taken from it: a worker renews its leases and its sign of life by one statement.
-WORKER_SECONDS = LEASE_SECONDS
 PATIENCE = 3.0
 
 
@@ -49,7 +47,7 @@ def _stored() -> tuple[bool, bool, bool, int]:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-        lately = Now() - timedelta(seconds=WORKER_SECONDS)
+        lately = Now() - timedelta(seconds=ALIVE_SECONDS)
         alive = Worker.objects.filter(seen_at__gte=lately, stopped_at=None)
         full = list(alive.values_list("no_space", flat=True))
         return True, bool(full), not any(full), unoffered.count()
