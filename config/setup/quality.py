@@ -16,7 +16,7 @@ CHECKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("lint", (str(BIN / "ruff"), "check", ".")),
     ("types", (str(BIN / "mypy"),)),
     ("import layers", (str(BIN / "lint-imports"),)),
-    ("front end: types, format, design tokens", ("npm", "run", "--silent", "check")),
+    ("front end: types, format, lint, design tokens", ("npm", "run", "--silent", "check")),
     ("unit tests", (str(PYTHON), "-m", "pytest", "-q", *WITHOUT_DJANGO, "tests/routing")),
 )
 

@@ -36,7 +36,7 @@ for (const path of files("static/css", /\.css$/)) {
   const lines = readFileSync(path, "utf8")
     .replace(/\/\*[\s\S]*?\*\//g, blank)
     .split("\n");
-  lines.forEach((text, index) => checkLine(path, index + 1, text.trim()));
+  for (const [index, text] of lines.entries()) checkLine(path, index + 1, text.trim());
 }
 
 function checkLine(path, number, text) {

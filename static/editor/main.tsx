@@ -5,7 +5,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
 import { App } from "./App";
-import { useSprite } from "./shell/Icon";
+import { takeSprite } from "./shell/Icon";
 import { Guard } from "./shell/States";
 import { translate, type Words } from "./shell/words";
 import { canBeDrawn } from "./store/document";
@@ -22,7 +22,7 @@ const given = JSON.parse(document.getElementById("editor-data")?.textContent ?? 
 
 if (place && given && canBeDrawn(given.document)) {
   translate(given.words);
-  useSprite(given.icons);
+  takeSprite(given.icons);
   const editor = new Editor(given);
   editor.together.start();
   // What the server wrote there for pages without a canvas; here it is kept up to date.

@@ -116,8 +116,14 @@ export class Live {
   private heard(text: string): void {
     const push = parse(text);
     if (!push) return;
-    if (push.resync) return this.resync();
-    if (push.line !== undefined || push.here !== undefined) return this.options.onOther?.(push);
+    if (push.resync) {
+      this.resync();
+      return;
+    }
+    if (push.line !== undefined || push.here !== undefined) {
+      this.options.onOther?.(push);
+      return;
+    }
     for (const hint of Array.isArray(push.hints) ? push.hints : [push]) this.hinted(hint);
   }
 
@@ -210,19 +216,20 @@ export function startLive(): void {
   const { body } = document;
   if (!body.dataset.liveProject) return;
   const view = new StateView();
-  let waiting: ReturnType<typeof setTimeout> | undefined;
-  let inbox: ReturnType<typeof setTimeout> | undefined;
+  const gathered = new Set<string>();
+  // Many hints in a burst cost one request.
+  const gather = (name: string, ms: number): void => {
+    if (gathered.has(name)) return;
+    gathered.add(name);
+    setTimeout(() => {
+      gathered.delete(name);
+      send(name);
+    }, ms);
+  };
   const changed = (): void => {
     view.updated();
-    // Many hints in a burst cost one request.
-    waiting ??= setTimeout(() => {
-      waiting = undefined;
-      send("gl:changed");
-    }, CHANGED_MS);
-    inbox ??= setTimeout(() => {
-      inbox = undefined;
-      send("gl:inbox");
-    }, INBOX_MS);
+    gather("gl:changed", CHANGED_MS);
+    gather("gl:inbox", INBOX_MS);
   };
   const overtaken = watchRequests();
   const resync = (): void => {

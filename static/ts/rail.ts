@@ -10,6 +10,7 @@ export function startRail(): void {
     const rail = shell.dataset.rail !== "on";
     shell.dataset.rail = rail ? "on" : "off";
     button.setAttribute("aria-pressed", String(rail));
+    // biome-ignore lint/suspicious/noDocumentCookie: cookieStore is not in all browsers that are served.
     document.cookie = `gl_rail=${rail ? "on" : "off"}; path=/; max-age=${YEAR}; samesite=lax`;
   });
 }

@@ -219,12 +219,12 @@ function useDragged(
 ) {
   const moving = nodes.filter((node) => node.dragging && node.type !== "note");
   const at = moving.map((node) => `${node.id} ${node.position.x} ${node.position.y}`).join("|");
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `at` says all that matters of `moving`, a new list each time.
   return useMemo(() => {
     if (at === "") return undefined;
     const places = new Map(moving.map((node) => [node.id, node.position]));
     const boxes = laid.boxes.map((box): Box => ({ ...box, ...places.get(box.key) }));
     return rerouted(line, { ...laid, boxes }, onward, drawn, new Set(places.keys()));
-    // `at` says all that matters of `moving`, which is a new list each time.
   }, [at, line, laid, onward, drawn]);
 }
 

@@ -65,7 +65,10 @@ export function Connect({ editor, kinds, close }: { editor: Editor; kinds: reado
     done();
   };
   const take = (option: Option | undefined): void => {
-    if (marked.length > 0 && !option?.key.startsWith("+")) return lead(marked);
+    if (marked.length > 0 && !option?.key.startsWith("+")) {
+      lead(marked);
+      return;
+    }
     if (!option) return;
     if (option.key.startsWith("+")) setMaking(option.key === "+end" ? "end" : "station");
     else lead([option.key]);
@@ -140,6 +143,8 @@ export function Connect({ editor, kinds, close }: { editor: Editor; kinds: reado
               aria-label={say("targets")}
             >
               {options.map((option, index) => (
+                // biome-ignore lint/a11y/useKeyWithClickEvents: the field holds the focus and takes the keys.
+                // biome-ignore lint/a11y/useFocusableInteractive: aria-activedescendant of the field points here.
                 <div
                   key={option.key}
                   id={`${id}-${index}`}
@@ -258,6 +263,7 @@ function Make({ what, kinds, name: given, back, make }: Making) {
           <input
             id={`${id}-name`}
             className="input"
+            // biome-ignore lint/a11y/noAutofocus: the field appears because somebody asked to name something.
             autoFocus
             maxLength={200}
             value={name}

@@ -18,6 +18,7 @@ export const NoteCard = memo(function NoteCard({ data, selected }: NodeProps<Not
   }, [bare]);
   const tone = (TONES as readonly string[]).includes(note.tone) ? note.tone : TONES[0];
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: its tools hold a button for it; this is the short way by mouse.
     <div className="ed-note" data-tone={tone} data-note={note.key} onDoubleClick={() => mayEdit && setWriting(true)}>
       {writing ? (
         <Writing

@@ -131,6 +131,7 @@ function Reached({ drawn }: { drawn: Drawn }) {
     ...drawn.stubs.map((stub) => ({ target: stub.target, path: stubPath(drawn, stub) })),
   ];
   return ends.map(({ target, path }) => (
+    // biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: the walk over the canvas focuses it; Tab does not.
     <g
       key={target}
       className="react-flow__edge"

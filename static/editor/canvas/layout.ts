@@ -233,7 +233,7 @@ function gapAfter(
   const own = new Set(keys);
   const leaving = new Set(forward.filter((link) => own.has(link.from)).map((link) => `${link.from} ${link.order}`));
   const turning = leaving.size - keys.length;
-  let gap = GAP.column + GAP.lane * between(0, turning, 8);
+  const gap = GAP.column + GAP.lane * between(0, turning, 8);
   if (keys.length === 1 && keys[0] === START_ID) return GAP.start;
   let stubs = 0;
   let beside = 0;

@@ -1,4 +1,4 @@
-import { type NodeProps } from "@xyflow/react";
+import type { NodeProps } from "@xyflow/react";
 import { type CSSProperties, memo } from "react";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";

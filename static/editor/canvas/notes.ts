@@ -1,7 +1,7 @@
 /** Sticky notes: words for people, kept under `extra.editor.notes`, which no rule reads. */
 
 import { say } from "../shell/words";
-import { type Command } from "../store/commands";
+import type { Command } from "../store/commands";
 import { isPlace, type LineDocument, type Note } from "../store/document";
 
 export const TONES = ["attention", "active", "ok", "danger", "neutral"] as const;

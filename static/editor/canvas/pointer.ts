@@ -1,6 +1,6 @@
 /** Drawing rules with the mouse: from a station's dashed circle a new rule, from a number one more target of it, from the
  * grip at the end of a branch to another target, or off it. Let go where nothing is: the list of targets. */
-import { type ReactFlowInstance } from "@xyflow/react";
+import type { ReactFlowInstance } from "@xyflow/react";
 import { type PointerEvent, useRef, useState } from "react";
 
 import { announce } from "../../ts/dom";

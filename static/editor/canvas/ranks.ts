@@ -103,7 +103,11 @@ function columnsOf(keys: readonly string[], forward: readonly Link[]): Map<strin
 
 function grouped(column: Map<string, number>): string[][] {
   const columns: string[][] = [];
-  for (const [key, at] of column) (columns[at] ??= []).push(key);
+  for (const [key, at] of column) {
+    const keys = columns[at];
+    if (keys) keys.push(key);
+    else columns[at] = [key];
+  }
   return Array.from(columns, (each) => each ?? []);
 }
 
@@ -122,7 +126,7 @@ function swept(column: Map<string, number>, forward: readonly Link[]): string[][
       }),
     );
     keys.sort((a, b) => (wanted.get(a) ?? 0) - (wanted.get(b) ?? 0));
-    keys.forEach((key, index) => height.set(key, index));
+    for (const [index, key] of keys.entries()) height.set(key, index);
   }
   return columns;
 }

@@ -131,15 +131,15 @@ export default function Pane({
           keymap.of([
             {
               key: "Mod-z",
-              run: (each) => (undoDepth(each.state) > 0 ? undo(each) : (editor.undo(), true)),
+              run: (each) => (undoDepth(each.state) > 0 ? undo(each) : done(() => editor.undo())),
               preventDefault: true,
             },
             {
               key: "Mod-Shift-z",
-              run: (each) => (redoDepth(each.state) > 0 ? redo(each) : (editor.redo(), true)),
+              run: (each) => (redoDepth(each.state) > 0 ? redo(each) : done(() => editor.redo())),
               preventDefault: true,
             },
-            { key: "Shift-Alt-c", run: () => (switchView(), true), preventDefault: true },
+            { key: "Shift-Alt-c", run: () => done(switchView), preventDefault: true },
             ...closeBracketsKeymap,
             ...completionKeymap,
             ...lintKeymap,
@@ -147,7 +147,7 @@ export default function Pane({
             ...foldKeymap,
             ...historyKeymap,
             ...defaultKeymap,
-            { key: "Escape", run: () => (leave(), true) },
+            { key: "Escape", run: () => done(leave) },
           ]),
           EditorView.updateListener.of((update) => {
             const ours = update.transactions.some((each) => each.annotation(follows));
@@ -182,6 +182,7 @@ export default function Pane({
     if (here && text.text !== undefined) follow(here, text.text);
   }, [text.text]);
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: findingsIn reads both out of the editor's state.
   useEffect(() => {
     const here = view.current;
     if (!here) return;
@@ -294,4 +295,10 @@ async function meaning(editor: Editor, view: EditorView, at: number) {
       return { dom };
     },
   };
+}
+
+/** A command for the keyboard that always applies. */
+function done(run: () => void): true {
+  run();
+  return true;
 }

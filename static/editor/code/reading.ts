@@ -94,6 +94,7 @@ class Reader {
   }
 
   read(): Read {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
     const forbidden = this.text.search(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]/);
     if (forbidden >= 0) throw new TextError("special characters are not allowed", forbidden);
     this.refuseNotFinite();
@@ -235,7 +236,11 @@ function beginningOf({ code, pos }: YAMLError, tree: Document.Parsed, text: stri
   };
   let found = pos[0];
   if (code === "MISSING_CHAR" || code === "BAD_INDENT") {
-    visit(tree, { Node: (_, node) => void (isOpen(node as Node) && (found = (node as Node).range?.[0] ?? found)) });
+    visit(tree, {
+      Node: (_, node) => {
+        if (isOpen(node as Node)) found = (node as Node).range?.[0] ?? found;
+      },
+    });
   }
   return found;
 }

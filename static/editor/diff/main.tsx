@@ -6,7 +6,7 @@ import { ReactFlowProvider } from "@xyflow/react";
 import { StrictMode } from "react";
 import { createRoot, type Root } from "react-dom/client";
 
-import { useSprite } from "../shell/Icon";
+import { takeSprite } from "../shell/Icon";
 import { translate, type Words } from "../shell/words";
 import { DiffCanvas, type Picture } from "./DiffCanvas";
 
@@ -22,7 +22,7 @@ async function load(figure: HTMLElement, root: Root): Promise<void> {
     if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
     const given = (await answer.json()) as Answer;
     translate(given.words);
-    useSprite(given.icons);
+    takeSprite(given.icons);
     if (failed) failed.hidden = true;
     root.render(
       <StrictMode>

@@ -321,6 +321,7 @@ function Write({ editor, name, first = "", label, button, body, comment = "", fo
         rows={3}
         maxLength={LONGEST}
         value={text}
+        // biome-ignore lint/a11y/noAutofocus: set only where somebody opened the field.
         autoFocus={focus}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={pressed}

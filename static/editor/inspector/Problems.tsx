@@ -68,9 +68,13 @@ function Row({ finding, editor, show, mayEdit }: Shown & { finding: Finding }) {
     if (!station && !gate) {
       // What is said of the line itself stands in its own form.
       editor.select({ keys: [] });
-      return editor.showTab("configure");
+      editor.showTab("configure");
+      return;
     }
-    if (!station) return editor.select({ keys: [], ...(gate ? { gate } : {}) });
+    if (!station) {
+      editor.select({ keys: [], ...(gate ? { gate } : {}) });
+      return;
+    }
     editor.select({ keys: [station], ...(rule ? { rule } : {}) });
     show(station);
   };

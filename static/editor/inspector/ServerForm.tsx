@@ -19,12 +19,14 @@ export function ServerForm({
   const place = useRef<HTMLDivElement>(null);
   const wanted = useRef(subject);
   wanted.current = subject;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another object of the same subject is the same form.
   const door = useMemo(() => doorOf(editor, wanted.current, scope), [editor, subject.what, subject.own, scope]);
   const state = useSyncExternalStore(door.subscribe, () => door.state);
   useEffect(() => {
     if (place.current) door.attach(place.current);
     return () => door.detach();
   }, [door]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new line is what it refreshes for.
   useEffect(() => door.refresh(), [door, history.line]);
   return (
     <div className="ef" data-state={state}>

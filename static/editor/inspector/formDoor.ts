@@ -73,7 +73,10 @@ export class Door {
     const again = this.#el === el && el.dataset.form === this.#name;
     this.#el = el;
     this.#listen(el);
-    if (again) return this.refresh();
+    if (again) {
+      this.refresh();
+      return;
+    }
     el.replaceChildren();
     el.dataset.form = this.#name;
     this.#shown = "";
@@ -200,7 +203,10 @@ export class Door {
   #click(event: Event): void {
     const button = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-do], [data-gate]") : null;
     if (!button) return;
-    if (button.dataset.gate) return this.editor.select({ keys: [], gate: button.dataset.gate });
+    if (button.dataset.gate) {
+      this.editor.select({ keys: [], gate: button.dataset.gate });
+      return;
+    }
     const { do: what = "", rows = "", index = "0", kind = "" } = button.dataset;
     this.#deeds.push({ do: what, rows, index: Number(index), kind });
     this.#ask("send");

@@ -30,7 +30,7 @@ export function Conflict({ editor, by, clashes, chosen }: Shown) {
     known.current = places;
   }, [clashes, who]);
   return (
-    <section className="ed-conflict" role="region" aria-label={say("conflictTitle")}>
+    <section className="ed-conflict" aria-label={say("conflictTitle")}>
       <header className="ed-conflict-head">
         <Icon name="actor-people" />
         <p className="grow">{say("conflict", who)}</p>

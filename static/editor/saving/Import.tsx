@@ -183,6 +183,7 @@ function Group({ changes: { affects, title, rows } }: { changes: Changes }) {
       </h4>
       <ul className="change-list">
         {rows.map((row, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: shown once as a whole, and two rows may read the same.
           <li key={index}>
             <div className="change">
               <span className={`change-mark change-${row.what}`} role="img" aria-label={row.word} title={row.word}>
@@ -201,6 +202,7 @@ function Problems({ problems, goTo }: { problems: readonly Problem[]; goTo(probl
   return (
     <ul className="problems" aria-label={say("problems")}>
       {problems.map((each, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: shown once as a whole, and two rows may read the same.
         <li key={index} className="problem">
           <Icon name="danger" />
           <div className="grow">

@@ -82,7 +82,10 @@ export function partName(editor: Editor, { kind, key }: Part | { kind: "line"; k
 }
 
 export function follow(editor: Editor, { kind, key }: Part): void {
-  if (kind === "gate") return editor.select({ keys: [], gate: key });
+  if (kind === "gate") {
+    editor.select({ keys: [], gate: key });
+    return;
+  }
   if (kind === "rule") {
     const found = ruleOf(editor.line, key);
     if (found) editor.select({ keys: [found.station.key], rule: key });

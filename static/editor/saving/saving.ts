@@ -171,7 +171,10 @@ export class Saver {
     if (!theirs || !mine) return;
     const merged = merge(this.#base, mine, theirs.document, ({ path }) => this.#chosen[path]);
     // Changed since the places were shown: the server says which they are now.
-    if (merged.open.length > 0) return this.#soon(0);
+    if (merged.open.length > 0) {
+      this.#soon(0);
+      return;
+    }
     this.#number = theirs.number;
     this.#base = theirs.document;
     this.#settled();
@@ -251,7 +254,10 @@ export class Saver {
   #stored(line: LineDocument, renamed: number, said: Answer): void {
     this.#renames = this.#renames.slice(renamed);
     const stored = said.document ?? line;
-    if (!canBeDrawn(stored)) return this.#undrawable(said.draft);
+    if (!canBeDrawn(stored)) {
+      this.#undrawable(said.draft);
+      return;
+    }
     const here = this.#pending ?? line;
     const merged = said.document && here !== line ? merge(line, here, stored, () => undefined) : undefined;
     this.#settled();
@@ -284,7 +290,10 @@ export class Saver {
   }
 
   #clashed({ by = "", number = 0, document, text, clashes = [] }: Refusal): void {
-    if (!document || !canBeDrawn(document)) return this.#undrawable(undefined, by);
+    if (!document || !canBeDrawn(document)) {
+      this.#undrawable(undefined, by);
+      return;
+    }
     const shown = new Map(this.#clashes.map((clash) => [clash.path, JSON.stringify(clash.theirs)]));
     const still = clashes.filter(({ path, theirs }) => shown.get(path) === JSON.stringify(theirs));
     // A choice holds for what was shown: where they changed it again, it is asked again.

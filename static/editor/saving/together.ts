@@ -253,6 +253,9 @@ async function asked<T>(url: string): Promise<T | undefined> {
 
 /** A node under the hand stays there: what others did is taken in when it is let go. */
 function afterDragging(then: () => void): void {
-  if (!document.querySelector(".react-flow__node.dragging")) return then();
+  if (!document.querySelector(".react-flow__node.dragging")) {
+    then();
+    return;
+  }
   window.addEventListener("pointerup", () => window.setTimeout(then, 0), { once: true });
 }

@@ -1,6 +1,6 @@
 let sprite = "";
 
-export function useSprite(url: string): void {
+export function takeSprite(url: string): void {
   sprite = url;
 }
 

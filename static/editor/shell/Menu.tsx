@@ -92,6 +92,7 @@ function Item({ each, line, run }: { each: Action; line: boolean; run(): void })
         {each.icon ? <Icon name={each.icon} /> : <span className="ed-no-icon" />}
         <span>{say(each.word)}</span>
         {each.keys[0] ? (
+          // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a kbd takes no focus.
           <kbd className="key" aria-hidden="true">
             {shown(each.keys[0])}
           </kbd>

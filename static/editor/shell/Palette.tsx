@@ -124,7 +124,10 @@ export function Palette({ editor, kinds }: { editor: Editor; kinds: readonly str
   const found = all.filter((each) => each.name.toLowerCase().includes(search.trim().toLowerCase()));
 
   function add(made: Made): void {
-    if (made.what === "gate") return putOn(editor, made, onto);
+    if (made.what === "gate") {
+      putOn(editor, made, onto);
+      return;
+    }
     if (made.what === "end" || made.what === "note") {
       const pane = document.querySelector(".react-flow")?.getBoundingClientRect();
       const centre = pane ? { x: pane.x + pane.width / 2, y: pane.y + pane.height / 2 } : { x: 0, y: 0 };

@@ -87,11 +87,11 @@ function Starters({ desk }: { desk: Desk }) {
                 title={say("emptyNeeds", each.needs)}
                 onClick={() => void begin(each)}
               >
-                {/* Drawn by the server from the template itself. */}
                 <span
                   className="ed-starter-picture"
                   aria-hidden="true"
                   inert
+                  // biome-ignore lint/security/noDangerouslySetInnerHtml: drawn by the server from the template itself.
                   dangerouslySetInnerHTML={{ __html: each.picture }}
                 />
                 <strong className="strong">{each.name}</strong>

@@ -168,6 +168,7 @@ function Item({
       {icon ? <Icon name={icon} /> : <span className="ed-no-icon" />}
       <span>{children}</span>
       {keys ? (
+        // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a kbd takes no focus.
         <kbd className="key" aria-hidden="true">
           {shown(keys)}
         </kbd>

@@ -579,9 +579,15 @@ function tidy({ editor, fit }: Desk): void {
 function walk(desk: Desk, to: Direction): void {
   const { editor, flow, trail } = desk;
   const spot = focus.spotNow(editor);
-  if (!spot) return walkStart(desk);
+  if (!spot) {
+    walkStart(desk);
+    return;
+  }
   const found = next({ nodes: flow.getNodes(), edges: edgesOf(editor.line) }, spot, to, trail.from);
-  if (!found) return announce(say("nothingThere"));
+  if (!found) {
+    announce(say("nothingThere"));
+    return;
+  }
   if (spot.kind === "node") trail.from = spot.id;
   focus.goTo(editor, flow, found);
 }

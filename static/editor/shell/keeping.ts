@@ -77,16 +77,25 @@ function holding(element: Element): Held {
 
 function regain(editor: Editor, { element, spot, around }: Held): void {
   // What is in the line and not drawn yet is looked for again in the next frame.
-  if (spot) return isInLine(editor, spot) ? elementOf(spot)?.focus({ preventScroll: true }) : backToCanvas(editor);
-  if (isShown(element) && element instanceof HTMLElement && !element.matches(":disabled"))
-    return element.focus({ preventScroll: true });
+  if (spot) {
+    if (isInLine(editor, spot)) elementOf(spot)?.focus({ preventScroll: true });
+    else backToCanvas(editor);
+    return;
+  }
+  if (isShown(element) && element instanceof HTMLElement && !element.matches(":disabled")) {
+    element.focus({ preventScroll: true });
+    return;
+  }
   for (const { part, child } of around) {
     if (part.matches(PAGE)) break;
     const near = isShown(part)
       ? (firstOf(part.children[Math.min(child, part.children.length - 1)]) ?? firstOf(part))
       : undefined;
     // In a field that nobody opened the next key would be a letter of its text, and no shortcut.
-    if (near && !near.matches(FIELDS)) return near.focus({ preventScroll: true });
+    if (near && !near.matches(FIELDS)) {
+      near.focus({ preventScroll: true });
+      return;
+    }
   }
   backToCanvas(editor);
 }

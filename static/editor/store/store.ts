@@ -13,7 +13,7 @@ import type { Command, Rename } from "./commands";
 import type { Json, LineDocument } from "./document";
 import { amend, begin, type History, redo, run, taken, touched, undo } from "./history";
 import { Listeners } from "./listeners";
-import { type Side } from "./merge";
+import type { Side } from "./merge";
 
 export interface Selection {
   /** Keys of the stations and ends. */
@@ -223,7 +223,10 @@ export class Editor {
     // Asked once the line is there.
     queueMicrotask(() => this.text.othersChanged());
     const parts = changedParts(this.#state.history.line, history.line);
-    if (history.line === this.#state.history.line || parts.length === 0) return this.#set({ history });
+    if (history.line === this.#state.history.line || parts.length === 0) {
+      this.#set({ history });
+      return;
+    }
     const who = draft.others.filter((name) => name !== this.given.myName).join(", ") || say("somebody");
     const words = say("theyChanged", who, parts.join(", "));
     this.#set({ history, notice: { id: (this.#state.notice?.id ?? 0) + 1, words } });

@@ -15,6 +15,7 @@ export function TestLayer({ editor }: { editor: Editor }) {
   const line = useEditor(editor).history.line;
   const session = useTest(editor);
   const { open, walked, coverage, kept } = session;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the parts of the session that the marks are made of.
   useEffect(() => paint(marksOf(line, session)), [line, open, walked, coverage, kept]);
   useEffect(() => () => paint(), []);
   useEffect(() => void testOf(editor).fromAddress(), [editor]);

@@ -65,6 +65,7 @@ function useFocusKept(walked: Walked | undefined): () => void {
     document.addEventListener("focusin", came);
     return () => document.removeEventListener("focusin", came);
   }, []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: after each step, and not otherwise.
   useEffect(() => {
     if (!inside.current || document.activeElement !== document.body) return;
     const next = document.querySelector<HTMLElement>(".ed-test-place") ?? document.getElementById("ed-test-title");
@@ -99,6 +100,7 @@ function Body({ desk, session, walked }: { desk: Desk; session: Session; walked:
       ) : null}
       <section aria-label={say("testNow")} className="ed-test-now">
         {walked.tokens.map((token, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: several may stand at one station, told apart by nothing else.
           <Here key={`${token.station} ${index}`} desk={desk} session={session} token={token} />
         ))}
         {walked.over ? <Ended word={walked.word} walked={walked} /> : null}
@@ -115,7 +117,7 @@ function Body({ desk, session, walked }: { desk: Desk; session: Session; walked:
       {walked.why ? (
         <section className="ed-test-why" aria-label={say("why")}>
           <h3 className="ed-test-heading">{say("why")}</h3>
-          {/* Written by the server, out of a template that escapes everything. */}
+          {/* biome-ignore lint/security/noDangerouslySetInnerHtml: from a template of the server that escapes everything. */}
           <div dangerouslySetInnerHTML={{ __html: walked.why }} />
         </section>
       ) : null}

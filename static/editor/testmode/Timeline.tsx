@@ -1,4 +1,4 @@
-import { type KeyboardEvent } from "react";
+import type { KeyboardEvent } from "react";
 
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";

@@ -66,7 +66,10 @@ export const TEST: readonly Action[] = [
 
 function toggle(desk: Desk): void {
   const test = testOf(desk.editor);
-  if (test.state.open) return close(desk);
+  if (test.state.open) {
+    close(desk);
+    return;
+  }
   test.begin();
   requestAnimationFrame(() => document.getElementById("ed-test-title")?.focus());
 }
