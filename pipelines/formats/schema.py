@@ -29,6 +29,7 @@ from pipelines.routing.document import budgets, checks, gate_tools, operators
 from pipelines.routing.document.compose_strategies import STRATEGIES
 from pipelines.routing.document.escalations import ACTIONS
 from pipelines.routing.document.evaluations import EVALUATORS
+from pipelines.routing.document.inputs import INPUT
 from pipelines.routing.document.model import BUILT_IN_ENDS, METADATA, RESOURCES, STANDARD_REQUIREMENTS, WORDS
 from pipelines.routing.document.policy import PRESETS
 from pipelines.routing.document.reading import escalations, gates, names, policy, rules, stations, tools
@@ -46,7 +47,7 @@ def json_schema() -> Schema:
         "$defs": {
             "key": KEY,
             "duration": _duration(),
-            "input": _input(),
+            **INPUT.definitions(),
             "station": _station(),
             "rule": _rule(),
             "budget": _budget(),
@@ -101,20 +102,6 @@ def _duration() -> Schema:
     number = {"type": "number", "minimum": 0}
     text = {"type": "string", "pattern": r"^\s*[0-9]{1,9}(\.[0-9]{1,6})?\s*[smhd]\s*$"}
     return {"anyOf": [number, text], "description": "Seconds, or 90s, 5m, 2h, 1d."}
-
-
-def _input() -> Schema:
-    return record(
-        ("key",),
-        key=ref("key"),
-        type=words(stations.INPUT_TYPES),
-        label=TEXT,
-        help=TEXT,
-        required=FLAG,
-        choices=listed(SOME_TEXT),
-        default=ANYTHING,
-        extra=EXTRA,
-    )
 
 
 def _station() -> Schema:

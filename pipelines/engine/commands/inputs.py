@@ -20,10 +20,9 @@ from pipelines.engine.core.errors import InputError
 from pipelines.models import Upload
 from pipelines.routing.basics import values
 from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.document.inputs import Input, read_inputs
 from pipelines.routing.document.kinds import labels
-from pipelines.routing.document.line import Input, Problem, Station
-from pipelines.routing.document.reading.reader import Problems, Reader
-from pipelines.routing.document.reading.stations import read_input
+from pipelines.routing.document.line import Problem, Station
 
 LONGEST = 100_000
 # The field in which a person names what a `route` chose.
@@ -83,11 +82,6 @@ def _unknown_files(
     return problems
 
 
-def read_form(form: Any) -> tuple[Input, ...]:
-    """The fields of a manual station's `work.form`, which a published version has already checked."""
-    return Reader({"form": form or []}, "work", Problems()).each("form", read_input)
-
-
 def form_of(station: Station) -> tuple[Input, ...]:
     """What a person who does the work of a station fills in."""
     if station.kind == "route":
@@ -96,7 +90,7 @@ def form_of(station: Station) -> tuple[Input, ...]:
             LABEL, "choice", label="Label", help=text[:500], required=True, choices=labels(station)
         )
         return (choice,)
-    return read_form(station.work.get("form"))
+    return read_inputs(station.work.get("form"))
 
 
 def fault_of(field: Input, value: Any) -> str:

@@ -18,7 +18,7 @@ from pipelines.lines.dry_run.steps import play
 from pipelines.models import Decision, Event, Job, LineVersion, Purpose, Role, Status, Task
 from pipelines.queries import versions
 from pipelines.routing.basics.durations import written
-from pipelines.routing.document.model import Input
+from pipelines.routing.document.inputs import Input
 from pipelines.routing.simulate import made_up
 from pipelines.routing.simulate.expect import Failure, Told, compare
 from pipelines.routing.simulate.script import Played, Script

@@ -14,6 +14,7 @@ from pipelines.routing.document.budgets import Budget, standard
 from pipelines.routing.document.checks import Group
 from pipelines.routing.document.escalations import EscalationRule, rule_for
 from pipelines.routing.document.gate_tools import Tool
+from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.paths import Path
 from pipelines.routing.document.policy import Policy
 
@@ -37,21 +38,6 @@ be `metadata:<name>`. That no escalation is open is asked always."""
 SIGNAL_RETRIES = 3
 RESOURCES = ("cpu_seconds", "memory_mb", "processes", "disk_mb")
 """What the programs of a station may use together; whole numbers from 1 on."""
-
-
-@dataclass(frozen=True)
-class Input:
-    """A field of a start form or of a manual station's form. `type`: see `reading.parts.INPUT_TYPES`."""
-
-    key: str
-    type: str = "text"
-    label: str = ""
-    help: str = ""
-    required: bool = False
-    choices: tuple[str, ...] = ()
-    default: Any = None
-    has_default: bool = False
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pipelines.routing.document.checks import Check, Group
+from pipelines.routing.document.inputs import INPUT
 
 if TYPE_CHECKING:
     from pipelines.routing.document.budgets import Budget
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
         Due,
         End,
         Gate,
-        Input,
         Join,
         Limits,
         Line,
@@ -36,7 +36,7 @@ def line_document(line: Line) -> dict[str, Any]:
         "policy": line.policy.to_document(),
         "flags": dict(line.flags),
         "start": line.start,
-        "inputs": [_input(each) for each in line.inputs],
+        "inputs": [INPUT.write(each) for each in line.inputs],
         "stations": [_station(each) for each in line.stations],
         "gates": [_gate(each) for each in line.gates],
         "ends": [_end(each) for each in line.ends],
@@ -73,17 +73,6 @@ def _schema(schema: Mapping[str, Any] | None) -> dict[str, Any]:
 def _given(**members: Any) -> dict[str, Any]:
     """Members that say something: not None, not empty, not False (0 does)."""
     return {k: v for k, v in members.items() if v is not None and v is not False and v not in ("", [], {})}
-
-
-def _input(field: Input) -> dict[str, Any]:
-    default = {"default": field.default} if field.has_default else {}
-    return {
-        "key": field.key,
-        "type": field.type,
-        **_given(label=field.label, help=field.help, required=field.required, choices=list(field.choices)),
-        **default,
-        **_given(extra=dict(field.extra)),
-    }
 
 
 def _station(station: Station) -> dict[str, Any]:

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, product
 from typing import Any
 
-from pipelines.routing.document.model import Input, Station
-from pipelines.routing.document.reading.reader import Problems, Reader
-from pipelines.routing.document.reading.stations import read_input
+from pipelines.routing.document.inputs import Input, read_inputs
+from pipelines.routing.document.model import Station
 
 TEXT = "made-up"
 FILE: Mapping[str, str] = {"name": "made-up.txt", "digest": hashlib.sha256(TEXT.encode()).hexdigest()}
@@ -38,7 +37,7 @@ def form(station: Station) -> tuple[Input, ...]:
     """The fields that a person fills in who completes this station."""
     if station.kind != "manual":
         return ()
-    return Reader({"form": station.work.get("form") or []}, "work", Problems()).each("form", read_input)
+    return read_inputs(station.work.get("form"))
 
 
 def reported(station: Station, outcome: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

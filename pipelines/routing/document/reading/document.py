@@ -8,6 +8,8 @@ from typing import Any
 from pipelines.routing.basics.problems import DocumentError, Malformed, Problem, join
 from pipelines.routing.basics.shapes import whole
 from pipelines.routing.basics.values import check
+from pipelines.routing.document.fields.field import NOWHERE
+from pipelines.routing.document.inputs import INPUT
 from pipelines.routing.document.model import BUILT_IN_ENDS, LAW, Line
 from pipelines.routing.document.reading.budgets import BudgetReader
 from pipelines.routing.document.reading.escalations import read_escalations
@@ -17,7 +19,7 @@ from pipelines.routing.document.reading.needs import read_handoff
 from pipelines.routing.document.reading.policy import read_policy, read_preset
 from pipelines.routing.document.reading.reader import Problems, Reader, quote
 from pipelines.routing.document.reading.rules import RuleReader
-from pipelines.routing.document.reading.stations import StationReader, read_end, read_input
+from pipelines.routing.document.reading.stations import StationReader, read_end
 
 
 def read_document(document: Any, *, keep_faulty_rules: bool) -> Line:
@@ -47,7 +49,7 @@ def _line(reader: Reader, keep: bool) -> Line:
         policy=read_policy(reader, preset, names),
         flags=reader.one("flags", _flags) or {"agentic_conditions": False},
         start=reader.text("start", names.stations[0] if names.stations else ""),
-        inputs=reader.each("inputs", read_input),
+        inputs=reader.each("inputs", lambda each: INPUT.read(each, NOWHERE)),
         stations=reader.each("stations", StationReader(names, RuleReader(names, keep=keep))),
         gates=reader.each("gates", GateReader(names, preset)),
         ends=reader.each("ends", read_end),

@@ -143,7 +143,7 @@ def _requirement(reader: Reader) -> Requirement:
     kinds = [kind for kind in REQUIREMENTS if reader.has(kind)]
     if len(kinds) != 1:
         reader.problems.note(reader.path, "has to name one of role, group, user")
-        reader.known.extend(reader.given)
+        reader.known.update(dict.fromkeys(reader.given))
         return Requirement("role", "")
     [kind] = kinds
     name = reader.text(kind, required=True, longest=150)

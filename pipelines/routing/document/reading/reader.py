@@ -55,7 +55,9 @@ class Reader:
         self.path = path
         self.problems = problems
         self.given: dict[str, Any] = value if type(value) is dict else {}
-        self.known: list[str] = []
+        self.known: dict[str, None] = {}
+        self.values: dict[str, Any] = {}
+        """What its declared keys say, as far as they are read (`fields.record`)."""
         self.is_object = type(value) is dict
         if not self.is_object:
             problems.note(path, f"has to be an object, not {named(value)}")
@@ -72,7 +74,7 @@ class Reader:
         return key in self.given
 
     def raw(self, key: str, default: Any = None) -> Any:
-        self.known.append(key)
+        self.known[key] = None
         return self.given.get(key, default)
 
     def _typed(self, key: str, default: T, wanted: type, words: str) -> T:

@@ -117,7 +117,7 @@ def _compose(reader: Reader) -> Compose:
         reader.note("var", "the name of a variable has no spaces and no braces")
     path = _path(reader) if reader.has("path") else reader.raw("path")
     strategy = reader.choice("strategy", STRATEGIES, "override") if reader.has("strategy") else None
-    reader.known.append("strategy")
+    reader.known["strategy"] = None
     if not reader.has("path") and not reader.has("strategy"):
         reader.note("path", "is missing")
     reader.done()

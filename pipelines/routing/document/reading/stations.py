@@ -1,11 +1,13 @@
-"""Stations, inputs and ends of a document."""
+"""Stations and ends of a document."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from pipelines.routing.basics.problems import join
-from pipelines.routing.document.model import BUILT_IN_ENDS, RESOURCES, End, Input, Join, Limits, Station
+from pipelines.routing.document.fields.field import NOWHERE
+from pipelines.routing.document.inputs import INPUT
+from pipelines.routing.document.model import BUILT_IN_ENDS, RESOURCES, End, Join, Limits, Station
 from pipelines.routing.document.networks import EGRESS, NONE, OPEN
 from pipelines.routing.document.reading.names import Names, note_twins, read_key, refers
 from pipelines.routing.document.reading.needs import read_handoff, read_requires
@@ -13,7 +15,6 @@ from pipelines.routing.document.reading.reader import Reader, quote
 from pipelines.routing.document.reading.rules import RuleReader
 from pipelines.routing.document.reading.work import KINDS
 
-INPUT_TYPES = ("text", "number", "choice", "date", "repository", "file", "secret")
 RESULT_DOCUMENT = ("required", "optional", "none")
 AGGREGATIONS = ("all-pass", "any-pass", "majority-pass", "none")
 DEFAULT_WORK = "manual"
@@ -90,7 +91,8 @@ def read_network(reader: Reader) -> None:
 
 def _manual(reader: Reader) -> None:
     reader.text("instructions")
-    note_twins(reader, "form", [field.key for field in reader.each("form", read_input)], "the field")
+    fields = reader.each("form", lambda field: INPUT.read(field, NOWHERE))
+    note_twins(reader, "form", [field.key for field in fields], "the field")
 
 
 WORK = {**KINDS, "manual": _manual}
@@ -112,24 +114,6 @@ def _resources(reader: Reader) -> dict[str, int]:
     found = {key: reader.count(key, least=1) for key in RESOURCES}
     reader.done()
     return {key: value for key, value in found.items() if value is not None}
-
-
-def read_input(reader: Reader) -> Input:
-    found = Input(
-        key=read_key(reader),
-        type=reader.choice("type", INPUT_TYPES, "text"),
-        label=reader.text("label"),
-        help=reader.text("help"),
-        required=reader.flag("required"),
-        choices=reader.texts("choices"),
-        default=reader.raw("default"),
-        has_default=reader.has("default"),
-        extra=reader.object("extra"),
-    )
-    if (found.type == "choice") != bool(found.choices):
-        reader.note("choices", "a choice lists its choices, no other type does")
-    reader.done()
-    return found
 
 
 def read_end(reader: Reader) -> End:

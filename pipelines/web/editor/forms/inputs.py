@@ -12,26 +12,14 @@ from django.utils.translation import gettext as _
 from pipelines.engine.commands.inputs import fault_of
 from pipelines.models import Priority
 from pipelines.routing.basics.problems import join
-from pipelines.routing.document.line import Input, Problem
-from pipelines.routing.document.reading.reader import Problems, Reader
-from pipelines.routing.document.reading.stations import read_input
+from pipelines.routing.document.inputs import INPUT, read_inputs
+from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.fields import Anything, Choice, Field, Flag, Listed, Text
+from pipelines.web.editor.forms.declared import control, others
+from pipelines.web.editor.forms.fields import Choice, Field, Text
 from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
 from pipelines.web.editor.forms.places import Place
 from pipelines.web.tasks import start
-
-
-def type_options() -> list[tuple[str, str]]:
-    return [
-        ("text", _("Text")),
-        ("number", _("Number")),
-        ("choice", _("Choice")),
-        ("date", _("Date")),
-        ("repository", _("Repository")),
-        ("file", _("File")),
-        ("secret", _("Secret, by its name")),
-    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,40 +59,24 @@ def _row(fragment: Fragment, at: Place) -> list[Field | Rows]:
     kind = places.get(fragment, (*at, "type"))
     choices = places.get(fragment, (*at, "choices"))
     found: list[Field | Rows] = [
-        Text(at=(*at, "label"), label=_("Label"), help=_("Shown above the field.")),
-        Text(
-            at=(*at, "key"),
-            label=_("Key"),
-            help=_("Templates and checks name it so: {{input.key}}."),
-            needed=True,
-            code=True,
-            covers=(places.name(at),),
-        ),
-        Type(at=(*at, "type"), label=_("Type"), options=type_options()),
+        control(INPUT, at, "label"),
+        control(INPUT, at, "key", covers=(places.name(at),)),
+        control(INPUT, at, "type", Type),
     ]
     if kind == "choice" or choices is not places.MISSING:
-        found.append(Listed(at=(*at, "choices"), label=_("Choices"), help=_("One per line"), rows=3))
+        found.append(control(INPUT, at, "choices"))
     text = kind in ("text", "date", "repository", "secret", "choice", places.MISSING)
-    default: dict[str, Any] = {"at": (*at, "default"), "label": _("Filled in from the start")}
-    return [
-        *found,
-        Flag(at=(*at, "required"), label=_("Must be filled in")),
-        Text(**default) if text else Anything(**default, words=True),
-        Text(at=(*at, "help"), label=_("Help"), help=_("Shown below the field.")),
+    found += [
+        control(INPUT, at, "required"),
+        control(INPUT, at, "default", Text) if text else control(INPUT, at, "default", words=True),
     ]
-
-
-def read(fragment: Fragment, at: Place) -> tuple[Input, ...]:
-    """What can be read of the rows; what cannot is at its default."""
-    value = places.get(fragment, at)
-    given = {"rows": value} if type(value) is list else {}
-    return Reader(given, "", Problems()).each("rows", read_input)
+    return [*found, *others(INPUT, at, found, but=("choices",))]
 
 
 def wrong_defaults(fragment: Fragment, at: Place) -> list[Problem]:
     """What a form is filled with from the start and would not take from a person."""
     found = []
-    for index, each in enumerate(read(fragment, at)):
+    for index, each in enumerate(read_inputs(places.get(fragment, at))):
         fault = fault_of(each, each.default) if each.has_default and each.default is not None else ""
         if fault:
             found.append(Problem(join(places.name((*at, index)), "default"), fault))
@@ -127,7 +99,7 @@ class InputsForm:
         if type(known) is not list and known is not places.MISSING:
             found = list(with_rest(found, fragment, _("Everything else"), ""))
         context = {
-            "fields": start.fields_of(read(fragment, ("inputs",)), None),
+            "fields": start.fields_of(read_inputs(known), None),
             "typed": {"priority": Priority.MEDIUM},
             "priorities": Priority.choices,
         }

@@ -1,0 +1,101 @@
+"""One key of an object of the line document, declared once.
+
+A declaration says what the key may hold, what its absence means, how it is written back, and how people see it. The
+reader, the writer, the JSON Schema, the TypeScript types and the plain fields of the inspector come from it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+from pipelines.routing.basics.schema_parts import ANYTHING, Schema
+from pipelines.routing.document.reading.names import Names
+from pipelines.routing.document.reading.reader import Reader
+
+FIELD: Final = "field"
+"""The key of a declaration in the metadata of an attribute."""
+
+
+class Written(Enum):
+    """When a key is written back."""
+
+    ALWAYS = "always"
+    UNLESS_NONE = "unless none"
+    UNLESS_EMPTY = "unless empty"
+    """Also not where it is False, or an empty text, list or object; 0 is written."""
+
+
+NO_NAMES: Final = Names((), (), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a key is read within: the names that the document declares and the preset of its policy. `keep`: keep rules
+    whose `when`, `to` or `gates` is faulty."""
+
+    names: Names = NO_NAMES
+    preset: str = ""
+    keep: bool = False
+
+
+NOWHERE: Final = Around()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """`default`: what an absent key means. `remedy`: the hint where a required one is missing. `fills`: the attributes
+    that the value fills, where it is not the one of its name: then `read` returns a tuple of as many values.
+
+    `label`, `help`, `placeholder`, `code` (monospaced) and `rows` (more than one: a text area) are how the inspector
+    shows it; without a label it has no plain field there."""
+
+    required: bool = False
+    default: Any = None
+    written: Written = Written.UNLESS_EMPTY
+    remedy: str = ""
+    fills: tuple[str, ...] = ()
+    label: str = ""
+    help: str = ""
+    placeholder: str = ""
+    code: bool = False
+    rows: int = 0
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        """The value under `key`, which is there; faults are noted. `reader.values` has those read before it."""
+        return reader.raw(key)
+
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        """What it means that `key` is not there."""
+        if self.required:
+            reader.note(key, "is missing", self.remedy)
+        return self.default
+
+    def write(self, value: Any) -> Any:
+        """The value as the document says it."""
+        return value
+
+    def schema(self) -> Schema:
+        return ANYTHING
+
+    def definitions(self) -> Mapping[str, Schema]:
+        """The schemas that its own refers to, by their names."""
+        return {}
+
+
+def declared(field: Field) -> Any:
+    """An attribute of a dataclass with its declaration."""
+    metadata = {FIELD: field}
+    if field.required:
+        return dataclasses.field(metadata=metadata)
+    if type(field.default) is dict:
+        return dataclasses.field(default_factory=dict, metadata=metadata)
+    return dataclasses.field(default=field.default, metadata=metadata)
+
+
+def says_something(value: Any) -> bool:
+    """Not None, not empty, not False (0 does)."""
+    return value is not None and value is not False and value not in ("", [], {})

@@ -1,0 +1,208 @@
+"""Keys that hold one plain value, or a list of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines.routing.basics import schema_parts
+from pipelines.routing.basics.schema_parts import Schema
+from pipelines.routing.basics.values import MISSING
+from pipelines.routing.document.fields.field import Around, Field, Written
+from pipelines.routing.document.reading.names import MAX_ID, read_id, read_key, refers
+from pipelines.routing.document.reading.reader import Reader
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text(Field):
+    """`longest`: in characters. A required one is not blank. With the default None it matters whether it is said."""
+
+    default: str | None = ""
+    longest: int = 100_000
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return reader.text(key, required=self.required, longest=self.longest)
+
+    def schema(self) -> Schema:
+        bounded = {"maxLength": self.longest} if self.longest != Text.longest else {}
+        return {**(schema_parts.SOME_TEXT if self.required else schema_parts.TEXT), **bounded}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Key(Field):
+    """What a part of the line is known by."""
+
+    required: bool = True
+    default: str = ""
+    written: Written = Written.ALWAYS
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return read_key(reader, key)
+
+    def schema(self) -> Schema:
+        return schema_parts.ref("key")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Id(Field):
+    """What a rule is known by."""
+
+    required: bool = True
+    default: str = ""
+    written: Written = Written.ALWAYS
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return read_id(reader, key)
+
+    def schema(self) -> Schema:
+        return {**schema_parts.SOME_TEXT, "maxLength": MAX_ID}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Name(Field):
+    """What people read; the key where it is absent."""
+
+    default: str = ""
+    written: Written = Written.ALWAYS
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return reader.text(key, reader.values["key"])
+
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        return reader.values["key"]
+
+    def schema(self) -> Schema:
+        return schema_parts.TEXT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flag(Field):
+    """True or false. With the default None it matters whether it is said."""
+
+    default: bool | None = False
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return reader.flag(key, bool(self.default))
+
+    def schema(self) -> Schema:
+        return schema_parts.FLAG
+
+
+@dataclass(frozen=True, kw_only=True)
+class Count(Field):
+    """A whole number from `least` on."""
+
+    least: int = 0
+    default: int | None = None
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return reader.count(key, self.default, least=self.least)
+
+    def schema(self) -> Schema:
+        return {**schema_parts.COUNT, "minimum": self.least}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Duration(Field):
+    """In seconds."""
+
+    default: float | None = None
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        found = reader.duration(key)
+        return self.default if found is None else found
+
+    def schema(self) -> Schema:
+        return schema_parts.ref("duration")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Field):
+    """One of `choices`: words of the document, with those that people read where the inspector offers them."""
+
+    choices: Collection[str] = field(kw_only=False)
+    default: str = ""
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return reader.choice(key, self.choices, self.default)
+
+    def schema(self) -> Schema:
+        return schema_parts.words(self.choices)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Texts(Field):
+    """A list of texts, none of them empty. `between`: what the inspector puts between them."""
+
+    default: tuple[str, ...] = ()
+    between: str = "\n"
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return reader.texts(key)
+
+    def write(self, value: Any) -> Any:
+        return list(value)
+
+    def schema(self) -> Schema:
+        return schema_parts.listed(schema_parts.SOME_TEXT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference(Field):
+    """The key of another part of the line: `part` as in Names, `what` as a sentence calls it. `blank`: nothing may be
+    named, too."""
+
+    part: str = field(kw_only=False)
+    what: str = field(kw_only=False)
+    default: str | None = None
+    blank: bool = False
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        value = reader.text(key)
+        refers(reader, key, value, getattr(around.names, self.part), self.what)
+        if not self.blank and reader.given[key] == "":
+            reader.note(key, "is empty")
+        return value
+
+    def schema(self) -> Schema:
+        return schema_parts.TEXT if self.blank else schema_parts.SOME_TEXT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Object(Field):
+    """An object with any members."""
+
+    default: Any = field(default_factory=dict)
+    description: str = ""
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return reader.object(key)
+
+    def write(self, value: Any) -> Any:
+        return dict(value)
+
+    def schema(self) -> Schema:
+        about = {"description": self.description} if self.description else {}
+        return {"type": "object", **about}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Anything(Field):
+    """Any value, null too: whether there is one is the second thing that it fills."""
+
+    written: Written = Written.ALWAYS
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        value = reader.raw(key)
+        return (value, True) if self.fills else value
+
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        return (None, False) if self.fills else None
+
+    def write(self, value: Any) -> Any:
+        return value[0] if value[1] else MISSING
+
+
+def extra() -> Any:
+    return Object(description="Kept, written back, never read.")

@@ -1,0 +1,91 @@
+"""Plain fields of a form as the line document declares them: label, help and choices are said there, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.routing.document.fields import plain
+from pipelines.routing.document.fields.field import Field as Declared
+from pipelines.routing.document.fields.record import Record
+from pipelines.web.editor.forms.fields import Anything, Choice, Duration, Field, Flag, Listed, Number, Text
+from pipelines.web.editor.forms.form import Rows
+from pipelines.web.editor.forms.places import Place
+
+Make = Callable[..., Field]
+
+
+def _named(declared: Declared, make: Make, **shown: Any) -> Field:
+    """What the other parts of the line name it by; what is wrong with the whole of it is shown here."""
+    return make(**{"needed": True, "code": True, **shown})
+
+
+def _choice(declared: plain.Choice, make: Make, **shown: Any) -> Field:
+    return make(**{"options": options(declared), **shown})
+
+
+def _flag(declared: plain.Flag, make: Make, **shown: Any) -> Field:
+    return make(**{"usual": bool(declared.default), **shown})
+
+
+def _texts(declared: plain.Texts, make: Make, **shown: Any) -> Field:
+    return make(**{"between": declared.between, **shown})
+
+
+def _plain(declared: Declared, make: Make, **shown: Any) -> Field:
+    return make(**shown)
+
+
+CONTROLS: Mapping[type[Declared], tuple[Make, Callable[..., Field]]] = {
+    plain.Text: (Text, _plain),
+    plain.Name: (Text, _plain),
+    plain.Key: (Text, _named),
+    plain.Id: (Text, _named),
+    plain.Flag: (Flag, _flag),
+    plain.Count: (Number, _plain),
+    plain.Duration: (Duration, _plain),
+    plain.Choice: (Choice, _choice),
+    plain.Reference: (Choice, _plain),
+    plain.Texts: (Listed, _texts),
+    plain.Anything: (Anything, _plain),
+}
+"""The control of each kind of declaration, and what it adds."""
+
+
+def control(record: Record[Any], at: Place, key: str, make: Make | None = None, **more: Any) -> Field:
+    """The field for `key` of the object at this place. `make`: another control than the usual one; `more` goes to it
+    and counts before what is declared."""
+    declared = record.fields[key]
+    usual, fill = CONTROLS[type(declared)]
+    shown = {
+        "help": _(declared.help),
+        "placeholder": declared.placeholder,
+        "rows": declared.rows,
+        "code": declared.code,
+    }
+    said = {name: value for name, value in shown.items() if value}
+    return fill(declared, make or usual, **{"at": (*at, key), "label": _(declared.label), **said, **more})
+
+
+def options(declared: plain.Choice) -> list[tuple[str, str]]:
+    """The values with their words, the usual one left out of the document first."""
+    words = (
+        declared.choices
+        if isinstance(declared.choices, Mapping)
+        else {each: each for each in declared.choices}
+    )
+    return [(value, _(words[value])) for value in words]
+
+
+def others(
+    record: Record[Any], at: Place, placed: Sequence[Field | Rows], but: Collection[str] = ()
+) -> list[Field | Rows]:
+    """Fields for what is declared with a label and has no place among those yet."""
+    known = {each.at[len(at)] for each in placed if each.at[: len(at)] == at and len(each.at) > len(at)}
+    return [
+        control(record, at, key)
+        for key, declared in record.fields.items()
+        if declared.label and key not in known and key not in but
+    ]
