@@ -14,7 +14,7 @@ import { Import } from "./saving/Import";
 import { startDrops } from "./saving/importing";
 import { Notice } from "./saving/People";
 import { SaveTrouble } from "./saving/Saved";
-import type { Desk } from "./shell/actions";
+import type { Desk } from "./shell/desk";
 import { bringIntoView } from "./shell/focus";
 import { startKeeping } from "./shell/keeping";
 import { startKeys } from "./shell/keys";

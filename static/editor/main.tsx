@@ -5,6 +5,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
 import { App } from "./App";
+import { togetherOf } from "./saving/together";
 import { takeSprite } from "./shell/Icon";
 import { Guard } from "./shell/States";
 import { translate, type Words } from "./shell/words";
@@ -24,7 +25,7 @@ if (place && given && canBeDrawn(given.document)) {
   translate(given.words);
   takeSprite(given.icons);
   const editor = new Editor(given);
-  editor.together.start();
+  togetherOf(editor).start();
   // What the server wrote there for pages without a canvas; here it is kept up to date.
   document.getElementById("editor-draft")?.remove();
   createRoot(place).render(

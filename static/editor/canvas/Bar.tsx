@@ -1,7 +1,8 @@
 import { useViewport } from "@xyflow/react";
 import { VIEWS, type View } from "../code/view";
-import { action, type Desk, possible } from "../shell/actions";
+import { action, possible } from "../shell/actions";
 import { ARRANGE, movable } from "../shell/actions-canvas";
+import type { Desk } from "../shell/desk";
 import { Icon } from "../shell/Icon";
 import { shown } from "../shell/keystrokes";
 import { say } from "../shell/words";

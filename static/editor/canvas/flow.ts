@@ -17,7 +17,7 @@ import {
   stationOf,
   targetsOf,
 } from "../store/document";
-import type { Selection } from "../store/store";
+import type { Selection } from "../store/selection";
 import { type Box, endsOf, START_ID } from "./layout";
 import { noteId, notesOf } from "./notes";
 import { endName } from "./text";

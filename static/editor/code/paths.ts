@@ -13,3 +13,10 @@ export function join(path: string, step: string | number): string {
   if (!/^[A-Za-z_@][A-Za-z0-9_-]*$/.test(step)) return `${path}[${ascii(step)}]`;
   return path ? `${path}.${step}` : step;
 }
+
+/** The path itself, or the nearest part around it that has a place. */
+export function nearest(path: string, places: Places): string {
+  let found = path;
+  while (found && !places[found]) found = found.replace(/(?:\[(?:"(?:[^"\\]|\\.)*"|\d+)\]|\.?[^.[]+)$/, "");
+  return found;
+}

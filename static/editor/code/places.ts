@@ -2,8 +2,8 @@
 
 import type { Finding } from "../inspector/findings";
 import { endOf, type LineDocument, ruleOf, rulesOf } from "../store/document";
-import type { Selection } from "../store/store";
-import type { Places } from "./paths";
+import type { Selection } from "../store/selection";
+import { nearest, type Places } from "./paths";
 import type { Shown } from "./text";
 
 interface Range {
@@ -65,10 +65,4 @@ export function findingsIn(findings: readonly Finding[], { fault, places }: Show
     // The whole of a station is too much to underline: its beginning is.
     return { ...clipped(from, Math.min(to, from + 80)), severity, message, hint };
   });
-}
-
-export function nearest(path: string, places: Places): string {
-  let found = path;
-  while (found && !places[found]) found = found.replace(/(?:\[(?:"(?:[^"\\]|\\.)*"|\d+)\]|\.?[^.[]+)$/, "");
-  return found;
 }

@@ -6,8 +6,7 @@ import { canBeDrawn, type LineDocument, undrawablePath } from "../store/document
 import { merge } from "../store/merge";
 import * as client from "./client";
 import { type KeptText, TextKeeper } from "./kept";
-import type { Places } from "./paths";
-import { nearest } from "./places";
+import { nearest, type Places } from "./paths";
 import type { Answered } from "./worker";
 
 const PAUSE = 300;

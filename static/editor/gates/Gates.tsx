@@ -1,6 +1,6 @@
 import { ServerForm } from "../inspector/ServerForm";
 import { gateSubject } from "../inspector/subjects";
-import type { TabProps } from "../inspector/tabs";
+import type { TabProps } from "../inspector/tab";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { addGate, freeGateKey, removeGate, usesOf } from "../store/commands-gates";

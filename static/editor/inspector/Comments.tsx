@@ -3,13 +3,13 @@ import { type FormEvent, type KeyboardEvent, useId, useRef, useState } from "rea
 import { announce } from "../../ts/dom";
 import { partName } from "../saving/People";
 import { Ago } from "../saving/Saved";
-import { type Comment, type PartKind, type Thread, useAround } from "../saving/together";
+import { type Comment, type PartKind, type Thread, togetherOf, useAround } from "../saving/together";
 import { keepTyped, typed, useTyped } from "../saving/typed";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { type LineDocument, ruleOf, rulesOf, stationOf } from "../store/document";
 import type { Editor } from "../store/store";
-import type { Chosen, TabProps } from "./tabs";
+import type { Chosen, TabProps } from "./tab";
 
 interface Place {
   kind: PartKind | "line";
@@ -248,7 +248,7 @@ function useAct(
   return [
     trouble,
     async (body, comment, words) => {
-      const refused = await editor.together.send(body, comment);
+      const refused = await togetherOf(editor).send(body, comment);
       setTrouble(refused);
       if (!refused) announce(words);
     },
@@ -288,7 +288,10 @@ function Write({ editor, name, first = "", label, button, body, comment = "", fo
     if (!text.trim() || busy) return;
     setBusy(true);
     attempt.current ||= crypto.randomUUID?.() ?? fallbackId();
-    const refused = await editor.together.send({ ...(comment ? {} : { id: attempt.current }), ...body, text }, comment);
+    const refused = await togetherOf(editor).send(
+      { ...(comment ? {} : { id: attempt.current }), ...body, text },
+      comment,
+    );
     setBusy(false);
     setTrouble(refused);
     if (refused) return;

@@ -5,7 +5,7 @@ import * as commands from "../store/commands";
 import { ALWAYS_ENDS, type End, type Station, startOf } from "../store/document";
 import { ServerForm } from "./ServerForm";
 import { endSubject, inputsSubject, lineSubject, stationSubject } from "./subjects";
-import type { TabProps } from "./tabs";
+import type { TabProps } from "./tab";
 
 /** The form of what is chosen. */
 export function Configure({ chosen, ...rest }: TabProps) {

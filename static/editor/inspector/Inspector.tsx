@@ -7,7 +7,8 @@ import { say } from "../shell/words";
 import * as commands from "../store/commands";
 import { kindOf, type LineDocument, nameOf, type Station } from "../store/document";
 import { type Editor, useEditor } from "../store/store";
-import { type Chosen, chosenOf, TABS, type Tab } from "./tabs";
+import type { Chosen, Tab } from "./tab";
+import { chosenOf, TABS } from "./tabs";
 
 /** What is chosen on the canvas; the line itself, where nothing is. */
 export function Inspector({ editor, mayEdit }: { editor: Editor; mayEdit: boolean }) {

@@ -15,7 +15,7 @@ import {
 } from "../store/document";
 import type { Fragment } from "../store/patch";
 import { renamedEnd, renamedGate, renamedInput, renamedRule, renamedStation } from "../store/renaming";
-import type { Selection } from "../store/store";
+import type { Selection } from "../store/selection";
 
 type Change = (now: Fragment) => Fragment;
 

@@ -1,41 +1,12 @@
 /** The tabs of the inspector, in their order. A new one is a line here and a component in a file of its own. */
-import type { ComponentType } from "react";
 import { GatesTab } from "../gates/Gates";
 import { RulesTab } from "../rules/Rules";
-import type { Words } from "../shell/words";
-import { type End, endOf, type Gate, type LineDocument, rulesOf, type Station, stationOf } from "../store/document";
-import type { Editor, Selection } from "../store/store";
+import { endOf, type LineDocument, rulesOf, stationOf } from "../store/document";
+import type { Selection } from "../store/selection";
 import { TestsTab } from "../testmode/TestsTab";
 import { CommentCount, Comments } from "./Comments";
 import { Configure, InputsTab } from "./Configure";
-import type { Findings } from "./findings";
-
-/** What the inspector is about. Nothing chosen is the line itself. */
-export type Chosen =
-  | { what: "line" }
-  | { what: "station"; station: Station; rule: string | undefined }
-  | { what: "gate"; gate: Gate }
-  | { what: "end"; end: End }
-  | { what: "several"; keys: readonly string[] };
-
-export interface TabProps<C extends Chosen = Chosen> {
-  editor: Editor;
-  line: LineDocument;
-  findings: Findings;
-  chosen: C;
-  mayEdit: boolean;
-}
-
-export interface Tab {
-  id: string;
-  word: keyof Words;
-  shows(chosen: Chosen): boolean;
-  /** How many there are, beside the word. */
-  count?(chosen: Chosen, line: LineDocument): number;
-  /** The same, where it does not stand in the line. */
-  badge?: ComponentType<{ editor: Editor; line: LineDocument; chosen: Chosen }>;
-  component: ComponentType<TabProps>;
-}
+import type { Chosen, Tab } from "./tab";
 
 export const TABS: readonly Tab[] = [
   { id: "configure", word: "configure", shows: (chosen) => chosen.what !== "several", component: Configure },

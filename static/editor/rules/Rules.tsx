@@ -4,7 +4,7 @@ import { Elsewhere } from "../inspector/Elsewhere";
 import { Failures } from "../inspector/Failures";
 import { type Finding, type Findings, PILLS, type RuleSays, type Untaken } from "../inspector/findings";
 import { Remedies } from "../inspector/Remedies";
-import type { TabProps } from "../inspector/tabs";
+import type { TabProps } from "../inspector/tab";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import * as commands from "../store/commands";

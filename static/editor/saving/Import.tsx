@@ -1,6 +1,6 @@
 import { useEffect, useId, useRef, useSyncExternalStore } from "react";
 
-import type { Desk } from "../shell/actions";
+import type { Desk } from "../shell/desk";
 import { backToCanvas } from "../shell/focus";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";

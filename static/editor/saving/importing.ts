@@ -2,7 +2,7 @@
  * and applied as one command. What was given stays here until it is applied, also when the dialog is closed. */
 import { announce } from "../../ts/dom";
 import * as client from "../code/client";
-import type { Desk } from "../shell/actions";
+import type { Desk } from "../shell/desk";
 import { say } from "../shell/words";
 import { canBeDrawn, type LineDocument } from "../store/document";
 import { Listeners } from "../store/listeners";

@@ -7,7 +7,8 @@ import { Live, type LiveState, liveAddress } from "../../ts/live";
 import { say } from "../shell/words";
 import { stationOf } from "../store/document";
 import { Listeners } from "../store/listeners";
-import type { Editor, Selection } from "../store/store";
+import type { Selection } from "../store/selection";
+import type { Editor } from "../store/store";
 import { csrf } from "./csrf";
 
 export type PartKind = "station" | "end" | "rule" | "gate";
@@ -67,7 +68,15 @@ const BEAT = 4_000;
 const GONE = 12_500;
 const QUIET = 120;
 
-export class Together {
+const all = new WeakMap<Editor, Together>();
+
+export function togetherOf(editor: Editor): Together {
+  const found = all.get(editor) ?? new Together(editor);
+  all.set(editor, found);
+  return found;
+}
+
+class Together {
   #state: Around = { others: [], threads: undefined, live: "connecting" };
   readonly #heard = new Listeners();
   readonly subscribe = this.#heard.subscribe;
@@ -229,7 +238,7 @@ export class Together {
 }
 
 export function useAround(editor: Editor): Around {
-  const { together } = editor;
+  const together = togetherOf(editor);
   return useSyncExternalStore(together.subscribe, () => together.state);
 }
 

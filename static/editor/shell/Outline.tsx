@@ -11,8 +11,9 @@ import {
   startOf,
   targetsOf,
 } from "../store/document";
-import { type Selection, useEditor } from "../store/store";
-import type { Desk, Place } from "./actions";
+import type { Selection } from "../store/selection";
+import { useEditor } from "../store/store";
+import type { Desk, Place } from "./desk";
 import { Icon } from "./Icon";
 import { say } from "./words";
 

@@ -1,7 +1,8 @@
 import { useEffect } from "react";
 import { createPortal } from "react-dom";
 
-import { ACTIONS, type Action, type Group } from "./actions";
+import { ACTIONS } from "./actions";
+import type { Action, Group } from "./desk";
 import { shown } from "./keystrokes";
 import { say } from "./words";
 

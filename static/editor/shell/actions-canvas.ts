@@ -2,7 +2,7 @@
 
 import { savePicture } from "../canvas/picture";
 import { type Alignment, align } from "../store/commands-canvas";
-import type { Action, Desk } from "./actions";
+import type { Action, Desk } from "./desk";
 import { addNoteAt } from "./Palette";
 
 export const movable = ({ editor }: Desk): readonly string[] =>

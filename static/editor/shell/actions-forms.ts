@@ -2,7 +2,7 @@
 
 import { newGate } from "../gates/Gates";
 import { removeGate } from "../store/commands-gates";
-import type { Action, Desk } from "./actions";
+import type { Action, Desk } from "./desk";
 import * as focus from "./focus";
 
 const shown = (desk: Desk, choose: () => void): void => {

@@ -1,72 +1,23 @@
 /** Every action of the editor, once: its name, its keys, when it can be done, and what it does. The keys, the tips of the
  * tools, the context menu, the shortcut sheet and the command palette are all made of this table; an action that is
  * not in it has none of them. A new one is a line here, or in a list of its own file that is spread in below. */
-import type { ReactFlowInstance } from "@xyflow/react";
-
 import { announce } from "../../ts/dom";
-import { type AnyNode, edgesOf, type RuleEdge } from "../canvas/flow";
+import { edgesOf } from "../canvas/flow";
 import { endsOf } from "../canvas/layout";
 import { noteId, noteKey, notesOf } from "../canvas/notes";
 import { type Direction, next, type Spot, step } from "../canvas/walking";
-import { VIEWS, type View } from "../code/view";
+import { VIEWS } from "../code/view";
 import { importOf } from "../saving/importing";
 import { duplicate, pasteFromMenu, removeChosen } from "../store/clipboard";
 import * as commands from "../store/commands";
 import { movedTo } from "../store/commands-canvas";
 import { ruleOf, rulesOf, startOf, stationOf } from "../store/document";
-import type { Editor } from "../store/store";
 import { TEST } from "../testmode/actions";
 import { CANVAS } from "./actions-canvas";
 import { FORMS } from "./actions-forms";
+import type { Action, Desk } from "./desk";
 import * as focus from "./focus";
-import type { Side } from "./sides";
 import { say, type Words } from "./words";
-
-/** What an action can reach. */
-export interface Desk {
-  editor: Editor;
-  flow: ReactFlowInstance<AnyNode, RuleEdge>;
-  mayEdit: boolean;
-  urls: Readonly<Record<string, string>>;
-  fit(): void;
-  /** Opens a panel or dialog of the page by name, closes it with "". */
-  open(panel: string): void;
-  openMenu(at: { x: number; y: number; place: Place }): void;
-  /** Shows or hides a side of the page: "palette", "inspector", "problems". */
-  fold(side: Side, open?: boolean): void;
-  /** Where a walk with the arrow keys came from, so that left goes back the same way. */
-  trail: { from?: string };
-  view: View;
-  setView(view: View): void;
-}
-
-export type Group = "groupChange" | "groupRules" | "groupWalk" | "groupView" | "groupLine";
-/** What a context menu was opened on. */
-export type Place = "station" | "end" | "rule" | "gate" | "canvas";
-
-export interface Action {
-  id: string;
-  word: keyof Words;
-  /** As people write them; the first is shown on tools and in menus. */
-  keys: readonly string[];
-  /** Keys that do the same and are not shown. */
-  also?: readonly string[];
-  group: Group;
-  icon?: string;
-  /** The context menus that offer it, in the order of this table. */
-  on?: readonly Place[];
-  danger?: boolean;
-  /** Where its keys count: while the focus is on the canvas, anywhere but in a field (the default), or in fields too. */
-  where?: "canvas" | "anywhere" | "always";
-  /** The browser itself does it by these keys: they are only shown. */
-  native?: boolean;
-  /** Not worth a line in the command palette, because it needs the focus where it is. */
-  quiet?: boolean;
-  /** Changes the line: gone where one may only look. */
-  edits?: boolean;
-  when?(desk: Desk): boolean;
-  run(desk: Desk): void;
-}
 
 const chosen = (desk: Desk): readonly string[] => desk.editor.state.selection.keys;
 const ruleChosen = (desk: Desk): string | undefined => desk.editor.state.selection.rule;

@@ -1,6 +1,7 @@
 /** From a key to an action of the table (actions.ts). Silent while something is typed and while a dialog or menu is open;
  * single letters can be switched off. */
-import { ACTIONS, type Action, type Desk, possible } from "./actions";
+import { ACTIONS, possible } from "./actions";
+import type { Action, Desk } from "./desk";
 import { choose, onCanvas, spotNow, spotOfChoice } from "./focus";
 import { isSingle, matches } from "./keystrokes";
 

@@ -1,7 +1,7 @@
 /** Copying, pasting and deleting what is chosen. Stations travel as JSON, so between lines and windows too. */
 
 import { importOf } from "../saving/importing";
-import type { Desk } from "../shell/actions";
+import type { Desk } from "../shell/desk";
 import { fresh, isEmpty, type Parts, partsOf, pasteParts, removeParts } from "./clips";
 import * as commands from "./commands";
 import { takeGateOff, takeStationGateOff } from "./commands-connect";

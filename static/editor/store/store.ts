@@ -6,7 +6,6 @@ import { LineText, type Shown } from "../code/text";
 import { same } from "../code/values";
 import { type Elsewhere, type Findings, NOTHING } from "../inspector/findings";
 import { type Draft, Saver, type Saving } from "../saving/saving";
-import { Together } from "../saving/together";
 import { say } from "../shell/words";
 import { changedParts } from "./changed";
 import type { Command, Rename } from "./commands";
@@ -14,17 +13,7 @@ import type { Json, LineDocument } from "./document";
 import { amend, begin, type History, redo, run, taken, touched, undo } from "./history";
 import { Listeners } from "./listeners";
 import type { Side } from "./merge";
-
-export interface Selection {
-  /** Keys of the stations and ends. */
-  keys: readonly string[];
-  /** Id of a rule. */
-  rule?: string;
-  /** Key of a gate: the inspector shows it, whatever else is chosen. */
-  gate?: string;
-  /** A part of the line itself. */
-  part?: "configure" | "inputs" | "gates";
-}
+import type { Selection } from "./selection";
 
 /** What somebody else did a moment ago, in words. */
 export interface Notice {
@@ -75,7 +64,6 @@ export class Editor {
   readonly #heard = new Listeners();
   readonly subscribe = this.#heard.subscribe;
   readonly #saver: Saver;
-  readonly together = new Together(this);
   readonly text: LineText;
   /** Whoever shows the text wants to see at once what the canvas changed in it. */
   textIsShown = false;

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 
-import { action, type Desk } from "../shell/actions";
+import { action } from "../shell/actions";
+import type { Desk } from "../shell/desk";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { useEditor } from "../store/store";

@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import type { TabProps } from "../inspector/tabs";
+import type { TabProps } from "../inspector/tab";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { rulesOf } from "../store/document";

@@ -1,5 +1,5 @@
 /** What can be done in a test, as actions of the table: keys, palette and sheet have them from there. */
-import type { Action, Desk } from "../shell/actions";
+import type { Action, Desk } from "../shell/desk";
 import { testOf } from "./session";
 
 const inTest = ({ editor }: Desk): boolean => testOf(editor).state.open;

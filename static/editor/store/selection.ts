@@ -1,0 +1,11 @@
+/** What is chosen in the editor. Nothing chosen is the line itself. */
+export interface Selection {
+  /** Keys of the stations and ends. */
+  keys: readonly string[];
+  /** Id of a rule. */
+  rule?: string;
+  /** Key of a gate: the inspector shows it, whatever else is chosen. */
+  gate?: string;
+  /** A part of the line itself. */
+  part?: "configure" | "inputs" | "gates";
+}
