@@ -1,10 +1,10 @@
 import { useViewport } from "@xyflow/react";
-import { VIEWS, type View } from "../code/view";
 import { action, possible } from "../shell/actions";
 import { ARRANGE, movable } from "../shell/actions-canvas";
 import type { Desk } from "../shell/desk";
 import { Icon } from "../shell/Icon";
 import { shown } from "../shell/keystrokes";
+import { VIEWS, type View } from "../shell/view";
 import { say } from "../shell/words";
 import { useEditor } from "../store/store";
 

@@ -12,11 +12,12 @@ import {
   ViewportPortal,
 } from "@xyflow/react";
 import { memo, startTransition, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
-import type { Findings } from "../inspector/findings";
 import { EditorContext } from "../shell/context";
 import { say } from "../shell/words";
 import { movedTo } from "../store/commands-canvas";
 import { type LineDocument, nameOf, type Positions, ruleOf, stationOf } from "../store/document";
+import type { Findings } from "../store/findings";
+import { noteKey, notesOf } from "../store/notes";
 import { type Editor, useEditor } from "../store/store";
 import { boundsOfAll, type Drawn, type Routed, rerouted, routed, worded } from "./drawing";
 import { EdgeLayer } from "./edges";
@@ -26,7 +27,6 @@ import { LevelContext, levelOf, useTiny, useZoomLevel } from "./level";
 import { Measured, type Size } from "./Measured";
 import { useMarks } from "./marks";
 import { nodeTypes } from "./nodes";
-import { noteKey, notesOf } from "./notes";
 import { useDrawing } from "./pointer";
 import { Router } from "./routes";
 

@@ -6,6 +6,7 @@ import {
   ALWAYS_ENDS,
   BLOCKED,
   endOf,
+  endsOf,
   kindOf,
   type LineDocument,
   nameOf,
@@ -14,9 +15,8 @@ import {
   stationOf,
   targetsOf,
 } from "../store/document";
+import { targetName } from "../store/names";
 import type { Editor } from "../store/store";
-import { targetName } from "./flow";
-import { endsOf } from "./layout";
 
 interface Option {
   /** Key of a target, or "+station", "+end". */

@@ -4,8 +4,8 @@ import { memo, useContext, useEffect, useRef, useState } from "react";
 import { EditorContext } from "../shell/context";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
+import { changeNote, NOTE, noteId, TONES } from "../store/notes";
 import type { NoteNode } from "./flow";
-import { changeNote, NOTE, noteId, TONES } from "./notes";
 
 /** Words on the canvas: `Enter` or a double click writes, `Esc` and leaving it keep what was written. */
 export const NoteCard = memo(function NoteCard({ data, selected }: NodeProps<NoteNode>) {

@@ -1,6 +1,5 @@
 /** What is drawn of the rules: one edge each, also where it splits, with its words, gates and stubs in free places. */
 
-import type { Findings } from "../inspector/findings";
 import { say } from "../shell/words";
 import {
   BLOCKED,
@@ -15,10 +14,12 @@ import {
   stationOf,
   targetsOf,
 } from "../store/document";
+import type { Findings } from "../store/findings";
+import { endName } from "../store/names";
 import { type Box, type Laid, START_ID, STATION } from "./layout";
 import { type Point, type Rect, Router, RUN, rounded } from "./routes";
 import { along, besides, Spots } from "./spots";
-import { broken, brokenWidth, cut, endName, pillWidth, widthOf } from "./text";
+import { broken, brokenWidth, cut, pillWidth, widthOf } from "./text";
 
 interface Branch {
   target: string;

@@ -1,28 +1,25 @@
 /** From a line to the nodes of React Flow. What did not change is the same node as before: only that keeps a line of
  * hundreds of stations quick. */
 import type { Edge, Node } from "@xyflow/react";
-import type { Finding, Findings, Sign } from "../inspector/findings";
 import { say } from "../shell/words";
 import {
-  BLOCKED,
   endOf,
+  endsOf,
   kindOf,
   type LineDocument,
   type Note,
   nameOf,
-  ORIGIN,
   rulesOf,
   type Station,
   startOf,
   stationOf,
   targetsOf,
 } from "../store/document";
+import type { Finding, Findings, Sign } from "../store/findings";
+import { endName, gateName, targetName } from "../store/names";
+import { noteId, notesOf } from "../store/notes";
 import type { Selection } from "../store/selection";
-import { type Box, endsOf, START_ID } from "./layout";
-import { noteId, notesOf } from "./notes";
-import { endName } from "./text";
-
-export { endName };
+import { type Box, START_ID } from "./layout";
 
 type StationData = {
   name: string;
@@ -198,17 +195,4 @@ function stationData(
     }),
     otherwise: findings.otherwise[station.key] ?? say("byPolicy"),
   };
-}
-
-export function gateName(line: LineDocument, key: string): string {
-  return line.gates?.find((gate) => gate.key === key)?.name || key;
-}
-
-/** What a target is called where a person reads it. */
-export function targetName(line: LineDocument, key: string, words: { origin: string; blocked: string }): string {
-  if (key === ORIGIN) return words.origin;
-  if (key === BLOCKED) return words.blocked;
-  const station = stationOf(line, key);
-  if (station) return nameOf(station);
-  return endName(endOf(line, key)?.label ?? key);
 }

@@ -3,9 +3,9 @@
 
 import { say } from "../shell/words";
 import {
-  ALWAYS_ENDS,
   BLOCKED,
   endOf,
+  endsOf,
   isPlace,
   type LineDocument,
   nameOf,
@@ -17,8 +17,9 @@ import {
   stationOf,
   targetsOf,
 } from "../store/document";
+import { endName } from "../store/names";
 import { type Link, type Ranked, ranked } from "./ranks";
-import { brokenWidth, endName, pillWidth, widthOf } from "./text";
+import { brokenWidth, pillWidth, widthOf } from "./text";
 
 export const STATION = { width: 120, widest: 216, height: 72, port: 36, step: 24 };
 export const END = { width: 96, widest: 184, height: 36 };
@@ -68,14 +69,6 @@ export interface Laid {
   rows: Row[];
   /** "from>to" of the links from the end of one row to the beginning of the next. */
   wraps: ReadonlySet<string>;
-}
-
-/** The ends that are drawn: those that the line declares, and those of the three standing ones that a rule leads to. */
-export function endsOf(line: LineDocument): string[] {
-  const declared = (line.ends ?? []).map((end) => end.key);
-  const targets = new Set(line.stations.flatMap((station) => rulesOf(station).flatMap(targetsOf)));
-  const standing = ALWAYS_ENDS.map((end) => end.key).filter((key) => targets.has(key) && !declared.includes(key));
-  return [...declared, ...standing];
 }
 
 export function laidOut(line: LineDocument): Laid {

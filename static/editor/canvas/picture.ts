@@ -2,13 +2,14 @@
 
 import { say } from "../shell/words";
 import { endOf, kindOf, nameOf, stationOf } from "../store/document";
+import { endName } from "../store/names";
+import { notesOf } from "../store/notes";
 import type { Editor } from "../store/store";
 import { boundsOfAll, type Drawn, routed, worded } from "./drawing";
 import { arrow, pathOf } from "./edges";
 import { type Box, laidOut, START_ID, STATION } from "./layout";
-import { notesOf } from "./notes";
 import type { Rect } from "./routes";
-import { broken, cut, endName } from "./text";
+import { broken, cut } from "./text";
 
 const ROOM = 32;
 const HEXAGON = "-20,0 -10,-16 10,-16 20,0 10,16 -10,16";

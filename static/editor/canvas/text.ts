@@ -44,7 +44,3 @@ const PILL = 42;
 
 /** Of the pill that names a target which no edge leads to. */
 export const pillWidth = (name: string): number => Math.round(widthOf(cut(name), 12) + PILL);
-
-/** `ROLLED_BACK` as a person reads it. */
-export const endName = (label: string): string =>
-  label === label.toUpperCase() ? label.charAt(0) + label.slice(1).toLowerCase().replaceAll("_", " ") : label;

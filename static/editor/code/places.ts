@@ -1,7 +1,7 @@
 /** From what is chosen to its place in the text, and back; and where findings stand in it. */
 
-import type { Finding } from "../inspector/findings";
 import { endOf, type LineDocument, ruleOf, rulesOf } from "../store/document";
+import type { Finding } from "../store/findings";
 import type { Selection } from "../store/selection";
 import { nearest, type Places } from "./paths";
 import type { Shown } from "./text";

@@ -17,11 +17,11 @@ import { LevelContext, useZoomLevel } from "../canvas/level";
 import { Measured, type Size } from "../canvas/Measured";
 import { edgeMark } from "../canvas/marks";
 import { nodeTypes } from "../canvas/nodes";
-import { notesOf } from "../canvas/notes";
-import { type Findings, NOTHING } from "../inspector/findings";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import type { LineDocument } from "../store/document";
+import { type Findings, NOTHING } from "../store/findings";
+import { notesOf } from "../store/notes";
 
 export type Mark = "added" | "removed" | "changed" | "edited" | "moved";
 type Marks = Record<string, Mark>;

@@ -1,11 +1,11 @@
 import { type KeyboardEvent, useEffect, useState } from "react";
 import { flushSync } from "react-dom";
-import { endName } from "../canvas/flow";
 import { backToCanvas } from "../shell/focus";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import * as commands from "../store/commands";
 import { kindOf, type LineDocument, nameOf, type Station } from "../store/document";
+import { endName } from "../store/names";
 import { type Editor, useEditor } from "../store/store";
 import type { Chosen, Tab } from "./tab";
 import { chosenOf, TABS } from "./tabs";

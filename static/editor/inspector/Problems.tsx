@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
+import type { Finding } from "../store/findings";
 import { type Editor, useEditor } from "../store/store";
-import type { Finding } from "./findings";
 import { Remedies } from "./Remedies";
 
 const ICONS = { error: "danger", warning: "warning", info: "info" } as const;

@@ -1,6 +1,5 @@
 /** What a server form is about: which part of the line it gets, and where its answer goes. */
 
-import { endName } from "../canvas/flow";
 import {
   type End,
   endOf,
@@ -13,6 +12,7 @@ import {
   rulesOf,
   type Station,
 } from "../store/document";
+import { endName } from "../store/names";
 import type { Fragment } from "../store/patch";
 import { renamedEnd, renamedGate, renamedInput, renamedRule, renamedStation } from "../store/renaming";
 import type { Selection } from "../store/selection";

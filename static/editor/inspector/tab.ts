@@ -2,8 +2,8 @@
 import type { ComponentType } from "react";
 import type { Words } from "../shell/words";
 import type { End, Gate, LineDocument, Station } from "../store/document";
+import type { Findings } from "../store/findings";
 import type { Editor } from "../store/store";
-import type { Findings } from "./findings";
 
 /** What the inspector is about. Nothing chosen is the line itself. */
 export type Chosen =

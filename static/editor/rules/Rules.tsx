@@ -1,8 +1,6 @@
 import { useEffect, useRef } from "react";
-import { gateName, targetName } from "../canvas/flow";
 import { Elsewhere } from "../inspector/Elsewhere";
 import { Failures } from "../inspector/Failures";
-import { type Finding, type Findings, PILLS, type RuleSays, type Untaken } from "../inspector/findings";
 import { Remedies } from "../inspector/Remedies";
 import type { TabProps } from "../inspector/tab";
 import { Icon } from "../shell/Icon";
@@ -10,6 +8,8 @@ import { say } from "../shell/words";
 import * as commands from "../store/commands";
 import { addRule } from "../store/commands-rules";
 import { type LineDocument, type Rule, rulesOf, type Station, targetsOf } from "../store/document";
+import { type Finding, type Findings, PILLS, type RuleSays, type Untaken } from "../store/findings";
+import { gateName, targetName } from "../store/names";
 import type { Editor } from "../store/store";
 import { RuleForm } from "./RuleForm";
 import { useReordering } from "./reordering";

@@ -1,8 +1,8 @@
 import { useEffect } from "react";
-import { gateName } from "../canvas/flow";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { nameOf, ruleOf, stationOf } from "../store/document";
+import { gateName } from "../store/names";
 import { type Editor, useEditor } from "../store/store";
 import { type Other, type Part, useAround } from "./together";
 

@@ -3,9 +3,9 @@
  * the same place, nothing is stored until a person has chosen. Answers come with what lint finds. */
 import { storeDraft } from "../code/door";
 import type { LineText } from "../code/text";
-import type { Findings } from "../inspector/findings";
 import type { Rename } from "../store/commands";
 import { canBeDrawn, type LineDocument } from "../store/document";
+import type { Findings } from "../store/findings";
 import { merge, type Place, type Side } from "../store/merge";
 import { Copies, type Copy } from "./copies";
 import { csrf } from "./csrf";

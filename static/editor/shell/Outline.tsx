@@ -1,6 +1,4 @@
 import { useEffect, useRef, useState } from "react";
-import { gateName, targetName } from "../canvas/flow";
-import { type Findings, PILLS, type RuleSays } from "../inspector/findings";
 import {
   kindOf,
   type LineDocument,
@@ -11,6 +9,8 @@ import {
   startOf,
   targetsOf,
 } from "../store/document";
+import { type Findings, PILLS, type RuleSays } from "../store/findings";
+import { gateName, targetName } from "../store/names";
 import type { Selection } from "../store/selection";
 import { useEditor } from "../store/store";
 import type { Desk, Place } from "./desk";

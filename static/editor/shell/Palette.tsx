@@ -3,11 +3,11 @@ import { useMemo, useState } from "react";
 
 import { announce } from "../../ts/dom";
 import { END, STATION } from "../canvas/layout";
-import { addNote, freshNoteKey, NOTE, noteId } from "../canvas/notes";
 import { mark } from "../canvas/pointer";
 import * as commands from "../store/commands";
 import { type Onto, putGate } from "../store/commands-canvas";
 import { ruleOf, stationOf } from "../store/document";
+import { addNote, freshNoteKey, NOTE, noteId } from "../store/notes";
 import { type Editor, useEditor } from "../store/store";
 import { Icon } from "./Icon";
 import { say } from "./words";

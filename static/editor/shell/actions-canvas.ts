@@ -1,7 +1,7 @@
 /** What can be done with the canvas itself: notes, and what is chosen set in line. */
 
+import { type Alignment, align } from "../canvas/align";
 import { savePicture } from "../canvas/picture";
-import { type Alignment, align } from "../store/commands-canvas";
 import type { Action, Desk } from "./desk";
 import { addNoteAt } from "./Palette";
 

@@ -3,20 +3,19 @@
  * not in it has none of them. A new one is a line here, or in a list of its own file that is spread in below. */
 import { announce } from "../../ts/dom";
 import { edgesOf } from "../canvas/flow";
-import { endsOf } from "../canvas/layout";
-import { noteId, noteKey, notesOf } from "../canvas/notes";
 import { type Direction, next, type Spot, step } from "../canvas/walking";
-import { VIEWS } from "../code/view";
 import { importOf } from "../saving/importing";
-import { duplicate, pasteFromMenu, removeChosen } from "../store/clipboard";
 import * as commands from "../store/commands";
 import { movedTo } from "../store/commands-canvas";
-import { ruleOf, rulesOf, startOf, stationOf } from "../store/document";
+import { endsOf, ruleOf, rulesOf, startOf, stationOf } from "../store/document";
+import { noteId, noteKey, notesOf } from "../store/notes";
 import { TEST } from "../testmode/actions";
 import { CANVAS } from "./actions-canvas";
 import { FORMS } from "./actions-forms";
+import { duplicate, pasteFromMenu, removeChosen } from "./clipboard";
 import type { Action, Desk } from "./desk";
 import * as focus from "./focus";
+import { VIEWS } from "./view";
 import { say, type Words } from "./words";
 
 const chosen = (desk: Desk): readonly string[] => desk.editor.state.selection.keys;

@@ -1,9 +1,9 @@
 /** What an action of the editor is, and what it can reach. */
 import type { ReactFlowInstance } from "@xyflow/react";
 import type { AnyNode, RuleEdge } from "../canvas/flow";
-import type { View } from "../code/view";
 import type { Editor } from "../store/store";
 import type { Side } from "./sides";
+import type { View } from "./view";
 import type { Words } from "./words";
 
 /** What an action can reach. */

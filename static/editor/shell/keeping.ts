@@ -2,10 +2,10 @@
  * node, edge or control as soon as that is there again, else to what stands nearest to where it was. Never to the body. */
 
 import { edgeId, edgesOf } from "../canvas/flow";
-import { endsOf, START_ID } from "../canvas/layout";
-import { noteId, notesOf } from "../canvas/notes";
+import { START_ID } from "../canvas/layout";
 import type { Spot } from "../canvas/walking";
-import { rulesOf, stationOf, targetsOf } from "../store/document";
+import { endsOf, rulesOf, stationOf, targetsOf } from "../store/document";
+import { noteId, notesOf } from "../store/notes";
 import type { Editor } from "../store/store";
 import { backToCanvas, elementOf, firstOf, isShown } from "./focus";
 

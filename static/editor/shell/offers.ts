@@ -1,9 +1,8 @@
 /** What the command palette of the shell offers on this page: the actions of the editor, and every place of the line by
  * its name. */
 import type { Asked, Offer } from "../../ts/palette";
-import { endName, gateName, targetName } from "../canvas/flow";
-import { endsOf } from "../canvas/layout";
-import { endOf, nameOf, rulesOf, targetsOf } from "../store/document";
+import { endOf, endsOf, nameOf, rulesOf, targetsOf } from "../store/document";
+import { endName, gateName, targetName } from "../store/names";
 import { ACTIONS, possible } from "./actions";
 import type { Desk } from "./desk";
 import { goTo } from "./focus";

@@ -1,10 +1,9 @@
-/** What is done on the canvas itself: targets by mouse, gates put on edges and stations, things set in line. */
+/** What is done on the canvas itself: targets by mouse, gates put on edges and stations, places. */
 
-import { laidOut } from "../canvas/layout";
-import { changeNote, noteKey, notesOf } from "../canvas/notes";
 import { say } from "../shell/words";
 import { type Command, place } from "./commands";
 import { type LineDocument, type Positions, type Rule, ruleOf, rulesOf, targetsOf } from "./document";
+import { changeNote, noteKey } from "./notes";
 
 function withRule(line: LineDocument, id: string, change: (rule: Rule) => Rule): LineDocument {
   const found = ruleOf(line, id);
@@ -74,42 +73,6 @@ function withFresh(line: LineDocument, mode: string, name: string): [LineDocumen
   const number = key.slice(wanted.length).replace("-", " ");
   const gate = { key, name: name + number, mode, ...(mode === "manual" ? {} : { checks }) };
   return [{ ...line, gates: [...(line.gates ?? []), gate] }, key];
-}
-
-export type Alignment = "left" | "top" | "across" | "down";
-
-/** Sets what is chosen in line, or at equal distances. */
-export function align(line: LineDocument, keys: readonly string[], how: Alignment): Command {
-  const boxes = [
-    ...laidOut(line).boxes.filter((box) => keys.includes(box.key)),
-    ...notesOf(line).flatMap((note) => {
-      const id = keys.find((key) => noteKey(key) === note.key);
-      return id ? [{ ...note, key: id }] : [];
-    }),
-  ];
-  const places: Positions = {};
-  const put = (key: string, x: number, y: number): void => {
-    places[key] = [Math.round(x), Math.round(y)];
-  };
-  if (how === "left" || how === "top") {
-    const [x, y] = [Math.min(...boxes.map((box) => box.x)), Math.min(...boxes.map((box) => box.y))];
-    for (const box of boxes) put(box.key, how === "left" ? x : box.x, how === "top" ? y : box.y);
-  } else {
-    const across = how === "across";
-    const order = [...boxes].sort((a, b) => (across ? a.x - b.x : a.y - b.y));
-    const [first, last] = [order[0], order.at(-1)];
-    if (first && last) {
-      const size = (box: (typeof order)[number]): number => (across ? box.width : box.height);
-      const begin = across ? first.x : first.y;
-      const room = (across ? last.x : last.y) + size(last) - begin - order.reduce((sum, box) => sum + size(box), 0);
-      let at = begin;
-      for (const box of order) {
-        put(box.key, across ? at : box.x, across ? box.y : at);
-        at += size(box) + room / (order.length - 1);
-      }
-    }
-  }
-  return { ...movedTo(places), label: say(`align_${how}`) };
 }
 
 /** Stations, ends and notes to these places. */

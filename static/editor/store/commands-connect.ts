@@ -1,9 +1,8 @@
 /** Connecting by name: to one target, to several at once, to one that is made for it. */
 
-import { endsOf } from "../canvas/layout";
 import { say } from "../shell/words";
 import { addEnd, addStation, type Command, connect } from "./commands";
-import { freeRuleId, type LineDocument, type Rule, ruleOf, rulesOf, stationOf } from "./document";
+import { endsOf, freeRuleId, type LineDocument, type Rule, ruleOf, rulesOf, stationOf } from "./document";
 
 const toOf = (targets: readonly string[]): string | string[] =>
   targets.length === 1 ? (targets[0] ?? "") : [...targets];

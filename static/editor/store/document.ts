@@ -150,3 +150,11 @@ function slug(text: string): string {
     .slice(0, 56);
   return found || "item";
 }
+
+/** The ends that are drawn: those that the line declares, and those of the three standing ones that a rule leads to. */
+export function endsOf(line: LineDocument): string[] {
+  const declared = (line.ends ?? []).map((end) => end.key);
+  const targets = new Set(line.stations.flatMap((station) => rulesOf(station).flatMap(targetsOf)));
+  const standing = ALWAYS_ENDS.map((end) => end.key).filter((key) => targets.has(key) && !declared.includes(key));
+  return [...declared, ...standing];
+}

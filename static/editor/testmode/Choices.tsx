@@ -1,8 +1,8 @@
 import { useState } from "react";
-import { gateName } from "../canvas/flow";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { type LineDocument, rulesOf, stationOf } from "../store/document";
+import { gateName } from "../store/names";
 import type { Choice, Group, Step, Token } from "./answers";
 import type { Test } from "./session";
 

@@ -2,9 +2,9 @@
  * sheet marks it by line style besides colour, TestLayer by words and signs. */
 
 import { onwardId } from "../canvas/drawing";
-import { endsOf, START_ID } from "../canvas/layout";
+import { START_ID } from "../canvas/layout";
 import { edgeMark, type Marks } from "../canvas/marks";
-import { type LineDocument, rulesOf, startOf } from "../store/document";
+import { endsOf, type LineDocument, rulesOf, startOf } from "../store/document";
 import type { Walked } from "./answers";
 import type { Session } from "./session";
 

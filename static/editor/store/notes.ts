@@ -1,8 +1,8 @@
 /** Sticky notes: words for people, kept under `extra.editor.notes`, which no rule reads. */
 
 import { say } from "../shell/words";
-import type { Command } from "../store/commands";
-import { isPlace, type LineDocument, type Note } from "../store/document";
+import type { Command } from "./commands";
+import { isPlace, type LineDocument, type Note } from "./document";
 
 export const TONES = ["attention", "active", "ok", "danger", "neutral"] as const;
 export const NOTE = { width: 200, height: 96, least: 64 };

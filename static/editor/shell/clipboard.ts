@@ -1,11 +1,11 @@
 /** Copying, pasting and deleting what is chosen. Stations travel as JSON, so between lines and windows too. */
 
+import { fresh, isEmpty, type Parts, partsOf, pasteParts, removeParts } from "../canvas/clips";
 import { importOf } from "../saving/importing";
-import type { Desk } from "../shell/desk";
-import { fresh, isEmpty, type Parts, partsOf, pasteParts, removeParts } from "./clips";
-import * as commands from "./commands";
-import { takeGateOff, takeStationGateOff } from "./commands-connect";
-import type { Editor } from "./store";
+import * as commands from "../store/commands";
+import { takeGateOff, takeStationGateOff } from "../store/commands-connect";
+import type { Editor } from "../store/store";
+import type { Desk } from "./desk";
 
 export function removeChosen(editor: Editor): void {
   const { keys, rule, gate } = editor.state.selection;

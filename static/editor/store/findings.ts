@@ -1,5 +1,5 @@
 /** What the server says about a draft (`lint` of pipelines/routing): shown here, never worked out here. */
-import type { Remedy } from "../store/commands-edits";
+import type { Remedy } from "./commands-edits";
 
 export interface Finding {
   check: string;

@@ -1,10 +1,10 @@
 /** What is copied, pasted and deleted together: stations with their rules, and notes. */
 
-import { heightOf } from "../canvas/layout";
-import { freshNoteKey, noteId, noteKey, notesOf, withNotes } from "../canvas/notes";
 import { say } from "../shell/words";
-import { type Clip, type Command, clip, paste, remove } from "./commands";
-import { isPlace, type LineDocument, type Note, type Positions, positionsOf } from "./document";
+import { type Clip, type Command, clip, paste, remove } from "../store/commands";
+import { isPlace, type LineDocument, type Note, type Positions, positionsOf } from "../store/document";
+import { freshNoteKey, noteId, noteKey, notesOf, withNotes } from "../store/notes";
+import { heightOf } from "./layout";
 
 export interface Parts extends Clip {
   notes?: Note[];

@@ -1,0 +1,19 @@
+/** What the parts of a line are called where a person reads it. */
+import { BLOCKED, endOf, type LineDocument, nameOf, ORIGIN, stationOf } from "./document";
+
+/** `ROLLED_BACK` as a person reads it. */
+export const endName = (label: string): string =>
+  label === label.toUpperCase() ? label.charAt(0) + label.slice(1).toLowerCase().replaceAll("_", " ") : label;
+
+export function gateName(line: LineDocument, key: string): string {
+  return line.gates?.find((gate) => gate.key === key)?.name || key;
+}
+
+/** What a target is called where a person reads it. */
+export function targetName(line: LineDocument, key: string, words: { origin: string; blocked: string }): string {
+  if (key === ORIGIN) return words.origin;
+  if (key === BLOCKED) return words.blocked;
+  const station = stationOf(line, key);
+  if (station) return nameOf(station);
+  return endName(endOf(line, key)?.label ?? key);
+}
