@@ -91,4 +91,6 @@ def _build_inputs() -> str:
     sources: list[Path | str] = sorted(
         path for path in (ROOT / "static").iterdir() if path != DIST and not path.name.startswith(".")
     )
-    return digest(_modules_inputs(), ROOT / "vite.config.ts", ROOT / "tsconfig.json", *sources)
+    # Each kind of work names its icon (static/build/sprite.ts).
+    kinds = sorted((ROOT / "pipelines/routing/document/kinds").glob("*.py"))
+    return digest(_modules_inputs(), ROOT / "vite.config.ts", ROOT / "tsconfig.json", *kinds, *sources)

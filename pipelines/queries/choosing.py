@@ -89,8 +89,7 @@ def _label(line: Line, position: Position, choice: Choice) -> str:
 
 def _standing(line: Line, position: Position, choice: Choice) -> str:
     assert choice.step is not None
-    kind = line.station(position.station).kind
-    standing = derive(read_outcome(dict(choice.step.outcome)), kind).standing
+    standing = derive(read_outcome(dict(choice.step.outcome))).standing
     return {"passed": _("Passed"), "failed": _("Failed"), "blocked": _("Blocked")}[standing]
 
 

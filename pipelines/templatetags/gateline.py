@@ -1,14 +1,14 @@
 """The words, icons and assets of every page: `{% load gateline %}`.
 
-One table says how a status looks, one how a duration reads, one which icon stands for a
-kind of station (static/icons.json). Nothing here reads the database.
+One table says how a status looks, one how a duration reads, one which icon stands for what
+(static/icons.json; a kind of work names its own). Nothing here reads the database.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -27,6 +27,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import REVISION
 from pipelines.templatetags import shapes
 
@@ -60,21 +61,6 @@ STATUSES: Mapping[str, Look] = {
     "completed": Look("ok", "status-completed", gettext_lazy("Completed")),
     "failed": Look("danger", "status-failed", gettext_lazy("Failed")),
     "cancelled": Look("neutral", "status-cancelled", gettext_lazy("Cancelled")),
-}
-
-
-STATION_WORDS: Mapping[str, Promise] = {
-    "command": gettext_lazy("Command"),
-    "chat": gettext_lazy("Chat"),
-    "route": gettext_lazy("Route"),
-    "tools": gettext_lazy("Tools"),
-    "http": gettext_lazy("HTTP"),
-    "runner": gettext_lazy("Runner"),
-    "manual": gettext_lazy("Manual"),
-    "hook": gettext_lazy("Hook"),
-    "noop": gettext_lazy("No-op"),
-    "wait": gettext_lazy("Wait"),
-    "error": gettext_lazy("Error"),
 }
 
 
@@ -145,7 +131,7 @@ def favicon() -> str:
 @register.simple_tag
 def icon(name: str, size: int = 16, label: str = "", css: str = "") -> SafeString:
     """One icon of the sprite. Without a label it is decoration and hidden from screen readers."""
-    if name not in _static_json("icons.json"):
+    if name not in _icons():
         raise UnknownIcon(name)
     css_class = " ".join(part for part in ("icon", f"icon-{size}" if size != 16 else "", css) if part)
     said = format_html('role="img" aria-label="{}"', label) if label else mark_safe('aria-hidden="true"')
@@ -170,8 +156,9 @@ def station_icon(kind: str) -> str:
 
 
 @register.filter
-def station_word(kind: str) -> str | Promise:
-    return STATION_WORDS.get(str(kind), str(kind))
+def station_word(kind: str) -> str:
+    """What a kind of work is called; one that is not run here has its key."""
+    return _(KINDS[kind].name) if kind in KINDS else str(kind)
 
 
 @register.filter
@@ -190,8 +177,13 @@ def actor_icon(kind: str) -> str:
     return _known(f"actor-{kind}", "actor-system")
 
 
+def _icons() -> Collection[str]:
+    """The names in the sprite (static/build/sprite.ts)."""
+    return {*_static_json("icons.json"), *(f"station-{kind}" for kind in KINDS)}
+
+
 def _known(name: str, otherwise: str) -> str:
-    return name if name in _static_json("icons.json") else otherwise
+    return name if name in _icons() else otherwise
 
 
 @register.filter

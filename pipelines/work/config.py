@@ -8,8 +8,7 @@ from pathlib import Path
 
 from pipelines.ports.leases import LEASE_SECONDS
 from pipelines.routing.document.evaluations import MODEL, WORKER
-from pipelines.routing.document.kinds import DEFAULT_MODEL, MODEL_SERVER
-from pipelines.work.handlers import BY_WORKERS
+from pipelines.routing.document.kinds import DEFAULT_MODEL, MODEL_SERVER, TABLE
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.processes.isolation import Isolation
 from pipelines.work.processes.resources import DEFAULT, Resources
@@ -54,7 +53,7 @@ class WorkerConfig:
         endpoint = self.outgoing.endpoint
         model = {MODEL_SERVER} if endpoint.url else set()
         model |= {DEFAULT_MODEL} if endpoint.url and endpoint.model else set()
-        kinds = {f"kind:{kind}" for kind in BY_WORKERS}
+        kinds = {f"kind:{kind.key}" for kind in TABLE if kind.by_workers}
         return frozenset(kinds | model | {f"secret:{name}" for name in self.named_secrets})
 
     @property

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Plugin } from "vite";
 
@@ -6,9 +6,22 @@ import table from "../icons.json" with { type: "json" };
 
 const require = createRequire(import.meta.url);
 
-/** One `<symbol>` per name of static/icons.json, drawn by lucide-static. */
+const KINDS = "pipelines/routing/document/kinds";
+
+/** Each kind of work names its drawing in its own file. */
+function kindIcons(): [string, string][] {
+  return readdirSync(KINDS)
+    .filter((file) => file.endsWith(".py"))
+    .flatMap((file): [string, string][] => {
+      const source = readFileSync(`${KINDS}/${file}`, "utf8");
+      const [key, icon] = [/^ {4}key="([a-z0-9_.-]+)",$/m, /^ {4}icon="([a-z0-9-]+)",$/m].map((line) => line.exec(source)?.[1]);
+      return key && icon ? [[`station-${key}`, icon]] : [];
+    });
+}
+
+/** One `<symbol>` per name of static/icons.json and per kind of work, drawn by lucide-static. */
 function spriteSvg(): string {
-  const symbols = Object.entries(table).map(([name, icon]) => symbol(name, icon));
+  const symbols = [...Object.entries(table), ...kindIcons()].map(([name, icon]) => symbol(name, icon));
   return `<svg xmlns="http://www.w3.org/2000/svg">\n${symbols.join("\n")}\n</svg>\n`;
 }
 

@@ -15,13 +15,17 @@ from django.test import RequestFactory
 from django_cotton.compiler_regex import CottonCompiler
 
 from pipelines.models import DISPLAYED
+from pipelines.routing.document.kinds import TABLE
 from pipelines.templatetags import gateline, shapes
-from pipelines.web.shell.design import STATION_KINDS, design
+from pipelines.web.shell.design import design
 from tests.design.colours import ROOT
 
 TEMPLATES = ROOT / "templates"
 DRAWINGS = ROOT / "node_modules/lucide-static/icons"
-ICONS = json.loads((ROOT / "static/icons.json").read_text("utf-8"))
+ICONS = {
+    **json.loads((ROOT / "static/icons.json").read_text("utf-8")),
+    **{f"station-{kind.key}": kind.icon for kind in TABLE},
+}
 SOURCES = {str(path.relative_to(TEMPLATES)): path.read_text("utf-8") for path in TEMPLATES.rglob("*.html")}
 COMPONENTS = {name for name in SOURCES if name.startswith("cotton/")}
 
@@ -83,11 +87,17 @@ def test_the_tones_are_those_of_the_design_language() -> None:
 
 
 def test_every_kind_of_work_has_an_icon_and_a_word_and_no_gate_shows_a_tick() -> None:
-    assert set(STATION_KINDS) == set(gateline.STATION_WORDS)
-    for kind in STATION_KINDS:
-        assert gateline.station_icon(kind) == f"station-{kind}"
+    for kind in TABLE:
+        assert gateline.station_icon(kind.key) == f"station-{kind.key}"
+        assert gateline.station_word(kind.key) == kind.name
     assert gateline.station_icon("something-new") == "station-other"
     assert not [name for name, icon in ICONS.items() if name.startswith("gate") and icon.endswith("check")]
+
+
+@pytest.mark.skipif(not gateline.front_end_built(), reason="the front end is not built: make run")
+def test_the_sprite_draws_every_kind_of_work() -> None:
+    sprite = (ROOT / "static" / gateline.asset("static/icons.json").split("static/", 1)[1]).read_text("utf-8")
+    assert [kind.key for kind in TABLE if f'id="station-{kind.key}"' not in sprite] == []
 
 
 def test_an_unknown_icon_is_refused() -> None:

@@ -50,9 +50,9 @@ def test_what_is_absent_follows_from_what_is_there(
 
 
 def test_a_failed_hook_station_has_the_eval_failed() -> None:
-    assert derive(read_outcome({"exit_code": 1}), "hook").eval == "failed"
-    assert derive(read_outcome({"result": "cancelled"}), "hook").eval == "cancelled"
-    assert derive(read_outcome({"exit_code": 0}), "hook").eval == "ok"
+    assert derive(read_outcome({"exit_code": 1}), "failed").eval == "failed"
+    assert derive(read_outcome({"result": "cancelled"}), "failed").eval == "cancelled"
+    assert derive(read_outcome({"exit_code": 0}), "failed").eval == "ok"
 
 
 @pytest.mark.parametrize(

@@ -125,9 +125,9 @@ def test_templates_of_the_work_have_to_be_templates() -> None:
     }
     known = "there are {{task.…}}, {{input.…}}, {{context.…}}, {{variables.…}} and {{.…}}"
     assert told(line({"work": work})) == [
-        f"stations[0].work.prompt: line 1: {{{{.}}}} is no look-up; {known}",
         f"stations[0].work.argv[2]: line 1: {{{{oops}}}} is no look-up; {known}",
         f"stations[0].work.env.A: line 1: {{{{}}}} is no look-up; {known}",
+        f"stations[0].work.prompt: line 1: {{{{.}}}} is no look-up; {known}",
     ]
     assert paths(line({"work": {**work, "argv": ["x"], "prompt": "", "env": {}, "cwd": "{{oops}}"}})) == [
         "stations[0].work.cwd"

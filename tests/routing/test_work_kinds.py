@@ -9,7 +9,8 @@ import jsonschema_rs
 import pytest
 
 from pipelines.formats.native import json_schema
-from pipelines.routing.document.kinds import EVALS, evals, labels, secrets, templates
+from pipelines.routing.document.kinds import KINDS, secrets, templates
+from pipelines.routing.document.kinds.route import labels
 from pipelines.routing.document.line import DocumentError, read_line
 from pipelines.routing.document.publishable import publishing_problems
 
@@ -180,13 +181,12 @@ def test_B12_the_labels_of_a_route_are_what_its_rules_ask_for() -> None:
     ]
     line = read_line(document({"kind": "route", "prompt": "p"}, *rules))
     assert labels(line.stations[0]) == ("bug", "idea", "question")
-    assert evals(line.stations[0]) == ("bug", "idea", "question", "error", "cancelled")
     assert publishing_problems(line) == ()
 
 
 def test_B11_the_words_that_each_kind_says_are_known() -> None:
-    assert EVALS["chat"] == ("stop", "tool-call", "length")
-    assert (EVALS["tools"], EVALS["hook"]) == (("ok", "error"), ("ok", "failed"))
+    assert KINDS["chat"].evals == ("stop", "tool-call", "length")
+    assert (KINDS["tools"].evals, KINDS["hook"].evals) == (("ok", "error"), ("ok", "failed"))
 
 
 def test_arguments_of_calls_are_no_templates_and_secrets_are_found() -> None:

@@ -20,13 +20,11 @@ from pipelines.engine.core.errors import InputError
 from pipelines.models import Upload
 from pipelines.routing.basics import values
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.document.inputs import Input, read_inputs
-from pipelines.routing.document.kinds import labels
+from pipelines.routing.document.inputs import Input
+from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import Problem, Station
 
 LONGEST = 100_000
-# The field in which a person names what a `route` chose.
-LABEL = "label"
 NO_SECRETS = "cannot be filled: this installation cannot store secrets yet"
 PATH = 4096
 # Of git: https://host/…, ssh://user@host/… or user@host:path.
@@ -84,13 +82,8 @@ def _unknown_files(
 
 def form_of(station: Station) -> tuple[Input, ...]:
     """What a person who does the work of a station fills in."""
-    if station.kind == "route":
-        text = str(station.work.get("prompt") or "")
-        choice = Input(
-            LABEL, "choice", label="Label", help=text[:500], required=True, choices=labels(station)
-        )
-        return (choice,)
-    return read_inputs(station.work.get("form"))
+    kind = KINDS.get(station.kind)
+    return kind.form(station) if kind else ()
 
 
 def fault_of(field: Input, value: Any) -> str:

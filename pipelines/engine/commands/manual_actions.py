@@ -26,6 +26,7 @@ from pipelines.queries import versions
 from pipelines.routing.basics.outcome import OutcomeError, derive, read_outcome
 from pipelines.routing.decide.effects import origin_after
 from pipelines.routing.document.evaluations import ANSWERS
+from pipelines.routing.document.kinds import KINDS
 
 RETRIED = (Status.STUCK, Status.BLOCKED, Status.HELD)
 
@@ -53,14 +54,14 @@ def _filled(job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
         return outcome
     if "output" not in outcome and not _succeeds(outcome):
         return outcome
-    given = outcome.get("output", {})
-    if station.kind == "route" and "eval" in outcome:
-        given = {forms.LABEL: outcome["eval"], **given}
+    given, chooses = outcome.get("output", {}), KINDS[station.kind].chooses
+    if chooses and "eval" in outcome:
+        given = {fields[0].key: outcome["eval"], **given}
     filled = forms.fill(fields, given, job.task.project_id, "outcome.output")
-    if station.kind == "route":
+    if chooses:
         # What came in passes through: the label is all that a person adds (dialects B12).
         rest = {key: value for key, value in outcome.items() if key != "output"}
-        return {**rest, "eval": filled[forms.LABEL]}
+        return {**rest, "eval": filled[fields[0].key]}
     return {**outcome, "output": filled}
 
 

@@ -165,7 +165,7 @@ def _tell_faulty_signals(
 
 def _show(job: Job, outcome: Outcome) -> None:
     """What lists show of an outcome without reading it."""
-    job.result, job.exit_code = derive(outcome, job.kind).result, outcome.exit_code
+    job.result, job.exit_code = derive(outcome).result, outcome.exit_code
     job.summary = (outcome.summary or _titles(outcome.blockers))[:2000]
 
 

@@ -11,6 +11,7 @@ from pipelines.engine.core.decision_context import about
 from pipelines.models import Job, Task
 from pipelines.queries import versions
 from pipelines.routing.basics.durations import seconds
+from pipelines.routing.document.kinds import by_people, unattended
 from pipelines.routing.document.line import Station
 from pipelines.routing.document.templates import TemplateError, render
 
@@ -26,7 +27,7 @@ class NotATime(ValueError):
 
 def kind_of(station: Station) -> str:
     """Of the station's jobs: what a person does is a manual one, whatever it is called in the line."""
-    return MANUAL if station.by_people else station.kind
+    return MANUAL if by_people(station) else WAIT if unattended(station) else station.kind
 
 
 def begin(batch: Batch, task: Task, job: Job) -> None:

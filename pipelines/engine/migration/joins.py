@@ -78,7 +78,7 @@ def foreseen(
         if merge is None:
             return [at[effect.token] for effect in effects]
         station = line.stations_by_key[merge.station]
-        status = "running" if station.kind == "manual" else "queued"
+        status = impact.begins(station)
         for token in merge.arrived:
             if token in at:
                 at[token] = replace(at[token], effect=impact.MOVES, to=(merge.station,), status=status)

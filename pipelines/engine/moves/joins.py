@@ -213,7 +213,7 @@ class Meeting:
             visit=self.task.visits[station.key],
             state=Job.State.DONE,
             outcome=outcome,
-            result=derive(read_outcome(outcome), station.kind).result,
+            result=derive(read_outcome(outcome)).result,
             summary=self.merge.sentence[:2000],
             reported_by=str(ENGINE),
             created_at=self.batch.now,

@@ -13,6 +13,7 @@ from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.effects import staying
 from pipelines.routing.decide.situation import read_situation
+from pipelines.routing.document.kinds import unattended
 from pipelines.routing.document.model import ORIGIN, Line, Station
 
 STAYS, MOVES, AGAIN, STUCK = "stays", "moves", "approve_again", "stuck"
@@ -96,7 +97,7 @@ def foresee(position: Position, line: Line, mapping: Mapping[str, str]) -> Effec
         return _kept(position, line, mapping)
     if position.work == "queued":
         how, effect = ("pin", STAYS) if place == position.station else ("carry", MOVES)
-        status = position.status if position.status == "held" else _begins(line.station(place))
+        status = position.status if position.status == "held" else begins(line.station(place))
         return Effect(position.token, effect, how, place, status, to=() if effect == STAYS else (place,))
     if position.situation is None:
         return Effect(position.token, STAYS, "still", place, position.status, error=position.error)
@@ -172,16 +173,16 @@ def next_stations(line: Line, key: str) -> tuple[str, ...]:
     return tuple(each.key for each in line.stations if each.key in named)
 
 
-def _begins(station: Station) -> str:
+def begins(station: Station) -> str:
     """What no worker does runs at once (law §1, Job)."""
-    return "running" if station.by_people or station.kind == "wait" else "queued"
+    return "running" if unattended(station) else "queued"
 
 
 def _decided_again(position: Position, line: Line, mapping: Mapping[str, str], place: str) -> Effect:
     assert position.situation is not None
     answer = decide(line, read_situation(situation_under(position.situation, line, mapping)))
     if isinstance(answer, Move):
-        status = _begins(line.station(answer.to[0])) if len(answer.to) == 1 else ""
+        status = begins(line.station(answer.to[0])) if len(answer.to) == 1 else ""
         return _again(position, MOVES, place, status, answer, to=answer.to)
     if isinstance(answer, Finish):
         return _again(

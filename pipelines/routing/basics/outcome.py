@@ -95,11 +95,12 @@ FORCED: Final = {
 }
 
 
-def derive(outcome: Outcome, station_kind: str = "") -> Derived:
-    """What is absent follows: result ← exit code ← verdict ← success; verdict ← result; eval ← result."""
+def derive(outcome: Outcome, failed: str = "error") -> Derived:
+    """What is absent follows: result ← exit code ← verdict ← success; verdict ← result; eval ← result. `failed`: the
+    eval of a failure, which the kind of work says."""
     result = outcome.result or _result(outcome)
     verdict = outcome.verdict or _VERDICT_OF_RESULT[result]
-    return Derived(result, verdict, _eval(result, station_kind) if outcome.eval is None else outcome.eval)
+    return Derived(result, verdict, _eval(result, failed) if outcome.eval is None else outcome.eval)
 
 
 def _result(outcome: Outcome) -> str:
@@ -108,8 +109,8 @@ def _result(outcome: Outcome) -> str:
     return _RESULT_OF_VERDICT[outcome.verdict] if outcome.verdict else "success"
 
 
-def _eval(result: str, station_kind: str) -> str:
-    return "failed" if station_kind == "hook" and result == "failure" else _EVAL_OF_RESULT[result]
+def _eval(result: str, failed: str) -> str:
+    return failed if result == "failure" else _EVAL_OF_RESULT[result]
 
 
 def read_outcome(data: Any, at: str = "") -> Outcome:

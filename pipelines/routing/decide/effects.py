@@ -39,7 +39,7 @@ class About:
     @cached_property
     def failed(self) -> bool:
         """Whether the outcome counts as failed (law §2), as recorded."""
-        return derive(self.outcome, self.line.station(self.station).kind).standing == "failed"
+        return derive(self.outcome).standing == "failed"
 
     @property
     def signal(self) -> str:

@@ -120,11 +120,6 @@ class Station:
     def kind(self) -> str:
         return str(self.work["kind"])
 
-    @property
-    def by_people(self) -> bool:
-        """Whether a person does its work: then the job is a manual one."""
-        return self.kind == "manual" or (self.kind == "route" and self.work.get("by") == "person")
-
 
 @dataclass(frozen=True)
 class Requirement:

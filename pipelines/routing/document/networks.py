@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from pipelines.routing.document.kinds import executes
+
 NONE, OPEN = "none", "open"
 EGRESS = "egress"
-# Programs also run at stations of other kinds: hooks in conditions, and tools of gates.
-RUNNING = ("command", "hook", "tools")
 
 
 def network_of(work: Mapping[str, Any]) -> str:
@@ -51,11 +51,11 @@ def _stated(station: Any, network: str, runs: Callable[[Mapping[str, Any]], bool
 
 
 def _runs(station: Mapping[str, Any], with_tools: set[str]) -> bool:
-    """Whether programs run there: its work, a hook that its rules ask, or the tool of a gate."""
+    """Whether programs run there: its work, whatever its kind a hook that its rules ask, or the tool of a gate."""
     rules = list(_objects(station.get("rules")))
     gates = [station.get("gate"), *(key for rule in rules for key in _list(rule.get("gates")))]
     return (
-        station["work"].get("kind") in RUNNING
+        executes(str(station["work"].get("kind")))
         or any(isinstance(gate, str) and gate in with_tools for gate in gates)
         or any(_asks_a_hook(rule.get("when")) for rule in rules)
     )

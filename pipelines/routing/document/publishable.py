@@ -8,10 +8,9 @@ from typing import Any
 
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.document.algebra import Answered, leaves
-from pipelines.routing.document.kinds import lacking, templates
+from pipelines.routing.document.kinds import KINDS, templates
 from pipelines.routing.document.model import Line, Rule, Station
 from pipelines.routing.document.reading.reader import expected, quote
-from pipelines.routing.document.reading.stations import WORK
 from pipelines.routing.document.templates import TemplateError, asked, edges
 
 
@@ -42,12 +41,14 @@ def _rule(line: Line, rule: Rule, path: str) -> Iterator[Problem]:
 
 
 def _work(line: Line, station: Station, path: str) -> Iterator[Problem]:
-    if station.kind not in WORK:
-        yield Problem(f"{path}.kind", f"{quote(station.kind)} is not run here", expected(station.kind, WORK))
+    kind = KINDS.get(station.kind)
+    if kind is None:
+        yield Problem(f"{path}.kind", f"{quote(station.kind)} is not run here", expected(station.kind, KINDS))
     if isinstance(station.work.get("network"), Mapping):
         message = "lists hosts, and a station cannot be held to a list of hosts yet"
         yield Problem(f"{path}.network", message, "use none, or open")
-    yield from lacking(line, station, path)
+    if kind is not None:
+        yield from kind.lacking(line, station, path)
     for where, text in templates(station.work, path):
         yield from _template(line, where, text)
 

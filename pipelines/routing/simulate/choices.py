@@ -14,7 +14,7 @@ from pipelines.routing.decide.escalation_targets import ways
 from pipelines.routing.decide.situation import JUMP
 from pipelines.routing.decide.steps.gates import JUMP_GATE
 from pipelines.routing.document.algebra import Condition, EvalTest, FailureTypeIs, ResultIs, VerdictIs, leaves
-from pipelines.routing.document.kinds import EVALS
+from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.model import Line, Station
 from pipelines.routing.simulate.candidates import CHOOSES, REASON, Candidate, Candidates, answers_to
 from pipelines.routing.simulate.generate import killed
@@ -184,8 +184,9 @@ def _tried(line: Line, walk: Walk, position: Position, kind: str, step: Step, ru
 def _quick(station: Station) -> list[dict[str, Any]]:
     """Success and failure, the words of its kind, and every word that a rule of the station asks for by name."""
     found: list[dict[str, Any]] = [{"result": each} for each in _RESULTS]
-    if station.kind in ("chat", "tools"):
-        found += [{"eval": word} for word in EVALS[station.kind]]
+    kind = KINDS.get(station.kind)
+    if kind and kind.tells:
+        found += [{"eval": word} for word in kind.evals]
     for rule in station.rules:
         for leaf in leaves(rule.when):
             found += _named(leaf)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, product
 from typing import Any
 
-from pipelines.routing.document.inputs import Input, read_inputs
+from pipelines.routing.document.inputs import Input
+from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.model import Station
 
 TEXT = "made-up"
@@ -35,9 +36,8 @@ def value(field: Input) -> Any:
 
 def form(station: Station) -> tuple[Input, ...]:
     """The fields that a person fills in who completes this station."""
-    if station.kind != "manual":
-        return ()
-    return read_inputs(station.work.get("form"))
+    kind = KINDS.get(station.kind)
+    return kind.form(station) if kind and not kind.chooses else ()
 
 
 def reported(station: Station, outcome: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

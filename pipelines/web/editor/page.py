@@ -20,8 +20,8 @@ from pipelines.formats.telling import says
 from pipelines.lines import drafts
 from pipelines.lines.linting import examined
 from pipelines.models import Line, Project
+from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import DocumentError
-from pipelines.routing.document.reading.stations import WORK
 from pipelines.templatetags.gateline import asset
 from pipelines.web.editor import merge_conflicts
 from pipelines.web.editor.findings import findings_of, told
@@ -30,7 +30,6 @@ from pipelines.web.editor.words import words
 from pipelines.web.lines import lines
 from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
 
-KINDS = tuple(sorted(WORK))
 URLS = {
     "code": "line-edit",
     "latest": "line-draw-latest",
@@ -173,7 +172,7 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
         "csrf": get_token(request),
         "findings": findings_of(line.draft, project) if _drawable(line.draft) else None,
         "differs": lines.draft_differs(line),
-        "kinds": KINDS,
+        "kinds": list(KINDS),
         "mayEdit": access.can(request.user, "design", project),
         "words": words(),
         "icons": asset("static/icons.json"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from pipelines.routing.document.line import BLOCKED, ORIGIN, Line, Rule, Station
+from pipelines.templatetags.gateline import station_word
 from pipelines.web.graph.shapes import Drawing, Edge, Kind, Node, Port
 
 
@@ -65,7 +66,7 @@ def _station(line: Line, station: Station) -> Node:
         Kind.STATION,
         station.name,
         key=station.key,
-        note=_("No-op") if station.kind == "noop" else station.kind.capitalize(),
+        note=station_word(station.kind),
         look=station.kind,
         ports=max(1, len(station.rules)),
     )

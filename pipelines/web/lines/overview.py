@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from pipelines.queries.conditions import leaves
 from pipelines.queries.why import policy_words
 from pipelines.queries.words import gate_name, target_name
-from pipelines.routing.document.kinds import labels
+from pipelines.routing.document.kinds import KINDS, executes
 from pipelines.routing.document.line import Gate, Line, Requirement, Rule, Station
-from pipelines.routing.document.networks import OPEN, RUNNING, network_of, says_nothing
+from pipelines.routing.document.networks import OPEN, network_of, says_nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class StationWords:
     name: str
     kind: str
     does: str
+    code: bool
     rules: list[RuleWords]
     otherwise: str
     network: str
@@ -65,6 +66,7 @@ def _station(line: Line, station: Station, unenforced: Sequence[str]) -> Station
         station.name,
         station.kind,
         does(station),
+        station.kind in KINDS and KINDS[station.kind].says_code,
         rules,
         otherwise(line, station),
         network_words(station, unenforced),
@@ -74,7 +76,7 @@ def _station(line: Line, station: Station, unenforced: Sequence[str]) -> Station
 
 def network_words(station: Station, unenforced: Sequence[str]) -> str:
     """Of a station that runs programs. Of a published one, whose version tells it."""
-    if station.kind not in RUNNING:
+    if not executes(station.kind):
         return ""
     if says_nothing(station.work):
         return _("Open, because this version was published before stations had no network by default")
@@ -87,32 +89,13 @@ def network_words(station: Station, unenforced: Sequence[str]) -> str:
 
 def does(station: Station) -> str:
     """What happens there, in one line."""
-    work = station.work
-    if station.kind == "command":
-        return " ".join(str(part) for part in work.get("argv") or ())
-    if station.kind == "manual":
-        return str(work.get("instructions") or _("Completed by a person."))
-    if station.kind == "noop":
-        return _("Nothing; it passes at once.")
-    return said_of(station)
-
-
-def said_of(station: Station) -> str:
-    """Of the kinds that call, choose, wait or raise."""
-    work = station.work
-    first = str(work.get("prompt") or "").strip().partition("\n")[0][:120]
-    names = ", ".join(str(tool.get("name")) for tool in work.get("tools") or () if isinstance(tool, Mapping))
-    said = {
-        "chat": lambda: first or _("It goes on with a conversation."),
-        "route": lambda: _("One of: %(labels)s") % {"labels": ", ".join(labels(station))},
-        "tools": lambda: names,
-        "http": lambda: f"{work.get('method') or 'GET'} {work.get('url', '')}",
-        "hook": lambda: " ".join(str(part) for part in work.get("argv") or ()),
-        "wait": lambda: str(work.get("until") or work.get("for", "")),
-        "error": lambda: str(work.get("message", "")),
-    }
-    make = said.get(station.kind)
-    return make() if make else station.kind
+    kind = KINDS.get(station.kind)
+    if kind is None:
+        return station.kind
+    said = kind.says(station)
+    if not said:
+        return _(kind.silent) if kind.silent else ""
+    return _(kind.said_as) % {"said": said} if kind.said_as else said
 
 
 def _rule(line: Line, number: int, rule: Rule) -> RuleWords:

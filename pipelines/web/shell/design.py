@@ -12,24 +12,12 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from pipelines.routing.document.kinds import KINDS
 from pipelines.templatetags.gateline import STATUSES
 
 THEMES = ("light", "dark")
 DENSITIES = ("comfortable", "compact")
 TONES = ("neutral", "active", "ok", "attention", "danger")
-STATION_KINDS = (
-    "command",
-    "chat",
-    "route",
-    "tools",
-    "http",
-    "runner",
-    "manual",
-    "hook",
-    "noop",
-    "wait",
-    "error",
-)
 SPECIMENS = Path("design", "specimens")
 
 
@@ -90,7 +78,7 @@ def design(request: HttpRequest) -> HttpResponse:
         "panels": PANELS,
         "statuses": list(STATUSES),
         "tones": TONES,
-        "station_kinds": STATION_KINDS,
+        "station_kinds": [*KINDS, "other"],
         "times": [now - timedelta(seconds=each) for each in (2, 130, 2460, 12300, 187200)],
         "due": now + timedelta(hours=2, minutes=42),
         "options": [("ruff", "Ruff"), ("pytest", "pytest"), ("bandit", "Bandit")],

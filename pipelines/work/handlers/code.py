@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.analysis.regions.situations import evaluations
-from pipelines.routing.document.kinds import secrets
+from pipelines.routing.document.kinds import executes, secrets
 from pipelines.routing.document.line import Line, Station
 from pipelines.routing.document.networks import OPEN
-from pipelines.work.handlers import EXECUTING
 
 
 def code_of(line: Line, station: Station) -> list[Any]:
@@ -16,7 +15,7 @@ def code_of(line: Line, station: Station) -> list[Any]:
     that its rules ask, and the tools of its gates."""
     asked = [each for rule in station.rules for each in evaluations(rule.when)]
     hooks = [each.payload for each in asked if each.kind == "hook"]
-    runs = station.kind in EXECUTING or bool(secrets(station.work)) or station.work.get("network") == OPEN
+    runs = executes(station.kind) or bool(secrets(station.work)) or station.work.get("network") == OPEN
     keys = [*([station.gate] if station.gate else []), *(key for rule in station.rules for key in rule.gates)]
     found = [line.gates_by_key[key] for key in keys if key in line.gates_by_key]
     tools = [gate.tool.run() for gate in found if gate.tool]

@@ -15,7 +15,7 @@ from typing import Any
 from pipelines.engine.core.decision_context import about
 from pipelines.models import Decision, Handoff, Job, Purpose, Token
 from pipelines.queries import versions
-from pipelines.routing.document.kinds import templates
+from pipelines.routing.document.kinds import templates, tools
 from pipelines.routing.document.line import Line, Station
 from pipelines.routing.document.networks import OPEN, network_of
 from pipelines.routing.document.templates import TemplateError, UndefinedVariable, render
@@ -141,12 +141,10 @@ def here() -> dict[str, Any]:
 
 
 def declared(line: Line, station: Station) -> tuple[Mapping[str, Any], ...]:
-    """The tools that a station runs, or of which its model is told."""
+    """The tools that a station runs, or of which its model is told: then it names the station that runs them."""
     named = station.work.get("tools")
-    if station.kind == "chat":
-        runs = line.stations_by_key.get(str(named)) if named else None
-        named = runs.work.get("tools") if runs is not None and runs.kind == "tools" else ()
-    return tuple(each for each in named or () if isinstance(each, Mapping))
+    runs = line.stations_by_key.get(named) if isinstance(named, str) else station
+    return tuple(tools.declared(runs.work)) if runs else ()
 
 
 def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:

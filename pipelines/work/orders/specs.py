@@ -1,17 +1,23 @@
-"""What each kind of work gets: its document's words with every template rendered (law §8a)."""
+"""What each kind of work gets: its document's words with every template rendered (law §8a). A kind that wants no more
+than that has no function of its own here."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 from pipelines.routing.basics.durations import seconds
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.document.kinds import ARGUMENT, labels
+from pipelines.routing.document.kinds import KINDS
+from pipelines.routing.document.kinds.route import labels
+from pipelines.routing.document.kinds.tools import ARGUMENT
 from pipelines.routing.document.templates import FAMILIES
+from pipelines.routing.document.work.keys import Json
+from pipelines.routing.document.work.keys import Text as TextKey
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import (
     MAX_SECONDS,
@@ -32,7 +38,7 @@ NOT_FOR_TOOLS = ("GATELINE_RESULT", "RESULT_DOC_PATH")
 
 def spec_of(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     """:raises Unrenderable: before anything starts"""
-    return SPECS.get(orders.kind, plain)(orders, attempt, config)
+    return SPECS.get(orders.kind, of_texts)(orders, attempt, config)
 
 
 def data_of(orders: Orders) -> dict[str, Any]:
@@ -41,7 +47,7 @@ def data_of(orders: Orders) -> dict[str, Any]:
 
 
 def plain(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
-    """What every kind but a command is told."""
+    """What every kind but a command is told, besides its own keys."""
     station = orders.station
     return Spec(
         kind=station.kind,
@@ -57,21 +63,23 @@ def plain(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     )
 
 
+def of_texts(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+    """What most kinds are told: their keys that are templates, rendered."""
+    made, work = plain(orders, attempt, config), dict(orders.station.work)
+    for key in KINDS[orders.kind].keys:
+        if isinstance(key, TextKey | Json) and any(key.templates(work.get(key.name), key.name)):
+            work[key.name] = each_text(work[key.name], partial(rendered, orders, key.name))
+    return replace(made, work=work)
+
+
 def of_a_chat(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
-    made, work = plain(orders, attempt, config), orders.station.work
     return replace(
-        made,
+        of_texts(orders, attempt, config),
         prompt=prompt(orders),
-        work={**work, "system": rendered(orders, "system", str(work.get("system") or ""))},
         feedback=last_said(orders) if orders.feedback else "",
         labels=labels(orders.station),
         offered=tuple(offered(orders.declared)),
     )
-
-
-def of_an_error(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
-    made, work = plain(orders, attempt, config), orders.station.work
-    return replace(made, work={**work, "message": rendered(orders, "message", str(work.get("message", "")))})
 
 
 def of_a_hook(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
@@ -205,5 +213,4 @@ SPECS: Mapping[str, Callable[[Orders, Attempt, WorkerConfig], Spec]] = {
     "chat": of_a_chat,
     "route": of_a_chat,
     "http": of_a_call,
-    "error": of_an_error,
 }

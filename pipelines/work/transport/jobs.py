@@ -11,12 +11,12 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from pipelines import engine
+from pipelines.engine.core.unassigned import MANUAL
 from pipelines.engine.moves.job_creation import takes
 from pipelines.models import Job
 from pipelines.ports import queue
 from pipelines.ports.leases import Claim
 from pipelines.work import logs
-from pipelines.work.handlers import BY_PEOPLE
 from pipelines.work.orders.order import Orders
 
 # So long lies a ticket that came to a worker who does not serve the job; then it is asked about again.
@@ -56,7 +56,7 @@ def start_token(token_id: int, claim: Claim) -> Started | None:
 
 
 def queued() -> QuerySet[Job]:
-    waiting = Job.objects.filter(state=Job.State.QUEUED).exclude(kind__in=BY_PEOPLE)
+    waiting = Job.objects.filter(state=Job.State.QUEUED).exclude(kind=MANUAL)
     return waiting.select_related("task__project__owner")
 
 
@@ -114,7 +114,7 @@ def unattended(
     on from (0: from the start again)."""
     with connection.cursor() as cursor:
         cursor.execute(
-            UNATTENDED, {"people": list(BY_PEOPLE), "seconds": older_than, "after": after, "limit": limit}
+            UNATTENDED, {"people": [MANUAL], "seconds": older_than, "after": after, "limit": limit}
         )
         ids = [row[0] for row in cursor.fetchall()]
     waiting = queued().filter(pk__in=ids).order_by("pk")

@@ -12,10 +12,10 @@ import structlog
 
 from pipelines.ports.leases import Claim
 from pipelines.ports.queue import DRIVE, EVALUATE
+from pipelines.routing.document.kinds import KINDS, executes
 from pipelines.work import storage
 from pipelines.work.config import WorkerConfig
 from pipelines.work.database import Database
-from pipelines.work.handlers import CALLING, EXECUTING
 from pipelines.work.handlers.log import JobLog
 from pipelines.work.handlers.table import HANDLERS
 from pipelines.work.orders.order import Unrenderable
@@ -155,7 +155,7 @@ class Driver:
             answer = await self.reports.send(started, unstorable(outcome, where), claim)
         if answer.result.status not in ("accepted", "repeated"):
             raise LeaseLost
-        left_files = started.orders.kind in EXECUTING or started.orders.question is not None
+        left_files = executes(started.orders.kind) or started.orders.question is not None
         if left_files and answer.result.decision == "finish":
             await asyncio.to_thread(self.folders.forget, started.orders.task_id)
         return answer.following
@@ -176,7 +176,7 @@ class Driver:
         kind = started.orders.kind
         if started.orders.question is not None:
             return masked(await self.asking.answer(started), self._masker)
-        if kind in EXECUTING:
+        if executes(kind):
             return await self._execute(started)
         if kind not in HANDLERS:
             return failed("unknown_work", f"This worker does not know work of kind “{kind}”.")
@@ -184,7 +184,7 @@ class Driver:
             spec = spec_of(started.orders, Attempt(self.folders.home), self.config)
         except Unrenderable as error:
             return failed("template_error", str(error))
-        if kind in CALLING:
+        if KINDS[kind].calls:
             return await self._call(started, spec)
         return masked(await HANDLERS[kind](spec, Silence()), self._masker)
 

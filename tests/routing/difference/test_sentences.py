@@ -272,7 +272,10 @@ VOTING = {
             Structural("result_document", "a", False, True),
             "Whether a result document is required of Build: was false, now true.",
         ),
-        (Structural("hook", "a", True, False), "Whether it is a hook, Build: was true, now false."),
+        (
+            Structural("failed", "a", "failed", "error"),
+            "The eval of a failure at Build: was failed, now error.",
+        ),
         (
             Structural("join", "c", None, {"aggregation": "all", "wait_for": ["a"]}),
             "The join of Fix: was none, now {aggregation: all, wait_for: [a]}.",

@@ -18,6 +18,7 @@ from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Move
 from pipelines.routing.decide.situation import JUMP, read_situation
+from pipelines.routing.document.kinds import failed
 from pipelines.routing.document.model import HANDOFF, SIGNAL_RETRIES, Gate, Line, Station
 from pipelines.routing.document.writing import budget_document
 
@@ -152,7 +153,7 @@ def _station(pair: Pair, old: Station, new: Station) -> Iterator[Structural]:
     required = [each.result_document == "required" for each in (old, new)]
     for each in _changed("result_document", key, *required):
         yield replace(each, sample=_first(pair, _here(key, {"exit_code": 0}, {})))
-    for each in _changed("hook", key, old.kind == "hook", new.kind == "hook"):
+    for each in _changed("failed", key, failed(old.kind), failed(new.kind)):
         yield replace(each, sample=_first(pair, _here(key, {"result": "failure"}, {})))
     yield from _changed("join", key, *map(_join, (old, new)))
     yield from _changed("stage", key, pair.old.stage(key), pair.new.stage(key))

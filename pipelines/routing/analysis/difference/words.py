@@ -297,7 +297,7 @@ _STRUCTURE: dict[str, Any] = {
     "max_visits": _limit("Entries allowed of"),
     "signal_reworks": _limit("Reworks by signal allowed at"),
     "result_document": _limit("Whether a result document is required of"),
-    "hook": _limit("Whether it is a hook,"),
+    "failed": _limit("The eval of a failure at"),
     "join": _limit("The join of"),
     "stage": _limit("The stage of"),
     "requires": _limit("What a forward move needs at"),

@@ -25,6 +25,7 @@ from pipelines.routing.decide.situation import assumed, read_situation
 from pipelines.routing.decide.steps.context import Case, Route
 from pipelines.routing.document.algebra import Answered, Condition, OutputTest, holds, leaves
 from pipelines.routing.document.evaluations import ANSWERS, Evaluation
+from pipelines.routing.document.kinds import failed
 from pipelines.routing.document.model import SIGNAL_RETRIES, Line, Rule, Station
 
 BLOCKED = ("blocked", "blocked")
@@ -93,7 +94,7 @@ def _outcome(box: Box, kind_of_work: str) -> dict[str, Any]:
     said: dict[str, Any] = {"result": pair[0]}
     if pair == EXHAUSTED:
         said["signals"] = [{"verdict": "rework"}]
-    usual = derive(read_outcome(said), kind_of_work)
+    usual = derive(read_outcome(said), failed(kind_of_work))
     if pair[1] != usual.verdict and pair != EXHAUSTED:
         said["verdict"] = pair[1]
     wanted = box.get(EVAL, evals.ANY)

@@ -16,6 +16,7 @@ from pipelines.routing.decide.situation import Facts, Situation
 from pipelines.routing.document.algebra import View
 from pipelines.routing.document.checks import Result
 from pipelines.routing.document.evaluations import Answer, by_key
+from pipelines.routing.document.kinds import failed
 from pipelines.routing.document.model import Line, Rule, Station
 from pipelines.routing.document.operand_trace import Seen
 
@@ -85,7 +86,7 @@ class Case:
     @cached_property
     def recorded(self) -> Derived:
         """The outcome as reported, with what follows from it."""
-        return derive(self.situation.outcome, self.station.kind)
+        return derive(self.situation.outcome, failed(self.station.kind))
 
     @property
     def facts(self) -> Facts:

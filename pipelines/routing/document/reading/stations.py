@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.basics.problems import join
-from pipelines.routing.document.fields.field import NOWHERE
-from pipelines.routing.document.inputs import INPUT
+from pipelines.routing.document.kinds import DEFAULT, KINDS
 from pipelines.routing.document.model import BUILT_IN_ENDS, RESOURCES, End, Join, Limits, Station
 from pipelines.routing.document.networks import EGRESS, NONE, OPEN
 from pipelines.routing.document.reading.names import Names, note_twins, read_key, refers
 from pipelines.routing.document.reading.needs import read_handoff, read_requires
 from pipelines.routing.document.reading.reader import Reader, quote
 from pipelines.routing.document.reading.rules import RuleReader
-from pipelines.routing.document.reading.work import KINDS
 
 RESULT_DOCUMENT = ("required", "optional", "none")
 AGGREGATIONS = ("all-pass", "any-pass", "majority-pass", "none")
-DEFAULT_WORK = "manual"
 
 
 class StationReader:
@@ -30,7 +27,7 @@ class StationReader:
         station = Station(
             key=key,
             name=reader.text("name", key),
-            work=reader.one("work", read_work) or {"kind": DEFAULT_WORK},
+            work=reader.one("work", read_work) or {"kind": DEFAULT.key},
             output_keys=reader.texts("output_keys"),
             result_document=reader.choice("result_document", RESULT_DOCUMENT, "none"),
             limits=reader.one("limits", _limits) or Limits(),
@@ -67,13 +64,13 @@ class StationReader:
 
 
 def read_work(reader: Reader) -> dict[str, Any]:
-    """The keys of the kinds that exist so far are checked; other kinds keep theirs as they are."""
+    """The keys of the kinds that exist are checked; other kinds keep theirs as they are."""
     kind = reader.text("kind", required=True, longest=64)
-    check = WORK.get(kind)
-    if check is None:
+    known = KINDS.get(kind)
+    if known is None:
         return reader.given
     read_network(reader)
-    check(reader)
+    known.read(reader)
     reader.done()
     return reader.given
 
@@ -87,15 +84,6 @@ def read_network(reader: Reader) -> None:
         hosts.done()
     elif reader.has("network") and value not in (NONE, OPEN):
         reader.note("network", f"has to be {NONE} or {OPEN}")
-
-
-def _manual(reader: Reader) -> None:
-    reader.text("instructions")
-    fields = reader.each("form", lambda field: INPUT.read(field, NOWHERE))
-    note_twins(reader, "form", [field.key for field in fields], "the field")
-
-
-WORK = {**KINDS, "manual": _manual}
 
 
 def _limits(reader: Reader) -> Limits:

@@ -17,7 +17,7 @@ from pipelines.queries.conditions import OPERATORS, describe
 from pipelines.routing.basics.outcome import RESULTS, VERDICTS
 from pipelines.routing.basics.values import TYPES
 from pipelines.routing.document import operators
-from pipelines.routing.document.kinds import DERIVED, EVALS
+from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.reading.conditions import ANY_RESULT, ANY_VERDICT, read_condition
 from pipelines.routing.document.reading.reader import Problems
 from pipelines.web.editor.forms import places
@@ -348,8 +348,12 @@ def _eval(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
 def _evals(around: Around) -> tuple[tuple[str, str], ...]:
     """What a station of this kind says by itself (dialects B11)."""
     kind = next((each.kind for each in around.names.stations if each.key == around.station), "")
-    own = EVALS.get(kind, ())
+    own = KINDS[kind].evals if kind in KINDS else ()
     return tuple((word, "") for word in dict.fromkeys((*own, *DERIVED))) if own else ()
+
+
+DERIVED = ("ok", "error", "cancelled", "blocked")
+"""What an outcome that says no eval has."""
 
 
 def _operators(known: Sequence[str]) -> Options:

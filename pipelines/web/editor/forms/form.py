@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pipelines.models import Line, Project
+from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.routing.document.publishable import publishing_problems
 from pipelines.routing.document.reading.names import KEY
@@ -184,8 +185,8 @@ def skeleton(names: Outline, **parts: Any) -> dict[str, Any]:
 
 
 def bare_station(named: Named) -> dict[str, Any]:
-    """Of what it does only that others may name it for it."""
-    return {"key": named.key, "work": {"kind": "tools" if named.kind == "tools" else "noop"}}
+    """Of what it does only the kind: others may name it for that."""
+    return {"key": named.key, "work": {"kind": named.kind if named.kind in KINDS else "noop"}}
 
 
 def others(members: Sequence[Named], own: str) -> list[dict[str, Any]]:

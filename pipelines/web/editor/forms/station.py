@@ -8,9 +8,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from pipelines.routing.document.kinds import DEFAULT, KINDS, TABLE
 from pipelines.routing.document.line import Problem
-from pipelines.routing.document.reading.stations import WORK
-from pipelines.templatetags.gateline import STATION_WORDS
 from pipelines.web.editor.forms import inputs, needs, places, work
 from pipelines.web.editor.forms.fields import Choice, Duration, Field, Listed, Number, Several, Text
 from pipelines.web.editor.forms.form import (
@@ -23,6 +22,7 @@ from pipelines.web.editor.forms.form import (
     skeleton,
     with_rest,
 )
+from pipelines.web.editor.forms.keys import said
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class Kind(Choice):
         if kind == places.get(fragment, self.at):
             return fragment
         before = places.get(fragment, ("work",))
-        kept = {key: before[key] for key in work.WORK.get(kind, ()) if type(before) is dict and key in before}
+        kept = {key: before[key] for key in work.known(kind) if type(before) is dict and key in before}
         return places.put(fragment, ("work",), {"kind": kind, **kept})
 
 
@@ -49,18 +49,19 @@ class JoinOf(Several):
 class StationForm:
     def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
         kind = places.get(fragment, ("work", "kind"))
-        kind = kind if type(kind) is str else "manual" if kind is places.MISSING else ""
+        kind = kind if type(kind) is str else DEFAULT.key if kind is places.MISSING else ""
         found = [
-            Section(fields=_names(fragment)),
+            Section(fields=_names(kind, fragment)),
             *work.sections(kind, fragment, setting),
             _result(kind),
             _limits(),
             _gate_and_join(fragment, setting),
             needs.of_station(setting),
         ]
-        if kind in work.PROGRAMS:
+        known = KINDS.get(kind)
+        if known and known.executes:
             found.append(work.reach(fragment))
-        if kind in work.LOGGED:
+        if known and (known.executes or known.calls):
             labels = Listed(
                 at=("labels",),
                 label=_("Labels"),
@@ -82,7 +83,7 @@ class StationForm:
         return inputs.wrong_defaults(fragment, ("work", "form"))
 
 
-def _names(fragment: Fragment) -> list[Field | Rows]:
+def _names(kind: str, fragment: Fragment) -> list[Field | Rows]:
     return [
         Text(
             at=("key",),
@@ -95,7 +96,8 @@ def _names(fragment: Fragment) -> list[Field | Rows]:
         Kind(
             at=("work", "kind"),
             label=_("Kind of work"),
-            options=[(kind, str(STATION_WORDS.get(kind, kind))) for kind in sorted(WORK)],
+            help=said(KINDS[kind].about) if kind in KINDS else "",
+            options=[(kind.key, said(kind.name)) for kind in TABLE],
             covers=("work",) if type(places.get(fragment, ("work",))) is dict else (),
         ),
     ]
@@ -121,7 +123,9 @@ def _result(kind: str) -> Section:
             between=",",
         ),
     ]
-    return Section(title=_("Result"), fields=fields if kind in ("command", "hook") else fields[1:])
+    return Section(
+        title=_("Result"), fields=fields if kind in KINDS and KINDS[kind].result_document else fields[1:]
+    )
 
 
 def _limits() -> Section:

@@ -14,6 +14,7 @@ from pipelines.routing.analysis.lint.subject import Subject
 from pipelines.routing.analysis.regions.effort import Exhausted, at_most
 from pipelines.routing.decide.check_fields import ALIASES, FAMILIES, SINGLE, USAGE
 from pipelines.routing.document.checks import RANK, Check
+from pipelines.routing.document.kinds import by_people
 from pipelines.routing.document.model import Gate
 
 ID = "unsatisfiable-gate"
@@ -128,7 +129,7 @@ def _used(subject: Subject) -> dict[str, bool]:
         by_rules = (key for rule in station.rules if rule.fault is None for key in rule.gates)
         for key in (station.gate, *by_rules):
             if key is not None:
-                found[key] = found.get(key, False) or station.by_people
+                found[key] = found.get(key, False) or by_people(station)
     return found
 
 

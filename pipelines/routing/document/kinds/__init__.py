@@ -1,0 +1,88 @@
+"""The kinds of work: one line each, and one file each with all that is known of it besides how it is run
+(`pipelines/work/handlers`). Whatever needs to know of kinds goes through this table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from pipelines.routing.document.kinds import (
+    chat,
+    command,
+    error,
+    hook,
+    http,
+    manual,
+    noop,
+    route,
+    tools,
+    wait,
+)
+from pipelines.routing.document.model import Station
+from pipelines.routing.document.work.keys import Texts, Work
+from pipelines.routing.document.work.kind import CLOCK, Kind
+
+TABLE: Final = (
+    chat.KIND,
+    command.KIND,
+    error.KIND,
+    hook.KIND,
+    http.KIND,
+    manual.KIND,
+    noop.KIND,
+    route.KIND,
+    tools.KIND,
+    wait.KIND,
+)
+KINDS: Final[Mapping[str, Kind]] = {kind.key: kind for kind in TABLE}
+DEFAULT: Final = manual.KIND
+"""Of a station that says nothing of its work."""
+MODEL_SERVER, DEFAULT_MODEL = "model-server", "default-model"
+
+
+def kind_of(work: Work) -> Kind | None:
+    """None for a kind that is not run here; a draft may have it."""
+    return KINDS.get(str(work.get("kind")))
+
+
+def executes(kind: str) -> bool:
+    """Whether it is code on a worker."""
+    return kind in KINDS and KINDS[kind].executes
+
+
+def failed(kind: str) -> str:
+    """The eval of a failure that says none."""
+    return KINDS[kind].failed if kind in KINDS else "error"
+
+
+def by_people(station: Station) -> bool:
+    """Whether a person does its work: then the job is a manual one."""
+    kind = kind_of(station.work)
+    return kind is not None and kind.by_people(station.work)
+
+
+def unattended(station: Station) -> bool:
+    """Whether no worker does its work, but a person or the clock: then its job runs at once (law §1, Job)."""
+    kind = kind_of(station.work)
+    return by_people(station) or (kind is not None and kind.done_by == CLOCK)
+
+
+def needs(station: Station) -> tuple[str, ...]:
+    """What a worker has to have for a station's work, besides its labels: `kind:<kind>`, a model, `secret:<name>`."""
+    kind = kind_of(station.work)
+    asks = kind is not None and kind.asks_a_model and not by_people(station)
+    model = [MODEL_SERVER, *([] if station.work.get("model") else [DEFAULT_MODEL])] if asks else []
+    return (f"kind:{station.kind}", *model, *(f"secret:{name}" for name in secrets(station.work)))
+
+
+def templates(work: Work, path: str) -> Texts:
+    """The texts of a station's work that are rendered before it starts, each with its place; of what a tool is called
+    with, all but the arguments."""
+    kind = kind_of(work)
+    return kind.templates(work, path) if kind else iter(())
+
+
+def secrets(work: Work) -> tuple[str, ...]:
+    """Names of the secrets that headers ask for: whoever publishes them needs the permission `execute`."""
+    kind = kind_of(work)
+    return tuple(dict.fromkeys(kind.secrets(work))) if kind else ()

@@ -1,0 +1,43 @@
+"""A program on a worker."""
+
+from __future__ import annotations
+
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.document.work.keys import PROMPT, Text, Work
+from pipelines.routing.document.work.kind import Kind
+from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, argv, command_line
+
+
+def _program(work: Work) -> str:
+    return str((work.get("argv") or [""])[0]).rsplit("/", 1)[-1]
+
+
+KIND = Kind(
+    key="command",
+    name=_("Command"),
+    about=_("A program runs on a worker."),
+    icon="terminal",
+    docs="workers.md#what-a-command-gets",
+    title=_("Command"),
+    keys=(
+        argv("a command needs a program, like [ruff, check]"),
+        ENVIRONMENT,
+        Text(
+            name="prompt",
+            label=_("Standard input"),
+            help=_("A template: {{task.title}}, {{input.key}}, {{context.key}}."),
+            longest=PROMPT,
+            template=True,
+            rows=3,
+        ),
+        FOLDER,
+    ),
+    fields=("argv", "prompt", "env", "cwd"),
+    fresh={"argv": ["true"]},
+    executes=True,
+    result_document=True,
+    actor="command",
+    signed=_program,
+    says=command_line,
+    says_code=True,
+)

@@ -1,0 +1,37 @@
+"""A failure that the line raises itself."""
+
+from __future__ import annotations
+
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.document.work.keys import Text
+from pipelines.routing.document.work.kind import Kind
+
+KIND = Kind(
+    key="error",
+    name=_("Error"),
+    about=_("It fails with a message of yours."),
+    icon="octagon-x",
+    docs="kinds.md#error",
+    title=_("Error"),
+    keys=(
+        Text(
+            name="message",
+            label=_("Message"),
+            help=_("A template."),
+            asked="say what went wrong",
+            longest=10_000,
+            template=True,
+            rows=2,
+        ),
+        Text(
+            name="failure_type",
+            label=_("Failure type"),
+            help=_("What rules may ask for."),
+            placeholder="raised",
+            longest=200,
+            code=True,
+        ),
+    ),
+    evals=("error",),
+    says=lambda station: str(station.work.get("message", "")),
+)

@@ -1,0 +1,23 @@
+"""A program that is told of the task, and says yes or no by its exit code."""
+
+from __future__ import annotations
+
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.document.work.kind import Kind
+from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, argv, command_line
+
+KIND = Kind(
+    key="hook",
+    name=_("Hook"),
+    about=_("A program is told of the task, and its exit code says yes or no."),
+    icon="webhook",
+    docs="kinds.md#hook",
+    title=_("Hook"),
+    help=_("It gets the task as JSON on standard input. Exit code 0 is ok, any other failed."),
+    keys=(argv("a hook needs a program, like [ruff, check]"), ENVIRONMENT, FOLDER),
+    executes=True,
+    result_document=True,
+    evals=("ok", "failed"),
+    failed="failed",
+    says=command_line,
+)

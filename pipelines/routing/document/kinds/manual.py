@@ -1,0 +1,66 @@
+"""Work of a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.routing.basics.schema_parts import Schema, listed
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.document.fields.field import NOWHERE
+from pipelines.routing.document.inputs import INPUT, Input, read_inputs
+from pipelines.routing.document.model import Station
+from pipelines.routing.document.reading.names import note_twins
+from pipelines.routing.document.reading.reader import Reader
+from pipelines.routing.document.work.keys import Key, Text
+from pipelines.routing.document.work.kind import PERSON, Kind
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form(Key):
+    """Fields that a person fills in, as the line's inputs are. `add`, `empty`: said where a row is added, and where
+    there is none."""
+
+    add: str
+    empty: str
+
+    def read(self, reader: Reader) -> None:
+        fields = [field.key for field in reader.each(self.name, lambda row: INPUT.read(row, NOWHERE))]
+        note_twins(reader, self.name, fields, "the field")
+
+    def schema(self) -> Schema:
+        return listed(INPUT.reference())
+
+
+def _form(station: Station) -> tuple[Input, ...]:
+    return read_inputs(station.work.get("form"))
+
+
+KIND = Kind(
+    key="manual",
+    name=_("Manual"),
+    about=_("A person does the work."),
+    icon="hand",
+    docs="kinds.md#manual",
+    title=_("Work of a person"),
+    keys=(
+        Text(
+            name="instructions",
+            label=_("Instructions"),
+            help=_("What is to be done."),
+            template=True,
+            rows=5,
+        ),
+        Form(
+            name="form",
+            label=_("Form"),
+            add=_("Add a field"),
+            empty=_("Whoever does the work says only how it went. Add what else is wanted."),
+        ),
+    ),
+    done_by=PERSON,
+    form=_form,
+    actor="person",
+    signed=lambda work: "",
+    says=lambda station: str(station.work.get("instructions") or ""),
+    silent=_("Completed by a person."),
+)

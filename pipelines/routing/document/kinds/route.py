@@ -1,0 +1,89 @@
+"""The choice of one of the labels that the station's own rules ask for, by a model or a person (dialects B12)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.routing.basics.problems import Problem
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.document.algebra import All, AnyOf, Condition, EvalTest
+from pipelines.routing.document.inputs import Input
+from pipelines.routing.document.model import Line, Station
+from pipelines.routing.document.work.keys import Choice, Flag, Work
+from pipelines.routing.document.work.kind import Kind
+from pipelines.routing.document.work.model_keys import asking
+
+LABEL = "label"
+"""The field in which a person names what was chosen."""
+
+
+def labels(station: Station) -> tuple[str, ...]:
+    """What may be chosen: the evals that its own rules ask for by `equals`, in their order."""
+    found = (label for rule in station.rules for label in _labels(rule.when))
+    return tuple(dict.fromkeys(found))
+
+
+def _labels(condition: Condition) -> Iterator[str]:
+    if isinstance(condition, (All, AnyOf)):
+        for member in condition.members:
+            yield from _labels(member)
+    elif isinstance(condition, EvalTest) and condition.op == "equals" and type(condition.value) is str:
+        yield condition.value
+
+
+def _by_person(work: Work) -> bool:
+    return work.get("by") == "person"
+
+
+def _no_labels(line: Line, station: Station, path: str) -> Iterator[Problem]:
+    if not labels(station):
+        message = "there is nothing to choose: no rule asks for an eval by equals"
+        rules = f"{path.removesuffix('.work')}.rules"
+        yield Problem(rules, message, "add a rule for each label, like when: {eval: {op: equals, …}}")
+
+
+def _form(station: Station) -> tuple[Input, ...]:
+    text = str(station.work.get("prompt") or "")
+    known = labels(station)
+    return (Input(LABEL, "choice", label="Label", help=text[:500], required=True, choices=known),)
+
+
+KIND = Kind(
+    key="route",
+    name=_("Route"),
+    about=_("A model or a person chooses which rule is taken."),
+    icon="route",
+    docs="kinds.md#route",
+    title=_("Choice of a route"),
+    keys=(
+        Choice(
+            name="by",
+            label=_("Who chooses"),
+            words=("model", "person"),
+            usual="model",
+            called={"model": _("A model"), "person": _("A person")},
+        ),
+        *asking(
+            _("By what is chosen. The labels are those that the rules ask for: eval equals …"),
+            "say by what the model chooses",
+            spared=_by_person,
+            hidden=_by_person,
+        ),
+        Flag(
+            name="strict",
+            label=_("An answer without a label is a failure"),
+            help=_("Otherwise it is for the rule that takes everything else."),
+            hidden=_by_person,
+        ),
+    ),
+    fields=("by", "prompt", "system", "model", "temperature", "max_tokens", "strict"),
+    lacks=_no_labels,
+    asks_a_person=_by_person,
+    form=_form,
+    chooses=True,
+    calls=True,
+    asks_a_model=True,
+    actor="agent",
+    says=lambda station: ", ".join(labels(station)),
+    said_as=_("One of: %(said)s"),
+)

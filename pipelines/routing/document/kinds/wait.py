@@ -1,0 +1,35 @@
+"""Waiting for a duration, or until a time."""
+
+from __future__ import annotations
+
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.document.work.keys import Duration, Text
+from pipelines.routing.document.work.kind import CLOCK, Kind, NotBoth
+
+KIND = Kind(
+    key="wait",
+    name=_("Wait"),
+    about=_("It goes on when the time has come."),
+    icon="timer",
+    docs="kinds.md#wait",
+    title=_("Wait"),
+    keys=(
+        Duration(name="for", label=_("For"), help=_("From when the task enters the station.")),
+        Text(
+            name="until",
+            label=_("Until"),
+            help=_("A template that gives a time: 2031-05-06T07:08:09+02:00, or a date."),
+            placeholder="{{input.when}}",
+            asked="say for how long, or until when",
+            spared=lambda work: "for" in work,
+            longest=1_000,
+            template=True,
+            code=True,
+        ),
+    ),
+    not_both=(NotBoth("for", "until", "a wait is for a duration or until a time, not both"),),
+    done_by=CLOCK,
+    actor="timer",
+    signed=lambda work: "",
+    says=lambda station: str(station.work.get("until") or station.work.get("for", "")),
+)

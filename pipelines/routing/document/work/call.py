@@ -1,0 +1,112 @@
+"""The keys of an HTTP call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.basics.schema_parts import Schema, record
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.reading.reader import Reader, quote
+from pipelines.routing.document.work.keys import PROMPT, Choice, Json, Key, Text, Texts, Work
+from pipelines.routing.document.work.kind import NotBoth
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+SECRET = re.compile(r"[A-Z][A-Z0-9_]{0,63}\Z")
+SECRET_WORDS = (
+    "capitals, digits and _, beginning with a capital: GATELINE_SECRET_… in the environment of the worker"
+)
+HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}\Z")
+_HOST = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/?#]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address(Text):
+    """An address is http(s), or one placeholder; where it leads is not pieced together."""
+
+    def lacking(self, line: Line, work: Work, path: str) -> Iterator[Problem]:
+        yield from super().lacking(line, work, path)
+        url = str(work.get(self.name) or "").strip()
+        if not url or url.startswith("{{"):
+            return
+        if not url.lower().startswith(("http://", "https://")):
+            yield Problem(f"{path}.{self.name}", "is no address", "write it with http:// or https://")
+        elif "{{" in (_HOST.match(url) or [""])[0]:
+            message = "a host is written out, or the whole address is one placeholder"
+            hint = "like https://api.example.com/{{input.path}}, or {{input.url}}"
+            yield Problem(f"{path}.{self.name}", message, hint)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Headers(Key):
+    """Each a line of text, or a secret that the worker fills in."""
+
+    def read(self, reader: Reader) -> None:
+        for name, value in reader.object(self.name).items():
+            at = join(reader.at(self.name), name)
+            if not HEADER.match(name):
+                reader.problems.note(at, "is no name of a header")
+            elif type(value) is dict:
+                _secret(Reader(value, at, reader.problems))
+            elif type(value) is not str or "\n" in value or "\r" in value:
+                reader.problems.note(at, "is one line of text, or {secret: NAME}")
+
+    def schema(self) -> Schema:
+        secret = record(("secret",), secret={"type": "string", "pattern": SECRET.pattern.replace(r"\Z", "$")})
+        line = {"type": "string", "pattern": r"^[^\r\n]*$"}
+        return {
+            "type": "object",
+            "propertyNames": {"pattern": f"^{HEADER.pattern.replace(chr(92) + 'Z', '$')}"},
+            "additionalProperties": {"anyOf": [line, secret]},
+        }
+
+    def templates(self, value: Any, path: str) -> Texts:
+        for name, said in (value or {}).items():
+            if type(said) is str:
+                yield join(path, name), said
+
+    def secrets(self, value: Any) -> Iterator[str]:
+        """Whoever publishes them needs the permission `execute`."""
+        yield from (said["secret"] for said in (value or {}).values() if isinstance(said, Mapping))
+
+
+def _secret(reader: Reader) -> None:
+    name = reader.text("secret", required=True)
+    if name.strip() and not SECRET.match(name):
+        reader.note("secret", f"{quote(name)} is no name of a secret", SECRET_WORDS)
+    reader.done()
+
+
+CALL: tuple[Key, ...] = (
+    Choice(name="method", label=_("Method"), words=METHODS, usual="GET"),
+    Address(
+        name="url",
+        label=_("Address"),
+        help=_("A template; what it inserts is escaped. Private addresses only if an operator lists them."),
+        placeholder="https://api.example.com/items/{{input.id}}",
+        asked="say which address is called",
+        longest=10_000,
+        template=True,
+        code=True,
+    ),
+    Headers(
+        name="headers",
+        label=_("Headers"),
+        help=_('Name=value, one per line. As JSON also {"Authorization": {"secret": "NAME"}}.'),
+    ),
+    Text(
+        name="body",
+        label=_("Body"),
+        help=_("A template."),
+        longest=PROMPT,
+        template=True,
+        rows=3,
+        code=True,
+    ),
+    Json(name="json", label=_("Body as JSON"), help=_("Its texts are templates.")),
+)
+ONE_BODY = NotBoth("body", "json", "a call has a body or json, not both")

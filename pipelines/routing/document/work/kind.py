@@ -1,0 +1,138 @@
+"""A kind of work as a value: everything that is known of it besides how it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.basics.schema_parts import TEXT, Schema, record
+from pipelines.routing.document.inputs import Input
+from pipelines.routing.document.model import Line, Station
+from pipelines.routing.document.reading.reader import Reader
+from pipelines.routing.document.work.keys import Key, Texts, Work, never
+
+WORKER: Final = "worker"
+PERSON: Final = "person"
+CLOCK: Final = "clock"
+"""Who does it. The job of a person's work and of the clock's runs from the moment it is opened, without a lease."""
+
+
+@dataclass(frozen=True)
+class NotBoth:
+    """Two keys that exclude each other; `message` stands at the second."""
+
+    first: str
+    second: str
+    message: str
+
+    def read(self, reader: Reader) -> None:
+        if reader.has(self.first) and reader.has(self.second):
+            reader.note(self.second, self.message)
+
+    def schema(self) -> Schema:
+        return {"not": {"required": [self.first, self.second]}}
+
+
+def nothing_more(line: Line, station: Station, path: str) -> Iterator[Problem]:
+    return iter(())
+
+
+def no_form(station: Station) -> tuple[Input, ...]:
+    return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """One kind of work. `name`, `about`, `title`, `help`, `said_as` and `silent` are marked for translation."""
+
+    key: str
+    name: str
+    about: str
+    """One line: who does what. The palette and the form show it."""
+    icon: str
+    """Its drawing in lucide (static/build/sprite.ts)."""
+    docs: str
+    """Where it is documented, below docs/."""
+    title: str = ""
+    """Of its fields in the inspector; a kind without keys has none."""
+    help: str = ""
+
+    keys: tuple[Key, ...] = ()
+    fields: tuple[str, ...] = ()
+    """The order of the fields in the inspector, where it is another than that of the keys."""
+    not_both: tuple[NotBoth, ...] = ()
+    fresh: Mapping[str, Any] = field(default_factory=dict)
+    """What a station that is put on the canvas says besides its kind."""
+    lacks: Callable[[Line, Station, str], Iterator[Problem]] = nothing_more
+    """What keeps it from being published, besides what its keys say."""
+
+    done_by: Literal["worker", "person", "clock"] = WORKER
+    asks_a_person: Callable[[Work], bool] = never
+    """Whether this work of a worker's kind is done by a person after all."""
+    form: Callable[[Station], tuple[Input, ...]] = no_form
+    """What a person fills in who does it."""
+    chooses: bool = False
+    """What a person fills in is the eval, and the output of the station before passes through (dialects B12)."""
+    executes: bool = False
+    """Code on a worker, in a folder: publishing needs `execute`, and `network` and `resources` mean something."""
+    calls: bool = False
+    """It has a log, and no folder."""
+    asks_a_model: bool = False
+    result_document: bool = False
+    """Whether it can write one."""
+
+    evals: tuple[str, ...] = ()
+    """What it says in `eval` by itself (dialects B11). Any text may stand in a condition; these are offered."""
+    failed: str = "error"
+    """The eval of a failure that says none."""
+    tells: bool = False
+    """Each eval is an outcome of its own: a walk offers them, besides success and failure."""
+
+    actor: str = "system"
+    """The icon of who did it, in the history of a task."""
+    signed: Callable[[Work], str] | None = None
+    """The name beside it; without it that of the kind."""
+    says: Callable[[Station], str] = lambda station: ""
+    """What happens at a station, in one line, in the words of its document."""
+    says_code: bool = False
+    """Whether that line is code, and set in the fixed font."""
+    said_as: str = ""
+    """A sentence around it, with the place %(said)s."""
+    silent: str = ""
+    """The line where the document says nothing."""
+
+    def read(self, reader: Reader) -> None:
+        """Notes what is wrong with the keys of a work."""
+        for key in self.keys:
+            key.read(reader)
+        for pair in self.not_both:
+            pair.read(reader)
+
+    def schema(self) -> Schema:
+        found = record(("kind",), kind=TEXT, **{key.name: key.schema() for key in self.keys})
+        for pair in self.not_both:
+            found |= pair.schema()
+        return found
+
+    @property
+    def by_workers(self) -> bool:
+        return self.done_by == WORKER
+
+    def by_people(self, work: Work) -> bool:
+        return self.done_by == PERSON or self.asks_a_person(work)
+
+    def lacking(self, line: Line, station: Station, path: str) -> Iterator[Problem]:
+        """What a station needs before it can be published."""
+        for key in self.keys:
+            yield from key.lacking(line, station.work, path)
+        yield from self.lacks(line, station, path)
+
+    def templates(self, work: Work, path: str) -> Texts:
+        for key in self.keys:
+            yield from key.templates(work.get(key.name), join(path, key.name))
+
+    def secrets(self, work: Work) -> Iterator[str]:
+        for key in self.keys:
+            yield from key.secrets(work.get(key.name))

@@ -1,0 +1,67 @@
+"""The keys of a question to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.document.model import Station
+from pipelines.routing.document.work.keys import PROMPT, ContextKey, Count, Key, Number, Text, Work, never
+
+HOTTEST = 2
+HISTORY = ContextKey(
+    name="history",
+    label=_("Conversation"),
+    help=_("The key of the context that holds it. Stations that name the same key go on with it."),
+    placeholder="conversation",
+    code=True,
+)
+
+
+def asking(
+    said: str, asked: str, *, spared: Callable[[Work], bool], hidden: Callable[[Work], bool] = never
+) -> tuple[Key, ...]:
+    """`said` is the help of the prompt; `asked` and `spared` are the prompt's, too; `hidden`: of all the others."""
+    return (
+        Text(
+            name="system",
+            label=_("System"),
+            help=_("What the model is told of its part."),
+            longest=PROMPT,
+            template=True,
+            rows=3,
+            hidden=hidden,
+        ),
+        Text(
+            name="prompt",
+            label=_("Prompt"),
+            help=said,
+            longest=PROMPT,
+            template=True,
+            rows=5,
+            asked=asked,
+            spared=spared,
+        ),
+        Text(
+            name="model",
+            label=_("Model"),
+            help=_("Its name. Without one, the one that an operator has set."),
+            longest=200,
+            code=True,
+            hidden=hidden,
+        ),
+        Number(
+            name="temperature",
+            label=_("Temperature"),
+            help=_("From 0 to 2."),
+            placeholder="0.7",
+            most=HOTTEST,
+            hidden=hidden,
+        ),
+        Count(name="max_tokens", label=_("Most tokens of an answer"), least=1, hidden=hidden),
+    )
+
+
+def first_line(station: Station) -> str:
+    """Of the prompt."""
+    return str(station.work.get("prompt") or "").strip().partition("\n")[0][:120]

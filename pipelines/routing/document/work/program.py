@@ -1,0 +1,31 @@
+"""The keys of a program that runs on a worker."""
+
+from __future__ import annotations
+
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.document.model import Station
+from pipelines.routing.document.work.keys import Arguments, Environment, Key, Text
+
+ENVIRONMENT = Environment(name="env", label=_("Environment"), help=_("NAME=value, one per line."))
+FOLDER = Text(
+    name="cwd",
+    label=_("Folder"),
+    help=_("Below the working folder of the task."),
+    placeholder=".",
+    template=True,
+    code=True,
+)
+
+
+def argv(asked: str = "") -> Key:
+    return Arguments(
+        name="argv",
+        label=_("Program and arguments"),
+        help=_("No shell reads it: | and > are arguments. Put what has spaces into quotes."),
+        placeholder="ruff check --output-format=json .",
+        asked=asked,
+    )
+
+
+def command_line(station: Station) -> str:
+    return " ".join(str(part) for part in station.work.get("argv") or ())
