@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 from django.core.exceptions import ImproperlyConfigured
 
-from pipelines.web.shell.visible import visible
+from pipelines.routing.basics.visible import visible
 
 
 class RefusedWithoutTraceback(logging.Filter):

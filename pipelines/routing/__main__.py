@@ -28,6 +28,7 @@ from pipelines.routing.analysis.difference.report import report as report_differ
 from pipelines.routing.analysis.lint.report import report
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.basics.visible import visible_json
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.joining.told import told
 from pipelines.routing.decide.situation import read_situation
@@ -50,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return COMMANDS[options.command](options)
     except (DocumentError, OSError) as error:
-        print(f"{options.line}: {_reason(error)}", file=sys.stderr)
+        print(visible_json(f"{options.line}: {_reason(error)}"), file=sys.stderr)
         return REFUSED
 
 
@@ -102,7 +103,7 @@ def _check(options: argparse.Namespace) -> int:
     line = native.read(text, exact=True)
     problems = native.locate(text, publishing_problems(line))
     for problem in problems:
-        print(problem)
+        print(visible_json(str(problem)))
     return 1 if problems else 0
 
 
@@ -110,7 +111,7 @@ def _lint(options: argparse.Namespace) -> int:
     examination = linted(source(options.line))
     if examination.line is None and not options.json:
         raise DocumentError(examination.problems)
-    print(report(examination, as_json=options.json))
+    print(visible_json(report(examination, as_json=options.json)))
     return REFUSED if examination.line is None else 1 if examination.errors else 0
 
 
@@ -120,7 +121,7 @@ def _diff(options: argparse.Namespace) -> int:
     old = _read(Path(options.old))
     options.line = options.new
     found = difference(old, _read(Path(options.new)))
-    print(report_difference(found, as_json=options.json))
+    print(visible_json(report_difference(found, as_json=options.json)))
     return 0 if found.verdict == NONE else 1
 
 
@@ -128,7 +129,7 @@ def _simulate(options: argparse.Namespace) -> int:
     line, name = _read(Path(options.line)), options.line
     options.line = options.scenarios
     told = report_scenarios(line, scenario_texts.loads(source(options.scenarios)), name)
-    print(told.to_json() if options.json else told.to_text())
+    print(visible_json(told.to_json() if options.json else told.to_text()))
     problems = told.problems(options.min_coverage)
     print("; ".join(problems), file=sys.stderr, end="\n" if problems else "")
     return REFUSED if not told.results else 1 if problems else 0

@@ -10,8 +10,9 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from pipelines.queries.versions import parsed
+from pipelines.routing.basics.visible import visible
 from pipelines.web.addresses import absolute
-from pipelines.web.shell.visible import visible, visible_page
+from pipelines.web.shell.visible import visible_page
 from reviews.decision.consequences import Option, options
 from reviews.decision.gates import gate_of
 from reviews.models import Mail

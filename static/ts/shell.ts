@@ -19,8 +19,10 @@ import { startRail } from "./rail";
 import { startShortcuts } from "./shortcuts";
 import { startTheme } from "./theme";
 import { startTimes } from "./time";
+import { startVisible } from "./visible";
 import { say } from "./words";
 
+startVisible();
 startFailures();
 startDialogs();
 startMenus();

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
 
 from config import logs
 from pipelines.models import Task
-from pipelines.web.shell.visible import visible, visible_page
-from tests.factories import World
+from pipelines.routing.basics.visible import HIDDEN as PATTERN
+from pipelines.routing.basics.visible import visible, visible_json
+from pipelines.web.shell.visible import visible_page
+from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 
 HIDDEN = ["\x1b", "\x7f", "\x9b", "\u200b", "\u200d", "\u200e", "\u202e", "\u2066", "\ufeff", "\U000e0041"]
@@ -21,6 +33,19 @@ def test_a_hidden_character_is_written_out(hidden: str) -> None:
 def test_what_is_seen_stays() -> None:
     for seen in ("ä ß 日本語 עברית العربية\ttab\nline", "👩\u200d🔬 👨\u200d👩\u200d👧", "❤\ufe0f\u200d🔥"):
         assert visible(seen) == seen
+
+
+def test_json_says_what_it_said() -> None:
+    text = json.dumps({"a\u202e": [*HIDDEN, "👩\u200d🔬", "ä"]}, ensure_ascii=False)
+    shown = visible_json(text)
+    assert json.loads(shown) == json.loads(text)
+    assert not {each for each in HIDDEN if each != "\u200d"} & set(shown) and "👩\u200d🔬" in shown
+
+
+def test_a_page_and_what_it_draws_by_itself_hide_the_same() -> None:
+    ranges = re.findall(r"\[0x(\w+), 0x(\w+)\]", Path("static/ts/visible.ts").read_text())
+    drawn = {code for first, last in ranges for code in range(int(first, 16), int(last, 16) + 1)}
+    assert drawn == {code for code in range(sys.maxunicode + 1) if PATTERN.match(chr(code))}
 
 
 def test_fields_and_scripts_keep_what_they_hold() -> None:
@@ -43,6 +68,41 @@ def test_no_page_shows_a_title_that_turns_itself_round(world: World, signed_in: 
         page = text(client.get(address))
         assert "Pay \\u202eevil\\x1b[31m\\u200b" in page
         assert not {"\u202e", "\x1b", "\u200b"} & set(page)
+
+
+@pytest.mark.django_db
+@pytest.mark.moves
+def test_nor_do_lines_of_json_and_commands(world: World, tmp_path: Path) -> None:
+    title = "Pay \u202eevil\x1b[31m\u200b\x9b"
+    task = world.start(world.line(stations=["a"]), title=title)
+    _token, secret = world.token_of(world.viewer)
+    address = f"/api/owners/{task.project.owner.key}/projects/{task.project.key}/work-items"
+    items = Client().get(address, headers={"Authorization": f"Bearer {secret}"})
+    file = tmp_path / "line.json"
+    said = {"eval": {"op": "equals", "value": title}}
+    dead = [{"id": each, "when": said, "to": "b"} for each in ("r", "s")]
+    file.write_text(json.dumps(document([station("a", *dead), "b"])))
+    printed = io.StringIO()
+    with contextlib.suppress(CommandError):
+        call_command("lint_line", str(file), stdout=printed)
+    for told in (b"".join(items).decode(), printed.getvalue()):
+        assert "Pay \\u202eevil\\u001b[31m\\u200b\\u009b" in told
+        assert not {"\u202e", "\x1b", "\u200b", "\x9b"} & set(told)
+
+
+def test_a_tool_that_prints_a_document_acts_on_no_terminal(tmp_path: Path) -> None:
+    document = tmp_path / "line.json"
+    document.write_text(
+        json.dumps({"gateline": 1, "key": "x", "name": "X", "stations": [{"key": "a", "\u202ework": 1}]})
+    )
+    told = subprocess.run(
+        [sys.executable, "-m", "pipelines.routing", "lint", str(document)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "\\u202ework" in told.stdout + told.stderr
+    assert "\u202e" not in told.stdout + told.stderr
 
 
 def test_the_log_of_the_server_acts_on_no_terminal() -> None:

@@ -19,6 +19,7 @@ from pipelines.lines.backtest.selection import Selection
 from pipelines.lines.backtest.target import Target
 from pipelines.models import Line
 from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.basics.visible import visible_json
 
 AT_ONCE = 2
 """Back-tests that one web process runs at a time: each holds a connection and keeps a core busy."""
@@ -74,4 +75,4 @@ def problem(status: int, detail: str) -> dict[str, Any]:
 
 
 def _line(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode() + b"\n"
+    return visible_json(json.dumps(value, ensure_ascii=False)).encode() + b"\n"

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from pipelines.errors import Invalid, NotFound
 from pipelines.formats import native
@@ -24,6 +24,7 @@ from pipelines.lines.backtest import (
     target_of,
 )
 from pipelines.lines.backtest.text import text_of
+from pipelines.management import printing
 from pipelines.models import Line
 from pipelines.routing.document.line import DocumentError
 
@@ -32,7 +33,7 @@ EVERY = 0.5
 """Seconds between two lines of progress."""
 
 
-class Command(BaseCommand):
+class Command(printing.Command):
     help = "Decide the recorded outcomes of a line again under another version; nothing is changed."
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:

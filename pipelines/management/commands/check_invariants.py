@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import connection, transaction
 
 from pipelines.invariants import check
+from pipelines.management import printing
 from pipelines.models import Task
 from pipelines.ports.observers import Violation
 
 
-class Command(BaseCommand):
+class Command(printing.Command):
     help = "Check that everything holds that must always hold, and say what does not."
 
     def add_arguments(self, parser: CommandParser) -> None:

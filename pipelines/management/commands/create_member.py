@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from pipelines.management import printing
 from pipelines.management.arguments import project_named
 from pipelines.models import Membership, Project, Role, User
 from pipelines.models.people import simplify
 
 
-class Command(BaseCommand):
+class Command(printing.Command):
     help = (
         "Make a person a member of a project, for example: create_member mia --project demo/app --role reviewer. "
         "A person who does not exist yet is created without a password; a member gets these roles instead of the old."

@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from pipelines import accounts
+from pipelines.management import printing
 from pipelines.management.arguments import project_named
 from pipelines.models import ApiToken, Membership, Project, Role, User
 
@@ -17,7 +18,7 @@ from pipelines.models import ApiToken, Membership, Project, Role, User
 LEAST = {"read": Role.VIEWER, "submit": Role.OPERATOR, "report": Role.OPERATOR, "design": Role.DESIGNER}
 
 
-class Command(BaseCommand):
+class Command(printing.Command):
     help = (
         "Print an API token, for example: create_token mia --project demo/app --scope read --scope decide. "
         "NAME is a member of the project, and the token acts as that person there; with --machine it is the name of a "

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
@@ -14,10 +14,11 @@ from django.utils.dateparse import parse_datetime
 from pipelines import access
 from pipelines.api.streaming import line as line_of
 from pipelines.engine.commands.export import exported_all
+from pipelines.management import printing
 from pipelines.models import Line, Project, Task
 
 
-class Command(BaseCommand):
+class Command(printing.Command):
     help = "Write the events of a project, a line or some tasks as JSON lines; see docs/events.md."
     requires_system_checks: list[str] = []
 

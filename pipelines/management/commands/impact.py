@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from pipelines.errors import Refused
 from pipelines.lines import migrating
 from pipelines.lines.migrating import Impact
+from pipelines.management import printing
 from pipelines.management.commands.load_demo import administrator
 from pipelines.management.commands.submit import find_line
 from pipelines.models import Line, LineVersion
@@ -17,7 +18,7 @@ from pipelines.queries import impacts
 from pipelines.routing.document.line import REVISION
 
 
-class Command(BaseCommand):
+class Command(printing.Command):
     help = "Say what a version, or the draft, would do to each running task of its line. Changes nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from pipelines.formats.linted import linted
 from pipelines.lines import linting
+from pipelines.management import printing
 from pipelines.models import Project
 from pipelines.routing.__main__ import REFUSED, source
 from pipelines.routing.analysis.lint.report import report
 from pipelines.routing.document.line import DocumentError
 
 
-class Command(BaseCommand):
+class Command(printing.Command):
     help = "Say what the rules of a line document can and cannot do, proved; see docs/lint."
     requires_system_checks: list[str] = []
 

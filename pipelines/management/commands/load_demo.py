@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
@@ -17,6 +17,7 @@ from pipelines.engine.core.values import Actor
 from pipelines.errors import Refused
 from pipelines.formats import native
 from pipelines.lines import publishing
+from pipelines.management import printing
 from pipelines.models import (
     Agent,
     AgentEvent,
@@ -36,7 +37,7 @@ from pipelines.routing.document.networks import to_publish
 SHIPPED = "As shipped with Gateline"
 
 
-class Command(BaseCommand):
+class Command(printing.Command):
     help = "Load the demo: owner “demo”, project “app”, its two working lines and one to rehearse for each dialect."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from pipelines import access
 from pipelines.errors import Refused
 from pipelines.lines import migrating
+from pipelines.management import printing
 from pipelines.management.commands.impact import (
     impact_or_error,
     line_arguments,
@@ -25,7 +26,7 @@ from pipelines.management.commands.submit import find_line
 from pipelines.models import Line, Migration, MigrationEntry, User
 
 
-class Command(BaseCommand):
+class Command(printing.Command):
     help = "Migrate running tasks of a line to another of its versions, or undo that."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
@@ -20,6 +20,7 @@ from pipelines.formats import native
 from pipelines.formats import scenarios as texts
 from pipelines.lines import publishing
 from pipelines.lines.dry_run import Rehearsed, Shown, rehearse
+from pipelines.management import printing
 from pipelines.management.commands.load_demo import administrator
 from pipelines.management.commands.run_scenarios import KEYS, UNUSABLE
 from pipelines.management.commands.submit import find_line
@@ -28,7 +29,7 @@ from pipelines.routing.document.line import DocumentError
 from pipelines.routing.simulate.script import Script
 
 
-class Command(BaseCommand):
+class Command(printing.Command):
     help = "Play one task through the engine by a script, and print its path; see docs/rehearsing.md."
     requires_system_checks: list[str] = []
 

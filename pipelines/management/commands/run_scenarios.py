@@ -9,13 +9,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from pipelines.errors import Refused
 from pipelines.formats import native
 from pipelines.formats import scenarios as texts
 from pipelines.lines import scenarios
+from pipelines.management import printing
 from pipelines.models import Line
 from pipelines.routing.document.line import DocumentError
 from pipelines.routing.document.line import Line as Parsed
@@ -27,7 +28,7 @@ UNUSABLE = 2
 KEYS = re.compile(r"([^/]+)/([^/]+)/([^/]+)\Z")
 
 
-class Command(BaseCommand):
+class Command(printing.Command):
     help = "Run the scenarios of a line; see docs/testing.md."
     requires_system_checks: list[str] = []
 

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -15,6 +15,7 @@ from pipelines import access
 from pipelines.engine import submit
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Invalid, NotFound, Refused
+from pipelines.management import printing
 from pipelines.management.commands.load_demo import administrator
 from pipelines.models import ENDED, Line, Priority, Project, Status, Task, User
 from pipelines.queries import versions
@@ -28,7 +29,7 @@ WAITS = (Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD, Status.STUCK)
 STILL_OPEN = 2  # exit code of --wait when its time is up
 
 
-class Command(BaseCommand):
+class Command(printing.Command):
     help = "Start a task of a published line, for example: submit repository-check --title “Try it”"
 
     def add_arguments(self, parser: CommandParser) -> None:

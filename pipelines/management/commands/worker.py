@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from pipelines.management import printing
 from pipelines.work.config import EVALUATOR_LABEL, WorkerConfig
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
@@ -36,7 +37,7 @@ PROGRAMS = (
 )
 
 
-class Command(BaseCommand):
+class Command(printing.Command):
     help = "Do the work of stations and send mail. SIGTERM or Ctrl-C stops in order, a second one at once."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

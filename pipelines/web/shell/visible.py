@@ -1,15 +1,11 @@
-"""Characters that nobody sees are written out where people read: escape sequences, which act on terminals, marks that
-turn the direction of text, and characters without width. A title or a file name cannot pass for another one."""
+"""Hidden characters are written out in pages (`routing.basics.visible`)."""
 
 from __future__ import annotations
 
 import re
 
-# C0 and C1 controls but tab and line ends; soft hyphen; the marks of direction; what has no width; tags.
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-    "\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
+from pipelines.routing.basics.visible import HIDDEN, visible
+
 # In them nothing is shown but typed: what stands there is sent back as it is, or read by a script.
 _AS_IT_IS = re.compile(
     r"""<(?P<tag>script|style|textarea)\b.*?</(?P=tag)\s*>|\s(?:value|data-[\w-]+)=(?:"[^"]*"|'[^']*')""",
@@ -17,35 +13,12 @@ _AS_IT_IS = re.compile(
 )
 
 
-def visible(text: str) -> str:
-    """The text with every hidden character as its escape: `\\x1b`, `\\u202e`."""
-    return _HIDDEN.sub(_escape, text)
-
-
 def visible_page(html: str) -> str:
-    """The same of a page; what fields hold and scripts read stays as it is."""
-    if not _HIDDEN.search(html):
+    """The page with every hidden character as its escape; what fields hold and scripts read stays as it is."""
+    if not HIDDEN.search(html):
         return html
     parts, end = [], 0
     for kept in _AS_IT_IS.finditer(html):
         parts += [visible(html[end : kept.start()]), kept.group()]
         end = kept.end()
     return "".join([*parts, visible(html[end:])])
-
-
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found.group())
-    if _joins_what_is_shown(found):
-        return found.group()
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-def _joins_what_is_shown(found: re.Match[str]) -> bool:
-    """A joiner inside an emoji of several people is seen as one picture, not hidden."""
-    text, at = found.string, found.start()
-    return (
-        found.group() == "\u200d"
-        and 0 < at < len(text) - 1
-        and (ord(text[at - 1]) >= 0x1F000 or text[at - 1] == "\ufe0f")
-        and ord(text[at + 1]) >= 0x2190
-    )

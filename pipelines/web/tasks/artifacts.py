@@ -9,8 +9,8 @@ from django.http import FileResponse, Http404
 from django.views.decorators.http import require_safe
 
 from pipelines.models import Artifact, Blob, Project, Upload
+from pipelines.routing.basics.visible import visible
 from pipelines.web.shell.page import SignedIn, in_project
-from pipelines.web.shell.visible import visible
 from pipelines.web.tasks import task as tasks
 
 BYTES = "application/octet-stream"

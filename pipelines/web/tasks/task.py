@@ -23,11 +23,11 @@ from pipelines.queries.actors import actor_of
 from pipelines.queries.failures import failures
 from pipelines.queries.task import TaskView
 from pipelines.queries.words import blocker_words, question_of, station_name
+from pipelines.routing.basics.visible import visible
 from pipelines.routing.document.line import Line
 from pipelines.web.graph import Ending, way_of
 from pipelines.web.graph.overlay import lay_over
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, in_project, show
-from pipelines.web.shell.visible import visible
 from pipelines.web.tasks.escalation_cards import deadlocks_of, open_of, triggers
 from pipelines.web.tasks.start import Field, fields_of
 from pipelines.web.tasks.tables import number

@@ -1,0 +1,30 @@
+"""What a command prints may come from a title, a log or a document: no hidden character of it acts on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from pipelines.routing.basics.visible import visible_json
+
+
+class Visible:
+    """A stream that writes hidden characters out, in the escapes of JSON: what is JSON stays what it is."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        written: int = self._stream.write(visible_json(text))
+        return written
+
+
+class Command(BaseCommand):
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        streams = {name: Visible(options.get(name) or getattr(sys, name)) for name in ("stdout", "stderr")}
+        return super().execute(*args, **options | streams)

@@ -1,0 +1,49 @@
+"""Characters that nobody sees are written out where people read: escape sequences, which act on terminals, marks that
+turn the direction of text, and characters without width. A title or a file name cannot pass for another one.
+
+`static/ts/visible.ts` says the same of what a page draws by itself."""
+
+from __future__ import annotations
+
+import re
+
+# C0 and C1 controls but tab and line ends; soft hyphen; the marks of direction; what has no width; tags.
+HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
+
+def visible(text: str) -> str:
+    """The text with every hidden character as its escape: `\\x1b`, `\\u202e`."""
+    return HIDDEN.sub(_escape, text)
+
+
+def visible_json(text: str) -> str:
+    """The same in the escapes of JSON, `\\u001b`: a text that is JSON says what it said."""
+    return HIDDEN.sub(_json_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    if _joins_what_is_shown(found):
+        return found.group()
+    code = ord(found.group())
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    if _joins_what_is_shown(found):
+        return found.group()
+    units = found.group().encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def _joins_what_is_shown(found: re.Match[str]) -> bool:
+    """A joiner inside an emoji of several people is seen as one picture, not hidden."""
+    text, at = found.string, found.start()
+    return (
+        found.group() == "\u200d"
+        and 0 < at < len(text) - 1
+        and (ord(text[at - 1]) >= 0x1F000 or text[at - 1] == "\ufe0f")
+        and ord(text[at + 1]) >= 0x2190
+    )
