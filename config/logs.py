@@ -9,6 +9,7 @@ from typing import Any
 
 import structlog
 from django.core.exceptions import ImproperlyConfigured
+from redis.exceptions import RedisError
 
 from pipelines.routing.basics.visible import visible
 
@@ -18,6 +19,17 @@ class RefusedWithoutTraceback(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         if getattr(record, "status_code", 500) < 500:
+            record.exc_info = record.exc_text = None
+        return True
+
+
+class BusAwayWithoutTraceback(logging.Filter):
+    """While Redis is away its client says so every second, and the sockets heal from the database meanwhile."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, RedisError | OSError):
+            record.msg, record.args = "the bus is away: %s", (error,)
             record.exc_info = record.exc_text = None
         return True
 
@@ -61,11 +73,15 @@ def configure(*, level: str, as_json: bool) -> None:
                     "processors": last,
                 }
             },
-            "filters": {"refused": {"()": RefusedWithoutTraceback}},
+            "filters": {
+                "refused": {"()": RefusedWithoutTraceback},
+                "away": {"()": BusAwayWithoutTraceback},
+            },
             "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
             "root": {"handlers": ["stderr"], "level": level},
             "loggers": {
                 "django.request": {"filters": ["refused"]},
+                "channels_redis.pubsub": {"filters": ["away"]},
                 # Every request and every polled job would be a line.
                 "daphne": {"level": "WARNING"},
                 "procrastinate": {"level": "WARNING"},

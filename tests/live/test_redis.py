@@ -105,6 +105,34 @@ async def test_a_socket_is_closed_while_redis_is_away_and_opens_again(
     channel_layers.backends.clear()
 
 
+@needs_redis
+async def test_an_open_socket_lives_through_the_death_of_redis(
+    world: World, redis: Redis, settings: Any, knock: Callable[..., WebsocketCommunicator], caplog: Any
+) -> None:
+    """Either it tells what changes all the same, or it ends with the code on which a page polls and comes back."""
+    settings.CHANNEL_LAYERS = {
+        "default": {
+            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+            "CONFIG": {"hosts": [redis.url]},
+        }
+    }
+    channel_layers.backends.clear()
+    session = await to_thread(lambda: session_of(world.viewer))
+    version = await to_thread(lambda: world.line(stations=["a"]))
+    await to_thread(redis.start)
+    open_ = knock(world.project, session)
+    assert (await open_.connect(timeout=LONG))[0] is True
+    for change in (redis.stop, redis.start):
+        await to_thread(change)
+        task = await to_thread(lambda: world.start(version))
+        while task.name not in await told(open_):
+            pass
+    await open_.disconnect()
+    assert [each for each in caplog.records if each.exc_info] == []
+    await channel_layers["default"].flush()
+    channel_layers.backends.clear()
+
+
 async def to_thread(function: Callable[..., Any], *arguments: Any) -> Any:
     wrapped: Callable[..., Awaitable[Any]] = sync_to_async(function)
     return await wrapped(*arguments)

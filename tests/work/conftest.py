@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.storage import storages
 
+from pipelines.work.handlers import command
 from pipelines.work.spec.base import Attempt, Limits, Spec
 from tests.work.driving import Bench
 
@@ -30,6 +32,23 @@ class Collected:
 
     async def note(self, text: str) -> None:
         self.notes.append(text)
+
+
+@dataclass
+class Clock:
+    """Stands still until it is moved, however slow the machine is."""
+
+    now: float
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock(0.0)
+    monkeypatch.setattr(command, "time", made)
+    return made
 
 
 @pytest.fixture

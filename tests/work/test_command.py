@@ -14,7 +14,7 @@ import pytest
 from pipelines.work.handlers import command
 from pipelines.work.spec.base import Attempt, Limits, Spec
 from tests.waiting import LONG, eventually
-from tests.work.conftest import PYTHON, Collected, alive
+from tests.work.conftest import PYTHON, Clock, Collected, alive
 
 Make = Callable[..., Spec]
 
@@ -75,15 +75,27 @@ async def test_an_idle_command_is_cancelled(spec: Make, sink: Collected) -> None
     assert (outcome["result"], outcome["reason"]) == ("cancelled", "idle_timeout")
 
 
-async def test_output_keeps_a_command_from_being_idle(spec: Make, sink: Collected) -> None:
-    program = "import time\nfor _ in range(8): print('x', flush=True); time.sleep(0.2)"
-    outcome = await command.run(spec(program, limits=Limits(idle=1.2, grace=1)), sink)
+async def test_output_keeps_a_command_from_being_idle(
+    spec: Make, sink: Collected, clock: Clock, attempt: Attempt
+) -> None:
+    program = (
+        "import os, time\n"
+        "for turn in range(8):\n"
+        "    print('x', flush=True)\n"
+        "    while not os.path.exists(f'go-{turn}'): time.sleep(0.01)"
+    )
+    running = asyncio.create_task(command.run(spec(program, limits=Limits(idle=0.05, grace=1)), sink))
+    for turn in range(8):
+        await eventually(lambda heard=turn + 1: sink.out.count(b"x") == heard)
+        clock.now += 0.04
+        (attempt.workspace / f"go-{turn}").touch()
+    outcome = await running
     assert outcome["exit_code"] == 0
     assert "result" not in outcome
 
 
 async def test_a_command_that_runs_too_long_is_cancelled_with_its_whole_group(
-    spec: Make, sink: Collected, attempt: Attempt
+    spec: Make, sink: Collected, clock: Clock
 ) -> None:
     program = (
         "import os, signal, subprocess, sys, time\n"
@@ -93,7 +105,11 @@ async def test_a_command_that_runs_too_long_is_cancelled_with_its_whole_group(
         "print(child.pid, os.getpid(), flush=True)\n"
         "while True: print('busy', flush=True); time.sleep(0.05)"
     )
-    outcome = await command.run(spec(program, limits=Limits(idle=5, total=0.7, grace=0.3)), sink)
+    limits = Limits(idle=5, total=0.7, grace=0.3)
+    running = asyncio.create_task(command.run(spec(program, limits=limits), sink))
+    await eventually(lambda: b"busy" in sink.out)
+    clock.now += 1
+    outcome = await running
     assert (outcome["result"], outcome["reason"]) == ("cancelled", "max_timeout")
     assert outcome["exit_code"] == 128 + signal.SIGKILL
     assert not any(alive(int(pid)) for pid in sink.out.split(b"\n")[0].split())

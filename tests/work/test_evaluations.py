@@ -116,7 +116,7 @@ HOOKS: dict[str, tuple[tuple[str, ...], str]] = {
     "a link that leads out": (("link",), ""),
     "a link by its path": (("./link",), "lies outside the workspace"),
     "not executable": (("./plain",), "there is no program"),
-    "too slow": ((PYTHON.rsplit("/", 1)[1], "-c", "import time; time.sleep(60)"), "longer than 0.5 s"),
+    "too slow": ((PYTHON.rsplit("/", 1)[1], "-c", "import time; time.sleep(600)"), "longer than 0.5 s"),
     "another exit code": ((PYTHON.rsplit("/", 1)[1], "-c", "import sys; sys.exit(3)"), ""),
 }
 

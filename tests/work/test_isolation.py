@@ -3,6 +3,7 @@ behind each isolation that this machine has."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
@@ -21,7 +22,8 @@ from pipelines.work.processes import landlock
 from pipelines.work.processes.isolation import CannotIsolate, Isolation, Places, cut, places, way_to
 from pipelines.work.processes.isolation_choice import choose
 from pipelines.work.spec.base import Attempt, Limits, Spec
-from tests.work.conftest import PYTHON, Collected, alive
+from tests.waiting import LONG, eventually
+from tests.work.conftest import PYTHON, Clock, Collected, alive
 
 HOSTILE = Path(__file__).with_name("hostile.py")
 SECRET = "hidden-1d9a7c"
@@ -197,7 +199,7 @@ async def test_an_honest_station_can_do_its_work(
 @pytest.mark.isolation
 @pytest.mark.parametrize("name", ALL)
 async def test_a_station_behind_isolation_is_stopped_gently_and_then_killed(
-    name: str, around: Places, data: Path, inside: Attempt, sink: Collected
+    name: str, around: Places, data: Path, inside: Attempt, sink: Collected, clock: Clock
 ) -> None:
     isolation = await in_force(name, around, data)
     gentle = (
@@ -206,7 +208,10 @@ async def test_a_station_behind_isolation_is_stopped_gently_and_then_killed(
         "print('ready', flush=True)\ntime.sleep(600)"
     )
     made = spec(isolation, inside, PYTHON, "-I", "-c", gentle)
-    outcome = await command.run(replace(made, limits=Limits(total=1.5, grace=20)), sink)
+    running = asyncio.create_task(command.run(replace(made, limits=Limits(total=1.5, grace=LONG)), sink))
+    await eventually(lambda: b"ready" in sink.out)
+    clock.now += 2
+    outcome = await running
     assert (outcome["reason"], outcome["exit_code"]) == ("max_timeout", 4)
     assert sink.out.decode().split() == ["ready", "bye"]
 
