@@ -14,7 +14,9 @@ function kindIcons(): [string, string][] {
     .filter((file) => file.endsWith(".py"))
     .flatMap((file): [string, string][] => {
       const source = readFileSync(`${KINDS}/${file}`, "utf8");
-      const [key, icon] = [/^ {4}key="([a-z0-9_.-]+)",$/m, /^ {4}icon="([a-z0-9-]+)",$/m].map((line) => line.exec(source)?.[1]);
+      const [key, icon] = [/^ {4}key="([a-z0-9_.-]+)",$/m, /^ {4}icon="([a-z0-9-]+)",$/m].map(
+        (line) => line.exec(source)?.[1],
+      );
       return key && icon ? [[`station-${key}`, icon]] : [];
     });
 }

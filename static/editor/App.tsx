@@ -36,11 +36,10 @@ import { TestPanel } from "./testmode/TestPanel";
 
 export interface Page {
   editor: Editor;
-  kinds: readonly string[];
   mayEdit: boolean;
 }
 
-export function App({ editor, kinds, mayEdit }: Page) {
+export function App({ editor, mayEdit }: Page) {
   const flow = useReactFlow<AnyNode, RuleEdge>();
   const { history, selection } = useEditor(editor);
   const { open: testing } = useTest(editor);
@@ -180,7 +179,7 @@ export function App({ editor, kinds, mayEdit }: Page) {
     <Problems {...{ editor, show, mayEdit }} open={!sides.folded.problems} fold={() => fold("problems")} />
   );
   const inspector = <Inspector editor={editor} mayEdit={mayEdit} />;
-  const palette = <Palette editor={editor} kinds={kinds} />;
+  const palette = <Palette editor={editor} />;
   const switchView = useCallback(() => setView(nextView(view, narrow)), [setView, view, narrow]);
   const code = (
     <div className="ed-code-side">
@@ -248,7 +247,7 @@ export function App({ editor, kinds, mayEdit }: Page) {
           )}
         </>
       )}
-      {panel === "connect" ? <Connect editor={editor} kinds={kinds} close={() => setPanel("")} /> : null}
+      {panel === "connect" ? <Connect editor={editor} close={() => setPanel("")} /> : null}
       {menu ? <ContextMenu desk={desk} at={menu} close={closeMenu} /> : null}
       <Import desk={desk} />
       <TestLayer editor={editor} />

@@ -10,12 +10,13 @@ import { takeSprite } from "./shell/Icon";
 import { Guard } from "./shell/States";
 import { translate, type Words } from "./shell/words";
 import { canBeDrawn } from "./store/document";
+import { type KindOfWork, takeKinds } from "./store/kinds";
 import { Editor, type Given } from "./store/store";
 
 interface Page extends Given {
   words: Partial<Words>;
   icons: string;
-  kinds: string[];
+  kinds: KindOfWork[];
 }
 
 const place = document.getElementById("editor");
@@ -24,6 +25,7 @@ const given = JSON.parse(document.getElementById("editor-data")?.textContent ?? 
 if (place && given && canBeDrawn(given.document)) {
   translate(given.words);
   takeSprite(given.icons);
+  takeKinds(given.kinds);
   const editor = new Editor(given);
   togetherOf(editor).start();
   // What the server wrote there for pages without a canvas; here it is kept up to date.
@@ -32,7 +34,7 @@ if (place && given && canBeDrawn(given.document)) {
     <StrictMode>
       <ReactFlowProvider>
         <Guard code={given.mayEdit ? given.urls.code : undefined}>
-          <App editor={editor} kinds={given.kinds} mayEdit={given.mayEdit} />
+          <App editor={editor} mayEdit={given.mayEdit} />
         </Guard>
       </ReactFlowProvider>
     </StrictMode>,

@@ -20,11 +20,11 @@ from pipelines.formats.telling import says
 from pipelines.lines import drafts
 from pipelines.lines.linting import examined
 from pipelines.models import Line, Project
-from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import DocumentError
 from pipelines.templatetags.gateline import asset
 from pipelines.web.editor import merge_conflicts
 from pipelines.web.editor.findings import findings_of, told
+from pipelines.web.editor.kinds import kinds
 from pipelines.web.editor.routing_diff import elsewhere
 from pipelines.web.editor.words import words
 from pipelines.web.lines import lines
@@ -172,7 +172,7 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
         "csrf": get_token(request),
         "findings": findings_of(line.draft, project) if _drawable(line.draft) else None,
         "differs": lines.draft_differs(line),
-        "kinds": list(KINDS),
+        "kinds": kinds(),
         "mayEdit": access.can(request.user, "design", project),
         "words": words(),
         "icons": asset("static/icons.json"),

@@ -24,6 +24,7 @@ from pipelines.queries.workers import leaving_network_open
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.document.networks import as_published
 from pipelines.templatetags.gateline import asset
+from pipelines.web.editor.kinds import kinds
 from pipelines.web.editor.words import words
 from pipelines.web.graph import drawing_of
 from pipelines.web.lines import lines
@@ -71,7 +72,9 @@ def picture(request: SignedIn, project: Project, line: str) -> HttpResponse:
         apart = comparing.apart(*sides)
     except Invalid as fault:
         return JsonResponse({"detail": str(fault)}, status=409)
-    return JsonResponse({**picture_of(apart), "words": words(), "icons": asset("static/icons.json")})
+    return JsonResponse(
+        {**picture_of(apart), "words": words(), "icons": asset("static/icons.json"), "kinds": kinds()}
+    )
 
 
 @in_project("view")

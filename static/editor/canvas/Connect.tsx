@@ -15,6 +15,7 @@ import {
   stationOf,
   targetsOf,
 } from "../store/document";
+import { allKinds, kindIcon, kindName } from "../store/kinds";
 import { targetName } from "../store/names";
 import type { Editor } from "../store/store";
 
@@ -31,7 +32,7 @@ interface Option {
 const ENDS = ["completed", "failed", "cancelled"] as const;
 
 /** Where a station, or the chosen rule, is to lead: a list to search, so that connecting needs no mouse (`L`). */
-export function Connect({ editor, kinds, close }: { editor: Editor; kinds: readonly string[]; close(): void }) {
+export function Connect({ editor, close }: { editor: Editor; close(): void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   const [search, setSearch] = useState("");
@@ -107,7 +108,7 @@ export function Connect({ editor, kinds, close }: { editor: Editor; kinds: reado
       {making ? (
         <Make
           what={making}
-          kinds={making === "station" ? kinds : ENDS}
+          kinds={making === "station" ? allKinds().map((kind) => kind.key) : ENDS}
           name={search.trim()}
           back={() => setMaking(undefined)}
           make={(kind, name) => {
@@ -214,9 +215,7 @@ function found(line: LineDocument, search: string): Option[] {
   });
   const ends = [...new Set([...endsOf(line), ...ALWAYS_ENDS.map((end) => end.key)])];
   const all = [
-    ...line.stations.map((each) =>
-      option(each.key, say(`kind_${kindOf(each)}` as "kind_other"), `station-${kindOf(each)}`, true),
-    ),
+    ...line.stations.map((each) => option(each.key, kindName(kindOf(each)), kindIcon(kindOf(each)), true)),
     ...ends.map((key) => option(key, say("anEnd"), `end-${endOf(line, key)?.kind ?? "completed"}`)),
     option(ORIGIN, ORIGIN, "send-back"),
     option(BLOCKED, BLOCKED, "status-blocked"),
@@ -245,7 +244,7 @@ interface Making {
 /** Name and kind of what is made to be led to. */
 function Make({ what, kinds, name: given, back, make }: Making) {
   const id = useId();
-  const word = (kind: string): string => say(`${what === "station" ? "kind" : "end"}_${kind}` as "kind_other");
+  const word = (kind: string): string => (what === "station" ? kindName(kind) : say(`end_${kind}` as "end_completed"));
   const [kind, setKind] = useState(kinds[0] ?? "other");
   const [name, setName] = useState(given);
   return (

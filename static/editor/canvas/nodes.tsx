@@ -2,38 +2,23 @@ import type { NodeProps } from "@xyflow/react";
 import { type CSSProperties, memo } from "react";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
+import { kindIcon, kindName } from "../store/kinds";
 import type { EndNode, StartNode, StationNode } from "./flow";
 import { STATION } from "./layout";
 import { type Level, useLevel } from "./level";
 import { NoteCard } from "./NoteCard";
 import { nameSize, wordSize } from "./text";
 
-const KINDS = new Set([
-  "command",
-  "chat",
-  "route",
-  "tools",
-  "http",
-  "runner",
-  "manual",
-  "hook",
-  "noop",
-  "wait",
-  "error",
-]);
-const known = (kind: string): string => (KINDS.has(kind) ? kind : "other");
-
 /** A rounded card as high as it has rules: port 1 at a fixed height, the next every 24 px, so that the number in the
  * circle is the rule. What a port starts is drawn by `drawn.tsx`, by its `data-port`. */
 const StationCard = memo(function StationCard({ data, width, height }: NodeProps<StationNode>) {
   const level = useLevel();
-  const kind = known(data.kind);
   return (
     <div className="ed-station" data-errors={data.errors > 0 || undefined} data-mark={data.mark}>
       {level === "far" ? null : (
         <span className="ed-kind" title={data.agent ? say("byAgent", data.agent) : undefined}>
-          <Icon name={`station-${kind}`} size={14} />{" "}
-          <span className="truncate">{data.agent || say(`kind_${kind}` as "kind_other")}</span>
+          <Icon name={kindIcon(data.kind)} size={14} />{" "}
+          <span className="truncate">{data.agent || kindName(data.kind)}</span>
           <Signs data={data} />
         </span>
       )}

@@ -2,6 +2,7 @@
 
 import { say } from "../shell/words";
 import { endOf, kindOf, nameOf, stationOf } from "../store/document";
+import { kindName } from "../store/kinds";
 import { endName } from "../store/names";
 import { notesOf } from "../store/notes";
 import type { Editor } from "../store/store";
@@ -112,7 +113,7 @@ function pictureOf({ line, state }: Editor): string {
       : "";
     return (
       rect(box, 8, tone.fill) +
-      words(say(`kind_${kindOf(station)}` as "kind_other"), box.x + 12, box.y + 22, 12, `fill="${tone.muted}"`) +
+      words(kindName(kindOf(station)), box.x + 12, box.y + 22, 12, `fill="${tone.muted}"`) +
       words(cut(nameOf(station)), box.x + 12, box.y + 40, 14, 'font-weight="600"') +
       bar +
       join +

@@ -8,11 +8,13 @@ import { createRoot, type Root } from "react-dom/client";
 
 import { takeSprite } from "../shell/Icon";
 import { translate, type Words } from "../shell/words";
+import { type KindOfWork, takeKinds } from "../store/kinds";
 import { DiffCanvas, type Picture } from "./DiffCanvas";
 
 interface Answer extends Picture {
   words: Partial<Words>;
   icons: string;
+  kinds: KindOfWork[];
 }
 
 async function load(figure: HTMLElement, root: Root): Promise<void> {
@@ -23,6 +25,7 @@ async function load(figure: HTMLElement, root: Root): Promise<void> {
     const given = (await answer.json()) as Answer;
     translate(given.words);
     takeSprite(given.icons);
+    takeKinds(given.kinds);
     if (failed) failed.hidden = true;
     root.render(
       <StrictMode>

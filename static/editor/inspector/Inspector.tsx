@@ -5,6 +5,7 @@ import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import * as commands from "../store/commands";
 import { kindOf, type LineDocument, nameOf, type Station } from "../store/document";
+import { kindIcon, kindName } from "../store/kinds";
 import { endName } from "../store/names";
 import { type Editor, useEditor } from "../store/store";
 import type { Chosen, Tab } from "./tab";
@@ -158,7 +159,7 @@ function wordsOf(chosen: Chosen, line: LineDocument): { icon: string; kind: { wo
   switch (chosen.what) {
     case "station": {
       const kind = kindOf(chosen.station);
-      return { icon: `station-${kind}`, kind: { words: say(`kind_${kind}` as "kind_other"), key: chosen.station.key } };
+      return { icon: kindIcon(kind), kind: { words: kindName(kind), key: chosen.station.key } };
     }
     case "gate":
       return { icon: "gate", kind: { words: say("gate"), key: chosen.gate.key } };

@@ -10,6 +10,7 @@ import {
   targetsOf,
 } from "../store/document";
 import { type Findings, PILLS, type RuleSays } from "../store/findings";
+import { kindIcon, kindName } from "../store/kinds";
 import { gateName, targetName } from "../store/names";
 import type { Selection } from "../store/selection";
 import { useEditor } from "../store/store";
@@ -124,11 +125,11 @@ function StationItem({ desk, line, station, findings, chosen, openOn }: Item) {
     <li className="ed-outline-station" data-chosen={chosen || undefined}>
       <div className="ed-outline-head">
         <button type="button" className="ed-outline-name" onClick={() => openOn({ keys: [station.key] })}>
-          <Icon name={`station-${kindOf(station)}`} />
+          <Icon name={kindIcon(kindOf(station))} />
           <span className="grow">
             <strong>{nameOf(station)}</strong>
             <span className="muted small">
-              {say(`kind_${kindOf(station)}` as "kind_other")}
+              {kindName(kindOf(station))}
               {startOf(line) === station.key ? ` · ${say("start")}` : ""}
               {station.gate ? ` · ${gateName(line, station.gate)}` : ""}
             </span>

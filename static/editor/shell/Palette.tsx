@@ -7,6 +7,7 @@ import { mark } from "../canvas/pointer";
 import * as commands from "../store/commands";
 import { type Onto, putGate } from "../store/commands-canvas";
 import { ruleOf, stationOf } from "../store/document";
+import { allKinds } from "../store/kinds";
 import { addNote, freshNoteKey, NOTE, noteId } from "../store/notes";
 import { type Editor, useEditor } from "../store/store";
 import { Icon } from "./Icon";
@@ -16,6 +17,7 @@ interface Made {
   what: "station" | "gate" | "end" | "note";
   kind: string;
   name: string;
+  about?: string;
 }
 
 const TYPE = "application/x-gateline";
@@ -102,17 +104,17 @@ export function addNoteAt(editor: Editor, at: [number, number]): void {
 }
 
 /** What can be put on the canvas: dragged there, or added behind the chosen station by Enter or a click. */
-export function Palette({ editor, kinds }: { editor: Editor; kinds: readonly string[] }) {
+export function Palette({ editor }: { editor: Editor }) {
   const [search, setSearch] = useState("");
   const flow = useReactFlow();
   const all = useMemo<Made[]>(
     () => [
-      ...kinds.map((kind): Made => ({ what: "station", kind, name: say(`kind_${kind}` as "kind_other") })),
+      ...allKinds().map(({ key, name, about }): Made => ({ what: "station", kind: key, name, about })),
       ...GATES.map((kind): Made => ({ what: "gate", kind, name: say(`gate_${kind}`) })),
       ...ENDS.map((kind): Made => ({ what: "end", kind, name: say(`end_${kind}`) })),
       { what: "note", kind: "note", name: say("note") },
     ],
-    [kinds],
+    [],
   );
   const { selection } = useEditor(editor);
   const onto: Onto | undefined =
@@ -151,6 +153,7 @@ export function Palette({ editor, kinds }: { editor: Editor; kinds: readonly str
             key={each.kind}
             type="button"
             className="ed-palette-item"
+            title={each.about}
             draggable
             aria-describedby={what === "gate" && !onto ? "ed-gate-needs" : undefined}
             onDragStart={(event) => {

@@ -17,6 +17,7 @@ import {
   stationOf,
   targetsOf,
 } from "./document";
+import { kindNamed } from "./kinds";
 
 export interface Command {
   /** What it does, in the words that undo and the announcer use. */
@@ -62,7 +63,7 @@ export function addStation(kind: string, name: string, at?: Place, after?: strin
 }
 
 function freshWork(kind: string): Station["work"] {
-  return kind === "command" ? { kind, argv: ["true"] } : { kind };
+  return { kind, ...kindNamed(kind)?.fresh };
 }
 
 export function addEnd(kind: string, name: string, at?: Place): Command {

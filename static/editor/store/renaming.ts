@@ -1,5 +1,6 @@
 /** A key is renamed everywhere at once: whoever names the station, gate or input by its old key names it by the new. */
-import { type Json, type LineDocument, positionsOf, type Rule, rulesOf, type Station } from "./document";
+import { type Json, kindOf, type LineDocument, positionsOf, type Rule, rulesOf, type Station } from "./document";
+import { kindNamed } from "./kinds";
 
 type Swap = (value: Json | undefined) => Json | undefined;
 
@@ -42,8 +43,8 @@ function budgetNaming(budget: { [key: string]: Json }, key: Swap): Json {
 
 function stationNaming(station: Station, key: Swap): Station {
   const next = changed(station, ["stage"], key);
-  // The station whose tools a model may call.
-  if (isObject(station.work) && station.work.kind === "chat") next.work = changed(station.work, ["tools"], key);
+  const naming = kindNamed(kindOf(station))?.stations;
+  if (isObject(station.work) && naming?.length) next.work = changed(station.work, naming, key);
   if (isObject(station.join)) next.join = changed(station.join, ["wait_for"], key);
   if (station.rules) next.rules = rulesOf(station).map((rule) => ruleNaming(rule, key));
   return next;

@@ -1,0 +1,23 @@
+"""The kinds of work, as the canvas is told of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from pipelines.routing.document.kinds import TABLE
+from pipelines.routing.document.work.keys import StationOf
+
+
+def kinds() -> list[dict[str, Any]]:
+    return [
+        {
+            "key": kind.key,
+            "name": _(kind.name),
+            "about": _(kind.about),
+            "fresh": kind.fresh,
+            "stations": [key.name for key in kind.keys if isinstance(key, StationOf)],
+        }
+        for kind in TABLE
+    ]
