@@ -14,6 +14,8 @@ WITHOUT_DJANGO = ("-p", "no:django", "--confcutdir=tests/routing", "-W", "ignore
 CHECKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("format", (str(BIN / "ruff"), "format", "--check", ".")),
     ("lint", (str(BIN / "ruff"), "check", ".")),
+    ("templates: format", (str(BIN / "djangofmt"), "--check", "--quiet", "templates")),
+    ("templates: lint", (str(BIN / "djangofmt"), "check", "templates")),
     ("types", (str(BIN / "mypy"),)),
     ("import layers", (str(BIN / "lint-imports"),)),
     ("front end: types, format, lint, design tokens", ("npm", "run", "--silent", "check")),

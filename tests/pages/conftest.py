@@ -36,3 +36,8 @@ def at(world: World, name: str, *rest: object) -> str:
 
 def text(response: HttpResponse) -> str:
     return response.content.decode()
+
+
+def running_text(response: HttpResponse) -> str:
+    """With each white space as one space, as a browser shows it."""
+    return " ".join(text(response).split())

@@ -22,7 +22,7 @@ def parts(client: Client, world: World, key: str, **query: str) -> dict[str, str
 def fields(html: str) -> dict[str, list[str]]:
     """Every input of the form; what can be ticked is ticked."""
     found: dict[str, list[str]] = {}
-    for tag in re.findall(r"<input [^>]*>", html):
+    for tag in re.findall(r"<input\s[^>]*>", html):
         given = {name: unescape(value) for name, value in re.findall(r'([\w-]+)="([^"]*)"', tag)}
         of_the_form = given.get("form") == "publish-form" or given.get("name") in ("based_on", "live")
         if of_the_form and given.get("type") in ("hidden", "checkbox"):
