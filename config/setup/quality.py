@@ -19,6 +19,7 @@ CHECKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("types", (str(BIN / "mypy"),)),
     ("import layers", (str(BIN / "lint-imports"),)),
     ("front end: types, format, lint, design tokens", ("npm", "run", "--silent", "check")),
+    ("front end: unit tests", ("npm", "test", "--silent")),
     ("unit tests", (str(PYTHON), "-m", "pytest", "-q", *WITHOUT_DJANGO, "tests/routing")),
 )
 

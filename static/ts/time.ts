@@ -1,5 +1,5 @@
 // Ticking times. The words are those of pipelines/templatetags/gateline.py (duration, relative):
-// tests/design/test_times.py runs both over the same table.
+// tests of both read the same table (tests/design/durations.json).
 
 const NBSP = " ";
 

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+
+import type { LineDocument, Note } from "../store/document";
+import { align } from "./align";
+import { fresh, isEmpty, partsOf, pasteParts, removeParts } from "./clips";
+import { laidOut } from "./layout";
+
+const note = (key: string, y = 0): Note => ({ key, text: key, tone: "ok", x: 10, y, width: 100, height: 80 });
+const LINE: LineDocument = {
+  stations: [
+    { key: "a", rules: [{ id: "ab", to: "b" }] },
+    { key: "b", rules: [] },
+  ],
+  extra: { editor: { notes: [note("note-1"), note("note-2", 300)], positions: { a: [0, 0] } } },
+};
+
+describe("what is copied and pasted", () => {
+  it("is what was chosen, with the places that a person gave it", () => {
+    const parts = partsOf(LINE, ["a", "@note:note-2"]);
+    expect(parts.stations.map((each) => each.key)).toEqual(["a"]);
+    expect([parts.notes, parts.positions]).toEqual([[note("note-2", 300)], { a: [0, 0] }]);
+    expect(isEmpty(partsOf(LINE, ["gone"]))).toBe(true);
+  });
+
+  it("comes under free keys, below all of where it was copied from", () => {
+    const after = pasteParts(partsOf(LINE, ["a", "b", "@note:note-1"])).apply(LINE);
+    expect(fresh(LINE, after)).toEqual(["a-2", "b-2", "@note:note-3"]);
+    const { positions = {}, notes = [] } = after.extra?.editor ?? {};
+    expect(positions["a-2"]?.[1]).toBeGreaterThanOrEqual(80);
+    expect(positions["b-2"]).toBeUndefined();
+    expect(notes.at(-1)?.y).toBe(positions["a-2"]?.[1]);
+  });
+
+  it("takes of what somebody else wrote only the notes that can be drawn", () => {
+    const parts = { gateline: "stations" as const, stations: [], notes: [{ key: 1 }, note("x")] as Note[] };
+    expect(fresh(LINE, pasteParts(parts).apply(LINE))).toEqual(["@note:note-3"]);
+  });
+
+  it("is removed together", () => {
+    const after = removeParts(["b", "@note:note-1"]).apply(LINE);
+    expect(after.stations).toEqual([{ key: "a", rules: [] }]);
+    expect(after.extra?.editor?.notes?.map((each) => each.key)).toEqual(["note-2"]);
+  });
+});
+
+describe("what is set in line", () => {
+  it("stands at one edge, notes as well", () => {
+    const after = align(LINE, ["a", "b", "@note:note-1"], "left").apply(LINE);
+    const { positions = {}, notes = [] } = after.extra?.editor ?? {};
+    expect([positions.a?.[0], positions.b?.[0], notes[0]?.x]).toEqual([0, 0, 0]);
+  });
+
+  it("stands at equal distances, the outer ones where they were", () => {
+    const wide: LineDocument = {
+      stations: ["a", "b", "c"].map((key) => ({ key, rules: [] })),
+      extra: { editor: { positions: { a: [0, 0], b: [150, 0], c: [1000, 0] } } },
+    };
+    const after = align(wide, ["a", "b", "c"], "across").apply(wide);
+    const [a, b, c] = ["a", "b", "c"].map((key) => laidOut(after).boxes.find((box) => box.key === key));
+    if (!a || !b || !c) throw new Error("not drawn");
+    expect([a.x, c.x]).toEqual([0, 1000]);
+    expect(Math.abs(b.x - (a.x + a.width) - (c.x - (b.x + b.width)))).toBeLessThanOrEqual(1);
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+
+import { type Direction, type Map as Drawn, next, step } from "./walking";
+
+const MAP: Drawn = {
+  nodes: ["start", "build", "check", "done", "failed"].map((id) => ({ id })),
+  edges: [
+    { id: "s", source: "start", target: "build" },
+    { id: "broken", source: "build", target: "failed" },
+    { id: "built", source: "build", target: "check" },
+    { id: "again", source: "check", target: "build" },
+    { id: "shipped", source: "check", target: "done" },
+  ],
+};
+const from = (id: string, to: Direction, came?: string): string | undefined =>
+  next(MAP, { kind: "node", id }, to, came)?.id;
+const over = (id: string, to: Direction): string | undefined => next(MAP, { kind: "edge", id }, to)?.id;
+
+describe("the arrow keys", () => {
+  it("go on along the line: what ends a task comes after what goes on", () => {
+    expect(["start", "build", "check"].map((id) => from(id, "Right"))).toEqual(["build", "check", "build"]);
+  });
+
+  it("go back the way that one came", () => {
+    expect(from("build", "Left", "check")).toBe("check");
+    expect(from("build", "Left", "start")).toBe("start");
+    expect(from("build", "Left")).toBe("start");
+  });
+
+  it("go to the neighbour where no edge leads", () => {
+    expect(from("done", "Right")).toBe("failed");
+    expect(from("start", "Left")).toBeUndefined();
+  });
+
+  it("step through the rules of a station, so that every edge is reached", () => {
+    expect([from("build", "Down"), over("broken", "Down"), over("built", "Down")]).toEqual([
+      "broken",
+      "built",
+      undefined,
+    ]);
+    expect([from("build", "Up"), over("built", "Up"), over("broken", "Up")]).toEqual(["built", "broken", "build"]);
+    expect([over("built", "Right"), over("built", "Left")]).toEqual(["check", "build"]);
+  });
+});
+
+it("reaches everything in the order of the line", () => {
+  expect([step(MAP, undefined, 1), step(MAP, undefined, -1), step(MAP, "build", 1)].map((spot) => spot?.id)).toEqual([
+    "start",
+    "failed",
+    "check",
+  ]);
+  expect(step(MAP, "failed", 1)).toBeUndefined();
+});

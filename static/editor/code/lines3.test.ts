@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+
+import { merge3 } from "./lines3";
+
+const text = (...lines: string[]): string => lines.join("\n");
+const BASE = text("one", "two", "three", "four", "five", "");
+
+describe("two edits of one text", () => {
+  it("takes the only one that was made", () => {
+    const other = text("one", "2", "three", "four", "five", "");
+    expect(merge3(BASE, BASE, other)).toBe(other);
+    expect(merge3(BASE, other, BASE)).toBe(other);
+    expect(merge3(BASE, other, other)).toBe(other);
+  });
+
+  it("keeps both where they are apart", () => {
+    const mine = text("# mine", "one", "two", "three", "four", "five", "");
+    const theirs = text("one", "two", "three", "four", "5", "six", "");
+    expect(merge3(BASE, mine, theirs)).toBe(text("# mine", "one", "two", "three", "four", "5", "six", ""));
+  });
+
+  it("keeps a line that one took out and the other did not touch out", () => {
+    const mine = text("one", "three", "four", "five", "");
+    const theirs = text("one", "two", "three", "four", "5", "");
+    expect(merge3(BASE, mine, theirs)).toBe(text("one", "three", "four", "5", ""));
+  });
+
+  it("keeps mine where both changed the same lines, and theirs elsewhere", () => {
+    const mine = text("one", "mine", "three", "four", "five", "");
+    const theirs = text("one", "theirs", "three", "four", "5", "");
+    expect(merge3(BASE, mine, theirs)).toBe(text("one", "mine", "three", "four", "5", ""));
+  });
+
+  it("takes what both did alike once", () => {
+    const mine = text("one", "two", "2b", "three", "four", "five", "");
+    const theirs = text("one", "two", "2b", "three", "four", "5", "");
+    expect(merge3(BASE, mine, theirs)).toBe(text("one", "two", "2b", "three", "four", "5", ""));
+  });
+
+  it("puts together texts of many thousand lines that have little in common", () => {
+    const many = (name: string): string => Array.from({ length: 5_000 }, (_, at) => `${name} ${at}`).join("\n");
+    const base = text("head", many("base"), "tail");
+    const mine = text("head", many("mine"), "tail");
+    const theirs = text("# theirs", "head", many("base"), "tail", "end");
+    const merged = merge3(base, mine, theirs);
+    expect(merged).toContain("mine 4999\ntail");
+    expect(merged.startsWith("# theirs\nhead\n") || merged.startsWith("head\n")).toBe(true);
+  });
+});

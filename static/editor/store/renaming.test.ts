@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+
+import type { LineDocument } from "./document";
+import { renamedGate, renamedInput, renamedStation } from "./renaming";
+
+const LINE: LineDocument = {
+  start: "build",
+  stations: [
+    { key: "build", rules: [{ id: "on", to: ["check", "build"] }] },
+    { key: "check", join: { wait_for: ["build"] }, rules: [{ id: "back", to: "build" }] },
+  ],
+  policy: { on_failure: "route:build", on_reject: "station:build" },
+  gates: [{ key: "g", on_reject: "route:build" }],
+  forbidden_parallel: [["build", "check"]],
+  budgets: [{ stations: ["build"], edges: ["build->check"], on_exhausted: { to: "build" } }],
+  extra: { editor: { positions: { build: [1, 2], check: [3, 4] } } },
+} as unknown as LineDocument;
+
+it("names a station by its new key everywhere", () => {
+  const { stations, ...rest } = renamedStation(LINE, "build", "make");
+  const said = JSON.stringify([stations.map(({ key: _, ...others }) => others), rest]);
+  expect(said).not.toContain('"build"');
+  expect(said).not.toContain("build->");
+  expect(said).not.toContain(":build");
+  expect(said).toContain('"edges":["make->check"]');
+  expect(rest.extra?.editor?.positions).toEqual({ make: [1, 2], check: [3, 4] });
+});
+
+it("says the same when it is named back", () => {
+  expect(renamedStation(renamedStation(LINE, "build", "make"), "make", "build")).toEqual(LINE);
+});
+
+it("names a gate by its new key where it stands, and where another gate asks for what it said", () => {
+  const line: LineDocument = {
+    stations: [{ key: "a", gate: "g", rules: [{ id: "r", gates: ["h", "g"] }] }],
+    gates: [{ key: "g" }, { key: "h", checks: { all: [{ field: "gates.g", operator: "equals", value: "g" }] } }],
+  };
+  expect(renamedGate(line, "g", "sign")).toEqual({
+    stations: [{ key: "a", gate: "sign", rules: [{ id: "r", gates: ["h", "sign"] }] }],
+    gates: [{ key: "g" }, { key: "h", checks: { all: [{ field: "gates.sign", operator: "equals", value: "g" }] } }],
+  });
+});
+
+it("names an input by its new key in templates, and no other whose key begins alike", () => {
+  const work = { kind: "command", argv: ["x", "{{ input.a }} {{input.a|json}} {{ input.ab }} {{ secret.a }}"] };
+  const line: LineDocument = { stations: [{ key: "s", work }] };
+  const found = renamedInput(line, "a", "z").stations[0]?.work?.argv;
+  expect(found).toEqual(["x", "{{ input.z }} {{input.z|json}} {{ input.ab }} {{ secret.a }}"]);
+});
