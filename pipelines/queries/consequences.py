@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.queries.words import gate_name
 from pipelines.routing.document.line import Line
+from pipelines.routing.sentences.names import end_name, gate_name, station_names
 
 
 def consequence(line: Line, answer: dict[str, Any]) -> str:
     """A decision in words: “Deliver starts”, “the task fails”, …"""
     kind = answer["decision"]
     if kind == "move":
-        return _("%(stations)s starts") % {"stations": names(line, answer["to"])}
+        return _("%(stations)s starts") % {"stations": station_names(line, answer["to"])}
     if kind == "finish":
         return _finish(line, answer)
     if kind == "wait":
@@ -43,12 +42,3 @@ def _wait(line: Line, answer: dict[str, Any]) -> str:
     if answer["status"] == "blocked":
         return _("the task is blocked until somebody answers")
     return _("the task is held")
-
-
-def names(line: Line, keys: Iterable[str]) -> str:
-    known = {station.key: station.name for station in line.stations}
-    return " + ".join(known.get(key, key) for key in keys)
-
-
-def end_name(line: Line, key: str) -> str:
-    return line.end(key).label or key

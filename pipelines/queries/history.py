@@ -13,18 +13,10 @@ from pipelines.models import Event, Task
 from pipelines.queries import people, versions
 from pipelines.queries.actors import actor_of
 from pipelines.queries.joined import came_to
-from pipelines.queries.words import (
-    deadlock_words,
-    gate_name,
-    late_words,
-    question_of,
-    role_words,
-    station_name,
-    target_name,
-    trigger_words,
-)
+from pipelines.queries.words import deadlock_words, late_words, question_of, role_words, trigger_words
 from pipelines.routing.document.evaluations import UNANSWERED
 from pipelines.routing.document.line import Line
+from pipelines.routing.sentences.names import gate_name, station_name, target_name
 
 LONGEST = 300
 """Characters of an explanation."""

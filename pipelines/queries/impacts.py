@@ -6,9 +6,9 @@ from django.utils.translation import gettext as _
 
 from pipelines.models import Token
 from pipelines.queries.why import sentence as decided
-from pipelines.queries.words import gate_name, station_name
 from pipelines.routing.analysis.impact import AGAIN, MOVES, STAYS, Effect
 from pipelines.routing.document.line import Line
+from pipelines.routing.sentences.names import gate_name, station_name
 
 LABELS = {
     "stuck": lambda: _("Would get stuck"),

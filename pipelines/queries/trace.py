@@ -9,8 +9,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.queries.words import gate_name
 from pipelines.routing.document.line import Line
+from pipelines.routing.sentences.names import gate_name
 
 STEPS = {
     "signal": lambda: _("Signal"),

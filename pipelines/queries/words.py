@@ -12,6 +12,7 @@ from pipelines.models import Status
 from pipelines.routing.basics.durations import written
 from pipelines.routing.document.escalations import OUTSIDER
 from pipelines.routing.document.line import Line
+from pipelines.routing.sentences.names import gate_name, station_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,30 +35,6 @@ class Standing(Protocol):
     def error(self) -> str: ...
     @property
     def wait(self) -> Mapping[str, Any]: ...
-
-
-def station_name(line: Line, key: str) -> str:
-    found = line.stations_by_key.get(key)
-    return found.name if found else key
-
-
-def target_name(line: Line, key: str) -> str:
-    """Of a station, an end or a symbol."""
-    if key == "@origin":
-        return _("back where it came from")
-    if key == "@blocked":
-        return _("stays here, blocked")
-    if key in line.ends_by_key:
-        label = line.end(key).label or key
-        return label.replace("_", " ").capitalize() if label.isupper() or label == key else label
-    return station_name(line, key)
-
-
-def gate_name(line: Line, key: str) -> str:
-    if key == "@jump":
-        return _("Review of a jump")
-    found = line.gates_by_key.get(key)
-    return found.name if found else key
 
 
 def waiting(token: Standing, line: Line, summary: str = "") -> Sentence | None:

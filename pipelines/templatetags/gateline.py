@@ -19,19 +19,22 @@ from django import template
 from django.conf import settings
 from django.template import Context
 from django.templatetags.static import static
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import REVISION
 from pipelines.templatetags import shapes
 
 register = template.Library()
+
+SOURCE_LANGUAGE = "en"
 
 Tone = Literal["neutral", "active", "ok", "attention", "danger"]
 
@@ -61,6 +64,14 @@ STATUSES: Mapping[str, Look] = {
     "completed": Look("ok", "status-completed", gettext_lazy("Completed")),
     "failed": Look("danger", "status-failed", gettext_lazy("Failed")),
     "cancelled": Look("neutral", "status-cancelled", gettext_lazy("Cancelled")),
+}
+
+
+RESULT_WORDS: Mapping[str, Promise] = {
+    "success": gettext_lazy("succeeded"),
+    "failure": gettext_lazy("failed"),
+    "blocked": gettext_lazy("blocked"),
+    "cancelled": gettext_lazy("cancelled"),
 }
 
 
@@ -112,6 +123,18 @@ def _sheets(manifest: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys([*imported, *chunk.get("css", ())]))
 
 
+@register.simple_tag(takes_context=True)
+def catalogue(context: Context) -> SafeString:
+    """The translated texts of the scripts, before any of them runs; in English they bring their own."""
+    language = get_language()
+    if language in (None, SOURCE_LANGUAGE):
+        return mark_safe("")
+    nonce = str(getattr(context.get("request"), "csp_nonce", ""))
+    return format_html(
+        '<script src="{}?language={}" nonce="{}"></script>', reverse("catalogue"), language, nonce
+    )
+
+
 @register.simple_tag
 def front_end_built() -> bool:
     return bool(_static_json("dist", "manifest.json"))
@@ -159,6 +182,12 @@ def station_icon(kind: str) -> str:
 def station_word(kind: str) -> str:
     """What a kind of work is called; one that is not run here has its key."""
     return _(KINDS[kind].name) if kind in KINDS else str(kind)
+
+
+@register.filter
+def result_word(result: str) -> str | Promise:
+    """What came of a run."""
+    return RESULT_WORDS.get(str(result), str(result))
 
 
 @register.filter
@@ -251,29 +280,6 @@ def exact(value: datetime | None) -> str:
     if value is None or value == "":
         return ""
     return date_format(timezone.localtime(value), "D j M Y, H:i:s T")
-
-
-@register.simple_tag
-def words() -> str:
-    """What scripts say (static/ts/words.ts), translated, as JSON for `<body data-words>`."""
-    return json.dumps(
-        {
-            "now": _("now"),
-            "ago": _("%(duration)s ago") % {"duration": "%s"},
-            "ahead": _("in %(duration)s") % {"duration": "%s"},
-            "changed": _("changed %s"),
-            "lastUpdate": _("last update %s"),
-            "copied": _("Copied"),
-            "notCopied": _("Copying is not possible here: select the text and copy it by hand."),
-            "armed": _("%s: armed, Ctrl+Enter submits"),
-            "connecting": _("connecting"),
-            "live": _("live"),
-            "reconnecting": _("reconnecting"),
-            "polling": _("polling"),
-            "offline": _("offline"),
-            "ended": _("ended"),
-        }
-    )
 
 
 # --- Graphics -----------------------------------------------------------------------------------

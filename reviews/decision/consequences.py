@@ -6,22 +6,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from pipelines.models import GateVisit, Word
-from pipelines.queries.consequences import consequence, end_name, names
+from pipelines.queries.consequences import consequence
 from pipelines.queries.versions import parsed
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import Gate, Line
+from pipelines.routing.sentences.names import end_name, station_names
 from reviews.decision.gates import gate_of
 
 VERBS = {
-    Word.APPROVE: _("Approve"),
-    Word.SEND_BACK: _("Send back"),
-    Word.REJECT: _("Reject"),
-    Word.REWORK: _("Rework"),
-    Word.ABORT: _("Abort"),
+    Word.APPROVE: gettext_lazy("Approve"),
+    Word.SEND_BACK: gettext_lazy("Send back"),
+    Word.REJECT: gettext_lazy("Reject"),
+    Word.REWORK: gettext_lazy("Rework"),
+    Word.ABORT: gettext_lazy("Abort"),
 }
 NEEDS_REASON = frozenset({Word.SEND_BACK, Word.REJECT})
 # word: (icon, key, variant of its button, tone of its icon); one filled button per view
@@ -97,7 +98,7 @@ def _reason_help(line: Line, answer: dict[str, Any], chosen: bool) -> str:
         return _("Kept in the history. A station that you choose also gets it as feedback.")
     if answer["decision"] == "move":
         return _("Goes to %(stations)s as feedback, and is kept in the history.") % {
-            "stations": names(line, answer["to"])
+            "stations": station_names(line, answer["to"])
         }
     return _("Kept with the task and in its history.")
 
@@ -107,7 +108,7 @@ def _then(line: Line, visit: GateVisit, word: str, answer: dict[str, Any]) -> st
     policy = gate_of(line, visit.gate).approval
     if word == Word.SEND_BACK:
         return _("%(station)s runs again with your reason (send-back %(n)s of %(most)s)") % {
-            "station": names(line, [visit.asked_by.station]),
+            "station": station_names(line, [visit.asked_by.station]),
             "n": visit.round,
             "most": policy.max_rounds,
         }
@@ -132,7 +133,7 @@ def _decided(line: Line, visit: GateVisit, word: str, route: str | None) -> dict
 
 def _label(line: Line, answer: dict[str, Any], verb: str, then: str) -> str:
     if answer["decision"] == "move":
-        return f"{verb} → {names(line, answer['to'])}"
+        return f"{verb} → {station_names(line, answer['to'])}"
     if answer["decision"] == "finish" and answer["kind"] == "completed":
         return f"{verb} → {end_name(line, answer['end'])}"
     return f"{verb}: {then}"

@@ -10,6 +10,7 @@ from itertools import islice
 from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from pipelines import access
 from pipelines.models import GateVisit, Project, User
@@ -21,10 +22,10 @@ from reviews.decision.standing import Standings
 LIMIT = 200
 ASKED = "needs-me"
 TABS = (
-    (ASKED, _("Needs me")),
-    ("mine", _("Reviews that I asked for")),
-    ("others", _("Reviews of others")),
-    ("done", _("Decided by me")),
+    (ASKED, gettext_lazy("Needs me")),
+    ("mine", gettext_lazy("Reviews that I asked for")),
+    ("others", gettext_lazy("Reviews of others")),
+    ("done", gettext_lazy("Decided by me")),
 )
 """The first is the page of everything that needs somebody; of it the list beside a dossier has the gates."""
 

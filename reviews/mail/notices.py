@@ -10,14 +10,8 @@ from django.utils.translation import gettext as _
 
 from pipelines.models import Deadlock, Escalation
 from pipelines.queries.versions import parsed
-from pipelines.queries.words import (
-    action_words,
-    deadlock_words,
-    party_words,
-    role_words,
-    station_name,
-    trigger_words,
-)
+from pipelines.queries.words import action_words, deadlock_words, party_words, role_words, trigger_words
+from pipelines.routing.sentences.names import station_name
 from pipelines.web.addresses import absolute
 from pipelines.web.tasks.escalation_cards import shown
 from reviews.mail.review_mail import SUBJECT_LENGTH, host

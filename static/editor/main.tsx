@@ -8,13 +8,11 @@ import { App } from "./App";
 import { togetherOf } from "./saving/together";
 import { takeSprite } from "./shell/Icon";
 import { Guard } from "./shell/States";
-import { translate, type Words } from "./shell/words";
 import { canBeDrawn } from "./store/document";
 import { type KindOfWork, takeKinds } from "./store/kinds";
 import { Editor, type Given } from "./store/store";
 
 interface Page extends Given {
-  words: Partial<Words>;
   icons: string;
   kinds: KindOfWork[];
 }
@@ -23,7 +21,6 @@ const place = document.getElementById("editor");
 const given = JSON.parse(document.getElementById("editor-data")?.textContent ?? "null") as Page | null;
 
 if (place && given && canBeDrawn(given.document)) {
-  translate(given.words);
   takeSprite(given.icons);
   takeKinds(given.kinds);
   const editor = new Editor(given);

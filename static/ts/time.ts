@@ -20,7 +20,7 @@ function units(first: number, a: string, second: number, b: string): string {
   return second ? `${head}${NBSP}${second}${NBSP}${b}` : head;
 }
 
-type Say = (name: "now" | "ago" | "ahead", inserted?: string) => string;
+type Say = (name: "now" | "ago" | "ahead", ...inserted: string[]) => string;
 
 /** `ahead`: seconds from now, negative for the past. */
 export function relative(ahead: number, say: Say): string {

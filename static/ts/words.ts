@@ -1,26 +1,25 @@
-/** The few words that scripts say, translated by the server (`words` in pipelines/templatetags/gateline.py). */
-const ENGLISH = {
-  now: "now",
-  ago: "%s ago",
-  ahead: "in %s",
-  changed: "changed %s",
-  lastUpdate: "last update %s",
-  copied: "Copied",
-  notCopied: "Copying is not possible here: select the text and copy it by hand.",
-  armed: "%s: armed, Ctrl+Enter submits",
-  connecting: "connecting",
-  live: "live",
-  reconnecting: "reconnecting",
-  polling: "polling",
-  offline: "offline",
-  ended: "ended",
+/** The words of the scripts that every page has. */
+import { gettext, worded } from "./gettext";
+
+const WORDS = {
+  now: gettext("now"),
+  ago: gettext("%s ago"),
+  ahead: gettext("in %s"),
+  changed: gettext("changed %s"),
+  lastUpdate: gettext("last update %s"),
+  copied: gettext("Copied"),
+  notCopied: gettext("Copying is not possible here: select the text and copy it by hand."),
+  armed: gettext("%s: armed, Ctrl+Enter submits"),
+  connecting: gettext("connecting"),
+  live: gettext("live"),
+  reconnecting: gettext("reconnecting"),
+  polling: gettext("polling"),
+  offline: gettext("offline"),
+  ended: gettext("ended"),
 };
 
-export type Words = typeof ENGLISH;
+export type WordName = keyof typeof WORDS;
 
-let words: Words | undefined;
-
-export function say(name: keyof Words, inserted = ""): string {
-  words ??= { ...ENGLISH, ...(JSON.parse(document.body.dataset.words ?? "{}") as Partial<Words>) };
-  return words[name].replace("%s", inserted);
+export function say(name: WordName, ...inserted: (string | number)[]): string {
+  return worded(WORDS[name], inserted);
 }

@@ -178,11 +178,6 @@ def test_an_icon_is_silent_unless_it_has_a_label() -> None:
     assert 'role="img" aria-label="Gate"' in spoken
 
 
-def test_scripts_say_the_words_of_the_server() -> None:
-    english = (ROOT / "static/ts/words.ts").read_text("utf-8").split("};")[0]
-    assert dict(re.findall(r'^  (\w+): "([^"]*)",$', english, re.MULTILINE)) == json.loads(gateline.words())
-
-
 @pytest.mark.skipif(not gateline.front_end_built(), reason="the front end is not built: run npm run build")
 def test_a_page_can_override_a_component_and_a_component_the_base() -> None:
     built = json.loads((ROOT / "static/dist/manifest.json").read_text("utf-8"))["static/ts/shell.ts"]["css"]

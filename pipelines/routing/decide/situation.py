@@ -11,10 +11,7 @@ from pipelines.routing.basics.outcome import Outcome, read_outcome
 from pipelines.routing.basics.problems import Malformed, join
 from pipelines.routing.basics.values import check
 from pipelines.routing.document.evaluations import ANSWERS, Answer
-from pipelines.routing.document.model import GATE_PASSED, HANDOFF, WORDS, Line
-
-JUMP = "@jump"
-"""The key of the review of a jump (`already_complete`) among the facts `gates` and `rounds`."""
+from pipelines.routing.document.model import GATE_PASSED, HANDOFF, JUMP, WORDS, Line
 
 OF_NOW = (
     *("visits", "edges", "rules", "failures", "visited", "open_escalations", "beside"),

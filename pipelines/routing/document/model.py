@@ -26,6 +26,8 @@ REVISION = 2
 BUILT_IN_ENDS = {"completed": "completed", "failed": "failed", "cancelled": "cancelled"}
 ORIGIN = "@origin"
 BLOCKED = "@blocked"
+JUMP = "@jump"
+"""The key of the review of a jump (`already_complete`), among gates and among the facts `gates` and `rounds`."""
 WORDS = ("approve", "send_back", "reject", "rework", "abort")
 OFFERS = ("approve", "send_back", "reject")
 FLUX_OFFERS = ("approve", "rework", "abort")

@@ -13,11 +13,10 @@ from pipelines.routing.analysis.regions.stations import STANDINGS
 from pipelines.routing.basics import jsontext
 from pipelines.routing.decide.check_fields import ALIASES
 from pipelines.routing.decide.decisions import Wait
-from pipelines.routing.decide.situation import JUMP
 from pipelines.routing.decide.steps.gates import JUMP_GATE
 from pipelines.routing.document.checks import Check
 from pipelines.routing.document.evaluations import ANSWERS
-from pipelines.routing.document.model import Gate, Line, Station
+from pipelines.routing.document.model import JUMP, Gate, Line, Station
 from pipelines.routing.simulate import made_up
 from pipelines.routing.simulate.scenario import Step
 from pipelines.routing.simulate.state import BLOCKED, READY, REVIEW, Position

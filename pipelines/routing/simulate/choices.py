@@ -11,11 +11,10 @@ from pipelines.routing.analysis.regions.stations import DEAD, Standing
 from pipelines.routing.basics import jsontext
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.escalation_targets import ways
-from pipelines.routing.decide.situation import JUMP
 from pipelines.routing.decide.steps.gates import JUMP_GATE
 from pipelines.routing.document.algebra import Condition, EvalTest, FailureTypeIs, ResultIs, VerdictIs, leaves
 from pipelines.routing.document.kinds import KINDS
-from pipelines.routing.document.model import Line, Station
+from pipelines.routing.document.model import JUMP, Line, Station
 from pipelines.routing.simulate.candidates import CHOOSES, REASON, Candidate, Candidates, answers_to
 from pipelines.routing.simulate.generate import killed
 from pipelines.routing.simulate.scenario import Step

@@ -9,12 +9,13 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from pipelines.queries.words import answered_by, role_words, target_name, trigger_words
+from pipelines.queries.words import answered_by, role_words, trigger_words
 from pipelines.routing.analysis.lint.subject import Subject
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.line import Line, Rule, Station
 from pipelines.routing.document.model import METADATA
 from pipelines.routing.document.policy import Policy
+from pipelines.routing.sentences.names import target_name
 
 RETRY_LIMIT = "RetryLimitExceeded"
 KNOBS = {"passed": ("no_match", "no_match"), "failed": ("on_failure", "on_failure")}

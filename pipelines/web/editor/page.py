@@ -26,7 +26,6 @@ from pipelines.web.editor import merge_conflicts
 from pipelines.web.editor.findings import findings_of, told
 from pipelines.web.editor.kinds import kinds
 from pipelines.web.editor.routing_diff import elsewhere
-from pipelines.web.editor.words import words
 from pipelines.web.lines import lines
 from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
 
@@ -174,7 +173,6 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
         "differs": lines.draft_differs(line),
         "kinds": kinds(),
         "mayEdit": access.can(request.user, "design", project),
-        "words": words(),
         "icons": asset("static/icons.json"),
     }
 

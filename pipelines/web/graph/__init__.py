@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from pipelines.routing.document.line import Line
-from pipelines.web.graph.build import Ending, add_endings, build, end_label, gate_name
+from pipelines.web.graph.build import Ending, add_endings, build
 from pipelines.web.graph.layout import place
 from pipelines.web.graph.reduce import reduced
 from pipelines.web.graph.route import draw

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from pipelines.routing.document.line import BLOCKED, ORIGIN, Line, Rule, Station
+from pipelines.routing.sentences.names import end_name, gate_name
 from pipelines.templatetags.gateline import station_word
 from pipelines.web.graph.shapes import Drawing, Edge, Kind, Node, Port
 
@@ -47,17 +48,6 @@ def add_endings(drawing: Drawing, line: Line, endings: Iterable[Ending]) -> None
         target = _target(drawing, line, line.station(each.station), 1, each.end)
         if target and not any((edge.source, edge.target) == (source, target.id) for edge in drawing.edges):
             drawing.edges.append(Edge(source, target.id, stopped=True))
-
-
-def end_label(line: Line, key: str) -> str:
-    """Labels are kept in capitals in documents and logs; people read them as words."""
-    label = line.end(key).label or key
-    return label.capitalize() if label.isupper() or label == key else label
-
-
-def gate_name(line: Line, key: str) -> str:
-    found = line.gates_by_key.get(key)
-    return found.name if found else key
 
 
 def _station(line: Line, station: Station) -> Node:
@@ -113,7 +103,7 @@ def _target(drawing: Drawing, line: Line, station: Station, number: int, key: st
         return drawing.nodes[f"station:{key}"]
     if key in line.ends_by_key:
         return drawing.add(
-            Node(f"end:{key}", Kind.END, end_label(line, key), key=key, look=line.end(key).kind)
+            Node(f"end:{key}", Kind.END, end_name(line, key), key=key, look=line.end(key).kind)
         )
     return None
 

@@ -10,10 +10,10 @@ from django.utils.translation import gettext as _
 
 from pipelines.queries.conditions import leaves
 from pipelines.queries.why import policy_words
-from pipelines.queries.words import gate_name, target_name
 from pipelines.routing.document.kinds import KINDS, executes
 from pipelines.routing.document.line import Gate, Line, Requirement, Rule, Station
 from pipelines.routing.document.networks import OPEN, network_of, says_nothing
+from pipelines.routing.sentences.names import gate_name, target_name
 
 
 @dataclass(frozen=True, slots=True)

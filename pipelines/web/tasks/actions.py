@@ -14,6 +14,7 @@ from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import engine
@@ -45,7 +46,11 @@ from pipelines.web.tasks.manual_report_form import said, sayings
 from pipelines.web.tasks.start import fields_of, given
 from pipelines.work.orders.instructions import instructions
 
-RESULTS = (("success", _("Done")), ("failure", _("Failed")), ("blocked", _("Blocked")))
+RESULTS = (
+    ("success", gettext_lazy("Done")),
+    ("failure", gettext_lazy("Failed")),
+    ("blocked", gettext_lazy("Blocked")),
+)
 AT = "outcome.output"
 
 

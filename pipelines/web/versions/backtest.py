@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.db.models import Exists, OuterRef
@@ -39,7 +38,6 @@ def backtest(request: SignedIn, project: Project, line: str) -> HttpResponse:
         "starts": bool(request.GET.get("to")) and target is not None,
         "recorded": recorded(found),
         "verdicts": verdicts(),
-        "words": words_as_json(),
         "task_url": reverse("task", args=[project.owner.key, project.key, "WI-0-0"]),
     }
     return show_line(
@@ -108,30 +106,3 @@ def verdicts() -> list[dict[str, str]]:
         },
         {"key": "undecidable", "tone": "neutral", "icon": "help", "word": _("Undecidable")},
     ]
-
-
-def words_as_json() -> str:
-    return json.dumps(words())
-
-
-def words() -> dict[str, str]:
-    """What the script of the page says; `%s` is filled in."""
-    return {
-        "progress": _("%s of %s decisions"),
-        "finished": _("Tried %s decisions of %s tasks."),
-        "stopped": _("Stopped after %s decisions."),
-        "nothing": _("No recorded decisions in this selection."),
-        "limited": _("There are older decisions, which the limit left out."),
-        "earlier": _("%s decisions were recorded before revision %s of the law, under which all are tried."),
-        "after": _("%s decisions come after their task had gone elsewhere: there it might never have come."),
-        "more": _("%s more decisions of other kinds."),
-        "unknown": _("cannot be known"),
-        "review": _("refused at %s"),
-        "blocked": _("stays, blocked"),
-        "held": _("held"),
-        "ask": _("asks an evaluation"),
-        "escalate": _("escalated"),
-        "stuck": _("stuck: %s"),
-        "rule": _("rule %s"),
-        "offline": _("The connection ended before the result was there. Try again."),
-    }

@@ -25,7 +25,6 @@ from pipelines.routing.basics.problems import Problem
 from pipelines.routing.document.networks import as_published
 from pipelines.templatetags.gateline import asset
 from pipelines.web.editor.kinds import kinds
-from pipelines.web.editor.words import words
 from pipelines.web.graph import drawing_of
 from pipelines.web.lines import lines
 from pipelines.web.lines.changed import groups, legend, totals
@@ -72,9 +71,7 @@ def picture(request: SignedIn, project: Project, line: str) -> HttpResponse:
         apart = comparing.apart(*sides)
     except Invalid as fault:
         return JsonResponse({"detail": str(fault)}, status=409)
-    return JsonResponse(
-        {**picture_of(apart), "words": words(), "icons": asset("static/icons.json"), "kinds": kinds()}
-    )
+    return JsonResponse({**picture_of(apart), "icons": asset("static/icons.json"), "kinds": kinds()})
 
 
 @in_project("view")

@@ -199,7 +199,6 @@ def _page(request: SignedIn, line: Line, said: QueryDict, refused: Refused | Non
         # The back-test of this page, on what ran last.
         recorded=backtest.recorded(stored),
         verdicts=backtest.verdicts(),
-        words=backtest.words_as_json(),
         newest=NEWEST,
         task_url=reverse("task", args=[line.project.owner.key, line.project.key, "WI-0-0"]),
         rail=True,

@@ -29,6 +29,7 @@ import { useMarks } from "./marks";
 import { nodeTypes } from "./nodes";
 import { useDrawing } from "./pointer";
 import { Router } from "./routes";
+import { CANVAS_HELP } from "./text";
 
 const NOT_YET: Routed = { routes: [], router: new Router([], 0), boxes: [] };
 const GRID: [number, number] = [8, 8];
@@ -105,6 +106,7 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
     <EditorContext value={context}>
       <LevelContext value={level}>
         <ReactFlow<AnyNode, RuleEdge>
+          ariaLabelConfig={CANVAS_HELP}
           {...handlers}
           className={`ed-level-${level}${tiny ? " ed-tiny" : ""}`}
           nodes={nodes}

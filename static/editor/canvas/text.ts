@@ -1,5 +1,7 @@
 /** Words on the canvas: cut to fit, and as wide as they will be before anything is drawn. */
 
+import { say } from "../shell/words";
+
 const MOST = 24;
 const SHORT = 10;
 
@@ -44,3 +46,10 @@ const PILL = 42;
 
 /** Of the pill that names a target which no edge leads to. */
 export const pillWidth = (name: string): number => Math.round(widthOf(cut(name), 12) + PILL);
+
+/** What a screen reader says of how the canvas is used, instead of React Flow's English. */
+export const CANVAS_HELP = {
+  "node.a11yDescription.default": say("nodeHelp"),
+  "node.a11yDescription.keyboardDisabled": say("nodeHelp"),
+  "edge.a11yDescription.default": say("edgeHelp"),
+};

@@ -17,6 +17,7 @@ import { LevelContext, useZoomLevel } from "../canvas/level";
 import { Measured, type Size } from "../canvas/Measured";
 import { edgeMark } from "../canvas/marks";
 import { nodeTypes } from "../canvas/nodes";
+import { CANVAS_HELP } from "../canvas/text";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import type { LineDocument } from "../store/document";
@@ -120,6 +121,7 @@ function Flow({ picture, label, size }: { picture: Picture; label: string; size:
   return (
     <LevelContext value={level}>
       <ReactFlow<AnyNode, RuleEdge>
+        ariaLabelConfig={CANVAS_HELP}
         className={`ed-level-${level}`}
         nodes={nodes}
         edges={NO_EDGES}

@@ -7,12 +7,10 @@ import { StrictMode } from "react";
 import { createRoot, type Root } from "react-dom/client";
 
 import { takeSprite } from "../shell/Icon";
-import { translate, type Words } from "../shell/words";
 import { type KindOfWork, takeKinds } from "../store/kinds";
 import { DiffCanvas, type Picture } from "./DiffCanvas";
 
 interface Answer extends Picture {
-  words: Partial<Words>;
   icons: string;
   kinds: KindOfWork[];
 }
@@ -23,7 +21,6 @@ async function load(figure: HTMLElement, root: Root): Promise<void> {
     const answer = await fetch(figure.dataset.diff ?? "", { headers: { Accept: "application/json" } });
     if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
     const given = (await answer.json()) as Answer;
-    translate(given.words);
     takeSprite(given.icons);
     takeKinds(given.kinds);
     if (failed) failed.hidden = true;

@@ -1,6 +1,6 @@
 /** What a tab of the inspector is, and what it is told. */
 import type { ComponentType } from "react";
-import type { Words } from "../shell/words";
+import type { WordName } from "../shell/words";
 import type { End, Gate, LineDocument, Station } from "../store/document";
 import type { Findings } from "../store/findings";
 import type { Editor } from "../store/store";
@@ -23,7 +23,7 @@ export interface TabProps<C extends Chosen = Chosen> {
 
 export interface Tab {
   id: string;
-  word: keyof Words;
+  word: WordName;
   shows(chosen: Chosen): boolean;
   /** How many there are, beside the word. */
   count?(chosen: Chosen, line: LineDocument): number;

@@ -16,7 +16,7 @@ import { duplicate, pasteFromMenu, removeChosen } from "./clipboard";
 import type { Action, Desk } from "./desk";
 import * as focus from "./focus";
 import { VIEWS } from "./view";
-import { say, type Words } from "./words";
+import { say, type WordName } from "./words";
 
 const chosen = (desk: Desk): readonly string[] => desk.editor.state.selection.keys;
 const ruleChosen = (desk: Desk): string | undefined => desk.editor.state.selection.rule;
@@ -381,7 +381,7 @@ const VIEW: readonly Action[] = [
 ];
 
 /** Pages of the line: `urls` says which there are for this person. */
-const page = (id: string, word: keyof Words, keys: string[], url: string, icon: string, edits = false): Action => ({
+const page = (id: string, word: WordName, keys: string[], url: string, icon: string, edits = false): Action => ({
   id,
   word,
   keys,

@@ -4,7 +4,7 @@ import type { AnyNode, RuleEdge } from "../canvas/flow";
 import type { Editor } from "../store/store";
 import type { Side } from "./sides";
 import type { View } from "./view";
-import type { Words } from "./words";
+import type { WordName } from "./words";
 
 /** What an action can reach. */
 export interface Desk {
@@ -30,7 +30,7 @@ export type Place = "station" | "end" | "rule" | "gate" | "canvas";
 
 export interface Action {
   id: string;
-  word: keyof Words;
+  word: WordName;
   /** As people write them; the first is shown on tools and in menus. */
   keys: readonly string[];
   /** Keys that do the same and are not shown. */

@@ -1,9 +1,17 @@
 /** What the parts of a line are called where a person reads it. */
+import { say } from "../shell/words";
 import { BLOCKED, endOf, type LineDocument, nameOf, ORIGIN, stationOf } from "./document";
 
-/** `ROLLED_BACK` as a person reads it. */
+const BUILT_IN: Record<string, string> = {
+  completed: say("end_completed"),
+  failed: say("end_failed"),
+  cancelled: say("end_cancelled"),
+};
+
+/** `ROLLED_BACK` as a person reads it, and the ends that every line has. */
 export const endName = (label: string): string =>
-  label === label.toUpperCase() ? label.charAt(0) + label.slice(1).toLowerCase().replaceAll("_", " ") : label;
+  BUILT_IN[label] ??
+  (label === label.toUpperCase() ? label.charAt(0) + label.slice(1).toLowerCase().replaceAll("_", " ") : label);
 
 export function gateName(line: LineDocument, key: string): string {
   return line.gates?.find((gate) => gate.key === key)?.name || key;

@@ -1,4 +1,5 @@
 // The page of back-tests: reads the lines of JSON as the server sends them, shows how far it is, then what came out.
+import { KINDS, words } from "../backtest-words";
 import { announce } from "../dom";
 
 interface Effect {
@@ -52,16 +53,9 @@ class Failed extends Error {}
 const numbers = new Intl.NumberFormat(document.documentElement.lang || "en");
 
 function start(form: HTMLFormElement, shown: HTMLElement): void {
-  const words = JSON.parse(form.dataset.words ?? "{}") as Record<string, string>;
   const stop = form.querySelector<HTMLButtonElement>("[data-stop]");
   let running: AbortController | undefined;
   let done = 0;
-
-  const say = (name: string, ...inserted: (string | number)[]): string =>
-    inserted.reduce<string>(
-      (text, each) => text.replace("%s", typeof each === "number" ? numbers.format(each) : each),
-      words[name] ?? name,
-    );
 
   const find = <T extends HTMLElement>(selector: string): T => shown.querySelector<T>(selector) as T;
 
@@ -105,20 +99,20 @@ function start(form: HTMLFormElement, shown: HTMLElement): void {
     done = told.done;
     bar(told.done, told.total);
     counts(told.counts);
-    state(say("progress", told.done, told.total));
+    state(words.progress(told.done, told.total));
   }
 
   function finished(told: Result): void {
     const total = told.decisions.total ?? 0;
     bar(1, 1);
     counts(told.decisions, told.tasks);
-    state(total ? say("finished", total, told.tasks.total ?? 0) : say("nothing"));
+    state(total ? words.finished(total, told.tasks.total ?? 0) : words.nothing);
     announce(find("[data-state]").textContent ?? "");
     const notes = [
-      told.limited ? say("limited") : "",
-      told.of_earlier_revisions ? say("earlier", told.of_earlier_revisions, told.revision) : "",
-      told.after_divergence ? say("after", told.after_divergence) : "",
-      told.more_cells ? say("more", told.more_cells) : "",
+      told.limited ? words.limited : "",
+      told.of_earlier_revisions ? words.earlier(told.of_earlier_revisions, told.revision) : "",
+      told.after_divergence ? words.after(told.after_divergence) : "",
+      told.more_cells ? words.more(told.more_cells) : "",
     ];
     find("[data-notes]").replaceChildren(...notes.filter(Boolean).map(paragraph));
     find("[data-cells]").hidden = !told.cells.length;
@@ -155,17 +149,19 @@ function start(form: HTMLFormElement, shown: HTMLElement): void {
   }
 
   function effect(found: Effect | null, message = ""): HTMLElement {
-    const made = column(found ? where(found) : say("unknown"));
-    for (const text of [found?.rule ? say("rule", found.rule) : "", message]) {
+    const made = column(found ? where(found) : words.unknown);
+    for (const text of [found?.rule ? words.rule(found.rule) : "", message]) {
       if (text) made.append(paragraph(text));
     }
     return made;
   }
 
   function where(found: Effect): string {
-    if (found.kind === "review") return say("review", found.to.join(", "));
-    if (found.kind === "stuck") return say("stuck", found.detail);
-    return found.to.length && found.kind !== "held" ? `→\u00a0${found.to.join(" + ")}` : say(found.kind);
+    if (found.kind === "review") return words.refused(found.to.join(", "));
+    if (found.kind === "stuck") return words.stuck(found.detail);
+    return found.to.length && found.kind !== "held"
+      ? `→\u00a0${found.to.join(" + ")}`
+      : (KINDS[found.kind] ?? found.kind);
   }
 
   function samples(cell: Cell): HTMLElement {
@@ -194,12 +190,12 @@ function start(form: HTMLFormElement, shown: HTMLElement): void {
     clear();
     if (stop) stop.hidden = false;
     try {
-      await read(address(form), mine.signal, told, say("offline"));
+      await read(address(form), mine.signal, told, words.offline);
     } catch (fault) {
       if (mine.signal.aborted) {
-        if (running === mine) state(say("stopped", done));
+        if (running === mine) state(words.stopped(done));
       } else {
-        fail(fault instanceof Failed ? fault.message : say("offline"));
+        fail(fault instanceof Failed ? fault.message : words.offline);
       }
     }
     if (running === mine) {

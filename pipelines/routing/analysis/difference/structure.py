@@ -17,9 +17,9 @@ from pipelines.routing.basics.canonical import canonical
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Move
-from pipelines.routing.decide.situation import JUMP, read_situation
+from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.kinds import failed
-from pipelines.routing.document.model import HANDOFF, SIGNAL_RETRIES, Gate, Line, Station
+from pipelines.routing.document.model import HANDOFF, JUMP, SIGNAL_RETRIES, Gate, Line, Station
 from pipelines.routing.document.writing import budget_document
 
 BASIC: tuple[dict[str, Any], ...] = ({"result": "success"}, {"result": "failure"}, {"result": "blocked"})

@@ -9,8 +9,7 @@ from pipelines.routing.analysis.difference.change import Change
 from pipelines.routing.analysis.difference.effects import Pair
 from pipelines.routing.analysis.difference.samples import Sample
 from pipelines.routing.analysis.difference.structure import Structural
-from pipelines.routing.decide.situation import JUMP
-from pipelines.routing.document.model import BLOCKED, ORIGIN, Line
+from pipelines.routing.document.model import BLOCKED, JUMP, ORIGIN, Line
 
 MAX_SHOWN = 200
 PAST, NOW = 0, 1

@@ -10,9 +10,9 @@ from typing import TypeVar
 from pipelines.routing.analysis.redecide.walk import Walk
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.decisions import Decision, Stuck
-from pipelines.routing.decide.situation import JUMP, Situation
+from pipelines.routing.decide.situation import Situation
 from pipelines.routing.document.checks import Result
-from pipelines.routing.document.model import Gate, Line
+from pipelines.routing.document.model import JUMP, Gate, Line
 from pipelines.routing.document.operand_trace import Seen
 
 MOST_VALUES = 100

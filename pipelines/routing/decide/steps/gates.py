@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.routing.decide.decisions import Decision, Finish
-from pipelines.routing.decide.situation import JUMP, Word
+from pipelines.routing.decide.situation import Word
 from pipelines.routing.decide.steps.context import Case, Route, demanded
 from pipelines.routing.decide.steps.targets import Way, enter
 from pipelines.routing.document import checks
 from pipelines.routing.document.checks import Read
-from pipelines.routing.document.model import Gate, Rule
+from pipelines.routing.document.model import JUMP, Gate, Rule
 
 RANK = ("abort", "reject", "rework", "send_back")
 """Of several words the first of these decides, then the gates' order."""

@@ -1,0 +1,41 @@
+"""Stations, ends and gates as people know them: by name, never by key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pipelines.routing.basics.translation import gettext as _
+from pipelines.routing.document.model import BLOCKED, JUMP, ORIGIN, Line
+
+
+def station_name(line: Line, key: str) -> str:
+    found = line.stations_by_key.get(key)
+    return found.name if found else key
+
+
+def gate_name(line: Line, key: str) -> str:
+    if key == JUMP:
+        return _("Review of a jump")
+    found = line.gates_by_key.get(key)
+    return found.name if found else key
+
+
+def end_name(line: Line, key: str) -> str:
+    """Labels are kept in capitals in documents and logs; people read them as words."""
+    label = line.end(key).label or key
+    if key == label.lower() and key in ("completed", "failed", "cancelled"):
+        return {"completed": _("Completed"), "failed": _("Failed"), "cancelled": _("Cancelled")}[key]
+    return label.replace("_", " ").capitalize() if label.isupper() or label == key else label
+
+
+def target_name(line: Line, key: str) -> str:
+    """Of a station, an end or a symbol."""
+    if key == ORIGIN:
+        return _("back where it came from")
+    if key == BLOCKED:
+        return _("stays here, blocked")
+    return end_name(line, key) if key in line.ends_by_key else station_name(line, key)
+
+
+def station_names(line: Line, keys: Iterable[str]) -> str:
+    return " + ".join(station_name(line, key) for key in keys)

@@ -1,0 +1,71 @@
+"""In a language in which every text stands in brackets, no page shows a text without them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from tests.factories import World
+from tests.language.scene import DATA, OF_PAGE, Scene, make_scene
+from tests.language.visible import left_over, untranslated
+from tests.pages.conftest import client_of
+
+PAGES: dict[str, Callable[[Scene], str]] = {
+    "home": lambda scene: reverse("home"),
+    "inbox": lambda scene: reverse("needs-me"),
+    "reviews": lambda scene: reverse("inbox") + "?tab=mine",
+    "review": lambda scene: reverse("gate-visit", args=[scene.visit.pk]),
+    "all tasks": lambda scene: reverse("tasks-everywhere"),
+    "tasks": lambda scene: reverse("tasks", args=scene.project()),
+    "task at a gate": lambda scene: reverse("task", args=scene.project(scene.waiting.name)),
+    "task at a manual station": lambda scene: reverse("task", args=scene.project(scene.by_hand.name)),
+    "new task": lambda scene: reverse("task-new", args=scene.line()),
+    "lines": lambda scene: reverse("lines", args=scene.project()),
+    "new line": lambda scene: reverse("lines-new", args=scene.project()),
+    "line": lambda scene: reverse("line", args=scene.line()),
+    "live": lambda scene: reverse("line-live", args=scene.line()),
+    # "code": lambda scene: reverse("line-edit", args=scene.line()),
+    "publish": lambda scene: reverse("line-publish", args=scene.line()),
+    # "versions": lambda scene: reverse("line-versions", args=scene.line()),
+    "back-test": lambda scene: reverse("line-backtest", args=scene.line()),
+    "scenarios": lambda scene: reverse("line-tests", args=scene.line()),
+    "insights": lambda scene: reverse("line-numbers", args=scene.line()),
+    "health": lambda scene: reverse("project-health", args=scene.project()),
+    "members": lambda scene: reverse("project-settings", args=scene.project()),
+    "agents": lambda scene: reverse("project-agents", args=scene.project()),
+    "groups": lambda scene: reverse("project-groups", args=scene.project()),
+    "tokens": lambda scene: reverse("project-tokens", args=scene.project()),
+    "account": lambda scene: reverse("account"),
+    "no such page": lambda scene: "/nothing/",
+}
+
+
+def test_what_is_outside_of_all_brackets_is_found() -> None:
+    page = '<h1>⟦Send ⟦Xone⟧ back⟧ 3 Xline</h1><p title="Hello">⟦Hi⟧ there</p><code>raw</code>'
+    assert untranslated(page, ["Xline"]) == ["there", "Hello"]
+    assert left_over("⟦a⟧ Back", []) == ["Back"]
+
+
+@pytest.mark.django_db
+def test_no_page_shows_untranslated_text(world: World, in_brackets: None) -> None:
+    scene, left = make_scene(world), []
+    client = client_of(world.admin)
+    for name, address in PAGES.items():
+        answer = client.get(address(scene))
+        assert answer.status_code == (404 if name == "no such page" else 200), name
+        left += [
+            f"{name}: {text}"
+            for text in untranslated(answer.content.decode(), [*DATA, *OF_PAGE.get(name, ())])
+        ]
+    assert not left, "\n".join(left)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("address", ["/sign-in/", "/sign-in/nothing/"])
+def test_a_page_for_nobody_shows_no_untranslated_text(address: str, in_brackets: None) -> None:
+    page = Client().get(address).content.decode()
+    assert "⟦" in page
+    assert untranslated(page, DATA) == []
