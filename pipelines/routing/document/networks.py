@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pipelines.routing.document.kinds import executes
-
-NONE, OPEN = "none", "open"
-EGRESS = "egress"
+from pipelines.routing.document.work.network import NONE, OPEN
 
 
 def network_of(work: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from pipelines.routing.analysis.regions.situations import evaluations
 from pipelines.routing.document.kinds import executes, secrets
 from pipelines.routing.document.line import Line, Station
-from pipelines.routing.document.networks import OPEN
+from pipelines.routing.document.work.network import OPEN
 
 
 def code_of(line: Line, station: Station) -> list[Any]:

@@ -17,8 +17,9 @@ from pipelines.models import Decision, Handoff, Job, Purpose, Token
 from pipelines.queries import versions
 from pipelines.routing.document.kinds import templates, tools
 from pipelines.routing.document.line import Line, Station
-from pipelines.routing.document.networks import OPEN, network_of
+from pipelines.routing.document.networks import network_of
 from pipelines.routing.document.templates import TemplateError, UndefinedVariable, render
+from pipelines.routing.document.work.network import OPEN
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.earlier_output import said
 from pipelines.work.processes.isolation import Access

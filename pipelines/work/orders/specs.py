@@ -66,9 +66,9 @@ def plain(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
 def of_texts(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     """What most kinds are told: their keys that are templates, rendered."""
     made, work = plain(orders, attempt, config), dict(orders.station.work)
-    for key in KINDS[orders.kind].keys:
-        if isinstance(key, TextKey | Json) and any(key.templates(work.get(key.name), key.name)):
-            work[key.name] = each_text(work[key.name], partial(rendered, orders, key.name))
+    for name, key in KINDS[orders.kind].keys.items():
+        if isinstance(key, TextKey | Json) and any(key.templates(work.get(name), name)):
+            work[name] = each_text(work[name], partial(rendered, orders, name))
     return replace(made, work=work)
 
 

@@ -19,7 +19,7 @@ from pipelines.routing.document.kinds import (
     wait,
 )
 from pipelines.routing.document.model import Station
-from pipelines.routing.document.work.keys import Texts, Work
+from pipelines.routing.document.work.keys import TextsIn, Work
 from pipelines.routing.document.work.kind import CLOCK, Kind
 
 TABLE: Final = (
@@ -75,7 +75,7 @@ def needs(station: Station) -> tuple[str, ...]:
     return (f"kind:{station.kind}", *model, *(f"secret:{name}" for name in secrets(station.work)))
 
 
-def templates(work: Work, path: str) -> Texts:
+def templates(work: Work, path: str) -> TextsIn:
     """The texts of a station's work that are rendered before it starts, each with its place; of what a tool is called
     with, all but the arguments."""
     kind = kind_of(work)

@@ -14,22 +14,21 @@ KIND = Kind(
     icon="message-square",
     docs="kinds.md#chat",
     title=_("Chat with a model"),
-    keys=(
-        *asking(
+    keys={
+        **asking(
             _("A template: {{task.title}}, {{input.key}}, {{context.key}}."),
             "say what the model is asked",
             spared=lambda work: bool(work.get("history")),
         ),
-        Flag(name="stream", label=_("Show the answer in the log while it comes"), usual=True),
-        StationOf(
-            name="tools",
+        "stream": Flag(label=_("Show the answer in the log while it comes"), default=True),
+        "tools": StationOf(
             label=_("Tools of"),
             help=_("The model may call what this station declares. It is run when a rule leads there."),
             kind="tools",
             none=_("No tools"),
         ),
-        HISTORY,
-    ),
+        "history": HISTORY,
+    },
     fields=("prompt", "system", "model", "temperature", "max_tokens", "tools", "history", "stream"),
     calls=True,
     asks_a_model=True,

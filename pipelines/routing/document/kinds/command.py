@@ -19,19 +19,18 @@ KIND = Kind(
     icon="terminal",
     docs="workers.md#what-a-command-gets",
     title=_("Command"),
-    keys=(
-        argv("a command needs a program, like [ruff, check]"),
-        ENVIRONMENT,
-        Text(
-            name="prompt",
+    keys={
+        "argv": argv("a command needs a program, like [ruff, check]"),
+        "env": ENVIRONMENT,
+        "prompt": Text(
             label=_("Standard input"),
             help=_("A template: {{task.title}}, {{input.key}}, {{context.key}}."),
             longest=PROMPT,
             template=True,
             rows=3,
         ),
-        FOLDER,
-    ),
+        "cwd": FOLDER,
+    },
     fields=("argv", "prompt", "env", "cwd"),
     fresh={"argv": ["true"]},
     executes=True,

@@ -13,9 +13,8 @@ KIND = Kind(
     icon="octagon-x",
     docs="kinds.md#error",
     title=_("Error"),
-    keys=(
-        Text(
-            name="message",
+    keys={
+        "message": Text(
             label=_("Message"),
             help=_("A template."),
             asked="say what went wrong",
@@ -23,15 +22,14 @@ KIND = Kind(
             template=True,
             rows=2,
         ),
-        Text(
-            name="failure_type",
+        "failure_type": Text(
             label=_("Failure type"),
             help=_("What rules may ask for."),
             placeholder="raised",
             longest=200,
             code=True,
         ),
-    ),
+    },
     evals=("error",),
     says=lambda station: str(station.work.get("message", "")),
 )

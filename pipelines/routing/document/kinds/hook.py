@@ -14,7 +14,11 @@ KIND = Kind(
     docs="kinds.md#hook",
     title=_("Hook"),
     help=_("It gets the task as JSON on standard input. Exit code 0 is ok, any other failed."),
-    keys=(argv("a hook needs a program, like [ruff, check]"), ENVIRONMENT, FOLDER),
+    keys={
+        "argv": argv("a hook needs a program, like [ruff, check]"),
+        "env": ENVIRONMENT,
+        "cwd": FOLDER,
+    },
     executes=True,
     result_document=True,
     evals=("ok", "failed"),

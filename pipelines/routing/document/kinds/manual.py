@@ -4,31 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.routing.basics.schema_parts import Schema, listed
 from pipelines.routing.basics.translation import gettext_noop as _
-from pipelines.routing.document.fields.field import NOWHERE
+from pipelines.routing.document.fields.nested import Each
 from pipelines.routing.document.inputs import INPUT, Input, read_inputs
 from pipelines.routing.document.model import Station
-from pipelines.routing.document.reading.names import note_twins
-from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.work.keys import Key, Text
 from pipelines.routing.document.work.kind import PERSON, Kind
 
 
 @dataclass(frozen=True, kw_only=True)
-class Form(Key):
+class Form(Each, Key):
     """Fields that a person fills in, as the line's inputs are. `add`, `empty`: said where a row is added, and where
     there is none."""
 
     add: str
     empty: str
-
-    def read(self, reader: Reader) -> None:
-        fields = [field.key for field in reader.each(self.name, lambda row: INPUT.read(row, NOWHERE))]
-        note_twins(reader, self.name, fields, "the field")
-
-    def schema(self) -> Schema:
-        return listed(INPUT.reference())
 
 
 def _form(station: Station) -> tuple[Input, ...]:
@@ -42,21 +32,22 @@ KIND = Kind(
     icon="hand",
     docs="kinds.md#manual",
     title=_("Work of a person"),
-    keys=(
-        Text(
-            name="instructions",
+    keys={
+        "instructions": Text(
             label=_("Instructions"),
             help=_("What is to be done."),
             template=True,
             rows=5,
         ),
-        Form(
-            name="form",
+        "form": Form(
+            INPUT,
+            unique="key",
+            what="the field",
             label=_("Form"),
             add=_("Add a field"),
             empty=_("Whoever does the work says only how it went. Add what else is wanted."),
         ),
-    ),
+    },
     done_by=PERSON,
     form=_form,
     actor="person",

@@ -55,27 +55,24 @@ KIND = Kind(
     icon="route",
     docs="kinds.md#route",
     title=_("Choice of a route"),
-    keys=(
-        Choice(
-            name="by",
+    keys={
+        "by": Choice(
+            {"model": _("A model"), "person": _("A person")},
+            default="model",
             label=_("Who chooses"),
-            words=("model", "person"),
-            usual="model",
-            called={"model": _("A model"), "person": _("A person")},
         ),
-        *asking(
+        **asking(
             _("By what is chosen. The labels are those that the rules ask for: eval equals …"),
             "say by what the model chooses",
             spared=_by_person,
             hidden=_by_person,
         ),
-        Flag(
-            name="strict",
+        "strict": Flag(
             label=_("An answer without a label is a failure"),
             help=_("Otherwise it is for the rule that takes everything else."),
             hidden=_by_person,
         ),
-    ),
+    },
     fields=("by", "prompt", "system", "model", "temperature", "max_tokens", "strict"),
     lacks=_no_labels,
     asks_a_person=_by_person,

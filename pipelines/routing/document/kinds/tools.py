@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.schema_parts import (
     ANYTHING,
     SOME_TEXT,
-    TEXT,
     Schema,
     listed,
     record,
-    ref,
     words,
 )
 from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.document import operators
+from pipelines.routing.document.fields import plain
+from pipelines.routing.document.fields.field import Around
+from pipelines.routing.document.fields.nested import One
+from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.handoffs import schema_faults
 from pipelines.routing.document.model import Line, Station
 from pipelines.routing.document.paths import PathError, compile_path
 from pipelines.routing.document.reading.names import note_twins
 from pipelines.routing.document.reading.reader import Reader, quote
-from pipelines.routing.document.work.call import CALL, ONE_BODY
-from pipelines.routing.document.work.keys import Key, Texts, Work, texts_in
+from pipelines.routing.document.work.call import ADDRESS, CALL, ONE_BODY
+from pipelines.routing.document.work.keys import Key, TextsIn, Work, texts_in
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.model_keys import HISTORY
 from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, argv
@@ -35,9 +37,8 @@ ARGUMENT = re.compile(r"\{\{\s*argument\.([^\s{}|()\"']+)\s*\}\}")
 """A value that the call of a tool brings along; everything else is rendered before the work starts."""
 ACTIONS = ("allow", "approve", "deny")
 ALONE = ("exists", "missing")
-PROGRAM = (argv(), ENVIRONMENT, FOLDER)
+PROGRAM: Mapping[str, Key] = {"argv": argv(), "env": ENVIRONMENT, "cwd": FOLDER}
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
-_OBJECT: Schema = {"type": "object"}
 
 
 def declared(work: Work) -> list[Mapping[str, Any]]:
@@ -47,50 +48,94 @@ def declared(work: Work) -> list[Mapping[str, Any]]:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ToolName(plain.Text):
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        name = reader.text(key, required=True)
+        if name.strip() and not _NAME.match(name):
+            reader.note(key, f"{quote(name)} is no name of a tool", "letters, digits, _ and -, at most 64")
+        return name
+
+    def schema(self) -> Schema:
+        return {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"}
+
+
+def _call_of_a_tool(reader: Reader, around: Around) -> None:
+    ONE_BODY.check(reader, around)
+    if not reader.given.get("url"):
+        reader.note("url", "is missing")
+
+
+def _one_of_both(reader: Reader, around: Around) -> None:
+    if reader.is_object and reader.has("argv") == reader.has("http"):
+        reader.note("argv", "a tool has a program (argv) or a call (http), and one of them")
+
+
+HTTP: Record[dict[str, Any]] = Record(
+    dict,
+    {**CALL, "url": replace(ADDRESS, least=1)},
+    check=_call_of_a_tool,
+    rules={**ONE_BODY.rule, "required": ["url"]},
+)
+TOOL: Record[dict[str, Any]] = Record(
+    dict,
+    {
+        "name": ToolName(required=True, default="", label=_("Name"), code=True),
+        "description": plain.Text(
+            longest=10_000, label=_("Description"), help=_("The model reads it."), rows=2
+        ),
+        "parameters": plain.Object(
+            label=_("Parameters"),
+            help=_("A JSON Schema. Each is used by {{argument.name}}, and all come on standard input."),
+            rows=4,
+        ),
+        "timeout": plain.Duration(label=_("Timeout")),
+        **PROGRAM,
+        "http": One(HTTP),
+    },
+    check=_one_of_both,
+    rules={"oneOf": [{"required": ["argv"]}, {"required": ["http"]}]},
+)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Tools(Key):
     """What may be called: each a program, or an HTTP call."""
 
-    def read(self, reader: Reader) -> None:
-        note_twins(reader, self.name, reader.each(self.name, _tool), "the tool")
+    default: tuple[Any, ...] = ()
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        found = reader.each(key, lambda tool: TOOL.read(tool, around))
+        note_twins(reader, key, [tool["name"] for tool in found], "the tool")
+        return found
 
     def schema(self) -> Schema:
-        call = record(("url",), **{**{key.name: key.schema() for key in CALL}, "url": SOME_TEXT})
-        tool = record(
-            ("name",),
-            name={"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
-            description=TEXT,
-            parameters=_OBJECT,
-            timeout=ref("duration"),
-            **{key.name: key.schema() for key in PROGRAM},
-            http={**call, **ONE_BODY.schema()},
-        )
-        return listed({**tool, "oneOf": [{"required": ["argv"]}, {"required": ["http"]}]})
+        return listed(TOOL.schema())
 
-    def templates(self, value: Any, path: str) -> Texts:
+    def templates(self, value: Any, path: str) -> TextsIn:
         for index, tool in enumerate(declared({"tools": value})):
             for where, text in _texts_of(tool, join(path, index)):
                 yield where, ARGUMENT.sub("", text)
 
     def secrets(self, value: Any) -> Iterator[str]:
         for tool in declared({"tools": value}):
-            for key in CALL:
-                yield from key.secrets((tool.get("http") or {}).get(key.name))
+            for key, field in CALL.items():
+                yield from field.secrets((tool.get("http") or {}).get(key))
 
-    def lacking(self, line: Line, work: Work, path: str) -> Iterator[Problem]:
-        yield from super().lacking(line, work, path)
+    def lacking(self, key: str, line: Line, work: Work, path: str) -> Iterator[Problem]:
+        yield from super().lacking(key, line, work, path)
         for index, tool in enumerate(declared(work)):
-            at = join(f"{path}.{self.name}", index)
+            at = join(f"{path}.{key}", index)
             if "http" in tool:
-                for key in CALL:
-                    yield from key.lacking(line, tool["http"], f"{at}.http")
+                for member, field in CALL.items():
+                    yield from field.lacking(member, line, tool["http"], f"{at}.http")
             yield from _schema(tool.get("parameters") or {}, f"{at}.parameters")
 
 
-def _texts_of(tool: Mapping[str, Any], at: str) -> Texts:
-    for key in PROGRAM:
-        yield from key.templates(tool.get(key.name), join(at, key.name))
-    for key in CALL:
-        yield from key.templates((tool.get("http") or {}).get(key.name), join(f"{at}.http", key.name))
+def _texts_of(tool: Mapping[str, Any], at: str) -> TextsIn:
+    for key, field in PROGRAM.items():
+        yield from field.templates(tool.get(key), join(at, key))
+    for key, field in CALL.items():
+        yield from field.templates((tool.get("http") or {}).get(key), join(f"{at}.http", key))
 
 
 def _schema(schema: Mapping[str, Any], path: str) -> Iterator[Problem]:
@@ -100,31 +145,6 @@ def _schema(schema: Mapping[str, Any], path: str) -> Iterator[Problem]:
         yield Problem(f"{path}{where}", fault.message, fault.hint)
 
 
-def _tool(reader: Reader) -> str:
-    name = reader.text("name", required=True)
-    if name.strip() and not _NAME.match(name):
-        reader.note("name", f"{quote(name)} is no name of a tool", "letters, digits, _ and -, at most 64")
-    reader.text("description", longest=10_000)
-    reader.object("parameters")
-    reader.duration("timeout")
-    for key in PROGRAM:
-        key.read(reader)
-    reader.one("http", _http)
-    if reader.is_object and reader.has("argv") == reader.has("http"):
-        reader.note("argv", "a tool has a program (argv) or a call (http), and one of them")
-    reader.done()
-    return name
-
-
-def _http(reader: Reader) -> None:
-    for key in CALL:
-        key.read(reader)
-    ONE_BODY.read(reader)
-    if not reader.given.get("url"):
-        reader.note("url", "is missing")
-    reader.done()
-
-
 def _known(reader: Reader, names: tuple[str, ...]) -> None:
     name = reader.text("tool", required=True)
     if name.strip() and name not in names:
@@ -132,23 +152,22 @@ def _known(reader: Reader, names: tuple[str, ...]) -> None:
 
 
 def _names(reader: Reader) -> tuple[str, ...]:
-    """Of the tools beside the key that is read."""
-    names = (tool.get("name") for tool in declared(reader.given))
-    return tuple(name if type(name) is str else "" for name in names)
+    """Of the tools, which are read before."""
+    return tuple(tool["name"] for tool in reader.values["tools"])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Calls(Key):
     """Calls that are made whatever a model asks for."""
 
-    def read(self, reader: Reader) -> None:
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
         names = _names(reader)
-        reader.each(self.name, lambda each: _call(each, names))
+        return reader.each(key, lambda each: _call(each, names))
 
     def schema(self) -> Schema:
-        return listed(record(("tool",), tool=SOME_TEXT, arguments=_OBJECT))
+        return listed(record(("tool",), tool=SOME_TEXT, arguments={"type": "object"}))
 
-    def templates(self, value: Any, path: str) -> Texts:
+    def templates(self, value: Any, path: str) -> TextsIn:
         for index, call in enumerate(value or ()):
             yield from texts_in(call.get("arguments"), f"{join(path, index)}.arguments")
 
@@ -163,9 +182,9 @@ def _call(reader: Reader, names: tuple[str, ...]) -> None:
 class Policy(Key):
     """Which calls are run, which a person is asked for, which are not run."""
 
-    def read(self, reader: Reader) -> None:
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
         names = _names(reader)
-        reader.one(self.name, lambda each: _policy(each, names))
+        return reader.one(key, lambda each: _policy(each, names))
 
     def schema(self) -> Schema:
         test = {
@@ -230,18 +249,18 @@ KIND = Kind(
     icon="wrench",
     docs="kinds.md#tools",
     title=_("Tools"),
-    keys=(
-        Tools(name="tools", label=_("Tools"), asked="declare the tools that may be called"),
-        Calls(
-            name="calls",
+    keys={
+        "tools": Tools(label=_("Tools"), asked="declare the tools that may be called"),
+        "calls": Calls(
+            rows=2,
             label=_("Fixed calls"),
             help=_(
                 'A list such as [{"tool": "look", "arguments": {}}]. Without it, what the model asks for.'
             ),
         ),
-        Policy(name="policy", label=_("What no rule names")),
-        HISTORY,
-    ),
+        "policy": Policy(label=_("What no rule names")),
+        "history": HISTORY,
+    },
     fields=("tools", "history", "policy", "calls"),
     executes=True,
     evals=("ok", "error"),

@@ -13,10 +13,9 @@ KIND = Kind(
     icon="timer",
     docs="kinds.md#wait",
     title=_("Wait"),
-    keys=(
-        Duration(name="for", label=_("For"), help=_("From when the task enters the station.")),
-        Text(
-            name="until",
+    keys={
+        "for": Duration(label=_("For"), help=_("From when the task enters the station.")),
+        "until": Text(
             label=_("Until"),
             help=_("A template that gives a time: 2031-05-06T07:08:09+02:00, or a date."),
             placeholder="{{input.when}}",
@@ -26,8 +25,8 @@ KIND = Kind(
             template=True,
             code=True,
         ),
-    ),
-    not_both=(NotBoth("for", "until", "a wait is for a duration or until a time, not both"),),
+    },
+    not_both=NotBoth("for", "until", "a wait is for a duration or until a time, not both"),
     done_by=CLOCK,
     actor="timer",
     signed=lambda work: "",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.basics.problems import join
+from pipelines.routing.document.fields.field import NOWHERE
 from pipelines.routing.document.kinds import DEFAULT, KINDS
 from pipelines.routing.document.model import BUILT_IN_ENDS, RESOURCES, End, Join, Limits, Station
-from pipelines.routing.document.networks import EGRESS, NONE, OPEN
 from pipelines.routing.document.reading.names import Names, note_twins, read_key, refers
 from pipelines.routing.document.reading.needs import read_handoff, read_requires
 from pipelines.routing.document.reading.reader import Reader, quote
@@ -69,21 +69,8 @@ def read_work(reader: Reader) -> dict[str, Any]:
     known = KINDS.get(kind)
     if known is None:
         return reader.given
-    read_network(reader)
-    known.read(reader)
-    reader.done()
+    known.record.read(reader, NOWHERE)
     return reader.given
-
-
-def read_network(reader: Reader) -> None:
-    value = reader.raw("network")
-    if type(value) is dict:
-        hosts = Reader(value, reader.at("network"), reader.problems)
-        if not hosts.texts(EGRESS):
-            hosts.note(EGRESS, "names no host")
-        hosts.done()
-    elif reader.has("network") and value not in (NONE, OPEN):
-        reader.note("network", f"has to be {NONE} or {OPEN}")
 
 
 def _limits(reader: Reader) -> Limits:

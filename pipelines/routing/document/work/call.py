@@ -10,9 +10,10 @@ from typing import Any
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.schema_parts import Schema, record
 from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.document.fields.field import Around
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.reading.reader import Reader, quote
-from pipelines.routing.document.work.keys import PROMPT, Choice, Json, Key, Text, Texts, Work
+from pipelines.routing.document.work.keys import PROMPT, Choice, Json, Key, Text, TextsIn, Work
 from pipelines.routing.document.work.kind import NotBoth
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
@@ -26,34 +27,44 @@ _HOST = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/?#]*")
 
 @dataclass(frozen=True, kw_only=True)
 class Address(Text):
-    """An address is http(s), or one placeholder; where it leads is not pieced together."""
+    """An address is http(s), or one placeholder; where it leads is not pieced together. `least`: characters that the
+    JSON Schema wants."""
 
-    def lacking(self, line: Line, work: Work, path: str) -> Iterator[Problem]:
-        yield from super().lacking(line, work, path)
-        url = str(work.get(self.name) or "").strip()
+    least: int = 0
+
+    def schema(self) -> Schema:
+        return {**super().schema(), **({"minLength": self.least} if self.least else {})}
+
+    def lacking(self, key: str, line: Line, work: Work, path: str) -> Iterator[Problem]:
+        yield from super().lacking(key, line, work, path)
+        url = str(work.get(key) or "").strip()
         if not url or url.startswith("{{"):
             return
         if not url.lower().startswith(("http://", "https://")):
-            yield Problem(f"{path}.{self.name}", "is no address", "write it with http:// or https://")
+            yield Problem(f"{path}.{key}", "is no address", "write it with http:// or https://")
         elif "{{" in (_HOST.match(url) or [""])[0]:
             message = "a host is written out, or the whole address is one placeholder"
             hint = "like https://api.example.com/{{input.path}}, or {{input.url}}"
-            yield Problem(f"{path}.{self.name}", message, hint)
+            yield Problem(f"{path}.{key}", message, hint)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Headers(Key):
     """Each a line of text, or a secret that the worker fills in."""
 
-    def read(self, reader: Reader) -> None:
-        for name, value in reader.object(self.name).items():
-            at = join(reader.at(self.name), name)
+    rows: int = 2
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        found = reader.object(key)
+        for name, value in found.items():
+            at = join(reader.at(key), name)
             if not HEADER.match(name):
                 reader.problems.note(at, "is no name of a header")
             elif type(value) is dict:
                 _secret(Reader(value, at, reader.problems))
             elif type(value) is not str or "\n" in value or "\r" in value:
                 reader.problems.note(at, "is one line of text, or {secret: NAME}")
+        return found
 
     def schema(self) -> Schema:
         secret = record(("secret",), secret={"type": "string", "pattern": SECRET.pattern.replace(r"\Z", "$")})
@@ -64,7 +75,7 @@ class Headers(Key):
             "additionalProperties": {"anyOf": [line, secret]},
         }
 
-    def templates(self, value: Any, path: str) -> Texts:
+    def templates(self, value: Any, path: str) -> TextsIn:
         for name, said in (value or {}).items():
             if type(said) is str:
                 yield join(path, name), said
@@ -81,25 +92,23 @@ def _secret(reader: Reader) -> None:
     reader.done()
 
 
-CALL: tuple[Key, ...] = (
-    Choice(name="method", label=_("Method"), words=METHODS, usual="GET"),
-    Address(
-        name="url",
-        label=_("Address"),
-        help=_("A template; what it inserts is escaped. Private addresses only if an operator lists them."),
-        placeholder="https://api.example.com/items/{{input.id}}",
-        asked="say which address is called",
-        longest=10_000,
-        template=True,
-        code=True,
-    ),
-    Headers(
-        name="headers",
+ADDRESS = Address(
+    label=_("Address"),
+    help=_("A template; what it inserts is escaped. Private addresses only if an operator lists them."),
+    placeholder="https://api.example.com/items/{{input.id}}",
+    asked="say which address is called",
+    longest=10_000,
+    template=True,
+    code=True,
+)
+CALL: Mapping[str, Key] = {
+    "method": Choice(METHODS, default="GET", label=_("Method")),
+    "url": ADDRESS,
+    "headers": Headers(
         label=_("Headers"),
         help=_('Name=value, one per line. As JSON also {"Authorization": {"secret": "NAME"}}.'),
     ),
-    Text(
-        name="body",
+    "body": Text(
         label=_("Body"),
         help=_("A template."),
         longest=PROMPT,
@@ -107,6 +116,6 @@ CALL: tuple[Key, ...] = (
         rows=3,
         code=True,
     ),
-    Json(name="json", label=_("Body as JSON"), help=_("Its texts are templates.")),
-)
+    "json": Json(label=_("Body as JSON"), help=_("Its texts are templates.")),
+}
 ONE_BODY = NotBoth("body", "json", "a call has a body or json, not both")

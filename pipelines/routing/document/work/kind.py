@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, Literal
 
 from pipelines.routing.basics.problems import Problem, join
-from pipelines.routing.basics.schema_parts import TEXT, Schema, record
+from pipelines.routing.basics.schema_parts import Schema
+from pipelines.routing.document.fields.field import Around, Field
+from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.model import Line, Station
 from pipelines.routing.document.reading.reader import Reader
-from pipelines.routing.document.work.keys import Key, Texts, Work, never
+from pipelines.routing.document.work.keys import Key, TextsIn, Work, never
+from pipelines.routing.document.work.network import Network
 
 WORKER: Final = "worker"
 PERSON: Final = "person"
@@ -27,11 +31,12 @@ class NotBoth:
     second: str
     message: str
 
-    def read(self, reader: Reader) -> None:
+    def check(self, reader: Reader, around: Around) -> None:
         if reader.has(self.first) and reader.has(self.second):
             reader.note(self.second, self.message)
 
-    def schema(self) -> Schema:
+    @property
+    def rule(self) -> Schema:
         return {"not": {"required": [self.first, self.second]}}
 
 
@@ -59,10 +64,10 @@ class Kind:
     """Of its fields in the inspector; a kind without keys has none."""
     help: str = ""
 
-    keys: tuple[Key, ...] = ()
+    keys: Mapping[str, Key] = field(default_factory=dict)
     fields: tuple[str, ...] = ()
     """The order of the fields in the inspector, where it is another than that of the keys."""
-    not_both: tuple[NotBoth, ...] = ()
+    not_both: NotBoth | None = None
     fresh: Mapping[str, Any] = field(default_factory=dict)
     """What a station that is put on the canvas says besides its kind."""
     lacks: Callable[[Line, Station, str], Iterator[Problem]] = nothing_more
@@ -103,18 +108,12 @@ class Kind:
     silent: str = ""
     """The line where the document says nothing."""
 
-    def read(self, reader: Reader) -> None:
-        """Notes what is wrong with the keys of a work."""
-        for key in self.keys:
-            key.read(reader)
-        for pair in self.not_both:
-            pair.read(reader)
-
-    def schema(self) -> Schema:
-        found = record(("kind",), kind=TEXT, **{key.name: key.schema() for key in self.keys})
-        for pair in self.not_both:
-            found |= pair.schema()
-        return found
+    @cached_property
+    def record(self) -> Record[dict[str, Any]]:
+        """The whole of `work`."""
+        pair = self.not_both
+        fields = {"kind": Field(required=True), "network": Network(), **self.keys}
+        return Record(dict, fields, check=pair.check if pair else None, rules=pair.rule if pair else None)
 
     @property
     def by_workers(self) -> bool:
@@ -125,14 +124,14 @@ class Kind:
 
     def lacking(self, line: Line, station: Station, path: str) -> Iterator[Problem]:
         """What a station needs before it can be published."""
-        for key in self.keys:
-            yield from key.lacking(line, station.work, path)
+        for name, key in self.keys.items():
+            yield from key.lacking(name, line, station.work, path)
         yield from self.lacks(line, station, path)
 
-    def templates(self, work: Work, path: str) -> Texts:
-        for key in self.keys:
-            yield from key.templates(work.get(key.name), join(path, key.name))
+    def templates(self, work: Work, path: str) -> TextsIn:
+        for name, key in self.keys.items():
+            yield from key.templates(work.get(name), join(path, name))
 
     def secrets(self, work: Work) -> Iterator[str]:
-        for key in self.keys:
-            yield from key.secrets(work.get(key.name))
+        for name, key in self.keys.items():
+            yield from key.secrets(work.get(name))

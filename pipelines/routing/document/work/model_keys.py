@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.document.model import Station
@@ -10,7 +10,6 @@ from pipelines.routing.document.work.keys import PROMPT, ContextKey, Count, Key,
 
 HOTTEST = 2
 HISTORY = ContextKey(
-    name="history",
     label=_("Conversation"),
     help=_("The key of the context that holds it. Stations that name the same key go on with it."),
     placeholder="conversation",
@@ -20,11 +19,10 @@ HISTORY = ContextKey(
 
 def asking(
     said: str, asked: str, *, spared: Callable[[Work], bool], hidden: Callable[[Work], bool] = never
-) -> tuple[Key, ...]:
+) -> Mapping[str, Key]:
     """`said` is the help of the prompt; `asked` and `spared` are the prompt's, too; `hidden`: of all the others."""
-    return (
-        Text(
-            name="system",
+    return {
+        "system": Text(
             label=_("System"),
             help=_("What the model is told of its part."),
             longest=PROMPT,
@@ -32,8 +30,7 @@ def asking(
             rows=3,
             hidden=hidden,
         ),
-        Text(
-            name="prompt",
+        "prompt": Text(
             label=_("Prompt"),
             help=said,
             longest=PROMPT,
@@ -42,24 +39,22 @@ def asking(
             asked=asked,
             spared=spared,
         ),
-        Text(
-            name="model",
+        "model": Text(
             label=_("Model"),
             help=_("Its name. Without one, the one that an operator has set."),
             longest=200,
             code=True,
             hidden=hidden,
         ),
-        Number(
-            name="temperature",
+        "temperature": Number(
             label=_("Temperature"),
             help=_("From 0 to 2."),
             placeholder="0.7",
             most=HOTTEST,
             hidden=hidden,
         ),
-        Count(name="max_tokens", label=_("Most tokens of an answer"), least=1, hidden=hidden),
-    )
+        "max_tokens": Count(label=_("Most tokens of an answer"), least=1, hidden=hidden),
+    }
 
 
 def first_line(station: Station) -> str:

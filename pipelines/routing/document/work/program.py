@@ -6,9 +6,8 @@ from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.document.model import Station
 from pipelines.routing.document.work.keys import Arguments, Environment, Key, Text
 
-ENVIRONMENT = Environment(name="env", label=_("Environment"), help=_("NAME=value, one per line."))
+ENVIRONMENT = Environment(label=_("Environment"), help=_("NAME=value, one per line."))
 FOLDER = Text(
-    name="cwd",
     label=_("Folder"),
     help=_("Below the working folder of the task."),
     placeholder=".",
@@ -19,7 +18,6 @@ FOLDER = Text(
 
 def argv(asked: str = "") -> Key:
     return Arguments(
-        name="argv",
         label=_("Program and arguments"),
         help=_("No shell reads it: | and > are arguments. Put what has spaces into quotes."),
         placeholder="ruff check --output-format=json .",

@@ -9,8 +9,21 @@ from django.utils.translation import gettext as _
 
 from pipelines.routing.document.fields import plain
 from pipelines.routing.document.fields.field import Field as Declared
+from pipelines.routing.document.fields.field import Written
 from pipelines.routing.document.fields.record import Record
-from pipelines.web.editor.forms.fields import Anything, Choice, Duration, Field, Flag, Listed, Number, Text
+from pipelines.routing.document.work import call, keys
+from pipelines.web.editor.forms.fields import (
+    Anything,
+    Arguments,
+    Choice,
+    Duration,
+    Field,
+    Flag,
+    Listed,
+    Number,
+    Pairs,
+    Text,
+)
 from pipelines.web.editor.forms.form import Rows
 from pipelines.web.editor.forms.places import Place
 
@@ -34,6 +47,11 @@ def _texts(declared: plain.Texts, make: Make, **shown: Any) -> Field:
     return make(**{"between": declared.between, **shown})
 
 
+def _work_text(declared: keys.Text, make: Make, **shown: Any) -> Field:
+    """What has to be there is written empty, too, so that what is missing is told."""
+    return make(**{"needed": bool(declared.asked) and declared.spared is keys.never, **shown})
+
+
 def _plain(declared: Declared, make: Make, **shown: Any) -> Field:
     return make(**shown)
 
@@ -50,15 +68,22 @@ CONTROLS: Mapping[type[Declared], tuple[Make, Callable[..., Field]]] = {
     plain.Reference: (Choice, _plain),
     plain.Texts: (Listed, _texts),
     plain.Anything: (Anything, _plain),
+    plain.Object: (Anything, _plain),
+    keys.Text: (Text, _work_text),
+    keys.StationOf: (Choice, _plain),
+    keys.Arguments: (Arguments, _plain),
+    keys.Environment: (Pairs, _plain),
+    call.Headers: (Pairs, _plain),
+    keys.Key: (Anything, _plain),
 }
-"""The control of each kind of declaration, and what it adds."""
+"""The control of each kind of declaration, and what it adds; of one that is not named, that of what it extends."""
 
 
 def control(record: Record[Any], at: Place, key: str, make: Make | None = None, **more: Any) -> Field:
     """The field for `key` of the object at this place. `make`: another control than the usual one; `more` goes to it
     and counts before what is declared."""
     declared = record.fields[key]
-    usual, fill = CONTROLS[type(declared)]
+    usual, fill = next(CONTROLS[each] for each in type(declared).__mro__ if each in CONTROLS)
     shown = {
         "help": _(declared.help),
         "placeholder": declared.placeholder,
@@ -76,7 +101,9 @@ def options(declared: plain.Choice) -> list[tuple[str, str]]:
         if isinstance(declared.choices, Mapping)
         else {each: each for each in declared.choices}
     )
-    return [(value, _(words[value])) for value in words]
+    usual = None if declared.written is Written.ALWAYS else declared.default
+    said = [("" if value == usual else value, _(words[value])) for value in words]
+    return sorted(said, key=lambda option: option[0] != "")
 
 
 def others(

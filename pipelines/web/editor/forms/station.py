@@ -22,7 +22,6 @@ from pipelines.web.editor.forms.form import (
     skeleton,
     with_rest,
 )
-from pipelines.web.editor.forms.keys import said
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,8 +95,8 @@ def _names(kind: str, fragment: Fragment) -> list[Field | Rows]:
         Kind(
             at=("work", "kind"),
             label=_("Kind of work"),
-            help=said(KINDS[kind].about) if kind in KINDS else "",
-            options=[(kind.key, said(kind.name)) for kind in TABLE],
+            help=_(KINDS[kind].about) if kind in KINDS else "",
+            options=[(kind.key, _(kind.name)) for kind in TABLE],
             covers=("work",) if type(places.get(fragment, ("work",))) is dict else (),
         ),
     ]

@@ -8,13 +8,13 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.routing.document.kinds.tools import PROGRAM
+from pipelines.routing.document.kinds.tools import HTTP, PROGRAM, TOOL
 from pipelines.routing.document.work.call import CALL
-from pipelines.routing.document.work.keys import Key
+from pipelines.routing.document.work.kind import Kind
 from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.fields import Anything, Choice, Duration, Field, Text
+from pipelines.web.editor.forms.declared import control
+from pipelines.web.editor.forms.fields import Anything, Choice, Field
 from pipelines.web.editor.forms.form import Fragment, Rows
-from pipelines.web.editor.forms.keys import field_of, said
 from pipelines.web.editor.forms.places import MISSING, Place
 
 Items = list[Field | Rows]
@@ -40,11 +40,11 @@ def actions() -> list[tuple[str, str]]:
     ]
 
 
-def tools(key: Key, fragment: Fragment) -> Items:
+def tools(kind: Kind, name: str, fragment: Fragment) -> Items:
     return [
         Rows(
             at=AT,
-            label=said(key.label),
+            label=_(kind.keys[name].label),
             row=_tool,
             new=_new_tool,
             title=_tool_title,
@@ -56,10 +56,10 @@ def tools(key: Key, fragment: Fragment) -> Items:
     ]
 
 
-def policy(key: Key, fragment: Fragment) -> Items:
+def policy(kind: Kind, name: str, fragment: Fragment) -> Items:
     """Its rules only where there is one."""
     options = [("", _("There is no policy: every call is run")), *actions()]
-    usual = Otherwise(at=(*POLICY, "default"), label=said(key.label), options=options)
+    usual = Otherwise(at=(*POLICY, "default"), label=_(kind.keys[name].label), options=options)
     if places.get(fragment, POLICY) is MISSING:
         return [usual]
     rules = Rows(
@@ -74,27 +74,20 @@ def policy(key: Key, fragment: Fragment) -> Items:
     return [usual, rules]
 
 
-def calls(key: Key, fragment: Fragment) -> Items:
-    return [Anything(at=("work", key.name), label=said(key.label), help=said(key.help), rows=2)]
-
-
 def _tool(fragment: Fragment, at: Place) -> Items:
-    first: Items = [
-        Text(at=(*at, "name"), label=_("Name"), needed=True, code=True, covers=(places.name(at),)),
-        Text(at=(*at, "description"), label=_("Description"), help=_("The model reads it."), rows=2),
-        Anything(
-            at=(*at, "parameters"),
-            label=_("Parameters"),
-            help=_("A JSON Schema. Each is used by {{argument.name}}, and all come on standard input."),
-            rows=4,
-        ),
-    ]
     is_call = places.get(fragment, (*at, "http")) is not MISSING
-    last = Duration(at=(*at, "timeout"), label=_("Timeout"))
     does = (
-        [field_of(key, (*at, "http")) for key in CALL] if is_call else [field_of(key, at) for key in PROGRAM]
+        [control(HTTP, (*at, "http"), key) for key in CALL]
+        if is_call
+        else [control(TOOL, at, key) for key in PROGRAM]
     )
-    return [*first, *does, last]
+    return [
+        control(TOOL, at, "name", needed=True, covers=(places.name(at),)),
+        control(TOOL, at, "description"),
+        control(TOOL, at, "parameters"),
+        *does,
+        control(TOOL, at, "timeout"),
+    ]
 
 
 def _new_tool(fragment: Fragment, kind: str) -> dict[str, Any]:

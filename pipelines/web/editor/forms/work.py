@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from django.utils.translation import gettext as _
 
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.kinds.manual import Form
-from pipelines.routing.document.kinds.tools import Calls, Policy, Tools
-from pipelines.routing.document.work.keys import Key
+from pipelines.routing.document.kinds.tools import Policy, Tools
+from pipelines.routing.document.work.keys import Key, StationOf
+from pipelines.routing.document.work.kind import Kind
 from pipelines.web.editor.forms import inputs, places, tools
+from pipelines.web.editor.forms.declared import control
 from pipelines.web.editor.forms.fields import Choice, Field, Number
 from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting
-from pipelines.web.editor.forms.keys import field_of, said
 from pipelines.web.editor.forms.places import MISSING
 
 Items = list[Field | Rows]
@@ -25,7 +25,7 @@ def known(kind: str) -> tuple[str, ...]:
     found = KINDS.get(kind)
     if found is None:
         return ()
-    return (*(key.name for key in found.keys), *(("network",) if found.executes else ()))
+    return (*found.keys, *(("network",) if found.executes else ()))
 
 
 def sections(kind: str, fragment: Fragment, setting: Setting) -> list[Section]:
@@ -35,31 +35,40 @@ def sections(kind: str, fragment: Fragment, setting: Setting) -> list[Section]:
         return []
     work = places.get(fragment, ("work",))
     given = work if type(work) is dict else {}
-    by_name = {key.name: key for key in found.keys}
-    shown = [by_name[name] for name in found.fields or by_name]
-    fields = [each for key in shown if not key.hidden(given) for each in _fields(key, fragment, setting)]
-    return [Section(title=said(found.title), help=said(found.help), fields=fields, open=True)]
+    shown = [name for name in found.fields or found.keys if not found.keys[name].hidden(given)]
+    fields = [each for name in shown for each in _fields(found, name, fragment, setting)]
+    return [Section(title=_(found.title), help=_(found.help) if found.help else "", fields=fields, open=True)]
 
 
-def _fields(key: Key, fragment: Fragment, setting: Setting) -> Items:
+def _fields(kind: Kind, name: str, fragment: Fragment, setting: Setting) -> Items:
+    key = kind.keys[name]
     make = SEVERAL.get(type(key))
-    return make(key, fragment) if make else [field_of(key, ("work",), setting)]
+    if make is not None:
+        return make(kind, name, fragment)
+    if isinstance(key, StationOf):
+        return [control(kind.record, ("work",), name, options=_stations(key, setting))]
+    return [control(kind.record, ("work",), name)]
 
 
-def _form(key: Form, fragment: Fragment) -> Items:
-    at = ("work", key.name)
+def _stations(key: StationOf, setting: Setting) -> list[tuple[str, str]]:
+    known = [(each.key, each.name or each.key) for each in setting.names.stations if each.kind == key.kind]
+    return [("", _(key.none)), *known]
+
+
+def _form(kind: Kind, name: str, fragment: Fragment) -> Items:
+    key, at = kind.keys[name], ("work", name)
+    assert isinstance(key, Form)
     value = places.get(fragment, at)
-    rows = inputs.rows(at, said(key.label), said(key.add), said(key.empty))
+    rows = inputs.rows(at, _(key.label), _(key.add), _(key.empty))
     return [rows] if type(value) is list or value is MISSING else []
 
 
-SEVERAL: Mapping[type[Key], Callable[[Any, Fragment], Items]] = {
+SEVERAL: Mapping[type[Key], Callable[[Kind, str, Fragment], Items]] = {
     Form: _form,
     Tools: tools.tools,
-    Calls: tools.calls,
     Policy: tools.policy,
 }
-"""Keys that are more than one field; every other has its own in `keys`."""
+"""Keys that are more than one field; every other has its own in `declared`."""
 
 
 def reach(fragment: Fragment) -> Section:
