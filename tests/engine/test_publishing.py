@@ -10,9 +10,7 @@ from django.db import IntegrityError, connection, transaction
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.lines import publishing
 from pipelines.models import Line, LineVersion, Role, VersionGate, VersionRule, VersionStation
-from pipelines.routing.document.kinds import TABLE
 from pipelines.routing.document.line import DocumentError, digest, read_line
-from pipelines.work.handlers.table import HANDLERS
 from tests.factories import World, document, make_member, station
 
 pytestmark = pytest.mark.django_db
@@ -155,10 +153,6 @@ def test_a_key_is_taken_once(world: World) -> None:
 def test_a_line_that_refuses_stations_without_rules_says_which(world: World) -> None:
     found = publishing.check(made(world, document(policy={"no_rules": "refuse"})))
     assert [finding.path for finding in found.errors] == ["stations[0].rules", "stations[1].rules"]
-
-
-def test_every_kind_of_work_that_is_known_is_done_by_somebody() -> None:
-    assert {kind.key for kind in TABLE if kind.by_workers} == set(HANDLERS)
 
 
 def test_what_cannot_be_run_yet_is_not_published(world: World) -> None:
