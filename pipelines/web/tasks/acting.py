@@ -52,12 +52,12 @@ def act(request: SignedIn, task: Task, do: Callable[[], Any], done: str, typed: 
 
 def conflict(request: SignedIn, task: Task, detail: str, typed: Typed) -> HttpResponse:
     """409: what happened meanwhile, what was typed, and the way to the present state."""
-    return _told(request, task, "pages/conflict.html", 409, detail, typed)
+    return _told(request, task, "tasks/conflict.html", 409, detail, typed)
 
 
 def refused(request: SignedIn, task: Task, words: str, typed: Typed) -> HttpResponse:
     """422 where a dialog's field was left out: the page says which, and keeps the rest."""
-    return _told(request, task, "pages/refused.html", 422, words, typed)
+    return _told(request, task, "tasks/refused.html", 422, words, typed)
 
 
 def _told(

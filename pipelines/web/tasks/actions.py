@@ -244,7 +244,7 @@ def _completion(
     before = [each for each in view.jobs if each.pk < job.pk and each.outcome is not None]
     return show(
         request,
-        "pages/job_complete.html",
+        "tasks/complete.html",
         project=task.project,
         section="tasks",
         trail=crumbs(

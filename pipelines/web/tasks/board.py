@@ -41,11 +41,11 @@ def board(request: SignedIn, project: Project, line: str) -> HttpResponse:
         "query_without_show": urlencode({k: v for k, v in given.items() if v and k != "show"}),
     }
     if fragment(request, "board"):
-        part = show(request, "pages/board.html#board", project=project, **context)
+        part = show(request, "tasks/board.html#board", project=project, **context)
         return at_address(part, request, context["query"])
     return show_line(
         request,
-        "pages/board.html",
+        "tasks/board.html",
         found,
         live_project=f"{project.owner.key}/{project.key}",
         live_line=found.key,

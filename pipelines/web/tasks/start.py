@@ -115,7 +115,7 @@ def choose(request: SignedIn, project: Project) -> HttpResponse:
         return redirect(reverse("task-new", args=[project.owner.key, project.key, found[0].key]) + query)
     return show(
         request,
-        "pages/task_choose.html",
+        "tasks/choose.html",
         project=project,
         section="tasks",
         trail=tab_trail(project, _("New task")),
@@ -226,7 +226,7 @@ def _page(
     own = {name: [_sentence(p) for p in problems if p.path.partition("[")[0] == name] for name in OWN}
     return show(
         request,
-        "pages/task_new.html",
+        "tasks/new.html",
         project=project,
         section="tasks",
         trail=tab_trail(project, _("New task")),

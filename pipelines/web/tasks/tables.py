@@ -85,12 +85,12 @@ def _page(
         "many_projects": project is None,
     }
     if fragment(request, "table"):
-        part = show(request, "pages/tasks.html#table", project=project, **context)
+        part = show(request, "tasks/tasks.html#table", project=project, **context)
         page = context["rows"].number
         return at_address(part, request, context["query"] + (f"&page={page}" if page > 1 else ""))
     return show(
         request,
-        "pages/tasks.html",
+        "tasks/tasks.html",
         project=project,
         section="lines" if line else "tasks",
         trail=trail,

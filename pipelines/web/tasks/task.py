@@ -49,17 +49,17 @@ def task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
     found = get(request, project, wi)
     view = TaskView(found, timezone.now())
     if fragment(request, "live"):
-        return show(request, "pages/task.html#live", project=project, again=True, **_live(request, view))
+        return show(request, "tasks/task.html#live", project=project, again=True, **_live(request, view))
     tab = request.GET.get("tab", "log")
     context = _tab(request, view, tab if tab in TABS else "log")
     if fragment(request, "tab"):
         if request.GET.get("shown") and request.GET["shown"] == context.get("shown"):
             return _log_goes_on(request, project, context)
-        return show(request, "pages/task.html#panel", project=project, **context)
+        return show(request, "tasks/task.html#panel", project=project, **context)
     keys = (project.owner.key, project.key)
     return show(
         request,
-        "pages/task.html",
+        "tasks/task.html",
         project=project,
         section="tasks",
         trail=crumbs(
@@ -75,7 +75,7 @@ def task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
 
 def _log_goes_on(request: SignedIn, project: Project, context: dict[str, Any]) -> HttpResponse:
     """The lines that are shown go on by themselves: only what stands above them is brought anew."""
-    response = show(request, "pages/parts/log_meta.html", project=project, again=True, **context)
+    response = show(request, "tasks/task/log_meta.html", project=project, again=True, **context)
     response["HX-Reswap"] = "none"
     return response
 
@@ -257,7 +257,7 @@ def log(request: SignedIn, project: Project, wi: str) -> HttpResponse:
     piece = logs.read(job, attempt, number(request.GET.get("from"), 0))
     return show(
         request,
-        "pages/parts/log_lines.html",
+        "tasks/task/log_lines.html",
         project=project,
         task=found,
         job=job,
