@@ -60,7 +60,7 @@ def conflict_page(
     stored = lines.get(request, line.project, line.key)
     return show_line(
         request,
-        "pages/line_conflict.html",
+        "lines/conflict.html",
         line,
         status=409,
         line=stored,
@@ -104,7 +104,7 @@ def _page(
     }
     return show_line(
         request,
-        "pages/line_edit.html",
+        "lines/edit.html",
         line,
         status=status,
         **context,

@@ -52,7 +52,7 @@ MEDIA = {"yaml": "application/yaml", "json": "application/json"}
 def lines(request: SignedIn, project: Project) -> HttpResponse:
     return show(
         request,
-        "pages/lines.html",
+        "lines/lines.html",
         project=project,
         section="lines",
         trail=tab_trail(project, _("Lines")),
@@ -82,7 +82,7 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
             return redirect("line-draw", project.owner.key, project.key, made.key)
     return show(
         request,
-        "pages/line_new.html",
+        "lines/new.html",
         project=project,
         section="lines",
         trail=tab_trail(project, _("New line")),
@@ -165,7 +165,7 @@ def overview(request: SignedIn, project: Project, line: str) -> HttpResponse:
     parsed, problems = drawn(found)
     return show_line(
         request,
-        "pages/line.html",
+        "lines/line.html",
         found,
         parsed=parsed,
         problems=problems,

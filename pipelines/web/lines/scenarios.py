@@ -187,7 +187,7 @@ def _page(
     live = line.live.number if line.live else None
     return show_line(
         request,
-        "pages/line_tests.html",
+        "lines/tests.html",
         line,
         status=422 if refused else 200,
         rows=[Row(row, _run(row, LIVE, live), _run(row, DRAFT, line.draft_number)) for row in rows[:SHOWN]],
