@@ -69,7 +69,7 @@ def _shown(starter: Starter) -> dict[str, str]:
         "name": starter.line.name or starter.key,
         "purpose": str(starter.purpose),
         "needs": " · ".join(map(str, starter.needs)),
-        "picture": render_to_string("pages/parts/graph.html", context),
+        "picture": render_to_string("graph/graph.html", context),
     }
 
 
