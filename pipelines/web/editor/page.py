@@ -75,7 +75,7 @@ def draw(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = lines.get(request, project, line)
     return show_line(
         request,
-        "pages/line_draw.html",
+        "editor/draw.html",
         found,
         drawable=_drawable(found.draft),
         comments="#" in found.draft_text,

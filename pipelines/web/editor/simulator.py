@@ -177,7 +177,7 @@ def why(line: Line, told: Told) -> str:
         return ""
     said = told.decision.to_dict()
     return render_to_string(
-        "pages/parts/walk_why.html",
+        "editor/walk_why.html",
         {
             "why": explained(line, told.station, said, said["trace"]),
             "checks": checks_of(line, said["trace"]),

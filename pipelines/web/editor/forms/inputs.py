@@ -104,7 +104,7 @@ class InputsForm:
             "priorities": Priority.choices,
         }
         preview = Section(
-            title=_("Preview"), open=True, template="pages/editor_forms/preview.html", context=context
+            title=_("Preview"), open=True, template="editor/forms/preview.html", context=context
         )
         return [*found, preview]
 

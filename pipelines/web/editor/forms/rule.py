@@ -103,7 +103,7 @@ def _condition(fragment: Fragment, around: Around) -> Section:
         title=_("When"),
         fields=conditions.items(fragment, WHEN, around),
         open=True,
-        template="pages/editor_forms/words.html",
+        template="editor/forms/words.html",
         context={"words": conditions.in_words(places.get(fragment, WHEN), around)},
         on_top=True,
         css="ef-when",

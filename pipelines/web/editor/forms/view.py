@@ -53,7 +53,7 @@ def form(request: SignedIn, project: Project, line: str, what: str) -> HttpRespo
         "project": project,
     }
     said = {
-        "html": render_to_string("pages/editor_forms/form.html", context, request),
+        "html": render_to_string("editor/forms/form.html", context, request),
         "fragment": found.fragment,
         "label": found.label,
         "refused": list(found.refused),
