@@ -42,7 +42,7 @@ def backtest(request: SignedIn, project: Project, line: str) -> HttpResponse:
     }
     return show_line(
         request,
-        "pages/line_backtest.html",
+        "versions/backtest.html",
         found,
         **context,
     )

@@ -54,7 +54,7 @@ def difference(request: SignedIn, project: Project, line: str) -> HttpResponse:
             problems = list(fault.problems)
     return show_line(
         request,
-        "pages/line_difference.html",
+        "versions/difference.html",
         found,
         choices=_choices(found),
         old=sides[0].name if sides else "",

@@ -83,7 +83,7 @@ def version(request: SignedIn, project: Project, line: str, number: int) -> Http
     parsed = parsed_versions.parsed(shown)
     return show_line(
         request,
-        "pages/line_version.html",
+        "versions/version.html",
         found,
         version=shown,
         text=native.dumps(as_published(shown.document)),
@@ -150,7 +150,7 @@ def _page(
     before = request.GET.get("from") or _before(stored, to, rows)
     return show_line(
         request,
-        "pages/line_versions.html",
+        "versions/versions.html",
         line,
         status=status,
         line=stored,

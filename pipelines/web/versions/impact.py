@@ -105,7 +105,7 @@ def _page(
     status = {Forbidden: 403, Invalid: 422}.get(type(refused), 409) if refused else 200
     return show_line(
         request,
-        "pages/line_impact.html",
+        "versions/impact.html",
         line,
         status=status,
         to=to,

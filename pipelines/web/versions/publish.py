@@ -80,7 +80,7 @@ def published(request: SignedIn, project: Project, line: str, number: int) -> Ht
     again = {"to": str(number), **{f"map:{k}": v for k, v in _said(failed).get("mapping", {}).items()}}
     return show_line(
         request,
-        "pages/line_published.html",
+        "versions/published.html",
         found,
         version=version,
         migration=made,
@@ -184,7 +184,7 @@ def _page(request: SignedIn, line: Line, said: QueryDict, refused: Refused | Non
     }
     return show_line(
         request,
-        "pages/line_publish.html",
+        "versions/publish.html",
         line,
         status=refused.status if refused else 200,
         line=stored,

@@ -39,7 +39,7 @@ def part(request: HttpRequest, line: Line, wanted: str) -> HttpResponse:
         "live": line.live.number if line.live else 0,
         **PARTS[wanted](request, line),
     }
-    return render(request, f"pages/publish/{wanted}.html", context)
+    return render(request, f"versions/publish/{wanted}.html", context)
 
 
 def _changes(request: HttpRequest, line: Line) -> dict[str, Any]:
