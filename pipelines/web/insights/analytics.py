@@ -48,7 +48,7 @@ def numbers(request: SignedIn, project: Project, line: str) -> HttpResponse:
     shown = version or found.live
     return show_line(
         request,
-        "pages/line_numbers.html",
+        "insights/numbers.html",
         found,
         version=version,
         choices=[("", _("All versions")), *((str(n), f"v{n}") for n in _published(found.pk))],

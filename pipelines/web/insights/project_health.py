@@ -36,7 +36,7 @@ def health(request: SignedIn, project: Project) -> HttpResponse:
     incidents = Incident.objects.filter(task__project=project).select_related("task__project", "escalation")
     return show(
         request,
-        "pages/project_health.html",
+        "insights/health.html",
         project=project,
         section="lines",
         trail=crumbs((project.name or project.key, reverse("lines", args=keys)), _("Health")),
