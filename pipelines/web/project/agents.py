@@ -39,7 +39,7 @@ def agents(request: SignedIn, project: Project) -> HttpResponse:
             return redirect("project-agents", project.owner.key, project.key)
     return show(
         request,
-        "pages/project_agents.html",
+        "project/agents.html",
         project=project,
         section="settings",
         trail=_trail(project, _("Agents")),
@@ -86,7 +86,7 @@ def agent(request: SignedIn, project: Project, agent: int) -> HttpResponse:
             return redirect("project-agents", project.owner.key, project.key)
     return show(
         request,
-        "pages/project_agent.html",
+        "project/agent.html",
         project=project,
         section="settings",
         trail=_trail(project, str(found)),

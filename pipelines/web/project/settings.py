@@ -59,7 +59,7 @@ def members_page(request: SignedIn, project: Project, form: AddMember, status: i
     people = Membership.objects.filter(project=project).select_related("user").order_by("user__username")
     return show(
         request,
-        "pages/project_members.html",
+        "project/members.html",
         project=project,
         section="settings",
         trail=tab_trail(project, _("Settings")),
@@ -148,7 +148,7 @@ def groups(request: SignedIn, project: Project) -> HttpResponse:
     found = Group.objects.filter(project=project).prefetch_related("members").order_by("key")
     return show(
         request,
-        "pages/project_groups.html",
+        "project/groups.html",
         project=project,
         section="settings",
         trail=tab_trail(project, _("Groups")),

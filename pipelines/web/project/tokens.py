@@ -61,7 +61,7 @@ def machines(request: SignedIn, project: Project) -> HttpResponse:
         return _shown_once(request, token, secret, project)
     return show(
         request,
-        "pages/project_tokens.html",
+        "project/tokens.html",
         project=project,
         section="settings",
         trail=tab_trail(project, _("Machine tokens")),
@@ -93,7 +93,7 @@ def _shown_once(
 ) -> HttpResponse:
     return show(
         request,
-        "pages/token_made.html",
+        "project/token_made.html",
         project=project,
         section="settings",
         trail=crumbs(_("New token")),
