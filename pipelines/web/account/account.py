@@ -47,7 +47,7 @@ def page(request: SignedIn, status: int = 200, **context: Any) -> HttpResponse:
     }
     return show(
         request,
-        "pages/account.html",
+        "account/account.html",
         section="settings",
         trail=crumbs(_("Personal settings")),
         status=status,

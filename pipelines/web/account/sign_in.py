@@ -23,7 +23,7 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 class SignIn(LoginView):
-    template_name = "pages/sign_in.html"
+    template_name = "account/sign_in.html"
     redirect_authenticated_user = True
 
     def form_invalid(self, form: Any) -> HttpResponse:
@@ -41,9 +41,9 @@ def _local(request: HttpRequest) -> bool:
 def link(request: HttpRequest, secret: str) -> HttpResponse:
     """GET only shows a button: whatever looks at links ahead of people must not use one up."""
     if not _local(request):
-        return _plain(request, "pages/sign_in_local.html", status=403)
+        return _plain(request, "account/sign_in_local.html", status=403)
     if request.method != "POST":
-        return _plain(request, "pages/sign_in_link.html")
+        return _plain(request, "account/sign_in_link.html")
     try:
         user = accounts.redeem(secret, timezone.now())
     except accounts.LinkRefused:
@@ -73,7 +73,7 @@ def set_password(request: SignedIn) -> HttpResponse:
         update_session_auth_hash(request, user)
         return HttpResponseRedirect(_next(request))
     status = 422 if form.is_bound else 200
-    return render(request, "pages/password_set.html", {"form": form, "next": _next(request)}, status=status)
+    return render(request, "account/password_set.html", {"form": form, "next": _next(request)}, status=status)
 
 
 def _next(request: HttpRequest) -> str:
