@@ -136,7 +136,7 @@ def contents(request: SignedIn) -> HttpResponse:
     found = pages()
     return show(
         request,
-        "pages/help.html",
+        "help/help.html",
         trail=crumbs(_("Help")),
         pages=around(),
         words=words,
@@ -162,7 +162,7 @@ def page(request: SignedIn, page: str) -> HttpResponse:
         raise Http404
     return show(
         request,
-        "pages/help_page.html",
+        "help/page.html",
         trail=crumbs((_("Help"), reverse("help")), found.title),
         page=found,
         html=html_of(found),
