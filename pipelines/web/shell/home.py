@@ -37,7 +37,7 @@ def home(request: SignedIn) -> HttpResponse:
     steps = first_steps(request, projects) if request.COOKIES.get(COOKIE) != "off" else []
     return show(
         request,
-        "pages/home.html",
+        "shell/home.html",
         project=projects[0] if len(projects) == 1 else None,
         section="home",
         trail=crumbs(_("Home")),

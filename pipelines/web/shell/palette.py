@@ -35,7 +35,7 @@ def palette(request: SignedIn) -> HttpResponse:
     projects = list(access.visible_projects(request.user))
     here = next((p for p in projects if f"{p.owner.key}/{p.key}" == request.GET.get("project")), None)
     options = [*_lines(projects, words), *(_tasks(projects, words) if words else ()), *_pages(here, words)]
-    return render(request, "pages/palette.html", {"options": options, "words": words})
+    return render(request, "shell/palette_options.html", {"options": options, "words": words})
 
 
 def _lines(projects: Sequence[Project], words: str) -> list[Option]:
