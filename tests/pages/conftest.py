@@ -35,9 +35,5 @@ def at(world: World, name: str, *rest: object) -> str:
 
 
 def text(response: HttpResponse) -> str:
-    return response.content.decode()
-
-
-def running_text(response: HttpResponse) -> str:
-    """With each white space as one space, as a browser shows it."""
-    return " ".join(text(response).split())
+    """With each white space as one space, as a browser reads it."""
+    return " ".join(response.content.decode().split())

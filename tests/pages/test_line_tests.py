@@ -9,7 +9,7 @@ from pipelines.formats import scenarios as texts
 from pipelines.lines import publishing, scenarios
 from pipelines.models import Line, Scenario
 from tests.factories import World, document, station
-from tests.pages.conftest import As, at, running_text, text
+from tests.pages.conftest import As, at, text
 
 pytestmark = pytest.mark.django_db
 
@@ -84,10 +84,10 @@ def test_a_run_of_an_older_draft_is_shown_as_such(world: World, line: Line, sign
     client = signed_in(world.designer)
     client.post(at(world, "line-tests-run", line.key), {"against": "draft"})
     address = at(world, "line-tests", line.key) + "?against=draft"
-    assert "· of 1" not in running_text(client.get(address))
+    assert "· of 1" not in text(client.get(address))
     line.refresh_from_db()
     publishing.save_draft(line, {**LINE, "name": "Other"}, world.admin, line.draft_number)
-    assert "· of 1" in running_text(client.get(address))
+    assert "· of 1" in text(client.get(address))
 
 
 def test_a_draft_that_cannot_be_read_is_said_and_nothing_is_run(
