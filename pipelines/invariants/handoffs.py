@@ -9,7 +9,7 @@ from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Handoff
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.routing.document.model import HANDOFF
+from pipelines.routing.document.preconditions import HANDOFF
 
 Ids = Sequence[int] | None
 MOVES = ("token.moved", "token.forked")

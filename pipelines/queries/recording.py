@@ -15,7 +15,7 @@ from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
 from pipelines.routing.document.escalations import ROUTED, WORDS_TO_RESOLVE
 from pipelines.routing.document.evaluations import UNANSWERED
 from pipelines.routing.document.line import Line
-from pipelines.routing.document.model import GATE_PASSED
+from pipelines.routing.document.preconditions import GATE_PASSED
 from pipelines.routing.simulate.run import expectation, run
 from pipelines.routing.simulate.scenario import MAX_STEPS, Scenario, Step
 from pipelines.routing.simulate.state import StepRefused, Taken, Walk, begin

@@ -33,7 +33,7 @@ from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.joining.told import told
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import DocumentError, Line, Problem
-from pipelines.routing.document.model import AGENT
+from pipelines.routing.document.preconditions import AGENT
 from pipelines.routing.document.publishable import publishing_problems
 from pipelines.routing.simulate.report import report as report_scenarios
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from pipelines import engine
 from pipelines.models import User
-from pipelines.routing.document.model import AGENT, HANDOFF
+from pipelines.routing.document.preconditions import AGENT, HANDOFF
 from pipelines.web.tasks.start import given
 from reviews.inbox.item import Mine, Need
 

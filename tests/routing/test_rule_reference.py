@@ -14,6 +14,7 @@ from pipelines.routing.basics.bounds import MAX_STEPS
 from pipelines.routing.basics.jsonpath import MAX_NESTING
 from pipelines.routing.document import operators
 from pipelines.routing.document.line import PRESETS, read_line
+from pipelines.routing.document.policy import POLICY
 from pipelines.routing.document.reading.conditions import KNOWN
 from pipelines.routing.simulate.run import run
 from pipelines.routing.simulate.scenario import read_scenario
@@ -62,7 +63,7 @@ def test_every_form_has_an_example() -> None:
 
 NAMES: list[Any] = [
     *operators.OUTPUT,
-    *read_line({"key": "x", "stations": [{"key": "a"}]}).policy.to_document(),
+    *POLICY.fields,
     *PRESETS,
     "@origin",
     "@blocked",

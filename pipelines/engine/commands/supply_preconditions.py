@@ -21,7 +21,7 @@ from pipelines.models import Handoff, Status, Task, Token, User
 from pipelines.routing.decide import effects as consequences
 from pipelines.routing.document.handoffs import faults
 from pipelines.routing.document.line import Input, Line, Problem
-from pipelines.routing.document.model import HANDOFF, METADATA
+from pipelines.routing.document.preconditions import HANDOFF, METADATA
 
 
 def hand_over(token_id: int, *, user: User, token_version: int, document: Any) -> Task:

@@ -22,8 +22,8 @@ from pipelines.models import Decision, GateVisit, Task, Token, User, Vote, Word
 from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.routing.decide.effects import told
+from pipelines.routing.document.gates import OFFERS
 from pipelines.routing.document.line import Approval, Gate, Line
-from pipelines.routing.document.model import OFFERS
 
 NEEDS_REASON = (Word.REJECT, Word.SEND_BACK)
 CHOOSES = "reviewer_chooses"

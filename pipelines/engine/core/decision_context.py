@@ -20,7 +20,7 @@ from pipelines.routing.decide.decisions import Decision as Answer
 from pipelines.routing.decide.effects import About
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import REVISION, Line
-from pipelines.routing.document.model import HANDOFF
+from pipelines.routing.document.preconditions import HANDOFF
 
 
 @dataclass

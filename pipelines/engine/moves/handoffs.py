@@ -8,7 +8,7 @@ from pipelines.engine.core.decision_context import Turn
 from pipelines.engine.core.handoffs import added_by_hand, name_of, worker_of
 from pipelines.models import Handoff, Job
 from pipelines.routing.document.handoffs import faults
-from pipelines.routing.document.model import HANDOFF
+from pipelines.routing.document.preconditions import HANDOFF
 
 
 def hand_on(turn: Turn, source: str, target: str, to: Job | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pipelines.lines.dry_run.stage import NotPlayable, Stage
 from pipelines.models import Status, Token
 from pipelines.queries import versions
 from pipelines.routing.document.line import Line
-from pipelines.routing.document.model import HANDOFF, METADATA
+from pipelines.routing.document.preconditions import HANDOFF, METADATA
 from pipelines.routing.simulate import made_up
 from pipelines.routing.simulate.minimal import least_handoff
 

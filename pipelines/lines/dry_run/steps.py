@@ -14,7 +14,7 @@ from pipelines.lines.dry_run.stage import CannotHappen, Stage
 from pipelines.models import Due, Escalation, GateVisit, Job, Purpose, Status, Token
 from pipelines.queries import versions
 from pipelines.routing.document.evaluations import WORDS, key_of
-from pipelines.routing.document.model import HANDOFF
+from pipelines.routing.document.preconditions import HANDOFF
 from pipelines.routing.simulate.script import Played
 
 TICK = timedelta(microseconds=1)

@@ -14,7 +14,9 @@ from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, 
 from pipelines.routing.decide.effects import staying
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.kinds import unattended
-from pipelines.routing.document.model import ORIGIN, Line, Station
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.rules import ORIGIN
+from pipelines.routing.document.stations import Station
 
 STAYS, MOVES, AGAIN, STUCK = "stays", "moves", "approve_again", "stuck"
 EFFECTS = (STUCK, AGAIN, MOVES, STAYS)

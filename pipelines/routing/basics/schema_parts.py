@@ -40,3 +40,8 @@ def record(required: tuple[str, ...] = (), /, **members: Schema) -> Schema:
 def form(name: str, value: Schema, **companions: Schema) -> Schema:
     """A condition: exactly the key of its form, and its companions."""
     return record((name, *companions), **{name: value}, **companions)
+
+
+def where(key: str, operator: str, value: Schema) -> Schema:
+    """With this operator the value is of this kind."""
+    return {"if": {"properties": {key: {"const": operator}}}, "then": {"properties": {"value": value}}}

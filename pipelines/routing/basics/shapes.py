@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -32,7 +32,7 @@ def text(value: Any, path: str) -> str | None:
     return value
 
 
-def word(value: Any, path: str, words: tuple[str, ...]) -> str | None:
+def word(value: Any, path: str, words: Collection[str]) -> str | None:
     if value is not None and (type(value) is not str or value not in words):
         raise Malformed(path, f"has to be one of {', '.join(words)}")
     return value

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pipelines.routing.document.model import Approval, Requirement
+from pipelines.routing.document.gates import Approval, Requirement
 
 APPROVE = "approve"
 

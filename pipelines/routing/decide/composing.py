@@ -9,7 +9,7 @@ from pipelines.routing.basics.bounds import Steps
 from pipelines.routing.basics.errors import EvaluationFailed
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document.compose_strategies import ComposeFailed, merge
-from pipelines.routing.document.model import Compose
+from pipelines.routing.document.rules import Compose
 
 
 def composed(

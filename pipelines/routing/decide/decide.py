@@ -20,7 +20,9 @@ from pipelines.routing.decide.steps.station_gate import after_station_gate
 from pipelines.routing.decide.steps.targets import Way, arrive, obstacle
 from pipelines.routing.document import checks
 from pipelines.routing.document.compose_strategies import ComposeFailed
-from pipelines.routing.document.model import ORIGIN, Gate, Line, Rule
+from pipelines.routing.document.gates import Gate
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.rules import ORIGIN, Rule
 
 
 def decide(line: Line, situation: Situation, *, clock: Clock | None = None) -> Decision:

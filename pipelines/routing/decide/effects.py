@@ -16,7 +16,8 @@ from pipelines.routing.decide.budget_usage import failure
 from pipelines.routing.decide.decisions import Ask, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.situation import OF_NOW
 from pipelines.routing.document import evaluations, gate_tools
-from pipelines.routing.document.model import BLOCKED, ORIGIN, Line
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.rules import BLOCKED, ORIGIN
 
 Staying = Wait | Ask | Escalate | Stuck
 

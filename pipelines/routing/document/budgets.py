@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
+
+from pipelines.routing.basics import schema_parts
+from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.schema_parts import Schema
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.document.exhausted import Exhausted
+from pipelines.routing.document.fields.field import Around, Written, declared
+from pipelines.routing.document.fields.plain import Choice, Count, Key, Text, Texts, extra
+from pipelines.routing.document.fields.record import Record
+from pipelines.routing.document.reading.reader import Reader, expected, quote
 
 KINDS: Final[dict[str, tuple[str, ...]]] = {
     "rules": ("rules",),
@@ -21,9 +31,112 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
 NEEDS: Final = ("rules", "edges", "station", "failure_type", "loop")
 """Kinds that count nothing without their first list."""
 
+WORDS: Final = {
+    "rules": _("Takings of rules, together"),
+    "edges": _("Takings of ways from station to station"),
+    "station": _("Entries of stations, together"),
+    "failure_type": _("Moves with a type of failure"),
+    "same_stage": _("Rework within a stage"),
+    "cross_stage": _("Rework across stages"),
+    "restart": _("Restarts of the whole line"),
+    "loop": _("Rounds of a loop"),
+}
+"""What each kind counts."""
+
+MAX_ROLE: Final = 64
 STAGE_OWNER: Final = "stage-owner"
 """The role that stands for the human owner of the stage: of the agent of the station at which it happened."""
 MANAGER: Final = "development-manager"
+
+
+# Its keys
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted(Texts):
+    """A list of what is counted, which only some kinds have. `part`: where in Names its members are; `what` a sentence
+    calls one."""
+
+    between: str = ","
+    help: str = _("Comma-separated")
+    code: bool = True
+    part: str = ""
+    what: str = ""
+
+    def applies(self, reader: Reader, key: str) -> bool:
+        return key in KINDS[reader.values["kind"]]
+
+    def needed(self, reader: Reader, key: str) -> bool:
+        kind = reader.values["kind"]
+        return kind in NEEDS and key == KINDS[kind][0]
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        found = reader.texts(key)
+        if not found:
+            return self.absent(reader, key, around)
+        for index, member in enumerate(found):
+            self.look_up(member, index, reader, key, around)
+        return tuple(dict.fromkeys(found))
+
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        if self.needed(reader, key):
+            reader.note(key, f"a budget of kind {reader.values['kind']} names some")
+        return ()
+
+    def look_up(self, member: str, index: int, reader: Reader, key: str, around: Around) -> None:
+        known = getattr(around.names, self.part) if self.part else (member,)
+        if member not in known:
+            message = f"the line has no {self.what} {quote(member)}"
+            reader.problems.note(join(reader.at(key), index), message, expected(member, known))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edges(Counted):
+    """Each as from->to."""
+
+    def look_up(self, member: str, index: int, reader: Reader, key: str, around: Around) -> None:
+        names, path = around.names, join(reader.at(key), index)
+        source, arrow, target = member.partition("->")
+        if not arrow:
+            reader.problems.note(path, f"{quote(member)} is no edge", "write it as from->to")
+        elif source not in names.stations:
+            message = f"the line has no station {quote(source)}"
+            reader.problems.note(path, message, expected(source, names.stations))
+        elif target not in names.places:
+            message = f"the line has no station or end {quote(target)}"
+            reader.problems.note(path, message, expected(target, names.places))
+
+    def schema(self) -> Schema:
+        return schema_parts.listed({"type": "string", "pattern": "^.+->.+$"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Most(Count):
+    """A whole number, or `none`, which switches a standard budget off."""
+
+    required: bool = True
+    remedy: str = "a whole number, or none"
+    written: Written = Written.ALWAYS
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return None if reader.given[key] == "none" else reader.count(key)
+
+    def write(self, value: Any) -> Any:
+        return "none" if value is None else value
+
+    def schema(self) -> Schema:
+        return {"anyOf": [super().schema(), {"const": "none"}]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Role(Text):
+    """Nobody where it is empty."""
+
+    default: str | None = None
+    longest: int = MAX_ROLE
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return super().read(reader, key, around) or None
 
 
 @dataclass(frozen=True)
@@ -32,22 +145,62 @@ class Budget:
 
     `on_exhausted` and `exhausted_to` as of a rule. `role`: who is told of an escalation."""
 
-    key: str
-    kind: str
-    most: int | None
-    rules: tuple[str, ...] = ()
-    edges: tuple[str, ...] = ()
-    stations: tuple[str, ...] = ()
-    failure_types: tuple[str, ...] = ()
-    on_exhausted: str | None = None
+    key: str = declared(Key(label=_("Key")), given=True)
+    kind: str = declared(
+        Choice(
+            KINDS,
+            required=True,
+            default="rules",
+            remedy=f"known: {', '.join(KINDS)}",
+            label=_("What is counted"),
+        ),
+        given=True,
+    )
+    rules: tuple[str, ...] = declared(Counted(part="rules", what="rule", label=_("Rules, by their ids")))
+    edges: tuple[str, ...] = declared(Edges(label=_("Ways, each as from->to")))
+    stations: tuple[str, ...] = declared(
+        Counted(part="stations", what="station", label=_("Stations, by their keys"))
+    )
+    failure_types: tuple[str, ...] = declared(Counted(label=_("Types of failure")))
+    most: int | None = declared(
+        Most(label=_("So many are allowed"), help=_("A number, or none for no limit."), code=True),
+        given=True,
+        kw_only=True,
+    )
+    on_exhausted: str | None = declared(Exhausted(label=_("After that")))
     exhausted_to: str | None = None
-    role: str | None = None
-    label: str = ""
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    role: str | None = declared(
+        Role(
+            label=_("Who is told"),
+            help=_(
+                "Only where it is escalated. Leave empty for whom the escalations name for a used-up limit."
+            ),
+        )
+    )
+    label: str = declared(Text(label=_("Name"), placeholder=_("as the key")))
+    extra: Mapping[str, Any] = declared(extra())
 
     @property
     def name(self) -> str:
         return self.label or self.key
+
+
+class BudgetRecord(Record[Budget]):
+    def schema(self) -> Schema:
+        """Each kind with the lists that it reads, and no others."""
+        lists = {key for key, field in self.fields.items() if isinstance(field, Counted)}
+        members = {key: field.schema() for key, field in self.fields.items()}
+        return {"oneOf": [self._of_kind(kind, lists, members) for kind in KINDS]}
+
+    def _of_kind(self, kind: str, lists: Collection[str], members: Mapping[str, Schema]) -> Schema:
+        needs = KINDS[kind][:1] if kind in NEEDS else ()
+        own = {key: member for key, member in members.items() if key not in lists or key in KINDS[kind]}
+        needed = {key: {**members[key], "minItems": 1} for key in needs}
+        required = [key for key, field in self.fields.items() if field.required]
+        return schema_parts.record((*required, *needs), **{**own, **needed, "kind": {"const": kind}})
+
+
+BUDGET: Final = BudgetRecord.of(Budget, name="budget", first=("key", "kind", "on_exhausted", "most"))
 
 
 def spelt(name: str) -> tuple[str, ...]:
@@ -63,7 +216,7 @@ def standard(stations: Collection[str], declared: Collection[str] = ()) -> tuple
             Budget(
                 "deployment-retry",
                 "same_stage",
-                2,
+                most=2,
                 stations=("deployment",),
                 on_exhausted="escalate",
                 role="human-investigation",
@@ -73,9 +226,9 @@ def standard(stations: Collection[str], declared: Collection[str] = ()) -> tuple
 
 
 _LIMITS: Final = (
-    Budget("same-stage-rework", "same_stage", 3, on_exhausted="escalate", role=STAGE_OWNER),
-    Budget("cross-stage-rework", "cross_stage", 5, on_exhausted="escalate", role=MANAGER),
-    Budget("restart", "restart", 2, on_exhausted="escalate", role="cto"),
+    Budget("same-stage-rework", "same_stage", most=3, on_exhausted="escalate", role=STAGE_OWNER),
+    Budget("cross-stage-rework", "cross_stage", most=5, on_exhausted="escalate", role=MANAGER),
+    Budget("restart", "restart", most=2, on_exhausted="escalate", role="cto"),
 )
 
 FAILURES: Final = {
@@ -97,7 +250,7 @@ def _of_types() -> list[Budget]:
         Budget(
             f"failure-{name.replace(' ', '-')}",
             "failure_type",
-            most,
+            most=most,
             failure_types=tuple(dict.fromkeys(spelt(name))),
             on_exhausted="escalate",
             role=MANAGER,

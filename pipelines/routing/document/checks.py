@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import field as attribute
-from typing import Any
+from typing import Any, Final
 
-from pipelines.routing.basics.values import MISSING, equal, is_number, number_in
+from pipelines.routing.basics import schema_parts
+from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.schema_parts import Schema, where
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.basics.values import MISSING, equal, is_number, named, number_in
 from pipelines.routing.document import operators
+from pipelines.routing.document.fields.field import NOWHERE, Around, Field, Written, declared
+from pipelines.routing.document.fields.plain import Choice, Text
+from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.operand_trace import shown
+from pipelines.routing.document.reading.reader import Problems, Reader
 
 OPERATORS: dict[str, operators.Operator] = {
     "equals": equal,
@@ -23,8 +31,32 @@ OPERATORS: dict[str, operators.Operator] = {
     "in": operators.OUTPUT["in"],
     "exists": lambda value, ignored: True,
 }
-SEVERITIES = ("warn", "required", "block")
-ACTIONS = ("proceed", "hold", "rework", "abort", "notify", "escalate")
+WORDS: Final = {
+    "equals": _("equals"),
+    "not_equals": _("does not equal"),
+    "less_than": _("is less than"),
+    "less_than_or_equal": _("is at most"),
+    "greater_than": _("is greater than"),
+    "greater_than_or_equal": _("is at least"),
+    "contains": _("contains"),
+    "matches": _("matches the pattern"),
+    "in": _("is one of"),
+    "exists": _("is there"),
+}
+"""The operators as people read them."""
+SEVERITIES: Final = {
+    "warn": _("Warning: shown only"),
+    "required": _("Required"),
+    "block": _("Required, shown as a blocker"),
+}
+ACTIONS: Final = {
+    "proceed": _("Proceed"),
+    "hold": _("Hold: ask a person"),
+    "rework": _("Rework: the rules as after a failure"),
+    "abort": _("Abort: the task fails"),
+    "notify": _("Notify"),
+    "escalate": _("Escalate"),
+}
 RANK = {"abort": 3, "rework": 2, "hold": 1}
 """Actions that route, the worst highest; the others are 0 and route nothing."""
 MAX_NESTING = 3
@@ -37,17 +69,67 @@ class UnknownField(KeyError):
     """No field of this name exists for checks."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Operand(Field):
+    """What the operator compares with: as written, and as the operator wants it (a compiled pattern). `exists` takes
+    nothing."""
+
+    fills: tuple[str, ...] = ("operator", "value", "prepared")
+    written: Written = Written.ALWAYS
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        operator, value = reader.values["operator"], reader.raw(key)
+        if operator == "exists":
+            return operator, None, None
+        try:
+            return operator, value, operators.prepare(operator, value)
+        except operators.OperandError as error:
+            reader.note(key, str(error))
+            return operator, value, None
+
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        operator = reader.values["operator"]
+        if operator != "exists":
+            reader.note(key, "is missing")
+        return operator, None, None
+
+    def write(self, value: Any) -> Any:
+        operator, operand, _prepared = value
+        return MISSING if operator == "exists" else operand
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One check. `prepared` is the value as the operator wants it (a compiled pattern)."""
 
-    field: str
-    operator: str
-    value: Any = None
-    severity: str = "required"
-    action: str = "hold"
-    label: str = ""
+    field: str = declared(
+        Text(
+            required=True,
+            label=_("Field"),
+            help=_("Of the outcome; or output.key, input.key, context.key, task.title, gates.key, git.key."),
+        ),
+        given=True,
+    )
+    operator: str = declared(Choice(WORDS, required=True, default="exists", label=_("Operator")), given=True)
+    value: Any = declared(Operand(label=_("Value"), help=_("A number, true, a text, or JSON.")))
+    severity: str = declared(Choice(SEVERITIES, default="required", label=_("How grave it is")))
+    action: str = declared(Choice(ACTIONS, default="hold", label=_("If it fails")))
+    label: str = declared(Text(label=_("Label")))
     prepared: Any = attribute(default=None, compare=False, repr=False)
+
+
+CHECK: Final = Record.of(
+    Check,
+    name="check",
+    rules={
+        "allOf": [
+            where("operator", "matches", schema_parts.TEXT),
+            where("operator", "in", {"type": "array"}),
+        ],
+        "if": {"properties": {"operator": {"const": "exists"}}},
+        "else": {"required": ["value"]},
+    },
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +150,53 @@ class Group:
     def counted(self) -> tuple[Check | Group, ...]:
         """Without warnings, which are shown and belong to no group, and without the groups of nothing else."""
         return tuple(each for each in self.members if _counts(each))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checks(Field):
+    """A group of checks: `{all: […]}` or `{any: […]}`, whose members are checks or groups."""
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return _read_group(reader.raw(key), reader.at(key), reader.problems, 1)
+
+    def write(self, value: Any) -> Any:
+        return None if value is None else _write_member(value)
+
+    def schema(self) -> Schema:
+        return schema_parts.ref("checks")
+
+    def definitions(self) -> Mapping[str, Schema]:
+        """Nested up to three deep: the schema says so by name, the reader counts."""
+        member = {"anyOf": [schema_parts.ref("check"), schema_parts.ref("checks")]}
+        kinds = [schema_parts.form(kind, schema_parts.listed(member)) for kind in ("all", "any")]
+        return {"checks": {"oneOf": kinds}, **CHECK.definitions()}
+
+
+def _read_group(value: Any, path: str, problems: Problems, depth: int) -> Group | None:
+    if type(value) is not dict or len(value) != 1 or next(iter(value)) not in ("all", "any"):
+        problems.note(path, "a group of checks is {all: […]} or {any: […]}")
+        return None
+    if depth > MAX_NESTING:
+        problems.note(path, f"groups of checks nest at most {MAX_NESTING} deep")
+        return None
+    [(kind, members)] = value.items()
+    if type(members) is not list:
+        problems.note(join(path, kind), f"has to be a list of checks, not {named(members)}")
+        return None
+    read = [_read_member(m, join(join(path, kind), i), problems, depth) for i, m in enumerate(members)]
+    return Group(kind, tuple(member for member in read if member is not None))
+
+
+def _read_member(value: Any, path: str, problems: Problems, depth: int) -> Check | Group | None:
+    if type(value) is dict and ("all" in value or "any" in value):
+        return _read_group(value, path, problems, depth + 1)
+    return CHECK.read(Reader(value, path, problems), NOWHERE)
+
+
+def _write_member(member: Check | Group) -> dict[str, Any]:
+    if isinstance(member, Group):
+        return {member.kind: [_write_member(each) for each in member.members]}
+    return CHECK.write(member)
 
 
 def _counts(member: Check | Group) -> bool:

@@ -6,9 +6,21 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-ACTIONS: Final = ("block", "notify", "create_incident", "suspend_agent", "convene_review")
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.document.fields.field import Around, declared
+from pipelines.routing.document.fields.plain import Duration, Several, Text, Texts
+from pipelines.routing.document.fields.record import Record
+from pipelines.routing.document.reading.reader import Reader
+
+ACTIONS: Final = {
+    "block": _("Hold all work on the task"),
+    "notify": _("Write to the roles below"),
+    "create_incident": _("Keep an incident"),
+    "suspend_agent": _("Suspend the agent"),
+    "convene_review": _("Convene a review"),
+}
 """What may be done on a breach. `block` holds all work on the task; `notify` writes to the roles in `notify`;
 `create_incident` keeps an incident; `suspend_agent` gives the agent of the station no new work; `convene_review` asks
 the roles in `notify`, or the role itself, for a review."""
@@ -34,23 +46,45 @@ class EscalationRule:
     """`trigger`: a trigger of `decide` or any word with which something is escalated by hand. `sla`: seconds to answer,
     None: as long as it takes. `at_once`: actions taken when it opens, and recorded again on a breach (AEEF E19)."""
 
-    trigger: str
-    role: str
-    sla: float | None = None
-    on_breach: tuple[str, ...] = ()
-    notify: tuple[str, ...] = ()
-    at_once: tuple[str, ...] = ()
+    trigger: str = declared(
+        Text(
+            required=True,
+            longest=LONGEST,
+            label=_("When"),
+            help=_("What the line escalates by itself; or any word with which a person does."),
+        ),
+        given=True,
+    )
+    role: str = declared(
+        Text(
+            required=True,
+            longest=LONGEST,
+            label=_("Who answers"),
+            help=_("A group of the project by its name or key, or one of Gateline's own roles."),
+            placeholder="Development Manager",
+        ),
+        given=True,
+    )
+    sla: float | None = declared(Duration(label=_("Time to answer"), help=_("Leave empty for no limit.")))
+    on_breach: tuple[str, ...] = declared(Several(ACTIONS, "the action", label=_("When it has passed")))
+    notify: tuple[str, ...] = declared(
+        Texts(
+            between=",",
+            label=_("Who is written to then"),
+            help=_("Comma-separated roles. Leave empty for who answers."),
+        )
+    )
+    at_once: tuple[str, ...] = declared(
+        Several(ACTIONS, "the action", label=_("At once, when it is escalated"))
+    )
 
-    def to_document(self) -> dict[str, Any]:
-        given = {
-            "sla": self.sla,
-            "on_breach": list(self.on_breach),
-            "notify": list(self.notify),
-            "at_once": list(self.at_once),
-        }
-        named = {"trigger": self.trigger, "role": self.role}
-        return {**named, **{key: value for key, value in given.items() if value not in (None, [])}}
 
+def _check(reader: Reader, around: Around) -> None:
+    if reader.values["on_breach"] and reader.values["sla"] is None:
+        reader.note("on_breach", "is never done without a time to answer", "say sla, such as 4h")
+
+
+ESCALATION: Final = Record.of(EscalationRule, check=_check)
 
 HOUR: Final = 3600
 MANAGER: Final = "Development Manager"

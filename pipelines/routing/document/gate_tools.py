@@ -5,19 +5,34 @@ Which result a run has is decided here, from what the run left; the run itself i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
+from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.bounds import Steps
 from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
+from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.schema_parts import Schema
+from pipelines.routing.basics.shapes import whole
+from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.document.algebra import Condition, View, holds
+from pipelines.routing.document.algebra import Answered, Condition, EdgeTaken, View, holds, leaves
 from pipelines.routing.document.evaluations import UNANSWERED, Evaluation
+from pipelines.routing.document.fields.field import Around, Field, Written, declared
+from pipelines.routing.document.fields.nested import One
+from pipelines.routing.document.fields.plain import Choice, Count, Duration, Flag, Object, Text, Texts
+from pipelines.routing.document.fields.record import Record
+from pipelines.routing.document.reading.conditions import read_argv, read_condition
+from pipelines.routing.document.reading.reader import Reader
 
 KIND = "tool"
 PASS, WARN, FAIL = "pass", "warn", "fail"
-PARSES = ("json", "text", "exit_code")
-ACTIONS = ("hold", "rework", "abort")
+PARSES: Final = {"json": _("JSON"), "text": _("Text"), "exit_code": _("Only its exit code counts")}
+ACTIONS: Final = {
+    "hold": _("Hold: a person decides"),
+    "rework": _("Rework: the rules as after a failure"),
+    "abort": _("Abort: the task fails"),
+}
 TIMEOUT = 60
 """Seconds, where the document does not say."""
 MAX_RETRIES = 10
@@ -25,46 +40,200 @@ TROUBLES = ("timeout", "parse_error", "not_started")
 """How a run fails whatever its conditions say: the `failure_type` of its outcome."""
 
 
+# Its keys
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program(Texts):
+    required: bool = True
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return read_argv(reader)
+
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        return read_argv(reader)
+
+    def schema(self) -> Schema:
+        return schema_parts.listed(schema_parts.SOME_TEXT, minItems=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment(Object):
+    written: Written = Written.ALWAYS
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        found = reader.object(key)
+        for name, value in found.items():
+            if type(value) is not str:
+                reader.problems.note(join(reader.at(key), name), "has to be a text")
+        return found
+
+    def schema(self) -> Schema:
+        return {"type": "object", "additionalProperties": schema_parts.TEXT}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExitCodes(Field):
+    default: tuple[int, ...] = (0,)
+    written: Written = Written.ALWAYS
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        codes = []
+        for value, path in reader.members(key):
+            code = whole(value)
+            if code is None or not 0 <= code <= 255:
+                reader.problems.note(path, "has to be an exit code, 0 to 255")
+            else:
+                codes.append(code)
+        if reader.given[key] == []:
+            reader.note(key, "names no exit code", "leave the key out for 0")
+        return tuple(codes) or self.default
+
+    def write(self, value: Any) -> Any:
+        return list(value)
+
+    def schema(self) -> Schema:
+        return schema_parts.listed({"type": "integer", "minimum": 0, "maximum": 255}, minItems=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement(Field):
+    """A condition on the tool's own output, and how it is written."""
+
+    help: str = _("A condition on the tool's own output, as JSON.")
+    rows: int = 2
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        value = reader.raw(key)
+        condition = read_condition(value, reader.at(key), reader.problems, ())
+        if any(isinstance(leaf, (Answered, EdgeTaken)) for leaf in leaves(condition)):
+            reader.note(key, "reads the tool's own output; it cannot ask anybody or count edges")
+        return condition, value
+
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        return None, None
+
+    def write(self, value: Any) -> Any:
+        return value[1]
+
+    def schema(self) -> Schema:
+        return schema_parts.ref("condition")
+
+
+@dataclass(frozen=True)
+class Retries:
+    """After trouble, not after a result."""
+
+    max: int = declared(
+        Count(
+            most=MAX_RETRIES,
+            default=0,
+            written=Written.ALWAYS,
+            label=_("Most repeats after trouble"),
+            placeholder="0",
+        )
+    )
+    backoff: float = declared(
+        Duration(default=1, written=Written.ALWAYS, label=_("Pause before a repeat"), placeholder="1s")
+    )
+
+
+RETRIES: Final = Record.of(Retries)
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How a run is judged. `…_said`: the conditions as written."""
+
+    parse: str = declared(Choice(PARSES, default="exit_code", label=_("What it writes")))
+    success_on: tuple[int, ...] = declared(
+        ExitCodes(label=_("Exit codes of a run that counts"), placeholder="[0]")
+    )
+    pass_if: Condition | None = declared(
+        Judgement(
+            fills=("pass_if", "pass_if_said"),
+            label=_("Passes if"),
+            placeholder='{"output": {"path": "$.percent", "op": "gte", "value": 80}}',
+        )
+    )
+    warn_if: Condition | None = declared(Judgement(fills=("warn_if", "warn_if_said"), label=_("Warns if")))
+    fail_if: Condition | None = declared(Judgement(fills=("fail_if", "fail_if_said"), label=_("Fails if")))
+    pass_if_said: Any = None
+    warn_if_said: Any = None
+    fail_if_said: Any = None
+
+
+JUDGING: Final = Record.of(Judging)
+
+
 @dataclass(frozen=True)
 class Tool:
-    """`conditions` as written: pass_if, warn_if and fail_if read the tool's own output. `action`: what a fail asks for,
-    as a failed check does; a warning asks a person, unless `approve_warnings`. `stdin` None: the outcome as JSON."""
+    """`outcome`: how its run is judged. `action`: what a fail asks for, as a failed check does; a warning asks a
+    person, unless `approve_warnings`. `stdin` None: the outcome as JSON."""
 
-    argv: tuple[str, ...]
-    cwd: str = "."
-    env: Mapping[str, str] = field(default_factory=dict)
-    stdin: str | None = None
-    timeout: float = TIMEOUT
-    retries: int = 0
-    backoff: float = 1
-    parse: str = "exit_code"
-    success_on: tuple[int, ...] = (0,)
-    pass_if: Condition | None = None
-    warn_if: Condition | None = None
-    fail_if: Condition | None = None
-    action: str = "rework"
-    approve_warnings: bool = False
-    enabled: bool = True
-    conditions: Mapping[str, Any] = field(default_factory=dict)
+    argv: tuple[str, ...] = declared(
+        Program(
+            label=_("Program and arguments"),
+            help=_("Runs after the station, on a copy of its workspace. No shell reads it."),
+            placeholder="coverage json -o -",
+            rows=2,
+        ),
+        given=True,
+    )
+    cwd: str = declared(
+        Text(default=".", written=Written.ALWAYS, label=_("Folder"), placeholder=".", code=True)
+    )
+    env: Mapping[str, str] = declared(
+        Environment(label=_("Environment"), help=_("NAME=value, one per line."), rows=2)
+    )
+    stdin: str | None = declared(
+        Text(
+            default=None,
+            written=Written.UNLESS_NONE,
+            label=_("Standard input"),
+            help=_("Without it the tool gets the outcome as JSON."),
+            rows=2,
+        )
+    )
+    timeout: float = declared(
+        Duration(default=TIMEOUT, written=Written.ALWAYS, label=_("Timeout"), placeholder="60s")
+    )
+    retries: Retries = declared(One(RETRIES, default=Retries(), written=Written.ALWAYS))
+    outcome: Judging = declared(One(JUDGING, default=Judging(), written=Written.ALWAYS))
+    action: str = declared(Choice(ACTIONS, default="rework", label=_("When it fails")))
+    approve_warnings: bool = declared(Flag(written=Written.ALWAYS, label=_("A warning needs no person")))
+    enabled: bool = declared(
+        Flag(
+            default=True,
+            written=Written.ALWAYS,
+            label=_("It runs"),
+            help=_("Switched off it passes, and the trace says so."),
+        )
+    )
 
     def question(self, gate: str) -> Evaluation:
         """What has to be run: everything by which the result could be another one."""
         return Evaluation.of(KIND, {"gate": gate, **self.run()})
 
     def run(self) -> dict[str, Any]:
+        """What is run and how it is judged, as the document says it."""
+        document = TOOL.write(self)
         return {
-            "argv": list(self.argv),
-            "cwd": self.cwd,
-            "env": dict(self.env),
-            **({} if self.stdin is None else {"stdin": self.stdin}),
-            "timeout": self.timeout,
-            "retries": {"max": self.retries, "backoff": self.backoff},
-            "outcome": {"parse": self.parse, "success_on": list(self.success_on), **self.conditions},
+            key: said
+            for key, said in document.items()
+            if key not in ("action", "approve_warnings", "enabled")
         }
 
-    def to_document(self) -> dict[str, Any]:
-        rest = {"action": self.action, "approve_warnings": self.approve_warnings, "enabled": self.enabled}
-        return {**self.run(), **rest}
+
+class ToolRecord(Record[Tool]):
+    def read(self, reader: Reader, around: Around) -> Tool:
+        """A tool that does nothing where something is wrong: it is never run."""
+        before = len(reader.problems)
+        tool = super().read(reader, around)
+        return tool if len(reader.problems) == before else Tool(("true",))
+
+
+TOOL: Final = ToolRecord.of(Tool, first=("argv", "outcome", "retries", "timeout"))
 
 
 def answer_of(tool: Tool, question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,16 +252,16 @@ def judged(tool: Tool, outcome: Mapping[str, Any]) -> tuple[str, str]:
     trouble, code = outcome.get("failure_type"), outcome.get("exit_code")
     if trouble in TROUBLES:
         return FAIL, str(trouble)
-    if code not in tool.success_on:
+    if code not in tool.outcome.success_on:
         return FAIL, f"exit code {code}"
     view = _view(outcome, code)
-    if _holds(tool.fail_if, view):
+    if _holds(tool.outcome.fail_if, view):
         return FAIL, "fail_if"
-    if tool.pass_if is not None and _holds(tool.pass_if, view):
+    if tool.outcome.pass_if is not None and _holds(tool.outcome.pass_if, view):
         return PASS, ""
-    if _holds(tool.warn_if, view):
+    if _holds(tool.outcome.warn_if, view):
         return WARN, "warn_if"
-    return (PASS, "") if tool.pass_if is None else (FAIL, "pass_if is not met")
+    return (PASS, "") if tool.outcome.pass_if is None else (FAIL, "pass_if is not met")
 
 
 def _holds(condition: Condition | None, view: View) -> bool:

@@ -27,7 +27,9 @@ TYPES: Final = {
 class Input:
     """One field. `choices` are those of the type choice."""
 
-    key: str = declared(Key(label=_("Key"), help=_("Templates and checks name it so: {{input.key}}.")))
+    key: str = declared(
+        Key(label=_("Key"), help=_("Templates and checks name it so: {{input.key}}.")), given=True
+    )
     type: str = declared(Choice(TYPES, default="text", written=Written.ALWAYS, label=_("Type")))
     label: str = declared(Text(label=_("Label"), help=_("Shown above the field.")))
     help: str = declared(Text(label=_("Help"), help=_("Shown below the field.")))

@@ -2,31 +2,246 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pipelines.routing.basics.schema_parts import Schema, words
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.document.fields.field import Around, Written, declared
+from pipelines.routing.document.fields.plain import Choice, Count
+from pipelines.routing.document.fields.record import Record
+from pipelines.routing.document.reading.reader import Reader, quote
+from pipelines.routing.document.routes import ON_REJECT, Route
+
 DEFAULT_PRESET: Final = "alp"
 VISIT_CAP: Final = 100
+_LIMIT: Final = re.compile(r"limit:(0|[1-9][0-9]{0,8})\Z")
+
+
+# Its knobs. What is not said, or is wrong, is as the preset says.
+
+
+def _usual(key: str, around: Around) -> Any:
+    return getattr(PRESETS[around.preset or DEFAULT_PRESET], key)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knob(Choice):
+    written: Written = Written.ALWAYS
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return reader.choice(key, self.choices, _usual(key, around))
+
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        return _usual(key, around)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RouteKnob(Route):
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        return _usual(key, around)
+
+
+@dataclass(frozen=True, kw_only=True)
+class YesNo(Knob):
+    """`yes` or `no`; true and false too, which YAML 1.1 tools make of them. Always yes in the presets."""
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        value = reader.raw(key)
+        if type(value) is bool:
+            return value
+        if value not in ("yes", "no"):
+            reader.note(key, "has to be yes or no")
+        return bool(value != "no")
+
+    def write(self, value: Any) -> Any:
+        return "yes" if value else "no"
+
+    def schema(self) -> Schema:
+        return words(("yes", "no", True, False))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewerYesNo(YesNo):
+    """A version that was published before there were these knobs names all others: there they are off, whatever its
+    preset. Left out where it is off, so that such a version stays as it is."""
+
+    default: Any = False
+    written: Written = Written.UNLESS_EMPTY
+
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        older = (name for name, field in POLICY.fields.items() if not isinstance(field, NewerYesNo))
+        return _usual(key, around) and not all(map(reader.has, older))
+
+    def write(self, value: Any) -> Any:
+        return "yes" if value else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Revisit(Knob):
+    """One of the words, or `limit:<n>`."""
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        usual = _usual(key, around)
+        value = reader.text(key, usual)
+        if value not in self.choices and not _LIMIT.match(value):
+            reader.note(key, f"{quote(value)} is not known", "allow, forbid or limit:<n>")
+            return usual
+        return value
+
+    def schema(self) -> Schema:
+        return {"type": "string", "pattern": "^(allow|forbid|limit:(0|[1-9][0-9]{0,8}))$"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loops(Knob):
+    """A whole number, or `none`."""
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return None if reader.raw(key) == "none" else reader.count(key, _usual(key, around))
+
+    def write(self, value: Any) -> Any:
+        return "none" if value is None else value
+
+    def schema(self) -> Schema:
+        return {"anyOf": [Count().schema(), words(self.choices)]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cap(Count):
+    least: int = 1
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return reader.count(key, _usual(key, around), least=self.least)
+
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        return _usual(key, around)
+
+
+YES_NO: Final = {"yes": _("Yes"), "no": _("No")}
+STUCK, ESCALATED, FALLBACK = (
+    _("It is stuck, until somebody helps"),
+    _("It is escalated"),
+    _("It takes the blocked route"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """Every knob filled. `revisit`, `on_failure` and `on_reject` are as written (`limit:2`, `station:fix`)."""
 
-    no_rules: str
-    no_match: str
-    on_failure: str
-    failure_rules: bool
-    revisit: str
-    self_loop_limit: int | None
-    on_reject: str
-    on_exhausted: str
-    condition_scope: str
-    contradiction: str
-    visit_cap: int
-    standard_budgets: bool = False
-    preconditions: bool = False
-    deadlocks: bool = False
+    no_rules: str = declared(
+        Knob(
+            {
+                "advance": _("The next one, or completed"),
+                "end": _("The task is completed"),
+                "refuse": _("Refused: it needs rules"),
+            },
+            label=_("A station without rules"),
+        ),
+        given=True,
+    )
+    no_match: str = declared(
+        Knob(
+            {
+                "default": _("The next station in order"),
+                "fail": _("The task fails"),
+                "stuck": STUCK,
+                "fallback": FALLBACK,
+                "escalate": ESCALATED,
+            },
+            label=_("No rule takes a passed outcome"),
+        ),
+        given=True,
+    )
+    on_failure: str = declared(
+        RouteKnob(
+            {"halt": _("The task fails"), "stuck": STUCK, "escalate": ESCALATED, "fallback": FALLBACK},
+            "station",
+            label=_("No rule takes a failure"),
+        ),
+        given=True,
+    )
+    failure_rules: bool = declared(
+        YesNo(
+            {"yes": _("Yes"), "no": _("No: a failure follows the setting above")},
+            label=_("Rules are asked about failures"),
+        ),
+        given=True,
+    )
+    revisit: str = declared(
+        Revisit(
+            {"allow": _("Allowed"), "forbid": _("Never: the task is stuck")},
+            label=_("Coming to a station again"),
+        ),
+        given=True,
+    )
+    self_loop_limit: int | None = declared(
+        Loops(
+            {"none": _("No limit of its own")},
+            label=_("A rule back to its own station"),
+            help=_("Where the rule says no number itself."),
+        ),
+        given=True,
+    )
+    on_reject: str = declared(
+        RouteKnob(ON_REJECT, "route", label=_("After a rejection at a gate")), given=True
+    )
+    on_exhausted: str = declared(
+        Knob(
+            {"fail": _("The task fails"), "stuck": STUCK, "escalate": ESCALATED},
+            label=_("A limit is used up"),
+        ),
+        given=True,
+    )
+    condition_scope: str = declared(
+        Knob(
+            {
+                "current": _("The output of the station"),
+                "merged": _("What all stations said so far, the last word counting"),
+            },
+            label=_("Conditions read"),
+        ),
+        given=True,
+    )
+    contradiction: str = declared(
+        Knob(
+            {"later_wins": _("The later one counts"), "escalate": ESCALATED},
+            label=_("Branches that say different things under one key"),
+        ),
+        given=True,
+    )
+    visit_cap: int = declared(
+        Cap(
+            label=_("Most visits of one station by one task"),
+            help=_("Regardless of the rules. Beyond it, the task is stuck."),
+        ),
+        given=True,
+    )
+    standard_budgets: bool = declared(
+        NewerYesNo(
+            YES_NO,
+            label=_("The usual budgets of AEEF bind"),
+            help=_(
+                "Rework, restarts and types of failure, each with its number; one below of the same key counts."
+            ),
+        )
+    )
+    preconditions: bool = declared(
+        NewerYesNo(
+            YES_NO,
+            label=_("Going forward needs gate, handoff and agent"),
+            help=_("Where a station does not say itself what it needs."),
+        )
+    )
+    deadlocks: bool = declared(
+        NewerYesNo(
+            YES_NO,
+            label=_("Look for stations that take too long"),
+            help=_("A station that takes more than twice the time expected of it is held as a deadlock."),
+        )
+    )
 
     @property
     def revisit_limit(self) -> int | None:
@@ -37,24 +252,8 @@ class Policy:
     def forbids_revisits(self) -> bool:
         return self.revisit == "forbid"
 
-    def to_document(self) -> dict[str, Any]:
-        return {
-            "no_rules": self.no_rules,
-            "no_match": self.no_match,
-            "on_failure": self.on_failure,
-            "failure_rules": "yes" if self.failure_rules else "no",
-            "revisit": self.revisit,
-            "self_loop_limit": "none" if self.self_loop_limit is None else self.self_loop_limit,
-            "on_reject": self.on_reject,
-            "on_exhausted": self.on_exhausted,
-            "condition_scope": self.condition_scope,
-            "contradiction": self.contradiction,
-            "visit_cap": self.visit_cap,
-            # Left out where they are off: a version of before these knobs names all others, and none of these two.
-            **({"standard_budgets": "yes"} if self.standard_budgets else {}),
-            **({"preconditions": "yes"} if self.preconditions else {}),
-            **({"deadlocks": "yes"} if self.deadlocks else {}),
-        }
+
+POLICY: Final = Record.of(Policy, name="policy")
 
 
 def _preset(

@@ -9,8 +9,10 @@ from typing import Any
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.document.algebra import Answered, leaves
 from pipelines.routing.document.kinds import KINDS, templates
-from pipelines.routing.document.model import Line, Rule, Station
+from pipelines.routing.document.model import Line
 from pipelines.routing.document.reading.reader import expected, quote
+from pipelines.routing.document.rules import Rule
+from pipelines.routing.document.stations import Station
 from pipelines.routing.document.templates import TemplateError, asked, edges
 
 

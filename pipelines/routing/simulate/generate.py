@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 
 from pipelines.routing.analysis.lint.subject import Subject, edges_in
 from pipelines.routing.analysis.regions.stations import DEAD, Standing
-from pipelines.routing.document.model import Line, Rule, Station
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.rules import Rule
+from pipelines.routing.document.stations import Station
 from pipelines.routing.simulate.candidates import Candidates
 from pipelines.routing.simulate.expect import reason
 from pipelines.routing.simulate.run import expectation, run

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.kinds import KINDS
-from pipelines.routing.document.model import Station
+from pipelines.routing.document.stations import Station
 
 TEXT = "made-up"
 FILE: Mapping[str, str] = {"name": "made-up.txt", "digest": hashlib.sha256(TEXT.encode()).hexdigest()}

@@ -11,7 +11,8 @@ from pipelines.routing.analysis.redecide.recorded import again
 from pipelines.routing.decide.decisions import Escalate
 from pipelines.routing.decide.escalation_targets import ways
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
-from pipelines.routing.document.model import GATE_PASSED, Line
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.preconditions import GATE_PASSED
 from pipelines.routing.simulate import escalating
 from pipelines.routing.simulate.following import (
     decided,

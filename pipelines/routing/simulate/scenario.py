@@ -12,7 +12,7 @@ from pipelines.routing.basics.problems import Malformed, join
 from pipelines.routing.basics.statuses import ENDS, LIVING
 from pipelines.routing.decide.situation import read_facts
 from pipelines.routing.document.escalations import LONGEST, ROUTED, WORDS_TO_RESOLVE
-from pipelines.routing.document.model import WORDS
+from pipelines.routing.document.gates import WORDS
 from pipelines.routing.document.reading.names import KEY, KEY_WORDS
 
 MAX_STEPS = 1_000

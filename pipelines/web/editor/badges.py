@@ -13,8 +13,8 @@ from pipelines.queries.words import answered_by, role_words, trigger_words
 from pipelines.routing.analysis.lint.subject import Subject
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.line import Line, Rule, Station
-from pipelines.routing.document.model import METADATA
 from pipelines.routing.document.policy import Policy
+from pipelines.routing.document.preconditions import METADATA
 from pipelines.routing.sentences.names import target_name
 
 RETRY_LIMIT = "RetryLimitExceeded"

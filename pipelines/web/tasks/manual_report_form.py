@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from pipelines.routing.basics import jsontext
 from pipelines.routing.document.algebra import EvalTest, FailureTypeIs, leaves
 from pipelines.routing.document.line import Line, Problem, Station
-from pipelines.routing.document.model import HANDOFF
+from pipelines.routing.document.preconditions import HANDOFF
 
 SKELETON = {
     "change_summary": {"what_changed": "", "files_touched": [], "rationale": ""},

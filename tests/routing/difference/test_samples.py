@@ -23,7 +23,7 @@ from pipelines.routing.analysis.difference.samples import (
 )
 from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.document.line import Line
-from pipelines.routing.document.model import Rule
+from pipelines.routing.document.rules import Rule
 from tests.routing.support import line, ruled
 
 OK = {"result": "success"}

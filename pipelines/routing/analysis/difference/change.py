@@ -17,7 +17,9 @@ from pipelines.routing.analysis.regions.possible import COUPLED, counts, first
 from pipelines.routing.analysis.regions.situations import BLOCKED, EXHAUSTED, witness
 from pipelines.routing.analysis.regions.solver import Box, solve
 from pipelines.routing.analysis.regions.stations import FORCED_FAILURE, RECORDED
-from pipelines.routing.document.model import SIGNAL_RETRIES, Rule, Station
+from pipelines.routing.document.model import SIGNAL_RETRIES
+from pipelines.routing.document.rules import Rule
+from pipelines.routing.document.stations import Station
 
 EVERY_STATUS = RECORDED | {BLOCKED, EXHAUSTED}
 MAX_TRIED = 12

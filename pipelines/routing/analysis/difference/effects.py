@@ -14,7 +14,11 @@ from pipelines.routing.analysis.regions.situations import evaluations
 from pipelines.routing.basics.canonical import canonical
 from pipelines.routing.decide.check_fields import ALIASES
 from pipelines.routing.document.checks import RANK, Check, Group
-from pipelines.routing.document.model import BLOCKED, ORIGIN, Gate, Line, Rule, Station
+from pipelines.routing.document.gate_tools import TOOL
+from pipelines.routing.document.gates import Gate
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.rules import BLOCKED, ORIGIN, Rule
+from pipelines.routing.document.stations import Station
 
 Key = tuple[Any, ...]
 NO_MATCH = "NoValidTransition"
@@ -117,7 +121,7 @@ def of_gate(line: Line, gate: Gate) -> Key | None:
         return None
     checks = _group(gate.checks) if gate.checks and gate.enforces_checks and _may_stop(gate) else None
     asks = gate.always_asks or _may_stop(gate) or "hold" in by_tool
-    tool = canonical(gate.tool.to_document()) if gate.tool and by_tool else None
+    tool = canonical(TOOL.write(gate.tool)) if gate.tool and by_tool else None
     words = (gate.on_reject or line.policy.on_reject, gate.approval.max_rounds) if asks else ()
     return (gate.key, gate.always_asks, checks, words, tool)
 

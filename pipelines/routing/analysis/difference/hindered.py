@@ -25,7 +25,7 @@ from pipelines.routing.analysis.regions.formulas import (
 from pipelines.routing.analysis.regions.situations import BLOCKED
 from pipelines.routing.document.algebra import All, Answered, AnyOf, Condition, Not, OutputTest, leaves
 from pipelines.routing.document.evaluations import WORDS
-from pipelines.routing.document.model import Rule
+from pipelines.routing.document.rules import Rule
 
 READABLE = ("readable",)
 UNREADABLE = "unreadable"

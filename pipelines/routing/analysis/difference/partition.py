@@ -11,8 +11,10 @@ from pipelines.routing.analysis.regions.formulas import Either, Formula, formula
 from pipelines.routing.analysis.regions.stations import FAILED, PASSED, STANDINGS
 from pipelines.routing.basics.canonical import canonical
 from pipelines.routing.document.algebra import OutputTest
-from pipelines.routing.document.model import Line, Rule, Station
+from pipelines.routing.document.model import Line
 from pipelines.routing.document.paths import compile_path
+from pipelines.routing.document.rules import Rule
+from pipelines.routing.document.stations import Station
 
 Facts = dict[tuple[str, bool], Formula]
 """What has to hold, by the condition's canonical text and whether it is true: each is asked once."""

@@ -7,7 +7,9 @@ from typing import Any
 
 from pipelines.routing.analysis.difference.change import Both, Sides
 from pipelines.routing.analysis.difference.effects import can_be_told_to_rework, demands_rework, only_told
-from pipelines.routing.document.model import Gate, Line, Rule
+from pipelines.routing.document.gates import Gate
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.rules import Rule
 
 
 def pairs_demanding(sides: Sides, old: Iterable[Rule], new: Iterable[Rule]) -> Iterator[Both]:

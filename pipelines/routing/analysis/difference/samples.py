@@ -22,7 +22,9 @@ from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, 
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.algebra import OutputTest, leaves
 from pipelines.routing.document.evaluations import key_of
-from pipelines.routing.document.model import ORIGIN, Gate, Line, Rule
+from pipelines.routing.document.gates import Gate
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.rules import ORIGIN, Rule
 
 MAX_TRIES = 400
 DECISION = 120

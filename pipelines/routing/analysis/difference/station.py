@@ -24,7 +24,8 @@ from pipelines.routing.analysis.regions.possible import at_first
 from pipelines.routing.analysis.regions.situations import Walk, walked
 from pipelines.routing.analysis.regions.solver import Box
 from pipelines.routing.analysis.regions.stations import STANDINGS
-from pipelines.routing.document.model import Line, Station
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.stations import Station
 
 WORK = 6_000_000
 """Units of `regions.effort` for one station."""

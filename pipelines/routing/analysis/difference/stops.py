@@ -13,7 +13,8 @@ from pipelines.routing.analysis.regions import formulas
 from pipelines.routing.analysis.regions.formulas import FALSE, TRUE, Formula, negation
 from pipelines.routing.analysis.regions.possible import at_first
 from pipelines.routing.analysis.regions.solver import Box
-from pipelines.routing.document.model import Line, Rule
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.rules import Rule
 
 Stops = dict[hindered.Stop, Formula]
 

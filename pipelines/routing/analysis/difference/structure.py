@@ -18,8 +18,11 @@ from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Move
 from pipelines.routing.decide.situation import read_situation
+from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.kinds import failed
-from pipelines.routing.document.model import HANDOFF, JUMP, SIGNAL_RETRIES, Gate, Line, Station
+from pipelines.routing.document.model import JUMP, SIGNAL_RETRIES, Line
+from pipelines.routing.document.preconditions import HANDOFF
+from pipelines.routing.document.stations import Station
 from pipelines.routing.document.writing import budget_document
 
 BASIC: tuple[dict[str, Any], ...] = ({"result": "success"}, {"result": "failure"}, {"result": "blocked"})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.decide.approval import Voter, fills, satisfiable
-from pipelines.routing.document.model import Approval, Requirement
+from pipelines.routing.document.gates import Approval, Requirement
 
 MAX_TRIES = 300
 """Matchings for one gate. People who fill the same places are tried once."""

@@ -27,7 +27,7 @@ from pipelines.routing.basics.outcome import RESULTS, SIGNALS, VERDICTS
 from pipelines.routing.basics.values import exact, is_number
 from pipelines.routing.decide.check_fields import ALIASES
 from pipelines.routing.document.checks import RANK, Check, Group
-from pipelines.routing.document.model import WORDS
+from pipelines.routing.document.gates import WORDS
 
 OPERATORS = {
     "less_than": "lt",

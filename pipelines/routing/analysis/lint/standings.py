@@ -10,7 +10,7 @@ from pipelines.routing.analysis.lint.aftermath import then
 from pipelines.routing.analysis.lint.subject import Subject
 from pipelines.routing.analysis.regions.situations import Witness
 from pipelines.routing.analysis.regions.stations import STANDINGS, Rest, Standing
-from pipelines.routing.document.model import Station
+from pipelines.routing.document.stations import Station
 
 Place = tuple[int | None, int | None]
 """Line and column of the text, 1-based; None where there is no text."""

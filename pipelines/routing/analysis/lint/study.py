@@ -23,7 +23,9 @@ from pipelines.routing.analysis.regions.stations import (
     Shadow,
     Standing,
 )
-from pipelines.routing.document.model import Join, Line, Rule, Station
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.rules import Rule
+from pipelines.routing.document.stations import Join, Station
 
 MAX_STATION = 5_000_000
 """Units of work for one station: about a second."""

@@ -11,7 +11,9 @@ from pipelines.routing.analysis.lint.ways import Way, ways
 from pipelines.routing.analysis.regions.stations import DEAD, Standing
 from pipelines.routing.basics.problems import join
 from pipelines.routing.document.algebra import All, Always, Condition, EdgeTaken, leaves
-from pipelines.routing.document.model import Line, Rule, Station
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.rules import Rule
+from pipelines.routing.document.stations import Station
 
 MAX_LINE = 20_000_000
 """Units of work for all stations of a line together: some seconds. The first ones come first."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pipelines.routing.document.budgets import Budget
-from pipelines.routing.document.model import Line, Rule
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.rules import Rule
 
 BY_HAND = "a person may still escalate so by hand"
 

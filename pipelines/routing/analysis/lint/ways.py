@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.routing.analysis.regions.stations import demands_rework
-from pipelines.routing.document.model import BLOCKED, ORIGIN, Gate, Line, Rule, Station
+from pipelines.routing.document.gates import Gate
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.rules import BLOCKED, ORIGIN, Rule
+from pipelines.routing.document.stations import Station
 
 ANYWHERE = "@anywhere"
 """Stands between a gate whose reviewer chooses where a rejection leads, and all stations."""

@@ -26,7 +26,9 @@ from pipelines.routing.decide.steps.context import Case, Route
 from pipelines.routing.document.algebra import Answered, Condition, OutputTest, holds, leaves
 from pipelines.routing.document.evaluations import ANSWERS, Evaluation
 from pipelines.routing.document.kinds import failed
-from pipelines.routing.document.model import SIGNAL_RETRIES, Line, Rule, Station
+from pipelines.routing.document.model import SIGNAL_RETRIES, Line
+from pipelines.routing.document.rules import Rule
+from pipelines.routing.document.stations import Station
 
 BLOCKED = ("blocked", "blocked")
 EXHAUSTED = ("blocked", "fail")

@@ -34,7 +34,10 @@ from pipelines.routing.analysis.regions.situations import (
 )
 from pipelines.routing.analysis.regions.solver import Box, is_impossible, solve
 from pipelines.routing.document.checks import RANK
-from pipelines.routing.document.model import Gate, Line, Rule, Station
+from pipelines.routing.document.gates import Gate
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.rules import Rule
+from pipelines.routing.document.stations import Station
 
 RECORDED = frozenset((r, v) for r in ("success", "failure", "cancelled") for v in ("pass", "fail"))
 PASSED = frozenset([("success", "pass")])

@@ -21,7 +21,8 @@ from pipelines.routing.decide.joining.branches import (
     Fork,
 )
 from pipelines.routing.decide.joining.reach import Ways, drawn, reached, ways
-from pipelines.routing.document.model import Join, Line
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.stations import Join
 
 PASS = "pass"
 

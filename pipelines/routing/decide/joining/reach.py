@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from pipelines.routing.document.algebra import Always
-from pipelines.routing.document.model import BLOCKED, ORIGIN, Gate, Line, Rule, Station
+from pipelines.routing.document.gates import Gate
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.rules import BLOCKED, ORIGIN, Rule
+from pipelines.routing.document.stations import Station
 
 CHOOSES = "reviewer_chooses"
 Ways = Mapping[str, frozenset[str]]

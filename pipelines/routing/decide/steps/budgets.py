@@ -9,7 +9,7 @@ from pipelines.routing.decide.budget_usage import Step, spends, spent
 from pipelines.routing.decide.steps.candidate import Way, stations
 from pipelines.routing.decide.steps.context import Case
 from pipelines.routing.document.budgets import Budget
-from pipelines.routing.document.model import Rule
+from pipelines.routing.document.rules import Rule
 
 RETRY_LIMIT = "RetryLimitExceeded"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.routing.decide.steps.context import Case
-from pipelines.routing.document.model import Rule
+from pipelines.routing.document.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,10 @@ from pipelines.routing.document.algebra import View
 from pipelines.routing.document.checks import Result
 from pipelines.routing.document.evaluations import Answer, by_key
 from pipelines.routing.document.kinds import failed
-from pipelines.routing.document.model import Line, Rule, Station
+from pipelines.routing.document.model import Line
 from pipelines.routing.document.operand_trace import Seen
+from pipelines.routing.document.rules import Rule
+from pipelines.routing.document.stations import Station
 
 Clock = Callable[[], float]
 """Seconds from anywhere; only differences count."""

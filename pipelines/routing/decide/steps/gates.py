@@ -10,7 +10,9 @@ from pipelines.routing.decide.steps.context import Case, Route, demanded
 from pipelines.routing.decide.steps.targets import Way, enter
 from pipelines.routing.document import checks
 from pipelines.routing.document.checks import Read
-from pipelines.routing.document.model import JUMP, Gate, Rule
+from pipelines.routing.document.gates import Gate
+from pipelines.routing.document.model import JUMP
+from pipelines.routing.document.rules import Rule
 
 RANK = ("abort", "reject", "rework", "send_back")
 """Of several words the first of these decides, then the gates' order."""

@@ -8,7 +8,7 @@ from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
 from pipelines.routing.decide.decisions import Ask, Decision, Entry, Stuck, Wait
 from pipelines.routing.decide.steps.context import Case, Route
 from pipelines.routing.document.algebra import View, holds
-from pipelines.routing.document.model import Rule
+from pipelines.routing.document.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)

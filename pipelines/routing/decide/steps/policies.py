@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipelines.routing.decide.decisions import Decision, Escalate, Finish, Stuck, Wait
 from pipelines.routing.decide.steps.context import Case, Route, fallback
 from pipelines.routing.decide.steps.targets import Way, enter
-from pipelines.routing.document.model import Rule
+from pipelines.routing.document.rules import Rule
 
 NO_MATCH = "NoValidTransition"
 

@@ -11,7 +11,7 @@ from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.steps.candidate import Way
 from pipelines.routing.decide.steps.context import Case
 from pipelines.routing.document import handoffs
-from pipelines.routing.document.model import AGENT, GATE_PASSED, HANDOFF, METADATA
+from pipelines.routing.document.preconditions import AGENT, GATE_PASSED, HANDOFF, METADATA
 
 NO_ESCALATION = "no_open_escalation"
 Missing = tuple[str, str]

@@ -12,7 +12,7 @@ from pipelines.routing.decide.steps.candidate import Way, stations
 from pipelines.routing.decide.steps.context import Case
 from pipelines.routing.decide.steps.preconditions import missing
 from pipelines.routing.decide.steps.unreadable_templates import unreadable
-from pipelines.routing.document.model import BLOCKED
+from pipelines.routing.document.rules import BLOCKED
 
 FORBIDDEN = "ForbiddenParallel"
 HOWS = ("fail", "stuck", "escalate", "target")

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pipelines.routing.decide.decisions import Ask, Decision, Wait
 from pipelines.routing.decide.steps.context import Case
 from pipelines.routing.document.gate_tools import FAIL, WARN
-from pipelines.routing.document.model import Gate, Rule
+from pipelines.routing.document.gates import Gate
+from pipelines.routing.document.rules import Rule
 
 
 def unrun(case: Case, step: str, gates: Sequence[Gate], rule: Rule | None) -> Decision | None:

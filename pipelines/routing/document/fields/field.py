@@ -7,9 +7,10 @@ reader, the writer, the JSON Schema, the TypeScript types and the plain fields o
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any, Final
 
 from pipelines.routing.basics.schema_parts import ANYTHING, Schema
@@ -32,14 +33,19 @@ class Written(Enum):
 NO_NAMES: Final = Names((), (), ())
 
 
+def _as_it_is(reader: Reader) -> Mapping[str, Any]:
+    return reader.given
+
+
 @dataclass(frozen=True, slots=True)
 class Around:
     """What a key is read within: the names that the document declares and the preset of its policy. `keep`: keep rules
-    whose `when`, `to` or `gates` is faulty."""
+    whose `when`, `to` or `gates` is faulty. `work` reads what a station does."""
 
     names: Names = NO_NAMES
     preset: str = ""
     keep: bool = False
+    work: Callable[[Reader], Mapping[str, Any]] = _as_it_is
 
 
 NOWHERE: Final = Around()
@@ -68,6 +74,10 @@ class Field:
         """The value under `key`, which is there; faults are noted. `reader.values` has those read before it."""
         return reader.raw(key)
 
+    def applies(self, reader: Reader, key: str) -> bool:
+        """Whether this object may have the key at all; `reader.values` has what was read before it."""
+        return True
+
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
         """What it means that `key` is not there."""
         if self.required:
@@ -86,16 +96,11 @@ class Field:
         return {}
 
 
-def declared(field: Field) -> Any:
-    """An attribute of a dataclass with its declaration."""
+def declared(field: Field, *, given: bool = False, kw_only: bool = False) -> Any:
+    """An attribute of a dataclass with its declaration. `given`: who makes such a value has to say it."""
     metadata = {FIELD: field}
-    if field.required:
-        return dataclasses.field(metadata=metadata)
-    if type(field.default) is dict:
-        return dataclasses.field(default_factory=dict, metadata=metadata)
+    if given:
+        return dataclasses.field(metadata=metadata, kw_only=kw_only)
+    if isinstance(field.default, dict):
+        return dataclasses.field(default_factory=partial(dict, field.default), metadata=metadata)
     return dataclasses.field(default=field.default, metadata=metadata)
-
-
-def says_something(value: Any) -> bool:
-    """Not None, not empty, not False (0 does)."""
-    return value is not None and value is not False and value not in ("", [], {})

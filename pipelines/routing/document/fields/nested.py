@@ -24,6 +24,9 @@ class One(Field):
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         return reader.one(key, lambda inner: self.record.read(inner, around))
 
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        return dict(self.default) if isinstance(self.default, dict) else self.default
+
     def write(self, value: Any) -> Any:
         return None if value is None else self.record.write(value)
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.routing.basics import schema_parts
+from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document.fields.field import Around, Field, Written
-from pipelines.routing.document.reading.names import MAX_ID, read_id, read_key, refers
-from pipelines.routing.document.reading.reader import Reader
+from pipelines.routing.document.reading.names import MAX_ID, note_twins, read_id, read_key, refers
+from pipelines.routing.document.reading.reader import Reader, expected, quote
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,16 +92,21 @@ class Flag(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Count(Field):
-    """A whole number from `least` on."""
+    """A whole number from `least` on, up to `most`."""
 
     least: int = 0
+    most: int | None = None
     default: int | None = None
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        return reader.count(key, self.default, least=self.least)
+        number = reader.count(key, self.default, least=self.least)
+        if number is not None and self.most is not None and number > self.most:
+            reader.note(key, f"is at most {self.most}")
+        return number
 
     def schema(self) -> Schema:
-        return {**schema_parts.COUNT, "minimum": self.least}
+        most = {} if self.most is None else {"maximum": self.most}
+        return {**schema_parts.COUNT, "minimum": self.least, **most}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,10 +128,11 @@ class Choice(Field):
     """One of `choices`: words of the document, with those that people read where the inspector offers them."""
 
     choices: Collection[str] = field(kw_only=False)
-    default: str = ""
+    default: str | None = None
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        return reader.choice(key, self.choices, self.default)
+        usual = next(iter(self.choices)) if self.default is None else self.default
+        return reader.choice(key, self.choices, usual)
 
     def schema(self) -> Schema:
         return schema_parts.words(self.choices)
@@ -146,6 +153,26 @@ class Texts(Field):
 
     def schema(self) -> Schema:
         return schema_parts.listed(schema_parts.SOME_TEXT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Several(Texts):
+    """Some of `choices`, each once; `what` a sentence calls one."""
+
+    choices: Collection[str] = field(kw_only=False)
+    what: str = field(kw_only=False)
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        given = reader.texts(key)
+        for index, word in enumerate(given):
+            if word not in self.choices:
+                hint = expected(word, self.choices)
+                reader.problems.note(join(reader.at(key), index), f"{quote(word)} is not known", hint)
+        note_twins(reader, key, given, self.what)
+        return tuple(word for word in given if word in self.choices)
+
+    def schema(self) -> Schema:
+        return schema_parts.listed(schema_parts.words(self.choices), uniqueItems=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,6 +205,9 @@ class Object(Field):
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         return reader.object(key)
+
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        return {}
 
     def write(self, value: Any) -> Any:
         return dict(value)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Any, Final, Generic, Self, TypeVar
 
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.document.fields.field import FIELD, Around, Field, Written, says_something
+from pipelines.routing.document.fields.field import FIELD, Around, Field, Written
 from pipelines.routing.document.reading.reader import Reader
 
 T = TypeVar("T")
+EMPTY: Final[tuple[Any, ...]] = ("", [], {})
 Check = Callable[[Reader, Around], None]
 
 
@@ -36,12 +38,13 @@ class Record(Generic[T]):
         self.name = name
         self.rules = rules or {}
         self._check = check
-        order = dict.fromkeys((*first, *fields))
-        self._known = order
-        self._read = [(key, fields[key]) for key in order]
+        self._known = dict.fromkeys((*first, *fields))
+        self._read = [(key, fields[key], _is_conditional(fields[key])) for key in self._known]
+        self._usual = {key: field.default for key, field in fields.items() if _has_usual(field)}
+        self._written = [(key, field, _writes(field)) for key, field in fields.items()]
 
     @classmethod
-    def of(cls, made: type[T], **more: Any) -> Record[T]:
+    def of(cls, made: type[T], **more: Any) -> Self:
         """Of a dataclass whose attributes are declared."""
         attributes = dataclasses.fields(made)  # type: ignore[arg-type]
         return cls(
@@ -53,10 +56,20 @@ class Record(Generic[T]):
 
     def values(self, reader: Reader, around: Around) -> dict[str, Any]:
         """What its keys say, by the attributes that they fill."""
-        given, values = reader.given, reader.values
-        reader.known.update(self._known)
-        for key, field in self._read:
-            value = field.read(reader, key, around) if key in given else field.absent(reader, key, around)
+        given, values, usual = reader.given, reader.values, self._usual
+        known = reader.known = self._known.copy()
+        values.update(usual)
+        for key, field, conditional in self._read:
+            if conditional and not field.applies(reader, key):
+                del known[key]
+                values[key] = field.default
+                continue
+            if key in given:
+                value = field.read(reader, key, around)
+            elif key in usual:
+                continue
+            else:
+                value = field.absent(reader, key, around)
             if field.fills:
                 values.update(zip(field.fills, value, strict=True))
             else:
@@ -68,10 +81,14 @@ class Record(Generic[T]):
 
     def write(self, value: T) -> dict[str, Any]:
         document = {}
-        for key, field in self.fields.items():
-            held = tuple(getattr(value, name) for name in field.fills) if field.fills else getattr(value, key)
-            said = field.write(held)
-            if said is not MISSING and (field.written is Written.ALWAYS or _is_written(field, said)):
+        hold = value.get if isinstance(value, Mapping) else partial(getattr, value)
+        for key, field, write in self._written:
+            said = tuple(map(hold, field.fills)) if field.fills else hold(key)
+            if write is not None:
+                said = write(said)
+            if said is MISSING or (said is None and field.written is not Written.ALWAYS):
+                continue
+            if field.written is not Written.UNLESS_EMPTY or (said is not False and said not in EMPTY):
                 document[key] = said
         return document
 
@@ -94,5 +111,17 @@ class Record(Generic[T]):
         return found
 
 
-def _is_written(field: Field, said: Any) -> bool:
-    return says_something(said) if field.written is Written.UNLESS_EMPTY else said is not None
+def _is_conditional(field: Field) -> bool:
+    return type(field).applies is not Field.applies
+
+
+def _has_usual(field: Field) -> bool:
+    """Whether an absent key always means the same."""
+    return type(field).absent is Field.absent and not (
+        field.required or field.fills or _is_conditional(field)
+    )
+
+
+def _writes(field: Field) -> Callable[[Any], Any] | None:
+    """None where the value is written as it is."""
+    return None if type(field).write is Field.write else field.write

@@ -18,7 +18,7 @@ from pipelines.routing.document.kinds import (
     tools,
     wait,
 )
-from pipelines.routing.document.model import Station
+from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import TextsIn, Work
 from pipelines.routing.document.work.kind import CLOCK, Kind
 

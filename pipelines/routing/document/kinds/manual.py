@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.document.fields.nested import Each
 from pipelines.routing.document.inputs import INPUT, Input, read_inputs
-from pipelines.routing.document.model import Station
+from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import Key, Text
 from pipelines.routing.document.work.kind import PERSON, Kind
 

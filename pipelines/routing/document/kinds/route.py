@@ -8,7 +8,8 @@ from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.document.algebra import All, AnyOf, Condition, EvalTest
 from pipelines.routing.document.inputs import Input
-from pipelines.routing.document.model import Line, Station
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import Choice, Flag, Work
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.model_keys import asking

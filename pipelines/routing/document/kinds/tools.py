@@ -23,10 +23,11 @@ from pipelines.routing.document.fields.field import Around
 from pipelines.routing.document.fields.nested import One
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.handoffs import schema_faults
-from pipelines.routing.document.model import Line, Station
+from pipelines.routing.document.model import Line
 from pipelines.routing.document.paths import PathError, compile_path
 from pipelines.routing.document.reading.names import note_twins
 from pipelines.routing.document.reading.reader import Reader, quote
+from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.call import ADDRESS, CALL, ONE_BODY
 from pipelines.routing.document.work.keys import Key, TextsIn, Work, texts_in
 from pipelines.routing.document.work.kind import Kind

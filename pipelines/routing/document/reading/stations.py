@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.basics.problems import join
+from pipelines.routing.document.ends import BUILT_IN_ENDS, End
 from pipelines.routing.document.fields.field import NOWHERE
 from pipelines.routing.document.kinds import DEFAULT, KINDS
-from pipelines.routing.document.model import BUILT_IN_ENDS, RESOURCES, End, Join, Limits, Station
 from pipelines.routing.document.reading.names import Names, note_twins, read_key, refers
 from pipelines.routing.document.reading.needs import read_handoff, read_requires
 from pipelines.routing.document.reading.reader import Reader, quote
 from pipelines.routing.document.reading.rules import RuleReader
+from pipelines.routing.document.stations import RESOURCES, Join, Limits, Station
 
 RESULT_DOCUMENT = ("required", "optional", "none")
 AGGREGATIONS = ("all-pass", "any-pass", "majority-pass", "none")

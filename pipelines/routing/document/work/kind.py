@@ -12,8 +12,9 @@ from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.document.fields.field import Around, Field
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.inputs import Input
-from pipelines.routing.document.model import Line, Station
+from pipelines.routing.document.model import Line
 from pipelines.routing.document.reading.reader import Reader
+from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import Key, TextsIn, Work, never
 from pipelines.routing.document.work.network import Network
 

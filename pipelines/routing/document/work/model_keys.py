@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from pipelines.routing.basics.translation import gettext_noop as _
-from pipelines.routing.document.model import Station
+from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import PROMPT, ContextKey, Count, Key, Number, Text, Work, never
 
 HOTTEST = 2

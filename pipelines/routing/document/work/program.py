@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.routing.basics.translation import gettext_noop as _
-from pipelines.routing.document.model import Station
+from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import Arguments, Environment, Key, Text
 
 ENVIRONMENT = Environment(label=_("Environment"), help=_("NAME=value, one per line."))

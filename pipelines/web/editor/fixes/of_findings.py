@@ -31,8 +31,8 @@ from pipelines.routing.analysis.lint.checks import (
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
 from pipelines.routing.analysis.lint.subject import Subject, edges_in
 from pipelines.routing.analysis.lint.visits import breaking
+from pipelines.routing.document.ends import BUILT_IN_ENDS
 from pipelines.routing.document.line import Line, Rule, Station
-from pipelines.routing.document.model import BUILT_IN_ENDS
 from pipelines.web.editor.fixes import edits, of_joins
 from pipelines.web.editor.fixes.fix import Remedy
 from pipelines.web.editor.fixes.trials import Trials

@@ -12,7 +12,7 @@ from pipelines.routing.analysis.lint.checks import forbidden_parallel, unfillabl
 from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.analysis.lint.subject import Subject
 from pipelines.routing.document.line import Line, Station
-from pipelines.routing.document.model import Join
+from pipelines.routing.document.stations import Join
 from pipelines.web.editor.fixes import edits
 from pipelines.web.editor.fixes.fix import Remedy
 

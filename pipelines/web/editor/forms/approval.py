@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from pipelines.engine.moves.entitlement import Person, people_of
 from pipelines.models import Group, Role
 from pipelines.models.people import expand
-from pipelines.routing.document.reading.gates import REQUIREMENTS
+from pipelines.routing.document.gates import REQUIREMENTS
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.fields import Choice, Field, Number, Options
 from pipelines.web.editor.forms.form import Fragment, Rows, Setting

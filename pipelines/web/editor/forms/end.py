@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
 
+from pipelines.routing.document.ends import BUILT_IN_ENDS
 from pipelines.routing.document.line import Problem
-from pipelines.routing.document.model import BUILT_IN_ENDS
 from pipelines.web.editor.forms.fields import Choice, Field, Text
 from pipelines.web.editor.forms.form import (
     Fragment,

@@ -11,8 +11,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from pipelines.routing.document.budgets import MAX_ROLE
 from pipelines.routing.document.line import Problem
-from pipelines.routing.document.reading.budgets import MAX_ROLE
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.conditions import Types
 from pipelines.web.editor.forms.fields import Choice, Field, Number, Text

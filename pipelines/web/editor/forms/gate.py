@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from pipelines.routing.document.gates import FLUX_OFFERS, OFFERS
 from pipelines.routing.document.line import Problem
-from pipelines.routing.document.model import FLUX_OFFERS, OFFERS
 from pipelines.web.editor.forms import checks, places, tool
 from pipelines.web.editor.forms.approval import approvers
 from pipelines.web.editor.forms.fields import Choice, Duration, Field, Flag, Listed, Number, Several, Text

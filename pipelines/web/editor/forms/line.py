@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.routing.document.line import PRESETS, Policy, Problem
-from pipelines.routing.document.policy import DEFAULT_PRESET
+from pipelines.routing.document.policy import DEFAULT_PRESET, POLICY
 from pipelines.web.editor.forms import escalations, needs
 from pipelines.web.editor.forms.fields import Choice, Field, Flag, Number, Options, Text
 from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
@@ -123,7 +123,7 @@ def presets() -> list[tuple[str, str]]:
 
 def _knob(name: str, label: str, usual: Policy, options: list[tuple[str, str]], hint: str = "") -> Choice:
     """A knob of the policy; left out it is as the preset says, which the first option spells out."""
-    value = usual.to_document()[name]
+    value = POLICY.write(usual).get(name, "no")
     said = dict(options).get(str(value), str(value))
     kind = {"self_loop_limit": Loops, "failure_rules": YesNo}.get(name, Choice)
     return kind(

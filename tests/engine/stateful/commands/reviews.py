@@ -9,7 +9,7 @@ from uuid import UUID
 from pipelines import engine
 from pipelines.engine.moves.gates import gate_of
 from pipelines.models import User
-from pipelines.routing.document.model import OFFERS
+from pipelines.routing.document.gates import OFFERS
 from tests.engine.stateful.commands.tools import Act, Command
 from tests.engine.stateful.scene import Scene
 from tests.engine.stateful.sight import Row, Subject

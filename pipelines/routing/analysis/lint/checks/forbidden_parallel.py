@@ -7,7 +7,7 @@ from itertools import permutations
 
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import Subject, spread
-from pipelines.routing.document.model import Rule
+from pipelines.routing.document.rules import Rule
 
 ID = "forbidden-parallel"
 

@@ -9,7 +9,7 @@ from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import Subject
 from pipelines.routing.analysis.regions.stations import STANDINGS, Rest
 from pipelines.routing.document.algebra import Condition, EvalTest, ResultIs, VerdictIs, leaves
-from pipelines.routing.document.model import Station
+from pipelines.routing.document.stations import Station
 
 ID = "no-rule-takes"
 

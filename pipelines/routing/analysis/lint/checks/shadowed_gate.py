@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import Subject
 from pipelines.routing.analysis.regions.stations import DEAD
-from pipelines.routing.document.model import Line, Rule
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.rules import Rule
 
 ID = "shadowed-gate"
 

@@ -7,7 +7,8 @@ from itertools import combinations, permutations
 
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
 from pipelines.routing.analysis.lint.subject import Subject, spread
-from pipelines.routing.document.model import Rule, Station
+from pipelines.routing.document.rules import Rule
+from pipelines.routing.document.stations import Station
 
 ID = "unfillable-join"
 

@@ -8,7 +8,8 @@ from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import Subject, spread
 from pipelines.routing.analysis.lint.ways import Way
 from pipelines.routing.document.algebra import All, AnyOf, Condition, FailureTypeIs, ResultIs, VerdictIs
-from pipelines.routing.document.model import Rule, Station
+from pipelines.routing.document.rules import Rule
+from pipelines.routing.document.stations import Station
 
 ID = "unjoined-fork"
 

@@ -14,8 +14,8 @@ from pipelines.routing.analysis.lint.subject import Subject
 from pipelines.routing.analysis.regions.effort import Exhausted, at_most
 from pipelines.routing.decide.check_fields import ALIASES, FAMILIES, SINGLE, USAGE
 from pipelines.routing.document.checks import RANK, Check
+from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.kinds import by_people
-from pipelines.routing.document.model import Gate
 
 ID = "unsatisfiable-gate"
 MAX_CHECKS = 2_000_000

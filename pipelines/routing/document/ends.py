@@ -1,0 +1,40 @@
+"""Ends: the terminals of a line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.document.fields.field import Around, declared
+from pipelines.routing.document.fields.plain import Choice, Key, Text, extra
+from pipelines.routing.document.fields.record import Record
+from pipelines.routing.document.reading.reader import Reader, quote
+
+BUILT_IN_ENDS: Final = {"completed": "completed", "failed": "failed", "cancelled": "cancelled"}
+"""Those that exist in every line, with their kinds."""
+KINDS: Final = {"completed": _("Completed"), "failed": _("Failed"), "cancelled": _("Cancelled")}
+
+
+@dataclass(frozen=True)
+class End:
+    key: str = declared(
+        Key(label=_("Key"), help=_("Rules name the end so. What leads here follows a new key.")), given=True
+    )
+    kind: str = declared(
+        Choice(KINDS, required=True, default="completed", label=_("The task has")), given=True
+    )
+    label: str = declared(
+        Text(label=_("Label"), help=_("What a task is called that ends here, like DEPLOYED or ROLLED_BACK."))
+    )
+    extra: Mapping[str, Any] = declared(extra())
+
+
+def _check(reader: Reader, around: Around) -> None:
+    key, kind = reader.values["key"], reader.values["kind"]
+    if reader.has("kind") and BUILT_IN_ENDS.get(key, kind) != kind:
+        reader.note("kind", f"the end {quote(key)} exists always and is {BUILT_IN_ENDS[key]}")
+
+
+END: Final = Record.of(End, name="end", check=_check)

@@ -1,0 +1,48 @@
+"""What becomes of a task when a limit is used up, as a rule or a named budget says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pipelines.routing.basics.schema_parts import SOME_TEXT, Schema, record, words
+from pipelines.routing.document.fields.field import Around, Field
+from pipelines.routing.document.reading.names import Names
+from pipelines.routing.document.reading.reader import Reader, expected, quote
+
+EXHAUSTED: Final = ("fail", "stuck", "escalate")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exhausted(Field):
+    """One of the words, or `{to: station or end}`: the second attribute is that key."""
+
+    fills: tuple[str, ...] = ("on_exhausted", "exhausted_to")
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        value = reader.raw(key)
+        if type(value) is dict:
+            return None, _target(Reader(value, reader.at(key), reader.problems), around.names)
+        if type(value) is not str or value not in EXHAUSTED:
+            reader.note(key, f"has to be {', '.join(EXHAUSTED)} or {{to: station or end}}")
+            return None, None
+        return value, None
+
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        return None, None
+
+    def write(self, value: Any) -> Any:
+        word, target = value
+        return word if target is None else {"to": target}
+
+    def schema(self) -> Schema:
+        return {"anyOf": [words(EXHAUSTED), record(("to",), to=SOME_TEXT)]}
+
+
+def _target(reader: Reader, names: Names) -> str | None:
+    target = reader.text("to", required=True)
+    if target and target not in names.places:
+        message = f"the line has no station or end {quote(target)}"
+        reader.note("to", message, expected(target, names.places))
+    reader.done()
+    return target or None

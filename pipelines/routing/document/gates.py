@@ -1,0 +1,262 @@
+"""Gates: who or what decides before a task goes on (law §6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pipelines.routing.basics import schema_parts
+from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.schema_parts import Schema
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.document.checks import Checks, Group
+from pipelines.routing.document.fields.field import Around, Written, declared
+from pipelines.routing.document.fields.nested import Each, One
+from pipelines.routing.document.fields.plain import (
+    Choice,
+    Count,
+    Duration,
+    Flag,
+    Key,
+    Name,
+    Text,
+    Texts,
+    extra,
+)
+from pipelines.routing.document.fields.record import Record
+from pipelines.routing.document.gate_tools import TOOL, Tool
+from pipelines.routing.document.reading.names import note_twins
+from pipelines.routing.document.reading.reader import Reader
+from pipelines.routing.document.routes import ON_REJECT, Route
+
+WORDS: Final = {
+    "approve": _("Approve: the task goes on"),
+    "send_back": _("Send back: the station runs again with the reason"),
+    "reject": _("Reject: what is said below"),
+    "rework": _("Rework: the rules as after a failure"),
+    "abort": _("Abort: the task fails"),
+}
+"""What can be said at a gate."""
+OFFERS: Final = ("approve", "send_back", "reject")
+FLUX_OFFERS: Final = ("approve", "rework", "abort")
+MAX_ROUNDS: Final = 3
+MAX_VOTES: Final = 100
+
+
+# Who approves
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """`count` votes of people with this role, in this group, or of this user. `kind`: role, group, user."""
+
+    kind: str
+    name: str
+    count: int = 1
+
+
+REQUIREMENTS: Final = {"role": _("Role"), "group": _("Group"), "user": _("Person")}
+
+
+class RequirementRecord(Record[Requirement]):
+    """Named by its kind: `{role: reviewer, count: 1}`."""
+
+    def __init__(self) -> None:
+        names = {kind: Text(required=True, longest=150, label=words) for kind, words in REQUIREMENTS.items()}
+        count = Count(least=1, most=MAX_VOTES, default=1, label=_("How many of them"), placeholder="1")
+        super().__init__(Requirement, {**names, "count": count})
+
+    def read(self, reader: Reader, around: Around) -> Requirement:
+        kinds = [kind for kind in REQUIREMENTS if reader.has(kind)]
+        if len(kinds) != 1:
+            reader.problems.note(reader.path, "has to name one of role, group, user")
+            return Requirement("role", "")
+        [kind] = kinds
+        name = self.fields[kind].read(reader, kind, around)
+        count = reader.count("count", 1, least=1) or 1
+        if count > (1 if kind == "user" else MAX_VOTES):
+            reader.note("count", f"is at most {'1 for a user' if kind == 'user' else MAX_VOTES}")
+        reader.done()
+        return Requirement(kind, name, count)
+
+    def write(self, value: Requirement) -> dict[str, Any]:
+        return {value.kind: value.name, "count": value.count}
+
+    def schema(self) -> Schema:
+        count = self.fields["count"].schema()
+        kinds = [
+            schema_parts.record((kind,), **{kind: self.fields[kind].schema(), "count": count})
+            for kind in REQUIREMENTS
+        ]
+        return {"oneOf": kinds}
+
+
+REQUIREMENT: Final = RequirementRecord()
+ONE_REVIEWER: Final = (Requirement("role", "reviewer"),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approvers(Each):
+    default: tuple[Any, ...] = ONE_REVIEWER
+    least: int = 1
+    written: Written = Written.ALWAYS
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        if reader.given[key] == []:
+            reader.note(key, "names nobody", "leave the key out for one reviewer")
+        return super().read(reader, key, around) or self.default
+
+
+@dataclass(frozen=True)
+class Approval:
+    who: tuple[Requirement, ...] = declared(Approvers(REQUIREMENT))
+    requester_may: bool = declared(Flag(written=Written.ALWAYS, label=_("The requester can decide")))
+    producer_may: bool = declared(Flag(written=Written.ALWAYS, label=_("The producer can decide")))
+    reason_required: bool = declared(
+        Flag(
+            written=Written.ALWAYS,
+            label=_("Every word needs a reason"),
+            help=_("Rejecting and sending back always do."),
+        )
+    )
+    max_rounds: int = declared(
+        Count(
+            default=MAX_ROUNDS,
+            written=Written.ALWAYS,
+            label=_("Most times it can be sent back"),
+            placeholder=str(MAX_ROUNDS),
+        )
+    )
+
+
+APPROVAL: Final = Record.of(Approval, first=("max_rounds",))
+
+
+# When it is due
+
+DUE_WORDS: Final = {"remind": _("remind"), "escalate": _("escalate"), "reject": _("reject")}
+
+
+@dataclass(frozen=True)
+class Due:
+    """After `after` seconds: remind, escalate or reject; never approve."""
+
+    after: float = declared(
+        Duration(
+            required=True,
+            default=0,
+            written=Written.ALWAYS,
+            label=_("A decision is wanted within"),
+            help=_("Shown, and sorted by. Nothing is ever approved because time has passed."),
+        ),
+        given=True,
+    )
+    then: str = declared(Choice(DUE_WORDS, default="remind", label=_("When that time has passed")))
+
+
+DUE: Final = Record.of(Due)
+
+
+# The gate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mode(Choice):
+    """Without checks and a tool it is people who decide."""
+
+    default: str = "manual"
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return reader.choice(key, self.choices, self.absent(reader, key, around))
+
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        bare = reader.values["checks"] is None and reader.values["tool"] is None
+        return "manual" if bare else "checks_then_manual"
+
+
+MODES: Final = {
+    "auto": _("Checks alone; a person only where one says hold"),
+    "manual": _("Always people; checks are only shown"),
+    "checks_then_manual": _("Checks first, then people"),
+    "skip": _("Nobody: passed, and recorded"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offers(Texts):
+    """What can be said here; what is usual where nothing is named."""
+
+    default: tuple[str, ...] = OFFERS
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        found = reader.texts(key)
+        for index, word in enumerate(found):
+            if word not in WORDS:
+                path = join(reader.at(key), index)
+                reader.problems.note(path, f"has to be one of {', '.join(WORDS)}")
+        note_twins(reader, key, found, "the word")
+        if reader.given[key] == []:
+            reader.note(key, "a gate offers at least one word", "leave the key out for the usual ones")
+        return found or self.absent(reader, key, around)
+
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        return FLUX_OFFERS if around.preset == "flux" else self.default
+
+    def schema(self) -> Schema:
+        return schema_parts.listed(schema_parts.words(WORDS), minItems=1, uniqueItems=True)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """`on_reject` is None where the line's knob decides."""
+
+    key: str = declared(
+        Key(label=_("Key"), help=_("Stations and rules name the gate so. They follow a new key.")), given=True
+    )
+    name: str = declared(Name(label=_("Name")), given=True)
+    description: str = declared(Text(label=_("What is asked"), help=_("Whoever decides reads it."), rows=2))
+    mode: str = declared(Mode(MODES, label=_("Who decides")))
+    requires_approval: bool = declared(
+        Flag(
+            default=True,
+            written=Written.ALWAYS,
+            label=_("A person has to approve"),
+            help=_("Without it only a check that says hold asks one."),
+        )
+    )
+    checks: Group | None = declared(Checks())
+    tool: Tool | None = declared(One(TOOL))
+    approval: Approval = declared(One(APPROVAL, default=Approval()))
+    offers: tuple[str, ...] = declared(Offers(label=_("What they can say")))
+    on_reject: str | None = declared(Route(ON_REJECT, "route", label=_("After a rejection")))
+    due: Due | None = declared(One(DUE))
+    notify: tuple[str, ...] = declared(
+        Texts(label=_("Also tell"), help=_("Mail addresses, one per line."), rows=2)
+    )
+    extra: Mapping[str, Any] = declared(extra())
+
+    @property
+    def runs_its_tool(self) -> bool:
+        return self.tool is not None and self.tool.enabled and self.mode != "skip"
+
+    @property
+    def tool_asks_for(self) -> frozenset[str]:
+        """Actions that a result of its tool may ask for; none under `manual`, where results are only shown."""
+        if self.tool is None or not self.runs_its_tool or self.mode == "manual":
+            return frozenset()
+        return frozenset({self.tool.action, *(() if self.tool.approve_warnings else ("hold",))})
+
+    @property
+    def always_asks(self) -> bool:
+        """Whether a person is asked whatever the checks say."""
+        return self.mode in ("manual", "checks_then_manual") and self.requires_approval
+
+    @property
+    def enforces_checks(self) -> bool:
+        """Under `manual` checks are only shown; under `skip` there are none. Nothing but warnings is no check."""
+        enforced = self.mode in ("auto", "checks_then_manual")
+        return enforced and self.checks is not None and bool(self.checks.counted)
+
+
+GATE: Final = Record.of(Gate, name="gate", first=("key", "checks", "tool"))

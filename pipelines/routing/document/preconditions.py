@@ -1,0 +1,89 @@
+"""What a forward move out of a station needs, and what it hands over (law §8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.routing.basics import schema_parts
+from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.schema_parts import Schema
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.basics.values import named
+from pipelines.routing.document.fields.field import Around, Field, Written
+from pipelines.routing.document.handoffs import schema_faults
+from pipelines.routing.document.reading.reader import Reader, expected, quote
+
+GATE_PASSED, HANDOFF, AGENT = "station_gate", "handoff", "agent"
+METADATA = "metadata:"
+STANDARD_REQUIREMENTS = (GATE_PASSED, HANDOFF, AGENT)
+"""What `policy: {preconditions: yes}` asks of every station that says nothing else (AEEF E14). A requirement may also
+be `metadata:<name>`. That no escalation is open is asked always."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preconditions(Field):
+    """Names of preconditions, each once: station_gate, handoff, agent, metadata:<name>. None where nothing is said; an
+    empty list says that nothing is needed."""
+
+    written: Written = Written.UNLESS_NONE
+    label: str = _("Needed to go forward")
+    help: str = _(
+        "Comma-separated: station_gate, handoff, agent, metadata:NAME. Leave empty for the line's policy;"
+        " [] for nothing."
+    )
+    placeholder: str = "handoff, metadata:AI-Usage"
+    code: bool = True
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        value = reader.raw(key)
+        if type(value) is not list:
+            reader.note(key, f"has to be a list of texts, not {named(value)}")
+            return None
+        found = []
+        for index, member in enumerate(value):
+            path = join(reader.at(key), index)
+            if type(member) is not str:
+                reader.problems.note(path, f"has to be a text, not {named(member)}")
+            elif member not in STANDARD_REQUIREMENTS and not _names_metadata(member):
+                hint = expected(member, (*STANDARD_REQUIREMENTS, f"{METADATA}<name>"))
+                reader.problems.note(path, f"{quote(member)} is not known", hint)
+            else:
+                found.append(member)
+        return tuple(dict.fromkeys(found))
+
+    def write(self, value: Any) -> Any:
+        return None if value is None else list(value)
+
+    def schema(self) -> Schema:
+        metadata = {"type": "string", "pattern": f"^{METADATA}.*\\S"}
+        return schema_parts.listed({"anyOf": [schema_parts.words(STANDARD_REQUIREMENTS), metadata]})
+
+
+def _names_metadata(member: str) -> bool:
+    return member.startswith(METADATA) and bool(member.removeprefix(METADATA).strip())
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandoffSchema(Field):
+    """The JSON Schema of handoff documents. None where nothing is said; an empty one says that anything may be handed
+    over."""
+
+    written: Written = Written.UNLESS_NONE
+    label: str = _("Schema of the handoff")
+    help: str = _("A JSON Schema; what the work hands to the next station has to be valid by it.")
+    placeholder: str = '{"type": "object", "required": ["change_summary"]}'
+    rows: int = 4
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        schema = reader.object(key)
+        for fault in schema_faults(schema):
+            path = f"{reader.at(key)}.{fault.path}" if fault.path else reader.at(key)
+            reader.problems.note(path.replace(".[", "["), fault.message, fault.hint)
+        return schema
+
+    def write(self, value: Any) -> Any:
+        return None if value is None else dict(value)
+
+    def schema(self) -> Schema:
+        return {"type": "object", "description": "A JSON Schema of what is handed over."}

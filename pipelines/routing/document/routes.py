@@ -1,0 +1,46 @@
+"""Words of the document that may also name a station: `route:<station>`, `station:<station>`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pipelines.routing.basics.schema_parts import Schema, words
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.document.fields.field import Around, Field
+from pipelines.routing.document.reading.names import refers
+from pipelines.routing.document.reading.reader import Reader, expected, quote
+
+ON_REJECT: Final = {
+    "fail": _("The task fails"),
+    "rework": _("It runs again with the reason"),
+    "reviewer_chooses": _("Whoever rejects chooses"),
+}
+"""What may follow a rejection."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route(Field):
+    """One of `choices`, or `prefix`, a colon and a station; the default where it is none of them."""
+
+    choices: Collection[str] = field(kw_only=False)
+    prefix: str = field(kw_only=False)
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        value = reader.text(key)
+        start, colon, station = value.partition(":")
+        if start == self.prefix and colon:
+            if not station:
+                reader.note(key, f"{self.prefix}: names no station")
+            refers(reader, key, station, around.names.stations, "station")
+            return value
+        if value in self.choices:
+            return value
+        if type(reader.given[key]) is str:
+            known = (*self.choices, f"{self.prefix}:<station>")
+            reader.note(key, f"{quote(value)} is not known", expected(value, known))
+        return self.absent(reader, key, around)
+
+    def schema(self) -> Schema:
+        return {"anyOf": [words(self.choices), {"type": "string", "pattern": f"^{self.prefix}:.+$"}]}

@@ -1,0 +1,251 @@
+"""Rules: ordered transitions out of a station (law §5). A faulty `when`, `to` or `gates` may wait until the rule is
+reached; the rest may not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pipelines.routing.basics import schema_parts
+from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.basics.schema_parts import SOME_TEXT, Schema
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.basics.values import named
+from pipelines.routing.document.algebra import Condition
+from pipelines.routing.document.compose_strategies import STRATEGIES
+from pipelines.routing.document.exhausted import Exhausted
+from pipelines.routing.document.fields.field import Around, Field, Written, declared
+from pipelines.routing.document.fields.nested import Each
+from pipelines.routing.document.fields.plain import Choice, Count, Flag, Id, Text, extra
+from pipelines.routing.document.fields.record import Record
+from pipelines.routing.document.paths import Path, PathError, compile_path
+from pipelines.routing.document.reading.conditions import FALLBACK, read_condition
+from pipelines.routing.document.reading.reader import Problems, Reader, expected, quote
+
+ORIGIN: Final = "@origin"
+BLOCKED: Final = "@blocked"
+MAX_TARGETS: Final = 100
+LATE: Final = ("when", "to", "gates")
+"""Keys that may be faulty until the rule is reached."""
+
+
+# What it sets
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variable(Text):
+    required: bool = True
+    longest: int = 128
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        var = super().read(reader, key, around)
+        if var.strip() and (set(var) & set("{}") or any(c.isspace() for c in var)):
+            reader.note(key, "the name of a variable has no spaces and no braces")
+        return var
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found(Field):
+    """A path in the output; the whole of it where there is none."""
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        try:
+            return compile_path(reader.text(key, required=True) or "$")
+        except PathError as error:
+            reader.note(key, str(error))
+            return None
+
+    def write(self, value: Any) -> Any:
+        return value.text if value else None
+
+    def schema(self) -> Schema:
+        return SOME_TEXT
+
+
+@dataclass(frozen=True)
+class Compose:
+    """Stores what `path` finds (the whole output if there is none) in the variable `var`, merged by `strategy`."""
+
+    var: str = declared(Variable(label=_("Variable"), code=True), given=True)
+    path: Path | None = declared(Found(label=_("Path")))
+    strategy: str | None = declared(Choice(tuple(STRATEGIES), default=None, label=_("With what it held")))
+
+
+def _check_compose(reader: Reader, around: Around) -> None:
+    if not reader.has("path") and not reader.has("strategy"):
+        reader.note("path", "is missing")
+
+
+COMPOSE: Final = Record.of(
+    Compose, check=_check_compose, rules={"anyOf": [{"required": ["path"]}, {"required": ["strategy"]}]}
+)
+
+
+# What may be faulty until the rule is reached
+
+
+@dataclass(frozen=True, kw_only=True)
+class Late(Field):
+    """Its faults are kept with the rule, and how it was written (`RuleRecord`)."""
+
+    written: Written = Written.ALWAYS
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return self.look_at(reader.raw(key), reader.at(key), around, reader.values["fault"])
+
+    def look_at(self, value: Any, path: str, around: Around, own: Problems) -> Any:
+        """What the value says; its faults are noted in `own`."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class When(Late):
+    default: Any = FALLBACK
+
+    def look_at(self, value: Any, path: str, around: Around, own: Problems) -> Any:
+        return read_condition(value, path, own, around.names.places)
+
+    def schema(self) -> Schema:
+        return schema_parts.ref("condition")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Targets(Late):
+    required: bool = True
+    default: tuple[str, ...] = ()
+
+    def look_at(self, value: Any, path: str, around: Around, own: Problems) -> Any:
+        if type(value) is str:
+            return _one_target(value, path, around, own)
+        if type(value) is list:
+            return _targets(value, path, around, own)
+        own.note(path, f"has to be a key or a list of keys, not {named(value)}")
+        return ()
+
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        reader.values["fault"].note(reader.at(key), "is missing")
+        return self.default
+
+    def schema(self) -> Schema:
+        fork = schema_parts.listed(SOME_TEXT, minItems=1, maxItems=MAX_TARGETS, uniqueItems=True)
+        return {"anyOf": [SOME_TEXT, fork]}
+
+
+def _one_target(value: str, path: str, around: Around, own: Problems) -> tuple[str, ...]:
+    known = (*around.names.places, ORIGIN, BLOCKED)
+    if value not in known:
+        own.note(path, f"the line has no station or end {quote(value)}", expected(value, known))
+    return (value,)
+
+
+def _targets(values: list[Any], path: str, around: Around, own: Problems) -> tuple[str, ...]:
+    if not values or len(values) > MAX_TARGETS:
+        own.note(path, f"a fork has between 1 and {MAX_TARGETS} targets")
+    for index, value in enumerate(values):
+        if type(value) is not str or value not in around.names.stations:
+            shown = quote(value) if type(value) is str else named(value)
+            own.note(join(path, index), f"a fork leads to stations of the line, not to {shown}")
+        elif value in values[:index]:
+            own.note(join(path, index), f"the fork leads to {quote(value)} twice")
+    return tuple(map(str, values))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked(Late):
+    """The gates that are asked, each once."""
+
+    default: tuple[str, ...] = ()
+
+    def look_at(self, value: Any, path: str, around: Around, own: Problems) -> Any:
+        if type(value) is not list:
+            own.note(path, f"has to be a list of gates, not {named(value)}")
+            return ()
+        for index, gate in enumerate(value):
+            if type(gate) is not str or gate not in around.names.gates:
+                shown = quote(gate) if type(gate) is str else named(gate)
+                hint = expected(str(gate), around.names.gates)
+                own.note(join(path, index), f"the line has no gate {shown}", hint)
+        return tuple(dict.fromkeys(map(str, value)))
+
+    def schema(self) -> Schema:
+        return schema_parts.listed(SOME_TEXT)
+
+
+# The rule
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One ordered transition. `to` has one key, or several for a fork; `@origin` and `@blocked` stand alone.
+
+    A rule whose `when`, `to` or `gates` is faulty has `fault`, and `source` holds these three as written.
+    `on_exhausted` is fail, stuck, escalate, or None; `exhausted_to` is the key of `{to: key}`.
+    """
+
+    id: str = declared(
+        Id(label=_("Id"), help=_("What the rule is known by, whatever its place. Unique in the line.")),
+        given=True,
+    )
+    label: str = declared(Text(label=_("Label"), help=_("Shown on the canvas in place of the condition.")))
+    when: Condition = declared(When())
+    to: tuple[str, ...] = declared(Targets())
+    gates: tuple[str, ...] = declared(Asked())
+    max_retries: int | None = declared(
+        Count(
+            label=_("Most times it is taken"),
+            help=_("By one task. Of a rule back to its own station: one less than its runs."),
+        )
+    )
+    max_visits: int | None = declared(
+        Count(
+            label=_("Most entries of its target"),
+            help=_("By one task, on whatever way it came there."),
+        )
+    )
+    allow_revisit: bool | None = declared(
+        Flag(
+            default=None,
+            written=Written.UNLESS_NONE,
+            label=_("Back to a station where the task was already"),
+        )
+    )
+    on_exhausted: str | None = declared(Exhausted(label=_("After that")))
+    exhausted_to: str | None = None
+    feedback: bool = declared(
+        Flag(
+            label=_("Hand the text of the last evaluation on as feedback"),
+            help=_("To the station that it enters."),
+        )
+    )
+    compose: tuple[Compose, ...] = declared(Each(COMPOSE))
+    fault: Problem | None = None
+    source: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    extra: Mapping[str, Any] = declared(extra())
+
+
+class RuleRecord(Record[Rule]):
+    def values(self, reader: Reader, around: Around) -> dict[str, Any]:
+        own = reader.values["fault"] = Problems() if around.keep else reader.problems
+        values = super().values(reader, around)
+        source = {key: reader.given[key] for key in LATE if key in reader.given}
+        return {**values, "fault": _together(own) if around.keep else None, "source": source}
+
+    def write(self, value: Rule) -> dict[str, Any]:
+        said = super().write(value)
+        return {
+            key: value.source.get(key, each)
+            for key, each in said.items()
+            if key not in LATE or key in value.source
+        }
+
+
+def _together(own: Problems) -> Problem | None:
+    """The first fault, with the number of the others."""
+    if not own.found:
+        return None
+    first, others = own.found[0], len(own.found) - 1
+    return Problem(first.path, first.message + (f" (and {others} more)" if others else ""), first.hint)
+
+
+RULE: Final = RuleRecord.of(Rule, name="rule", first=("id", *LATE, "on_exhausted"))

@@ -1,0 +1,233 @@
+"""Stations: where work is done, and what decides where a task goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pipelines.routing.basics import schema_parts
+from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.schema_parts import Schema
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.document.fields.field import Around, Field, Written, declared
+from pipelines.routing.document.fields.nested import Each, One
+from pipelines.routing.document.fields.plain import (
+    Choice,
+    Count,
+    Duration,
+    Key,
+    Name,
+    Reference,
+    Text,
+    Texts,
+    extra,
+)
+from pipelines.routing.document.fields.record import Record
+from pipelines.routing.document.preconditions import HandoffSchema, Preconditions
+from pipelines.routing.document.reading.names import note_twins
+from pipelines.routing.document.reading.reader import Reader, quote
+from pipelines.routing.document.rules import RULE, Rule
+
+DEFAULT_WORK: Final = "manual"
+
+
+# Its limits
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Durations in seconds. None where the document says nothing."""
+
+    idle_timeout: float | None = declared(
+        Duration(label=_("No-output timeout"), help=_("Time without any output."))
+    )
+    max_timeout: float | None = declared(
+        Duration(label=_("Timeout"), help=_("Then it is cancelled, and the rules decide."))
+    )
+    expected: float | None = declared(
+        Duration(label=_("Expected duration"), help=_("The board shows what is late."))
+    )
+    max_visits: int | None = declared(
+        Count(label=_("Most visits of one task"), help=_("Beyond it, the policy for used-up limits decides."))
+    )
+    max_retries: int | None = declared(
+        Count(
+            label=_("Most reworks that it may ask for"),
+            help=_("When the work itself signals rework. 3 where nothing is said."),
+        )
+    )
+
+
+LIMITS: Final = Record.of(Limits)
+
+RESOURCES: Final[Record[Mapping[str, int]]] = Record(
+    lambda **said: {key: number for key, number in said.items() if number is not None},
+    {
+        "cpu_seconds": Count(least=1, label=_("Processor time (s)"), help=_("Of all its processes.")),
+        "memory_mb": Count(least=1, label=_("Memory (MB)")),
+        "processes": Count(least=1, label=_("Processes")),
+        "disk_mb": Count(
+            least=1,
+            label=_("Disk (MB)"),
+            help=_("Leave empty for the worker's own limits. A station that exceeds one fails."),
+        ),
+    },
+)
+"""What the programs of a station may use together."""
+
+
+# Its join
+
+
+@dataclass(frozen=True, kw_only=True)
+class Branches(Texts):
+    """The stations that are waited for."""
+
+    required: bool = True
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        found = reader.texts(key)
+        if not reader.given[key]:
+            reader.note(key, "names no station")
+        for index, station in enumerate(found):
+            if station not in around.names.stations:
+                path = join(reader.at(key), index)
+                reader.problems.note(path, f"the line has no station {quote(station)}")
+        note_twins(reader, key, found, "the station")
+        return found
+
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        reader.note(key, "names no station")
+        return ()
+
+    def schema(self) -> Schema:
+        return schema_parts.listed(schema_parts.SOME_TEXT, minItems=1, uniqueItems=True)
+
+
+AGGREGATIONS: Final = {
+    "all-pass": _("all branches passed"),
+    "any-pass": _("one branch passed"),
+    "majority-pass": _("more than half passed"),
+    "none": _("all have come, whatever they say"),
+}
+
+
+@dataclass(frozen=True)
+class Join:
+    wait_for: tuple[str, ...] = declared(
+        Branches(
+            label=_("Joins the branches from"),
+            help=_("A fork ends here: the station waits for all of these."),
+        ),
+        given=True,
+    )
+    aggregation: str = declared(Choice(AGGREGATIONS, default="all-pass", label=_("Goes on when")))
+
+
+JOIN: Final = Record.of(Join)
+
+
+# The station
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work(Field):
+    """As the document says it, `kind` among its keys; a person does what nothing is said of."""
+
+    written: Written = Written.ALWAYS
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        return reader.one(key, around.work) or self.absent(reader, key, around)
+
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        return {"kind": DEFAULT_WORK}
+
+    def write(self, value: Any) -> Any:
+        return dict(value)
+
+    def schema(self) -> Schema:
+        return schema_parts.ref("work")
+
+
+@dataclass(frozen=True)
+class Station:
+    """`key` is unique among stations and ends.
+
+    `stage`: the station whose rework this one is, "" for a stage of its own. `agent`: the key of the agent that works
+    here. `requires`: what a forward move out of it needs, None where the policy decides; `handoff`: the JSON Schema of
+    what it hands over, None where the line's holds."""
+
+    key: str = declared(
+        Key(label=_("Key"), help=_("Rules name the station so. What leads here follows a new key.")),
+        given=True,
+    )
+    name: str = declared(Name(), given=True)
+    work: Mapping[str, Any] = declared(Work(default={"kind": DEFAULT_WORK}))
+    output_keys: tuple[str, ...] = declared(
+        Texts(
+            between=",",
+            label=_("Keys of the output"),
+            help=_("Comma-separated. Only these are kept."),
+        )
+    )
+    result_document: str = declared(
+        Choice(
+            {
+                "required": _("Required: without one the outcome is blocked"),
+                "optional": _("Read, if the work writes one"),
+                "none": _("Not asked for"),
+            },
+            default="none",
+            label=_("Result document"),
+            help=_("A JSON file that the work writes to the path in GATELINE_RESULT."),
+        )
+    )
+    limits: Limits = declared(One(LIMITS, default=Limits()))
+    labels: tuple[str, ...] = declared(
+        Texts(
+            between=",",
+            label=_("Labels"),
+            help=_("Comma-separated. Only a worker that has all of them runs this station."),
+        )
+    )
+    resources: Mapping[str, int] = declared(One(RESOURCES, default={}))
+    gate: str | None = declared(
+        Reference(
+            "gates",
+            "gate",
+            label=_("Gate of the station"),
+            help=_("Asked before the rules, whatever the outcome."),
+        )
+    )
+    join: Join | None = declared(One(JOIN))
+    stage: str = declared(
+        Reference(
+            "stations",
+            "station",
+            default="",
+            blank=True,
+            label=_("Does the rework of"),
+            help=_("To enter it is rework of that station's stage, to go back from it is not."),
+        )
+    )
+    agent: str = declared(
+        Text(
+            longest=64,
+            label=_("Agent"),
+            help=_(
+                "The key of an agent of the project; see its settings. Leave empty for nobody in particular."
+            ),
+        )
+    )
+    requires: tuple[str, ...] | None = declared(Preconditions())
+    handoff: Mapping[str, Any] | None = declared(HandoffSchema())
+    rules: tuple[Rule, ...] = declared(Each(RULE, written=Written.ALWAYS))
+    extra: Mapping[str, Any] = declared(extra())
+
+    @property
+    def kind(self) -> str:
+        return str(self.work["kind"])
+
+
+STATION: Final = Record.of(Station, name="station")
