@@ -17,8 +17,8 @@ from pipelines.models import Artifact, GateVisit, Job, Status, Word
 from pipelines.ports import observers
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.effects import shown_at
+from pipelines.routing.document.gates import JUMP
 from pipelines.routing.document.line import Approval, Gate, Line
-from pipelines.routing.document.model import JUMP
 
 LOG_DIGEST = """SELECT encode(sha256(string_agg(sha256(data), ''::bytea ORDER BY number)), 'hex')
                 FROM pipelines_logchunk WHERE job_id = %s AND attempt = %s"""

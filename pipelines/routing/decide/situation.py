@@ -11,8 +11,8 @@ from pipelines.routing.basics.outcome import Outcome, read_outcome
 from pipelines.routing.basics.problems import Malformed, join
 from pipelines.routing.basics.values import check
 from pipelines.routing.document.evaluations import ANSWERS, Answer
-from pipelines.routing.document.gates import WORDS
-from pipelines.routing.document.model import JUMP, Line
+from pipelines.routing.document.gates import JUMP, WORDS
+from pipelines.routing.document.model import Line
 from pipelines.routing.document.preconditions import GATE_PASSED, HANDOFF
 
 OF_NOW = (

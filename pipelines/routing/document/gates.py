@@ -30,6 +30,8 @@ from pipelines.routing.document.reading.names import note_twins
 from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.routes import ON_REJECT, Route
 
+JUMP: Final = "@jump"
+"""The key of the review of a jump (`already_complete`), among gates and among the facts `gates` and `rounds`."""
 WORDS: Final = {
     "approve": _("Approve: the task goes on"),
     "send_back": _("Send back: the station runs again with the reason"),

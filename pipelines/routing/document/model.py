@@ -3,221 +3,184 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
-from pipelines.routing.basics.problems import Problem
-from pipelines.routing.document import writing
-from pipelines.routing.document.algebra import Condition
-from pipelines.routing.document.budgets import Budget, standard
-from pipelines.routing.document.checks import Group
-from pipelines.routing.document.escalations import EscalationRule, rule_for
-from pipelines.routing.document.gate_tools import Tool
-from pipelines.routing.document.inputs import Input
-from pipelines.routing.document.paths import Path
-from pipelines.routing.document.policy import Policy
+from pipelines.routing.basics import schema_parts
+from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.basics.schema_parts import Schema
+from pipelines.routing.basics.shapes import whole
+from pipelines.routing.basics.translation import gettext_noop as _
+from pipelines.routing.document.budgets import BUDGET, Budget, standard
+from pipelines.routing.document.ends import BUILT_IN_ENDS, END, End
+from pipelines.routing.document.escalations import ESCALATION, EscalationRule, rule_for
+from pipelines.routing.document.fields.field import Around, Field, Written, declared
+from pipelines.routing.document.fields.nested import Each, One
+from pipelines.routing.document.fields.plain import Choice, Flag, Key, Name, Reference, Text, extra
+from pipelines.routing.document.fields.record import Record
+from pipelines.routing.document.gates import GATE, Gate
+from pipelines.routing.document.inputs import INPUT, Input
+from pipelines.routing.document.policy import DEFAULT_PRESET, POLICY, PRESETS, Policy
+from pipelines.routing.document.preconditions import STANDARD_REQUIREMENTS, HandoffSchema
+from pipelines.routing.document.reading.reader import Reader, quote
+from pipelines.routing.document.rules import Rule
+from pipelines.routing.document.stations import STATION, Station
 
-LAW = 1
+LAW: Final = 1
 """The number of the law that this product knows (`gateline: 1`)."""
-REVISION = 2
+REVISION: Final = 2
 """Of that law: which reading of its sentences `decide` follows (law §12). Decisions are kept with theirs."""
-
-BUILT_IN_ENDS = {"completed": "completed", "failed": "failed", "cancelled": "cancelled"}
-ORIGIN = "@origin"
-BLOCKED = "@blocked"
-JUMP = "@jump"
-"""The key of the review of a jump (`already_complete`), among gates and among the facts `gates` and `rounds`."""
-WORDS = ("approve", "send_back", "reject", "rework", "abort")
-OFFERS = ("approve", "send_back", "reject")
-FLUX_OFFERS = ("approve", "rework", "abort")
-MAX_ROUNDS = 3
-GATE_PASSED, HANDOFF, AGENT = "station_gate", "handoff", "agent"
-METADATA = "metadata:"
-STANDARD_REQUIREMENTS = (GATE_PASSED, HANDOFF, AGENT)
-"""What `policy: {preconditions: yes}` asks of every station that says nothing else (AEEF E14). A requirement may also
-be `metadata:<name>`. That no escalation is open is asked always."""
-SIGNAL_RETRIES = 3
-RESOURCES = ("cpu_seconds", "memory_mb", "processes", "disk_mb")
-"""What the programs of a station may use together; whole numbers from 1 on."""
+SIGNAL_RETRIES: Final = 3
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Durations in seconds. None where the document says nothing."""
-
-    idle_timeout: float | None = None
-    max_timeout: float | None = None
-    expected: float | None = None
-    max_visits: int | None = None
-    max_retries: int | None = None
+# Its own keys
 
 
-@dataclass(frozen=True)
-class Join:
-    wait_for: tuple[str, ...]
-    aggregation: str = "all-pass"
+@dataclass(frozen=True, kw_only=True)
+class Law(Field):
+    """Absent means 1: a newer number never changes what an older document means."""
+
+    default: int = LAW
+
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        if whole(reader.raw(key)) != LAW:
+            reader.note(key, f"this product knows the semantics number {LAW} only")
+        return LAW
+
+    def schema(self) -> Schema:
+        return {"const": LAW, "description": "The number of the law that the line follows."}
 
 
-@dataclass(frozen=True)
-class Compose:
-    """Stores what `path` finds (the whole output if there is none) in the variable `var`, merged by `strategy`."""
+@dataclass(frozen=True, kw_only=True)
+class Stations(Each):
+    """At least one."""
 
-    var: str
-    path: Path | None = None
-    strategy: str | None = None
+    required: bool = True
+    least: int = 1
 
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        found = super().read(reader, key, around)
+        return found if found or reader.given[key] else self.absent(reader, key, around)
 
-@dataclass(frozen=True)
-class Rule:
-    """One ordered transition. `to` has one key, or several for a fork; `@origin` and `@blocked` stand alone.
-
-    A rule whose `when`, `to` or `gates` is faulty has `fault`, and `source` holds these three as written.
-    `on_exhausted` is fail, stuck, escalate, or None; `exhausted_to` is the key of `{to: key}`.
-    """
-
-    id: str
-    when: Condition
-    to: tuple[str, ...]
-    label: str = ""
-    gates: tuple[str, ...] = ()
-    max_retries: int | None = None
-    max_visits: int | None = None
-    allow_revisit: bool | None = None
-    on_exhausted: str | None = None
-    exhausted_to: str | None = None
-    feedback: bool = False
-    compose: tuple[Compose, ...] = ()
-    fault: Problem | None = None
-    source: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        reader.note(key, "a line has at least one station")
+        return ()
 
 
-@dataclass(frozen=True)
-class Station:
-    """`work` as the document says it, `kind` among its keys; `key` is unique among stations and ends.
+@dataclass(frozen=True, kw_only=True)
+class PolicyOfPreset(One):
+    """What no knob says is as the preset says."""
 
-    `stage`: the station whose rework this one is, "" for a stage of its own. `agent`: the key of the agent that works
-    here. `requires`: what a forward move out of it needs, None where the policy decides; `handoff`: the JSON Schema of
-    what it hands over, None where the line's holds."""
-
-    key: str
-    name: str
-    work: Mapping[str, Any] = field(default_factory=lambda: {"kind": "manual"})
-    output_keys: tuple[str, ...] = ()
-    result_document: str = "none"
-    limits: Limits = Limits()
-    labels: tuple[str, ...] = ()
-    resources: Mapping[str, int] = field(default_factory=dict)
-    gate: str | None = None
-    join: Join | None = None
-    stage: str = ""
-    agent: str = ""
-    requires: tuple[str, ...] | None = None
-    handoff: Mapping[str, Any] | None = None
-    rules: tuple[Rule, ...] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def kind(self) -> str:
-        return str(self.work["kind"])
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        return PRESETS[around.preset]
 
 
-@dataclass(frozen=True)
-class Requirement:
-    """`count` votes of people with this role, in this group, or of this user. `kind`: role, group, user."""
+@dataclass(frozen=True, kw_only=True)
+class Start(Reference):
+    """The first station where nothing is said."""
 
-    kind: str
-    name: str
-    count: int = 1
-
-
-@dataclass(frozen=True)
-class Approval:
-    who: tuple[Requirement, ...] = (Requirement("role", "reviewer"),)
-    requester_may: bool = False
-    producer_may: bool = False
-    reason_required: bool = False
-    max_rounds: int = MAX_ROUNDS
+    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        return around.names.stations[0] if around.names.stations else ""
 
 
-@dataclass(frozen=True)
-class Due:
-    """After `after` seconds: remind, escalate or reject; never approve."""
+@dataclass(frozen=True, kw_only=True)
+class Pairs(Field):
+    """Pairs of stations."""
 
-    after: float
-    then: str = "remind"
+    default: tuple[tuple[str, str], ...] = ()
 
+    def read(self, reader: Reader, key: str, around: Around) -> Any:
+        pairs = []
+        for member, path in reader.members(key):
+            if type(member) is not list or len(member) != 2 or not all(type(each) is str for each in member):
+                reader.problems.note(path, "has to be a pair of stations")
+                continue
+            for index, station in enumerate(member):
+                if station not in around.names.stations:
+                    reader.problems.note(join(path, index), f"the line has no station {quote(station)}")
+            pairs.append((member[0], member[1]))
+        return tuple(pairs)
 
-@dataclass(frozen=True)
-class Gate:
-    """`on_reject` is None where the line's knob decides; `mode`: auto, manual, checks_then_manual, skip."""
+    def write(self, value: Any) -> Any:
+        return [list(pair) for pair in value]
 
-    key: str
-    name: str
-    mode: str = "manual"
-    requires_approval: bool = True
-    checks: Group | None = None
-    approval: Approval = Approval()
-    offers: tuple[str, ...] = OFFERS
-    on_reject: str | None = None
-    due: Due | None = None
-    notify: tuple[str, ...] = ()
-    description: str = ""
-    tool: Tool | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def runs_its_tool(self) -> bool:
-        return self.tool is not None and self.tool.enabled and self.mode != "skip"
-
-    @property
-    def tool_asks_for(self) -> frozenset[str]:
-        """Actions that a result of its tool may ask for; none under `manual`, where results are only shown."""
-        if self.tool is None or not self.runs_its_tool or self.mode == "manual":
-            return frozenset()
-        return frozenset({self.tool.action, *(() if self.tool.approve_warnings else ("hold",))})
-
-    @property
-    def always_asks(self) -> bool:
-        """Whether a person is asked whatever the checks say."""
-        return self.mode in ("manual", "checks_then_manual") and self.requires_approval
-
-    @property
-    def enforces_checks(self) -> bool:
-        """Under `manual` checks are only shown; under `skip` there are none. Nothing but warnings is no check."""
-        enforced = self.mode in ("auto", "checks_then_manual")
-        return enforced and self.checks is not None and bool(self.checks.counted)
+    def schema(self) -> Schema:
+        return schema_parts.listed(schema_parts.listed(schema_parts.TEXT, minItems=2, maxItems=2))
 
 
-@dataclass(frozen=True)
-class End:
-    """A terminal. `kind`: completed, failed, cancelled."""
+FLAGS: Final[Record[Mapping[str, bool]]] = Record(
+    dict,
+    {
+        "agentic_conditions": Flag(
+            written=Written.ALWAYS,
+            label=_("Conditions may ask an evaluator or a hook"),
+            help=_("Needed for agentic and hook conditions."),
+        )
+    },
+)
 
-    key: str
-    kind: str
-    label: str = ""
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Line:
-    key: str
-    name: str
-    description: str
-    preset: str
-    policy: Policy
-    flags: Mapping[str, bool]
-    start: str
-    inputs: tuple[Input, ...]
-    stations: tuple[Station, ...]
-    gates: tuple[Gate, ...]
-    ends: tuple[End, ...]
-    forbidden_parallel: tuple[tuple[str, str], ...] = ()
-    budgets: tuple[Budget, ...] = ()
-    escalations: tuple[EscalationRule, ...] = ()
-    handoff: Mapping[str, Any] | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    gateline: int = declared(Law())
+    key: str = declared(Key(), given=True)
+    name: str = declared(Name(label=_("Name")), given=True)
+    description: str = declared(Text(label=_("Description"), rows=3))
+    preset: str = declared(
+        Choice(
+            {
+                "alp": _("alp: on in order, a failure ends it"),
+                "contenox": _("contenox: fails where no rule takes it"),
+                "vibe-factory": _("vibe-factory: no station twice"),
+                "flux": _("flux: else the blocked route"),
+                "aeef": _("aeef: escalate, with budgets"),
+            },
+            default=DEFAULT_PRESET,
+            label=_("Preset"),
+            help=_("Sets everything left open below."),
+        )
+    )
+    policy: Policy = declared(PolicyOfPreset(POLICY), given=True)
+    flags: Mapping[str, bool] = declared(
+        One(FLAGS, default={"agentic_conditions": False}, written=Written.ALWAYS)
+    )
+    start: str = declared(
+        Start("stations", "station", written=Written.ALWAYS, blank=True, label=_("A task starts at")),
+        given=True,
+    )
+    inputs: tuple[Input, ...] = declared(Each(INPUT, unique="key", what="the input", written=Written.ALWAYS))
+    stations: tuple[Station, ...] = declared(
+        Stations(STATION, unique="key", what="the station", written=Written.ALWAYS)
+    )
+    gates: tuple[Gate, ...] = declared(Each(GATE, unique="key", what="the gate", written=Written.ALWAYS))
+    ends: tuple[End, ...] = declared(Each(END, unique="key", what="the end", written=Written.ALWAYS))
+    forbidden_parallel: tuple[tuple[str, str], ...] = declared(
+        Pairs(
+            label=_("Stations that never run in parallel"),
+            help=_("A fork that would bring both about is not published, and a move that would is refused."),
+        )
+    )
+    budgets: tuple[Budget, ...] = declared(
+        Each(
+            BUDGET,
+            unique="key",
+            what="the budget",
+            label=_("Budgets"),
+            help=_("Moves beyond the limit are refused. If several apply, the strictest counts."),
+        )
+    )
+    escalations: tuple[EscalationRule, ...] = declared(
+        Each(
+            ESCALATION,
+            unique="trigger",
+            what="the trigger",
+            label=_("Who is told"),
+            help=_("What no rule names goes as the preset says, else to the administrators of the project."),
+        )
+    )
+    handoff: Mapping[str, Any] | None = declared(HandoffSchema())
+    extra: Mapping[str, Any] = declared(extra())
 
     def station(self, key: str) -> Station:
         """Raises KeyError."""
@@ -319,4 +282,27 @@ class Line:
 
     def to_document(self) -> dict[str, Any]:
         """The complete document: policy knobs filled, durations in seconds. Reads back as an equal line."""
-        return writing.line_document(self)
+        return LINE.write(self)
+
+
+def _check(reader: Reader, around: Around) -> None:
+    stations: tuple[Station, ...] = reader.values["stations"]
+    ends = {end.key for end in reader.values["ends"]} | set(BUILT_IN_ENDS)
+    for index, station in enumerate(stations):
+        if station.key in ends:
+            message = f"{quote(station.key)} is an end, and stations and ends share one name space"
+            reader.problems.note(f"stations[{index}].key", message)
+    _check_rule_ids(reader, stations)
+
+
+def _check_rule_ids(reader: Reader, stations: tuple[Station, ...]) -> None:
+    seen: set[str] = set()
+    for s, station in enumerate(stations):
+        for r, rule in enumerate(station.rules):
+            if rule.id and rule.id in seen:
+                path = f"stations[{s}].rules[{r}].id"
+                reader.problems.note(path, f"the id {quote(rule.id)} appears twice in the line")
+            seen.add(rule.id)
+
+
+LINE: Final = Record.of(Line, first=("gateline", "preset"), check=_check)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pipelines.routing.basics.translation import gettext as _
-from pipelines.routing.document.model import JUMP, Line
+from pipelines.routing.document.gates import JUMP
+from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import BLOCKED, ORIGIN
 
 

@@ -16,8 +16,8 @@ from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.steps.gates import JUMP_GATE
 from pipelines.routing.document.checks import Check
 from pipelines.routing.document.evaluations import ANSWERS
-from pipelines.routing.document.gates import Gate
-from pipelines.routing.document.model import JUMP, Line
+from pipelines.routing.document.gates import JUMP, Gate
+from pipelines.routing.document.model import Line
 from pipelines.routing.document.stations import Station
 from pipelines.routing.simulate import made_up
 from pipelines.routing.simulate.scenario import Step

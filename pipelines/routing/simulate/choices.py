@@ -13,8 +13,9 @@ from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.escalation_targets import ways
 from pipelines.routing.decide.steps.gates import JUMP_GATE
 from pipelines.routing.document.algebra import Condition, EvalTest, FailureTypeIs, ResultIs, VerdictIs, leaves
+from pipelines.routing.document.gates import JUMP
 from pipelines.routing.document.kinds import KINDS
-from pipelines.routing.document.model import JUMP, Line
+from pipelines.routing.document.model import Line
 from pipelines.routing.document.stations import Station
 from pipelines.routing.simulate.candidates import CHOOSES, REASON, Candidate, Candidates, answers_to
 from pipelines.routing.simulate.generate import killed

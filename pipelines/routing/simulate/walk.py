@@ -12,8 +12,8 @@ from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.effects import added_up
 from pipelines.routing.decide.steps.gates import JUMP_GATE, RANK
-from pipelines.routing.document.gates import Gate
-from pipelines.routing.document.model import JUMP, Line
+from pipelines.routing.document.gates import JUMP, Gate
+from pipelines.routing.document.model import Line
 from pipelines.routing.simulate import resolving
 from pipelines.routing.simulate.following import decided, fresh, run_again, shown
 from pipelines.routing.simulate.scenario import Step

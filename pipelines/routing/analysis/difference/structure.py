@@ -18,12 +18,13 @@ from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Move
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.document.gates import Gate
+from pipelines.routing.document.budgets import BUDGET
+from pipelines.routing.document.escalations import ESCALATION
+from pipelines.routing.document.gates import JUMP, Gate
 from pipelines.routing.document.kinds import failed
-from pipelines.routing.document.model import JUMP, SIGNAL_RETRIES, Line
+from pipelines.routing.document.model import SIGNAL_RETRIES, Line
 from pipelines.routing.document.preconditions import HANDOFF
 from pipelines.routing.document.stations import Station
-from pipelines.routing.document.writing import budget_document
 
 BASIC: tuple[dict[str, Any], ...] = ({"result": "success"}, {"result": "failure"}, {"result": "blocked"})
 MAX_ENTRIES = 6
@@ -76,10 +77,8 @@ def _line(pair: Pair) -> Iterator[Structural]:
     yield from _order(pair)
     parallel = [sorted(map(sorted, line.forbidden_parallel)) for line in (old, new)]
     yield from _changed("forbidden_parallel", "", *parallel)
-    yield from _changed(
-        "budgets", "", *([budget_document(each) for each in line.limits] for line in (old, new))
-    )
-    told = [[each.to_document() for each in line.escalations] for line in (old, new)]
+    yield from _changed("budgets", "", *([BUDGET.write(each) for each in line.limits] for line in (old, new)))
+    told = [[ESCALATION.write(each) for each in line.escalations] for line in (old, new)]
     yield from _changed("escalations", "", *told)
 
 

@@ -9,7 +9,8 @@ from pipelines.routing.analysis.difference.change import Change
 from pipelines.routing.analysis.difference.effects import Pair
 from pipelines.routing.analysis.difference.samples import Sample
 from pipelines.routing.analysis.difference.structure import Structural
-from pipelines.routing.document.model import JUMP, Line
+from pipelines.routing.document.gates import JUMP
+from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import BLOCKED, ORIGIN
 
 MAX_SHOWN = 200

@@ -12,8 +12,8 @@ from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.decisions import Decision, Stuck
 from pipelines.routing.decide.situation import Situation
 from pipelines.routing.document.checks import Result
-from pipelines.routing.document.gates import Gate
-from pipelines.routing.document.model import JUMP, Line
+from pipelines.routing.document.gates import JUMP, Gate
+from pipelines.routing.document.model import Line
 from pipelines.routing.document.operand_trace import Seen
 
 MOST_VALUES = 100

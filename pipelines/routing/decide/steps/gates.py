@@ -10,8 +10,7 @@ from pipelines.routing.decide.steps.context import Case, Route, demanded
 from pipelines.routing.decide.steps.targets import Way, enter
 from pipelines.routing.document import checks
 from pipelines.routing.document.checks import Read
-from pipelines.routing.document.gates import Gate
-from pipelines.routing.document.model import JUMP
+from pipelines.routing.document.gates import JUMP, Gate
 from pipelines.routing.document.rules import Rule
 
 RANK = ("abort", "reject", "rework", "send_back")
