@@ -1,8 +1,7 @@
 /** What other parts of the page paint on the canvas: the way of a test, a difference. Words of our own by the key of a
  * station or end, or by `edgeMark` of a rule; they become `data-mark` of what is drawn there, and a sheet gives them a look. */
-import { useSyncExternalStore } from "react";
-
-import { Listeners } from "../store/listeners";
+import { useStore } from "zustand";
+import { createStore } from "zustand/vanilla";
 
 export type Marks = Readonly<Record<string, string>>;
 
@@ -10,12 +9,8 @@ export type Marks = Readonly<Record<string, string>>;
 export const edgeMark = (id: string): string => `edge ${id}`;
 
 const NONE: Marks = {};
-let marks: Marks = NONE;
-const listeners = new Listeners();
+const painted = createStore<{ marks: Marks }>(() => ({ marks: NONE }));
 
-export function paint(next: Marks = NONE): void {
-  marks = next;
-  listeners.tell();
-}
+export const paint = (marks: Marks = NONE): void => painted.setState({ marks });
 
-export const useMarks = (): Marks => useSyncExternalStore(listeners.subscribe, () => marks);
+export const useMarks = (): Marks => useStore(painted, ({ marks }) => marks);

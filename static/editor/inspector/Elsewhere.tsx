@@ -4,7 +4,7 @@ import { type Editor, useEditor } from "../store/store";
 
 /** What the last change of rules sent elsewhere, of this station: an example each, and what became of it before. */
 export function Elsewhere({ editor, station }: { editor: Editor; station: string }) {
-  const { elsewhere } = useEditor(editor);
+  const elsewhere = useEditor(editor, (state) => state.elsewhere);
   const here = elsewhere?.changes.filter((change) => change.station === station) ?? [];
   if (!elsewhere || here.length === 0) return null;
   return (

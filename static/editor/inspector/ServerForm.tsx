@@ -1,4 +1,5 @@
-import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useRef } from "react";
+import { useStore } from "zustand";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { type Editor, useEditor } from "../store/store";
@@ -15,19 +16,19 @@ export function ServerForm({
   subject: Subject;
   scope?: string;
 }) {
-  const { history } = useEditor(editor);
+  const line = useEditor(editor, ({ history }) => history.line);
   const place = useRef<HTMLDivElement>(null);
   const wanted = useRef(subject);
   wanted.current = subject;
   // biome-ignore lint/correctness/useExhaustiveDependencies: another object of the same subject is the same form.
   const door = useMemo(() => doorOf(editor, wanted.current, scope), [editor, subject.what, subject.own, scope]);
-  const state = useSyncExternalStore(door.subscribe, () => door.state);
+  const state = useStore(door.store, (now) => now.state);
   useEffect(() => {
     if (place.current) door.attach(place.current);
     return () => door.detach();
   }, [door]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new line is what it refreshes for.
-  useEffect(() => door.refresh(), [door, history.line]);
+  useEffect(() => door.refresh(), [door, line]);
   return (
     <div className="ef" data-state={state}>
       {state === "away" || state === "signed-out" ? (

@@ -1,10 +1,10 @@
 /** One server form, as long as something is typed in it: asks for its HTML, sends what was typed, makes one command of
  * the answer. It outlives the place where it is shown, so that nothing typed is lost when something else is chosen. */
+import { createStore } from "zustand/vanilla";
 import { announce } from "../../ts/dom";
 import { fieldsTyped, keepTyped } from "../saving/typed";
 import { say } from "../shell/words";
 import type { Rename } from "../store/commands";
-import { Listeners } from "../store/listeners";
 import { type Fragment, patched, same } from "../store/patch";
 import type { Editor } from "../store/store";
 import { type Answer, asked, type Deed } from "./formAsking";
@@ -19,7 +19,7 @@ const htmx = (): { process(element: Element): void } | undefined =>
   (window as { htmx?: { process(element: Element): void } }).htmx;
 
 export class Door {
-  state: DoorState = "loading";
+  readonly store = createStore<{ state: DoorState }>(() => ({ state: "loading" }));
   /** What the controls hold otherwise than the document, by field. */
   readonly #typed = new Map<string, string[]>();
   /** Of these the server refused what was typed. */
@@ -36,8 +36,6 @@ export class Door {
   #failures = 0;
   #timer = 0;
   #stop: (() => void) | undefined;
-  readonly #heard = new Listeners();
-  readonly subscribe = this.#heard.subscribe;
 
   constructor(
     private readonly editor: Editor,
@@ -111,9 +109,7 @@ export class Door {
   }
 
   #become(state: DoorState): void {
-    if (this.state === state) return;
-    this.state = state;
-    this.#heard.tell();
+    if (this.store.getState().state !== state) this.store.setState({ state });
   }
 
   // What happens in the form

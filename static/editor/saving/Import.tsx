@@ -1,4 +1,5 @@
-import { useEffect, useId, useRef, useSyncExternalStore } from "react";
+import { useEffect, useId, useRef } from "react";
+import { useStore } from "zustand";
 
 import type { Desk } from "../shell/desk";
 import { backToCanvas } from "../shell/focus";
@@ -10,13 +11,13 @@ import { type Changes, countOf, importOf, type Problem, type Read } from "./impo
 /** Takes a whole document into this line: given, read, looked at, applied. */
 export function Import({ desk }: { desk: Desk }) {
   const importing = importOf(desk.editor);
-  const { open } = useSyncExternalStore(importing.subscribe, () => importing.state);
+  const { open } = useStore(importing.store);
   return open ? <ImportDialog desk={desk} /> : null;
 }
 
 function ImportDialog({ desk }: { desk: Desk }) {
   const importing = importOf(desk.editor);
-  const { text, name, result } = useSyncExternalStore(importing.subscribe, () => importing.state);
+  const { text, name, result } = useStore(importing.store);
   const dialog = useRef<HTMLDialogElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   const choose = useRef<HTMLInputElement>(null);

@@ -96,7 +96,7 @@ export function follow(editor: Editor, { kind, key }: Part): void {
 
 /** What somebody else did a moment ago. It stands where it covers nothing, and goes by itself. */
 export function Notice({ editor }: { editor: Editor }) {
-  const { notice } = useEditor(editor);
+  const notice = useEditor(editor, (state) => state.notice);
   useEffect(() => {
     if (!notice) return;
     const timer = window.setTimeout(() => editor.dismiss(notice), 8_000);

@@ -1,11 +1,11 @@
 /** A whole document that is to take the place of the line: given as text, file or template, read by the server, looked at,
  * and applied as one command. What was given stays here until it is applied, also when the dialog is closed. */
+import { createStore } from "zustand/vanilla";
 import { announce } from "../../ts/dom";
 import * as client from "../code/client";
 import type { Desk } from "../shell/desk";
 import { say } from "../shell/words";
 import { canBeDrawn, type LineDocument } from "../store/document";
-import { Listeners } from "../store/listeners";
 import type { Editor } from "../store/store";
 import { csrf } from "./csrf";
 
@@ -67,38 +67,36 @@ export function importOf(editor: Editor): Importing {
 }
 
 class Importing {
-  #state: State = { open: false, text: "", name: "", result: { is: "none" } };
-  readonly #heard = new Listeners();
-  readonly subscribe = this.#heard.subscribe;
+  readonly store = createStore<State>(() => ({ open: false, text: "", name: "", result: { is: "none" } }));
   #asked = 0;
 
   constructor(private readonly editor: Editor) {}
 
   get state(): State {
-    return this.#state;
+    return this.store.getState();
   }
 
   show(): void {
-    this.#set({ open: true });
+    this.store.setState({ open: true });
   }
 
   close(): void {
-    this.#set({ open: false });
+    this.store.setState({ open: false });
   }
 
   typed(text: string): void {
     this.#asked += 1;
-    this.#set({ text, name: text === "" ? "" : this.#state.name, result: { is: "none" } });
+    this.store.setState({ text, name: text === "" ? "" : this.state.name, result: { is: "none" } });
   }
 
   /** Opens with this text, and says at once what it changes. */
   offer(text: string, name = ""): void {
-    this.#set({ open: true, text, name, result: { is: "none" } });
+    this.store.setState({ open: true, text, name, result: { is: "none" } });
     void this.read();
   }
 
   async file(file: File): Promise<void> {
-    this.#set({ open: true });
+    this.store.setState({ open: true });
     if (file.size > MOST) return this.#failed(say("importLarge"));
     try {
       this.offer(new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer()), file.name);
@@ -108,14 +106,14 @@ class Importing {
   }
 
   async read(moved = false): Promise<void> {
-    if (this.#state.text.length > MOST) return this.#failed(say("importLarge"));
+    if (this.state.text.length > MOST) return this.#failed(say("importLarge"));
     this.#asked += 1;
     const asked = this.#asked;
     const of = this.editor.line;
-    this.#set({ result: { is: "reading" } });
-    const result = await this.#ask({ document: of, text: this.#state.text });
+    this.store.setState({ result: { is: "reading" } });
+    const result = await this.#ask({ document: of, text: this.state.text });
     if (asked !== this.#asked) return;
-    this.#set({ result: result.is === "read" ? { ...result, of, moved } : result });
+    this.store.setState({ result: result.is === "read" ? { ...result, of, moved } : result });
     if (moved) announce(say("importMoved"));
     if (result.is === "read") announce(say("importCount", String(countOf(result.read))));
     else announce(result.is === "failed" ? result.words : say("importRefused"));
@@ -123,7 +121,7 @@ class Importing {
 
   /** Whether the line has it now; else the dialog says why. */
   async apply(): Promise<boolean> {
-    const { result, name } = this.#state;
+    const { result, name } = this.state;
     if (result.is !== "read") return false;
     if (this.editor.state.text.fault) {
       this.#failed(say("textFirst"));
@@ -134,7 +132,7 @@ class Importing {
       await this.read(true);
       return false;
     }
-    this.#set({ open: false, text: "", name: "", result: { is: "none" } });
+    this.store.setState({ open: false, text: "", name: "", result: { is: "none" } });
     return true;
   }
 
@@ -190,13 +188,8 @@ class Importing {
   }
 
   #failed(words: string): void {
-    this.#set({ result: { is: "failed", words } });
+    this.store.setState({ result: { is: "failed", words } });
     announce(words);
-  }
-
-  #set(changed: Partial<State>): void {
-    this.#state = { ...this.#state, ...changed };
-    this.#heard.tell();
   }
 }
 

@@ -1,12 +1,12 @@
 /** The others: who has this line open and what they have chosen, and what is said about its parts. The socket brings hints
  * only: numbers and ids. Drafts, names and comments are fetched. */
-import { useSyncExternalStore } from "react";
+import { useStore } from "zustand";
+import { createStore } from "zustand/vanilla";
 
 import { showFailure } from "../../ts/failures";
 import { Live, type LiveState, liveAddress } from "../../ts/live";
 import { say } from "../shell/words";
 import { stationOf } from "../store/document";
-import { Listeners } from "../store/listeners";
 import type { Selection } from "../store/selection";
 import type { Editor } from "../store/store";
 import { csrf } from "./csrf";
@@ -77,9 +77,7 @@ export function togetherOf(editor: Editor): Together {
 }
 
 class Together {
-  #state: Around = { others: [], threads: undefined, live: "connecting" };
-  readonly #heard = new Listeners();
-  readonly subscribe = this.#heard.subscribe;
+  readonly store = createStore<Around>(() => ({ others: [], threads: undefined, live: "connecting" }));
   readonly #windows = new Map<string, Window>();
   #people = new Map<number, Person>();
   #asked = new Set<number>();
@@ -90,10 +88,6 @@ class Together {
 
   constructor(private readonly editor: Editor) {}
 
-  get state(): Around {
-    return this.#state;
-  }
-
   start(): void {
     const { live } = this.editor.given;
     const data = { liveProject: live.project, liveLine: live.line, livePath: document.body.dataset.livePath };
@@ -103,7 +97,7 @@ class Together {
       onOther: (push) => this.#told(push),
       onResync: () => this.#fresh(),
       onState: (state) => {
-        this.#set({ live: state });
+        this.store.setState({ live: state });
         if (state === "live") this.editor.wake();
         if (state === "ended") showFailure("signed-out");
       },
@@ -117,7 +111,7 @@ class Together {
     window.addEventListener("pagehide", (event) => {
       if (!event.persisted) this.#live?.stop();
     });
-    this.editor.subscribe(() => this.#soon());
+    this.editor.store.subscribe(() => this.#soon());
     window.setInterval(() => this.#beat(), BEAT);
     this.#live.connect();
   }
@@ -175,7 +169,7 @@ class Together {
       }
     }
     const others = [...found.values()].sort((one, other) => one.name.localeCompare(other.name) || one.id - other.id);
-    if (JSON.stringify(others) !== JSON.stringify(this.#state.others)) this.#set({ others });
+    if (JSON.stringify(others) !== JSON.stringify(this.store.getState().others)) this.store.setState({ others });
   }
 
   #soon(): void {
@@ -208,7 +202,7 @@ class Together {
   #took({ number, threads }: { number: number; threads: Thread[] }): void {
     if (number < this.#threads) return;
     this.#threads = number;
-    this.#set({ threads });
+    this.store.setState({ threads });
   }
 
   /** Writes a comment or changes one; "" when it is stored, else what keeps it from that. */
@@ -230,16 +224,10 @@ class Together {
       return say("commentNotSent");
     }
   }
-
-  #set(changed: Partial<Around>): void {
-    this.#state = { ...this.#state, ...changed };
-    this.#heard.tell();
-  }
 }
 
 export function useAround(editor: Editor): Around {
-  const together = togetherOf(editor);
-  return useSyncExternalStore(together.subscribe, () => together.state);
+  return useStore(togetherOf(editor).store);
 }
 
 function partOf(editor: Editor): Part | null {

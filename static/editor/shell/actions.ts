@@ -454,7 +454,7 @@ function leave({ editor, urls }: Desk, url: string): void {
     return true;
   };
   if (go()) return;
-  const stop = editor.subscribe(() => {
+  const stop = editor.store.subscribe(() => {
     if (go()) stop();
   });
 }

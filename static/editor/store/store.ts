@@ -1,5 +1,6 @@
 /** The state of one open editor: document with its history, what is chosen, what the server said. */
-import { useSyncExternalStore } from "react";
+import { useStore } from "zustand";
+import { createStore, type StoreApi } from "zustand/vanilla";
 
 import { announce } from "../../ts/dom";
 import { LineText, type Shown } from "../code/text";
@@ -11,7 +12,6 @@ import type { Command, Rename } from "./commands";
 import type { Json, LineDocument } from "./document";
 import { type Elsewhere, type Findings, NOTHING } from "./findings";
 import { amend, begin, type History, redo, run, taken, touched, undo } from "./history";
-import { Listeners } from "./listeners";
 import type { Side } from "./merge";
 import type { Selection } from "./selection";
 
@@ -60,9 +60,7 @@ export interface Given {
 }
 
 export class Editor {
-  #state: State;
-  readonly #heard = new Listeners();
-  readonly subscribe = this.#heard.subscribe;
+  readonly store: StoreApi<State>;
   readonly #saver: Saver;
   readonly text: LineText;
   /** Whoever shows the text wants to see at once what the canvas changed in it. */
@@ -81,7 +79,7 @@ export class Editor {
         changed: () => this.#set({ text: this.text.shown }),
       },
     );
-    this.#state = {
+    this.store = createStore<State>(() => ({
       history: begin(given.document),
       selection: { keys: [] },
       saving: { state: "saved", at: Date.now() },
@@ -92,7 +90,7 @@ export class Editor {
       asking: 0,
       draft: given.draft,
       kept: true,
-    };
+    }));
     this.#saver = new Saver({
       text: this.text,
       saveUrl: given.saveUrl,
@@ -102,7 +100,7 @@ export class Editor {
       draft: given.draft,
       mayEdit: given.mayEdit,
       onMerged: (line, draft) => this.#merged(line, draft),
-      onRestored: (line) => this.#run({ label: say("restored"), apply: () => line }),
+      onRestored: (line) => this.run({ label: say("restored"), apply: () => line }),
       onState: (saving) => this.#set({ saving }),
       onDraft: (draft) => this.#set({ draft }),
       onFindings: (findings, differs) =>
@@ -113,43 +111,38 @@ export class Editor {
   }
 
   get state(): State {
-    return this.#state;
+    return this.store.getState();
   }
 
   get line(): LineDocument {
-    return this.#state.history.line;
+    return this.state.history.line;
   }
 
   /** `selection`: what is chosen from then on, in one step with the change. */
   run(command: Command, selection?: Selection): void {
-    const before = this.#state.history;
-    if (selection) this.#state = { ...this.#state, selection };
-    this.#run(command);
-    if (selection && this.#state.history === before) this.#set({ selection });
-  }
-
-  #run(command: Command): void {
-    if (this.#isBehind()) return;
-    this.#became(run(this.#state.history, command), command.label, command.renames);
+    const before = this.state.history;
+    const history = this.#isBehind() ? before : run(before, command);
+    if (history !== before) this.#became(history, command.label, command.renames, selection);
+    else if (selection) this.select(selection);
   }
 
   undo(): void {
     if (this.#isBehind()) return;
-    const last = this.#state.history.done.at(-1);
+    const last = this.state.history.done.at(-1);
     const renames = last?.renames.map(({ kind, from, to }) => ({ kind, from: to, to: from })).reverse();
-    this.#turned(undo(this.#state.history), "undid", last?.label ?? "", renames);
+    this.#turned(undo(this.state.history), "undid", last?.label ?? "", renames);
   }
 
   redo(): void {
     if (this.#isBehind()) return;
-    const next = this.#state.history.undone.at(-1);
-    this.#turned(redo(this.#state.history), "redid", next?.label ?? "", next?.renames);
+    const next = this.state.history.undone.at(-1);
+    this.#turned(redo(this.state.history), "redid", next?.label ?? "", next?.renames);
   }
 
   /** Where somebody has changed the same since, theirs stays, and there may be nothing left to take back. */
   #turned(history: History, word: "undid" | "redid", label: string, renames?: readonly Rename[]): void {
-    if (history === this.#state.history) return;
-    if (history.line === this.#state.history.line) {
+    if (history === this.state.history) return;
+    if (history.line === this.state.history.line) {
       this.#set({ history });
       announce(say("turnedNothing", label));
     } else {
@@ -171,7 +164,7 @@ export class Editor {
 
   /** A form begins (1) or ends (-1) to wait for its answer. */
   asks(by: 1 | -1): void {
-    this.#set({ asking: this.#state.asking + by });
+    this.#set({ asking: this.state.asking + by });
   }
 
   retry(): void {
@@ -202,29 +195,28 @@ export class Editor {
   }
 
   dismiss(notice: Notice): void {
-    if (this.#state.notice === notice) this.#set({ notice: undefined });
+    if (this.state.notice === notice) this.#set({ notice: undefined });
   }
 
   /** What others stored is here now. It is no step of one's own, and what is chosen stays chosen. */
   #merged(line: LineDocument, draft: Draft): void {
-    const history = taken(this.#state.history, line);
+    const history = taken(this.state.history, line);
     // Asked once the line is there.
     queueMicrotask(() => this.text.othersChanged());
-    const parts = changedParts(this.#state.history.line, history.line);
-    if (history.line === this.#state.history.line || parts.length === 0) {
+    const parts = changedParts(this.state.history.line, history.line);
+    if (history.line === this.state.history.line || parts.length === 0) {
       this.#set({ history });
       return;
     }
     const who = draft.others.filter((name) => name !== this.given.myName).join(", ") || say("somebody");
     const words = say("theyChanged", who, parts.join(", "));
-    this.#set({ history, notice: { id: (this.#state.notice?.id ?? 0) + 1, words } });
+    this.#set({ history, notice: { id: (this.state.notice?.id ?? 0) + 1, words } });
     announce(words);
   }
 
-  #became(history: History, label: string, renames?: readonly Rename[]): void {
-    if (history === this.#state.history) return;
+  #became(history: History, label: string, renames?: readonly Rename[], selection = this.state.selection): void {
     this.#typing = false;
-    this.#set({ history });
+    this.#set({ history, selection });
     announce(label);
     this.#saver.save(history.line, renames);
     this.text.lineChanged(this.textIsShown);
@@ -232,14 +224,14 @@ export class Editor {
 
   /** While the text cannot be read the canvas shows the state before it: a change of that would be lost. */
   #isBehind(): boolean {
-    if (!this.#state.text.fault) return false;
+    if (!this.state.text.fault) return false;
     announce(say("textFirst"));
     return true;
   }
 
   /** A run of typing is one step. */
   #typed(line: LineDocument): void {
-    const now = this.#state.history;
+    const now = this.state.history;
     const before = now.done.at(-1)?.before as Json | undefined;
     const history = this.#typing
       ? amend(now, line, same(before, line as Json))
@@ -250,27 +242,29 @@ export class Editor {
   }
 
   #worded(): void {
-    const history = touched(this.#state.history);
+    const history = touched(this.state.history);
     this.#set({ history });
     this.#saver.save(history.line);
   }
 
   /** The pills show it to those who see them; the others hear when there are more or fewer problems. */
   #found(found: Partial<State>): void {
-    const before = grave(this.#state.findings);
+    const before = grave(this.state.findings);
     this.#set(found);
-    const now = grave(this.#state.findings);
+    const now = grave(this.state.findings);
     if (now !== before) announce(say("problemCount", String(now)));
   }
 
   #set(changed: Partial<State>): void {
-    this.#state = { ...this.#state, ...changed };
-    this.#heard.tell();
+    this.store.setState(changed);
   }
 }
 
 const grave = ({ findings }: Findings): number => findings.filter((each) => each.severity !== "info").length;
 
-export function useEditor(editor: Editor): State {
-  return useSyncExternalStore(editor.subscribe, () => editor.state);
+/** The state, or what of it is picked: drawn anew when that is another. */
+export function useEditor(editor: Editor): State;
+export function useEditor<T>(editor: Editor, pick: (state: State) => T): T;
+export function useEditor<T>(editor: Editor, pick: (state: State) => T = (state) => state as T): T {
+  return useStore(editor.store, pick);
 }

@@ -12,7 +12,7 @@ import { testOf, useTest } from "./session";
 
 /** The words and signs of a test over the canvas: where it stands, how often each way was taken, what is covered. */
 export function TestLayer({ editor }: { editor: Editor }) {
-  const line = useEditor(editor).history.line;
+  const line = useEditor(editor, ({ history }) => history.line);
   const session = useTest(editor);
   const { open, walked, coverage, kept } = session;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the parts of the session that the marks are made of.

@@ -1,11 +1,11 @@
 /** A test of the line that is drawn: its steps, and how far one has gone back. Where they lead the server says, for the
  * document as it is at that moment; when the line is edited meanwhile, the same steps are walked again. */
-import { useSyncExternalStore } from "react";
+import { useStore } from "zustand";
+import { createStore } from "zustand/vanilla";
 
 import { announce } from "../../ts/dom";
 import { say } from "../shell/words";
 import type { Json, LineDocument } from "../store/document";
-import { Listeners } from "../store/listeners";
 import type { Editor } from "../store/store";
 import type { Item, Kept, Problem, Script, Step, Walked } from "./answers";
 
@@ -53,9 +53,7 @@ const CLOSED: Session = {
 type Answer = { ok: true; said: unknown } | { ok: false; status: number; problems: Problem[] };
 
 export class Test {
-  #state = CLOSED;
-  readonly #heard = new Listeners();
-  readonly subscribe = this.#heard.subscribe;
+  readonly store = createStore<Session>(() => CLOSED);
   #asked = 0;
   #timer = 0;
   #line: LineDocument;
@@ -64,11 +62,11 @@ export class Test {
 
   constructor(private readonly editor: Editor) {
     this.#line = editor.line;
-    editor.subscribe(() => this.#edited());
+    editor.store.subscribe(() => this.#edited());
   }
 
   get state(): Session {
-    return this.#state;
+    return this.store.getState();
   }
 
   // The walk
@@ -76,7 +74,7 @@ export class Test {
   /** From the start, or through a stored scenario. */
   begin(script?: Script): void {
     const steps = script?.steps ?? [];
-    this.#set({
+    this.store.setState({
       open: true,
       script,
       steps,
@@ -92,25 +90,32 @@ export class Test {
   }
 
   close(): void {
-    this.#set({ open: false, walked: undefined, problems: [], faults: {}, differs: undefined, script: undefined });
+    this.store.setState({
+      open: false,
+      walked: undefined,
+      problems: [],
+      faults: {},
+      differs: undefined,
+      script: undefined,
+    });
     announce(say("testClosed"));
   }
 
   /** What happens next. What came after this place is no more, unless it is the very same step. */
   choose(step: Step): void {
-    const { steps, cursor, busy } = this.#state;
+    const { steps, cursor, busy } = this.state;
     // The choices on the page are those of the step before: a second click is for none of what comes next.
     if (busy) return;
     const same = JSON.stringify(steps[cursor]) === JSON.stringify(step);
     const next = same ? steps : [...steps.slice(0, cursor), step];
-    this.#set({ steps: next, cursor: cursor + 1, differs: undefined, faults: {} });
+    this.store.setState({ steps: next, cursor: cursor + 1, differs: undefined, faults: {} });
     this.#before = [];
     void this.#walk((walked) => this.#tell(walked));
   }
 
   /** An outcome field by field: the server makes a step of it, or says what is wrong with which field. */
   fill(at: string | undefined, values: Record<string, Json>): void {
-    this.#set({ faults: {}, differs: undefined });
+    this.store.setState({ faults: {}, differs: undefined });
     this.#before = [];
     void this.#walk((walked) => this.#tell(walked), { ...(at ? { at } : {}), values });
   }
@@ -121,19 +126,19 @@ export class Test {
   }
 
   goTo(cursor: number): void {
-    const most = (this.#state.walked?.timeline.length ?? 1) - 1;
+    const most = (this.state.walked?.timeline.length ?? 1) - 1;
     const to = Math.max(0, Math.min(cursor, most));
-    if (to === this.#state.cursor) return;
-    this.#set({ cursor: to, faults: {} });
+    if (to === this.state.cursor) return;
+    this.store.setState({ cursor: to, faults: {} });
     void this.#walk((walked) => announce(say("testStep", String(to), String(most), walked.timeline[to]?.went ?? "")));
   }
 
   /** Gives up the steps from this place on. */
   drop(): void {
-    const length = (this.#state.walked?.timeline.length ?? 1) - 1;
-    this.#set({
-      steps: this.#state.steps.slice(0, length),
-      cursor: Math.min(this.#state.cursor, length),
+    const length = (this.state.walked?.timeline.length ?? 1) - 1;
+    this.store.setState({
+      steps: this.state.steps.slice(0, length),
+      cursor: Math.min(this.state.cursor, length),
       differs: undefined,
     });
     this.#before = [];
@@ -141,21 +146,21 @@ export class Test {
   }
 
   setInput(key: string, value: Json | undefined): void {
-    const { [key]: _, ...others } = this.#state.inputs;
-    this.#set({ inputs: value === undefined ? others : { ...others, [key]: value } });
+    const { [key]: _, ...others } = this.state.inputs;
+    this.store.setState({ inputs: value === undefined ? others : { ...others, [key]: value } });
     this.#later();
   }
 
   settleDifference(): void {
     this.#before = [];
-    this.#set({ differs: undefined });
+    this.store.setState({ differs: undefined });
   }
 
   #edited(): void {
     if (this.editor.line === this.#line) return;
     this.#line = this.editor.line;
-    if (!this.#state.open) return;
-    if (this.#before.length === 0) this.#before = this.#state.walked?.timeline ?? [];
+    if (!this.state.open) return;
+    if (this.#before.length === 0) this.#before = this.state.walked?.timeline ?? [];
     this.#later();
   }
 
@@ -167,8 +172,8 @@ export class Test {
   async #walk(then?: (walked: Walked) => void, form?: Record<string, Json>): Promise<void> {
     window.clearTimeout(this.#timer);
     const asked = ++this.#asked;
-    const { steps, cursor, inputs, script } = this.#state;
-    this.#set({ busy: true });
+    const { steps, cursor, inputs, script } = this.state;
+    this.store.setState({ busy: true });
     const body = {
       document: this.editor.line,
       steps,
@@ -179,13 +184,13 @@ export class Test {
       expect: script?.expect,
     };
     const answer = await this.#ask("walk", body);
-    if (asked !== this.#asked || !this.#state.open) return;
+    if (asked !== this.#asked || !this.state.open) return;
     if (!answer.ok) {
       this.#refused(answer.problems, form !== undefined && answer.status === 422);
       return;
     }
     const walked = answer.said as Walked;
-    this.#set({
+    this.store.setState({
       walked,
       busy: false,
       problems: [],
@@ -199,10 +204,10 @@ export class Test {
   #refused(problems: Problem[], fields: boolean): void {
     if (fields) {
       const faults = Object.fromEntries(problems.map((each) => [each.path.replace(/^form\.?/, ""), each.message]));
-      this.#set({ busy: false, faults });
+      this.store.setState({ busy: false, faults });
       announce(problems[0]?.message ?? "");
     } else {
-      this.#set({ busy: false, problems });
+      this.store.setState({ busy: false, problems });
     }
   }
 
@@ -224,21 +229,21 @@ export class Test {
   // The tests that are kept
 
   async load(): Promise<void> {
-    if (this.#state.kept === undefined) this.#list(await this.#ask("testsKept"));
+    if (this.state.kept === undefined) this.#list(await this.#ask("testsKept"));
   }
 
   /** What the address asks for: `?test` begins one, `?test=key` opens a stored one. */
   async fromAddress(): Promise<void> {
     const wanted = new URLSearchParams(window.location.search).get("test");
-    if (wanted === null || this.#state.open) return;
+    if (wanted === null || this.state.open) return;
     if (wanted === "") return this.begin();
     await this.load();
-    this.begin(this.#state.kept?.scenarios.find((each) => each.key === wanted)?.document);
+    this.begin(this.state.kept?.scenarios.find((each) => each.key === wanted)?.document);
   }
 
   async runAll(): Promise<void> {
     await this.#do("run", "testsRun", { document: this.editor.line });
-    const { kept } = this.#state;
+    const { kept } = this.state;
     if (kept?.scenarios.length && kept.failed !== null && kept.failed !== undefined) {
       announce(
         kept.failed === 0
@@ -250,7 +255,7 @@ export class Test {
 
   async generate(): Promise<void> {
     await this.#do("generate", "testsGenerate", { document: this.editor.line });
-    announce(say("testsMade", String(this.#state.kept?.made ?? 0)));
+    announce(say("testsMade", String(this.state.kept?.made ?? 0)));
   }
 
   async remove(key: string): Promise<void> {
@@ -259,7 +264,7 @@ export class Test {
 
   /** The walk as far as one stands, under a name; in the place of the scenario with this key. True once it is stored. */
   async keep(name: string, key = ""): Promise<boolean> {
-    const { steps, cursor, inputs, script } = this.#state;
+    const { steps, cursor, inputs, script } = this.state;
     const body = {
       document: this.editor.line,
       name,
@@ -271,32 +276,32 @@ export class Test {
     const said = (await this.#do("keep", "testsKeep", body)) as (Kept & { key: string; name: string }) | undefined;
     if (!said) return false;
     const stored = said.scenarios.find((each) => each.key === said.key)?.document;
-    this.#set({ script: stored, ...(stored ? { steps: stored.steps } : {}) });
+    this.store.setState({ script: stored, ...(stored ? { steps: stored.steps } : {}) });
     announce(say("testKept", said.name));
     void this.#walk();
     return true;
   }
 
   showCoverage(on: boolean): void {
-    this.#set({ coverage: on });
+    this.store.setState({ coverage: on });
   }
 
   async #do(doing: NonNullable<Session["doing"]>, url: string, body: unknown): Promise<unknown> {
-    this.#set({ doing, refusal: "" });
+    this.store.setState({ doing, refusal: "" });
     const answer = await this.#ask(url, body);
-    this.#set({ doing: undefined });
+    this.store.setState({ doing: undefined });
     return this.#list(answer);
   }
 
   #list(answer: Answer): unknown {
     if (answer.ok) {
-      this.#set({ kept: answer.said as Kept, refusal: "" });
+      this.store.setState({ kept: answer.said as Kept, refusal: "" });
       return answer.said;
     }
     const refusal = answer.problems
       .map((each) => (each.path ? `${each.path}: ${each.message}` : each.message))
       .join(" ");
-    this.#set({ refusal });
+    this.store.setState({ refusal });
     announce(refusal);
     return undefined;
   }
@@ -315,11 +320,6 @@ export class Test {
       return away;
     }
   }
-
-  #set(changed: Partial<Session>): void {
-    this.#state = { ...this.#state, ...changed };
-    this.#heard.tell();
-  }
 }
 
 const tests = new WeakMap<Editor, Test>();
@@ -332,6 +332,5 @@ export function testOf(editor: Editor): Test {
 }
 
 export function useTest(editor: Editor): Session {
-  const test = testOf(editor);
-  return useSyncExternalStore(test.subscribe, () => test.state);
+  return useStore(testOf(editor).store);
 }
