@@ -25,7 +25,6 @@ from pipelines.routing.basics.schema_parts import (
     where,
     words,
 )
-from pipelines.routing.basics.values import TYPES
 from pipelines.routing.document import operators
 from pipelines.routing.document.evaluations import EVALUATORS
 from pipelines.routing.document.model import LINE
@@ -88,13 +87,16 @@ def _condition() -> Schema:
 def _output() -> Schema:
     members = {
         "path": SOME_TEXT,
-        "op": words((*operators.OUTPUT, "exists", "missing")),
+        "op": words((*operators.OUTPUT, *operators.ALONE)),
         "value": ANYTHING,
         "of": words(("some", "every", "count")),
     }
-    values = {"matches": TEXT, "in": {"type": "array"}, "not_in": {"type": "array"}, "type": words(TYPES)}
-    typed = [where("op", op, value) for op, value in values.items()]
-    free = {"properties": {"op": words(("exists", "missing"))}}
+    typed = [
+        where("op", op, operators.TAKEN[each.takes][1])
+        for op, each in operators.OUTPUT.items()
+        if each.takes in operators.TAKEN
+    ]
+    free = {"properties": {"op": words(operators.ALONE)}}
     return {
         **record(("path", "op"), **members),
         "allOf": [*typed, {"if": free, "else": {"required": ["value"]}}],

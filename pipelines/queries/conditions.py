@@ -9,6 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.routing.document import algebra as c
+from pipelines.routing.document import operators
 
 LONGEST = 120
 
@@ -24,24 +25,11 @@ class Leaf:
 
 
 OPERATORS = {
-    "equals": lambda: _("is"),
-    "not_equals": lambda: _("is not"),
-    "gt": lambda: _("is greater than"),
-    "gte": lambda: _("is at least"),
-    "lt": lambda: _("is less than"),
-    "lte": lambda: _("is at most"),
-    "contains": lambda: _("contains"),
-    "not_contains": lambda: _("does not contain"),
-    "starts_with": lambda: _("starts with"),
-    "ends_with": lambda: _("ends with"),
-    "matches": lambda: _("matches"),
-    "in": lambda: _("is one of"),
-    "not_in": lambda: _("is none of"),
-    "type": lambda: _("has the type"),
-    "exists": lambda: _("is there"),
-    "missing": lambda: _("is missing"),
-    "range": lambda: _("is in the range"),
+    **{op: each.words for op, each in operators.OUTPUT.items()},
+    **operators.ALONE,
+    "range": operators.RANGE,
 }
+"""The words of each, still to be translated."""
 
 
 def leaves(condition: c.Condition, prefix: str = "", nested: bool = False) -> list[Leaf]:
@@ -107,8 +95,8 @@ def _either(words: tuple[str, ...]) -> str:
 
 
 def _operator(op: str, value: object) -> str:
-    words = OPERATORS[op]()
-    if op in ("exists", "missing"):
+    words = _(OPERATORS[op])
+    if op in operators.ALONE:
         return words
     shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
     return f"{words} {'true' if value is True else 'false' if value is False else 'null' if value is None else shown}"

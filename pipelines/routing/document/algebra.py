@@ -94,7 +94,7 @@ class EvalTest:
             number = number_in(view.eval)
             return number is not None and self.bounds[0] <= number <= self.bounds[1]
         value = number_in(view.eval) if self.op in operators.ORDERED else view.eval
-        return value is not None and operators.COMMON[self.op](value, self.value)
+        return value is not None and operators.COMMON[self.op].holds(value, self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class OutputTest:
             return not nodes
         if self.op == "exists" or not nodes:
             return bool(nodes)
-        operator = operators.OUTPUT[self.op]
+        operator = operators.OUTPUT[self.op].holds
         if len(nodes) == 1:
             return operator(nodes[0], self.prepared)
         steps.spend(len(nodes) * size(self.value))

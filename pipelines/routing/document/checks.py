@@ -19,16 +19,16 @@ from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.operand_trace import shown
 from pipelines.routing.document.reading.reader import Problems, Reader
 
-OPERATORS: dict[str, operators.Operator] = {
+OPERATORS: dict[str, operators.Test] = {
     "equals": equal,
-    "not_equals": operators.COMMON["not_equals"],
-    "less_than": operators.COMMON["lt"],
-    "less_than_or_equal": operators.COMMON["lte"],
-    "greater_than": operators.COMMON["gt"],
-    "greater_than_or_equal": operators.COMMON["gte"],
-    "contains": operators.COMMON["contains"],
-    "matches": operators.OUTPUT["matches"],
-    "in": operators.OUTPUT["in"],
+    "not_equals": operators.OUTPUT["not_equals"].holds,
+    "less_than": operators.OUTPUT["lt"].holds,
+    "less_than_or_equal": operators.OUTPUT["lte"].holds,
+    "greater_than": operators.OUTPUT["gt"].holds,
+    "greater_than_or_equal": operators.OUTPUT["gte"].holds,
+    "contains": operators.OUTPUT["contains"].holds,
+    "matches": operators.OUTPUT["matches"].holds,
+    "in": operators.OUTPUT["in"].holds,
     "exists": lambda value, ignored: True,
 }
 WORDS: Final = {

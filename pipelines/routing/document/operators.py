@@ -1,20 +1,24 @@
-"""The operators of `output` and `eval` conditions, as one table each (law §3).
+"""The operators of `output` and `eval` conditions, as one table (law §3).
 
 An operator takes the value that is there and the value that the rule names; missing values never get here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final, Literal
 
 import re2
 
 from pipelines.routing.basics.bounds import MAX_PATTERN
+from pipelines.routing.basics.schema_parts import TEXT, Schema, words
+from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.basics.values import TYPES, contains, equal, kind, less, number_in
 
-Operator = Callable[[Any, Any], bool]
+Test = Callable[[Any, Any], bool]
+Takes = Literal["anything", "text", "number", "pattern", "list", "type"]
 REMEMBERED = 1_000
 """Patterns per process: a draft is read anew after every change of it."""
 
@@ -75,43 +79,86 @@ def _matches(value: Any, pattern: Any) -> bool:
     return type(value) is str and pattern.search(value) is not None
 
 
-def _not(operator: Operator) -> Operator:
+def _not(operator: Test) -> Test:
     return lambda value, operand: not operator(value, operand)
 
 
-COMMON: dict[str, Operator] = {
-    "equals": equal,
-    "not_equals": _not(equal),
-    "contains": contains,
-    "not_contains": _not(contains),
-    "starts_with": _starts_with,
-    "ends_with": _ends_with,
-    "gt": lambda value, operand: less(operand, value),
-    "gte": _at_least,
-    "lt": less,
-    "lte": _at_most,
-}
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """Everything that is known of one. `holds(there, named)`; `words` for people, marked for translation, and `sign` in
+    short English lines. `takes`: what a condition names; see `TAKEN`. `evals`: `eval` conditions know it, too.
 
-OUTPUT: dict[str, Operator] = {
-    **COMMON,
-    "matches": _matches,
-    "in": _in,
-    "not_in": _not(_in),
-    "type": lambda value, name: kind(value) == name,
-}
-"""Besides these an `output` condition knows `exists` and `missing`, which take no value."""
+    `pattern`: makes of the text that is named the RE2 pattern that finds the texts for which it is true; then it is
+    true of nothing else. By it analysis knows the operator; of one that it does not know it assumes nothing."""
 
-ORDERED = ("gt", "gte", "lt", "lte")
+    holds: Test
+    words: str
+    sign: str
+    takes: Takes = "anything"
+    evals: bool = False
+    pattern: Callable[[str], str] | None = None
+
+
+OUTPUT: Final[Mapping[str, Operator]] = {
+    "equals": Operator(equal, _("is"), "is", evals=True),
+    "not_equals": Operator(_not(equal), _("is not"), "is not", evals=True),
+    "contains": Operator(contains, _("contains"), "contains", evals=True),
+    "not_contains": Operator(_not(contains), _("does not contain"), "does not contain", evals=True),
+    "starts_with": Operator(_starts_with, _("starts with"), "starts with", "text", evals=True),
+    "ends_with": Operator(_ends_with, _("ends with"), "ends with", "text", evals=True),
+    "gt": Operator(
+        lambda value, operand: less(operand, value), _("is greater than"), ">", "number", evals=True
+    ),
+    "gte": Operator(_at_least, _("is at least"), "≥", "number", evals=True),
+    "lt": Operator(less, _("is less than"), "<", "number", evals=True),
+    "lte": Operator(_at_most, _("is at most"), "≤", "number", evals=True),
+    "matches": Operator(_matches, _("matches"), "matches", "pattern"),
+    "in": Operator(_in, _("is one of"), "is one of", "list"),
+    "not_in": Operator(_not(_in), _("is none of"), "is none of", "list"),
+    "type": Operator(lambda value, name: kind(value) == name, _("has the type"), "is of type", "type"),
+}
+COMMON: Final[Mapping[str, Operator]] = {key: each for key, each in OUTPUT.items() if each.evals}
+ORDERED: Final = tuple(key for key, each in OUTPUT.items() if each.takes == "number")
+ALONE: Final[Mapping[str, str]] = {"exists": _("is there"), "missing": _("is missing")}
+"""What an `output` condition knows besides, without a value, with its words."""
+RANGE: Final = _("is in the range")
+"""What an `eval` condition knows besides: `range`."""
+
+
+def takes(operator: Any) -> str:
+    """What kind of value a condition with this operator names; any, where the operator is none."""
+    found = OUTPUT.get(operator) if type(operator) is str else None
+    return found.takes if found else "anything"
+
+
+def _pattern(value: Any) -> Any:
+    if type(value) is not str:
+        raise OperandError("a pattern is a text")
+    return compile_pattern(value)
+
+
+def _list(value: Any) -> Any:
+    if type(value) is not list:
+        raise OperandError("wants a list")
+    return value
+
+
+def _type(value: Any) -> Any:
+    if type(value) is not str or value not in TYPES:
+        raise OperandError(f"is one of {', '.join(TYPES)}")
+    return value
+
+
+TAKEN: Final[Mapping[str, tuple[Callable[[Any], Any], Schema]]] = {
+    "pattern": (_pattern, TEXT),
+    "list": (_list, {"type": "array"}),
+    "type": (_type, words(TYPES)),
+}
+"""What is not everything that JSON can say: how it is prepared, and its schema. Texts and numbers only guide who types:
+of any other value the operator is false."""
 
 
 def prepare(operator: str, value: Any) -> Any:
     """The value as the operator wants it: a pattern compiled, the rest as it is. Raises OperandError."""
-    if operator == "matches":
-        if type(value) is not str:
-            raise OperandError("a pattern is a text")
-        return compile_pattern(value)
-    if operator in ("in", "not_in") and type(value) is not list:
-        raise OperandError("wants a list")
-    if operator == "type" and (type(value) is not str or value not in TYPES):
-        raise OperandError(f"is one of {', '.join(TYPES)}")
-    return value
+    taken = TAKEN.get(takes(operator))
+    return taken[0](value) if taken else value

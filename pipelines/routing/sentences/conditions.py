@@ -23,26 +23,9 @@ from pipelines.routing.document.algebra import (
     ResultIs,
     VerdictIs,
 )
+from pipelines.routing.document.operators import OUTPUT
 
 MAX_VALUE = 60
-
-OPERATORS = {
-    "equals": "is",
-    "not_equals": "is not",
-    "gt": ">",
-    "gte": "≥",
-    "lt": "<",
-    "lte": "≤",
-    "contains": "contains",
-    "not_contains": "does not contain",
-    "starts_with": "starts with",
-    "ends_with": "ends with",
-    "matches": "matches",
-    "in": "is one of",
-    "not_in": "is none of",
-    "type": "is of type",
-    "range": "is between",
-}
 
 
 def describe(condition: Condition) -> str:
@@ -63,7 +46,7 @@ def _any_of(what: str, words: tuple[str, ...]) -> str:
 def _eval(test: EvalTest) -> str:
     if test.op == "range":
         return f"eval is between {' and '.join(part.strip() for part in str(test.value).split(','))}"
-    return f"eval {OPERATORS[test.op]} {_value(test.value)}"
+    return f"eval {OUTPUT[test.op].sign} {_value(test.value)}"
 
 
 def _output(test: OutputTest) -> str:
@@ -75,7 +58,7 @@ def _output(test: OutputTest) -> str:
     subject = {"some": name, "every": f"every {name}", "count": f"the number of {name}"}[test.of]
     if test.op in ("exists", "missing"):
         return f"{subject} is {'there' if test.op == 'exists' else 'missing'}"
-    return f"{subject} {OPERATORS[test.op]} {_value(test.value)}"
+    return f"{subject} {OUTPUT[test.op].sign} {_value(test.value)}"
 
 
 def _joined(members: tuple[Condition, ...], word: str, empty: str) -> str:

@@ -166,6 +166,6 @@ def action(policy: Mapping[str, Any] | None, name: str, arguments: Any) -> str:
 
 def _holds(test: Mapping[str, Any], arguments: Any) -> bool:
     op, value = test.get("op", "equals"), test.get("value")
-    prepared = None if op in ("exists", "missing") else operators.prepare(op, value)
+    prepared = None if op in operators.ALONE else operators.prepare(op, value)
     seen = View("", "", "", None, arguments, False, {}, {}, Steps())
     return OutputTest(compile_path(test["path"]), op, value, prepared=prepared).test(seen)

@@ -12,6 +12,7 @@ from pipelines.routing.analysis.regions.frozen import Frozen, freeze
 from pipelines.routing.analysis.regions.numbers import Numbers
 from pipelines.routing.analysis.regions.texts import Texts
 from pipelines.routing.basics.values import MISSING, exact, kind
+from pipelines.routing.document.operators import ALONE, ORDERED, OUTPUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +183,22 @@ def of_type(name: str) -> Pair:
     return Cell(**{**none, field: full[field]}), Cell(**{**full, field: none[field]})
 
 
+_KNOWN = frozenset(
+    ("equals", "in", "contains", "type", "starts_with", "ends_with", "matches", *ORDERED, *ALONE)
+)
+
+
+def knows(op: str) -> bool:
+    """Whether `tested` can say it of an operator: those here, those with a pattern, and what denies one of them."""
+    base = op.removeprefix("not_")
+    return base in _KNOWN or (base in OUTPUT and OUTPUT[base].pattern is not None)
+
+
 def tested(op: str, value: Any) -> Pair:
     """Where the operator is true of one node, and everywhere else, no node included."""
     if op.startswith("not_"):
         return negated(tested(op.removeprefix("not_"), value))
-    if op in ("exists", "missing"):
+    if op in ALONE:
         return exists() if op == "exists" else swapped(exists())
     if op in ("equals", "in"):
         return one_of(value if op == "in" else [value])
@@ -194,4 +206,4 @@ def tested(op: str, value: Any) -> Pair:
         return containing(value)
     if op == "type":
         return of_type(value)
-    return compared(op, value) if op in ("gt", "gte", "lt", "lte") else text_tested(op, value)
+    return compared(op, value) if op in ORDERED else text_tested(op, value)

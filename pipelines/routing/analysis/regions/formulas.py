@@ -167,7 +167,7 @@ def _eval_text(op: str, value: Any) -> Formula:
 
 def _output(test: OutputTest) -> Formula:
     places = places_of(test.path)
-    if places is None:
+    if places is None or not cells.knows(test.op):
         return Literal(("opaque", Opaque.of(test)), choices.only(True), choices.only(False))
     if test.of == "count":
         return _counted(test, places)
@@ -176,9 +176,9 @@ def _output(test: OutputTest) -> Formula:
 
 def _counted(test: OutputTest, places: tuple[Place, ...]) -> Formula:
     """A singular path finds one node or none: the operator is asked about 1 and about 0."""
-    if test.op in ("exists", "missing"):
+    if test.op in operators.ALONE:
         return TRUE if test.op == "exists" else FALSE
-    operator = operators.OUTPUT[test.op]
+    operator = operators.OUTPUT[test.op].holds
     there, not_there = operator(1, test.prepared), operator(0, test.prepared)
     if there == not_there:
         return TRUE if there else FALSE

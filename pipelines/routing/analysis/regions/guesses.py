@@ -16,6 +16,7 @@ from pipelines.routing.analysis.regions.documents import MAX_LENGTH
 from pipelines.routing.analysis.regions.effort import spend
 from pipelines.routing.basics import jsonpath
 from pipelines.routing.basics.values import MAX_DEPTH, MISSING, exact, is_number
+from pipelines.routing.document import operators
 from pipelines.routing.document.algebra import OutputTest
 
 MAX_TRIES = 60
@@ -49,7 +50,7 @@ def _shapes(test: OutputTest) -> list[Any]:
 
 def _leaves(test: OutputTest) -> list[Any]:
     value = test.value
-    if test.op in ("in", "not_in"):
+    if operators.takes(test.op) == "list":
         return [*value, "other"]
     if is_number(value):
         return [value, exact(value) + 1, exact(value) - 1]

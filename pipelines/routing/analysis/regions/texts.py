@@ -18,7 +18,7 @@ from pipelines.routing.analysis.regions.automata import (
 )
 from pipelines.routing.analysis.regions.effort import Exhausted, spend
 from pipelines.routing.analysis.regions.outcomes import Unknown
-from pipelines.routing.document.operators import compile_pattern
+from pipelines.routing.document.operators import OUTPUT, compile_pattern
 
 _SPACES = "".join(character for character in map(chr, range(0x3001)) if character.isspace())
 NUMERAL = rf"^[{_SPACES}]*-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+\-]?[0-9]+)?[{_SPACES}]*$"
@@ -144,7 +144,8 @@ class Just:
 
 
 def tested(kind: str, text: str) -> Just:
-    test = TextTest(kind, text)
+    pattern = OUTPUT[kind].pattern
+    test = TextTest("matches", pattern(text)) if pattern else TextTest(kind, text)
     return Just(Texts(tests=frozenset([(test, True)])), Texts(tests=frozenset([(test, False)])))
 
 

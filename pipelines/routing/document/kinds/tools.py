@@ -37,7 +37,6 @@ from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, argv
 ARGUMENT = re.compile(r"\{\{\s*argument\.([^\s{}|()\"']+)\s*\}\}")
 """A value that the call of a tool brings along; everything else is rendered before the work starts."""
 ACTIONS = ("allow", "approve", "deny")
-ALONE = ("exists", "missing")
 PROGRAM: Mapping[str, Key] = {"argv": argv(), "env": ENVIRONMENT, "cwd": FOLDER}
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
@@ -189,8 +188,10 @@ class Policy(Key):
 
     def schema(self) -> Schema:
         test = {
-            **record(("path",), path=SOME_TEXT, op=words((*operators.OUTPUT, *ALONE)), value=ANYTHING),
-            "if": {"properties": {"op": words(ALONE)}, "required": ["op"]},
+            **record(
+                ("path",), path=SOME_TEXT, op=words((*operators.OUTPUT, *operators.ALONE)), value=ANYTHING
+            ),
+            "if": {"properties": {"op": words(operators.ALONE)}, "required": ["op"]},
             "then": {"not": {"required": ["value"]}},
             "else": {"required": ["value"]},
         }
@@ -224,9 +225,9 @@ def _policy_test(reader: Reader) -> None:
         compile_path(reader.text("path", required=True) or "$")
     except PathError as error:
         reader.note("path", str(error))
-    op = reader.choice("op", (*operators.OUTPUT, *ALONE), "equals")
+    op = reader.choice("op", (*operators.OUTPUT, *operators.ALONE), "equals")
     value = reader.raw("value")
-    if op in ALONE:
+    if op in operators.ALONE:
         if reader.has("value"):
             reader.note("value", f"{op} takes no value")
     elif not reader.has("value"):

@@ -141,10 +141,10 @@ def _path(text: str, reader: Reader) -> Any:
 
 def _operand(op: str, operand: Any, reader: Reader) -> Any:
     """The value prepared for its operator; `exists` and `missing` take none."""
-    if not op or op in ("exists", "missing"):
+    if not op or op in operators.ALONE:
         return None
     if op not in operators.OUTPUT:
-        known = (*operators.OUTPUT, "exists", "missing")
+        known = (*operators.OUTPUT, *operators.ALONE)
         reader.note("op", f"{quote(op)} is not known", expected(op, known))
         return None
     if not reader.has("value"):

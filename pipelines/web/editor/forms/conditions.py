@@ -357,7 +357,7 @@ DERIVED = ("ok", "error", "cancelled", "blocked")
 
 
 def _operators(known: Sequence[str]) -> Options:
-    return [(op, words()) for op, words in OPERATORS.items() if op in known]
+    return [(op, _(words)) for op, words in OPERATORS.items() if op in known]
 
 
 SEVERAL = re.compile(r"[*?,:]|\.\.")
@@ -385,12 +385,12 @@ def _output(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
             ("count", _("how many there are")),
         ]
         found.append(Choice(at=(*place, "of"), label=_("Of what it finds"), options=some))
-    known = (*operators.OUTPUT, "exists", "missing")
+    known = (*operators.OUTPUT, *operators.ALONE)
     found.append(Operator(at=(*place, "op"), label=_("Comparison"), options=_operators(known)))
     if op == "type":
         types = [(each, each) for each in TYPES]
         found.append(Choice(at=(*place, "value"), label=_("Type"), options=types, needed=True))
-    elif op not in ("exists", "missing"):
+    elif op not in operators.ALONE:
         found.append(Value(at=(*place, "value"), label=_("Value"), op=op, needed=True))
     return found
 

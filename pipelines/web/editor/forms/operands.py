@@ -18,9 +18,7 @@ from pipelines.routing.document import operators
 from pipelines.web.editor.forms.fields import Choice, Field, Refused, parsed
 from pipelines.web.editor.forms.places import MISSING
 
-ON_TEXTS = ("starts_with", "ends_with", "matches")
-ON_LISTS = ("in", "not_in")
-ALONE = ("exists", "missing")
+ON_TEXTS = ("text", "pattern")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,12 +48,12 @@ class Value(Field):
 
     @property
     def reads_text(self) -> bool:
-        return self.op in ON_TEXTS or (self.texts and self.op not in operators.ORDERED)
+        return operators.takes(self.op) in ON_TEXTS or (self.texts and self.op not in operators.ORDERED)
 
     def text(self, value: Any) -> str:
         if self.reads_text and type(value) is str:
             return value
-        if self.op in ON_LISTS and type(value) is list and value:
+        if operators.takes(self.op) == "list" and type(value) is list and value:
             said = ", ".join(map(as_typed, value))
             if listed(said) == value:
                 return said
@@ -65,7 +63,7 @@ class Value(Field):
         typed = typed.replace("\r\n", "\n")
         if self.reads_text:
             return typed
-        if self.op in ON_LISTS:
+        if operators.takes(self.op) == "list":
             return listed(typed)
         if not typed.strip():
             raise Refused(_("nothing is typed"), _('an empty text is written ""'))
@@ -99,7 +97,7 @@ def fitting(test: Mapping[str, Any], op: str, *, text_only: bool) -> dict[str, A
     value = test.get("value", MISSING)
     kept = {key: each for key, each in test.items() if key not in ("op", "value")}
     changed = {**kept, "op": op}
-    if op in ALONE:
+    if op in operators.ALONE:
         return changed
     return {**changed, "value": _usable(op, value, text_only)}
 
@@ -107,15 +105,16 @@ def fitting(test: Mapping[str, Any], op: str, *, text_only: bool) -> dict[str, A
 def _usable(op: str, value: Any, text_only: bool) -> Any:
     if op == "range":
         return value if _is_range(value) else "0,100"
-    if op in operators.ORDERED:
+    taken = operators.takes(op)
+    if taken == "number":
         return value if is_number(value) else _number(value)
-    if op in ON_LISTS:
+    if taken == "list":
         return value if type(value) is list else [] if value is MISSING else [value]
-    if op == "type":
+    if taken == "type":
         return value if value in TYPES else "string"
-    if op == "matches":
+    if taken == "pattern":
         return value if type(value) is str and _is_pattern(value) else ""
-    if text_only or op in ON_TEXTS:
+    if text_only or taken in ON_TEXTS:
         return value if type(value) is str else "" if value in (MISSING, []) else as_typed(value)
     if type(value) is list and len(value) == 1:
         return value[0]
