@@ -12,16 +12,13 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from pipelines.ports.terms import ALIVE_SECONDS, LEASE_SECONDS
 from pipelines.routing.document.kinds import needs
 from pipelines.routing.document.line import Station
 
-LEASE_SECONDS = 10.0
 MAX_ATTEMPTS = 3
 # Seconds that workers have to renew when the server is back.
 AFTER_A_RESTART = 5.0
-# A worker whose work is taken from it is not counted on either: it renews its leases and its sign of life by one
-# statement.
-ALIVE_SECONDS = LEASE_SECONDS
 
 
 @dataclass(frozen=True)
@@ -142,7 +139,7 @@ def expired(limit: int = 100) -> list[Held]:
     """Leases past their time, the oldest first: their workers are dead or cut off.
 
     None while the server has only just started: nobody could renew while it was away. (A worker that lived through
-    the restart waits longer, see `driver.service`.)"""
+    the restart waits longer, see `work.scheduler`.)"""
     with connection.cursor() as cursor:
         cursor.execute(
             HELD

@@ -13,9 +13,8 @@ from procrastinate.contrib.django.django_connector import DjangoConnector
 from procrastinate.types import JSONDict
 
 from pipelines.models import Job, Purpose
+from pipelines.ports.terms import DRIVE, EVALUATE
 
-DRIVE, EVALUATE = "drive", "evaluate"
-"""The queues of what works: stations, and questions about an outcome. Neither waits for the other."""
 _manager = manager.JobManager(DjangoConnector())
 
 

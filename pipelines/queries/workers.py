@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pipelines.models import Worker
-from pipelines.ports.leases import ALIVE_SECONDS
+from pipelines.ports.terms import ALIVE_SECONDS
 
 ALIVE = timedelta(seconds=ALIVE_SECONDS)
 NONE = "none"

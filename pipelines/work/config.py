@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipelines.ports.leases import LEASE_SECONDS
+from pipelines.ports.terms import LEASE_SECONDS
 from pipelines.routing.document.evaluations import MODEL, WORKER
 from pipelines.routing.document.kinds import DEFAULT_MODEL, MODEL_SERVER, TABLE
 from pipelines.work.outgoing.endpoint import Outgoing

@@ -5,11 +5,8 @@ leave one row; a file without a row is only waste."""
 
 from __future__ import annotations
 
-import errno
-import hashlib
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,35 +16,11 @@ from django.core.files import File
 from django.core.files.storage import Storage, storages
 
 from pipelines.models import Blob, Project, Upload
-
-PIECE = 1024 * 1024
-
-
-@dataclass(frozen=True)
-class Measured:
-    """SHA-256, hex, and bytes."""
-
-    digest: str
-    size: int
-
-
-class TooLarge(Exception):
-    """More bytes than are allowed here."""
+from pipelines.work.measuring import PIECE, measure
 
 
 def artifacts() -> Storage:
     return storages["artifacts"]
-
-
-def measure(file: BinaryIO, most: int | None = None) -> Measured:
-    """Read to the end. :raises TooLarge: more than `most` bytes"""
-    sha, size = hashlib.sha256(), 0
-    while piece := file.read(PIECE):
-        size += len(piece)
-        if most is not None and size > most:
-            raise TooLarge(f"larger than {most} bytes")
-        sha.update(piece)
-    return Measured(sha.hexdigest(), size)
 
 
 def place(digest: str) -> str:
@@ -66,11 +39,6 @@ def save(storage: Storage, digest: str, file: BinaryIO) -> str:
     except OSError:
         storage.delete(name)
         raise
-
-
-def is_full(error: BaseException) -> bool:
-    """Whether there is no room left on a disk, or in a quota of it."""
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def has_room(storage: Storage, folder: Path) -> bool:

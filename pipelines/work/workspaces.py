@@ -20,7 +20,7 @@ from typing import Any
 
 import rfc8785
 
-from pipelines.work import storage as bytes_store
+from pipelines.work.measuring import measure
 from pipelines.work.spec.base import Attempt
 
 MOST_FILES = 100_000
@@ -112,7 +112,7 @@ def entries(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
 def digest_of_file(path: Path) -> str:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
-        return bytes_store.measure(file).digest
+        return measure(file).digest
 
 
 def restore(manifest: tuple[Entry, ...], workspace: Path, fetch: Callable[[str, Path], None]) -> None:

@@ -29,7 +29,7 @@ from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.names import station_name
 from pipelines.web.tasks.escalation_cards import locked, shown
-from pipelines.work.orders.instructions import instructions
+from pipelines.work.transport.local.instructions import instructions
 from reviews.decision.gates import gate_of
 from reviews.decision.standing import Standings
 from reviews.inbox.item import Mine, Need

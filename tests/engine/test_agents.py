@@ -14,7 +14,7 @@ from pipelines.engine.core import agent_capacity
 from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.invariants import check
 from pipelines.models import Agent, Due, Job, LineVersion, Task
-from pipelines.work.worker import timers
+from pipelines.work.scheduler import timers
 from tests.factories import World, make_project, station
 
 pytestmark = pytest.mark.django_db

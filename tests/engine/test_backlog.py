@@ -12,7 +12,7 @@ from django.db import connection
 from pipelines import engine
 from pipelines.invariants import check
 from pipelines.models import Agent, Deadlock, Due, LineVersion, Task
-from pipelines.work.worker import timers
+from pipelines.work.scheduler import timers
 from tests.engine.stateful import clock
 from tests.engine.test_agents import agent
 from tests.factories import World, station

@@ -12,7 +12,7 @@ from pipelines import engine
 from pipelines.engine.core.errors import Conflict, Forbidden, InputError, Invalid
 from pipelines.models import Deadlock, Due, Escalation, Job, Lease, Task, Token
 from pipelines.routing.decide.deadlocks import SUGGESTIONS
-from pipelines.work.worker import timers
+from pipelines.work.scheduler import timers
 from reviews.models import Notice
 from tests.factories import World, station
 

@@ -13,7 +13,7 @@ from pipelines import engine
 from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import Agent, Due, Escalation, Incident, Lease, Task
 from pipelines.queries import versions
-from pipelines.work.worker import timers
+from pipelines.work.scheduler import timers
 from reviews.models import Notice
 from tests.factories import World, station
 

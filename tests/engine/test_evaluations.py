@@ -13,7 +13,7 @@ from pipelines.engine.core.errors import Conflict, Forbidden, Invalid
 from pipelines.lines import publishing
 from pipelines.models import Due, Job, Purpose, Task
 from pipelines.ports.leases import MAX_ATTEMPTS, Claim
-from pipelines.work.worker import timers
+from pipelines.work.scheduler import timers
 from tests.factories import World, document, station
 
 pytestmark = pytest.mark.django_db

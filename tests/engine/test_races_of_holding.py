@@ -13,7 +13,7 @@ from pipelines import engine
 from pipelines.engine.core.errors import Conflict
 from pipelines.invariants import check
 from pipelines.models import ENDED, Agent, Deadlock, Due, Escalation, Handoff, LineVersion, Task
-from pipelines.work.worker import timers
+from pipelines.work.scheduler import timers
 from tests.engine.test_agents import agent
 from tests.engine.test_deadlocks import stay
 from tests.engine.test_races import at_once

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from pipelines import engine
 from pipelines.models import Due, GateVisit, Task
-from pipelines.work.worker import timers
+from pipelines.work.scheduler import timers
 from tests.factories import World, station
 from tests.waiting import LONG
 

@@ -12,8 +12,8 @@ from pipelines import engine
 from pipelines.engine.core.errors import Conflict, Invalid, NotFound
 from pipelines.models import Due, Job, Lease, LineVersion, Task
 from pipelines.queries.task import TaskView
-from pipelines.work.transport import jobs
-from pipelines.work.worker import timers
+from pipelines.work.scheduler import timers
+from pipelines.work.transport.local import jobs
 from tests.factories import World, station
 
 pytestmark = [pytest.mark.django_db, pytest.mark.moves]

@@ -17,7 +17,7 @@ import pytest
 from django.utils import timezone
 
 from pipelines.models import Worker
-from pipelines.ports.leases import LEASE_SECONDS
+from pipelines.ports.terms import LEASE_SECONDS
 from tests.factories import World
 from tests.fixtures.site import Site, database_url, free_port, start_web, stop
 from tests.pages.conftest import client_of

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from pipelines import engine
 from pipelines.models import Deadlock, Due, Escalation, Job, Task, Token
-from pipelines.work.worker import timers
+from pipelines.work.scheduler import timers
 from tests.factories import World, station
 from tests.reviews.test_pages import as_
 

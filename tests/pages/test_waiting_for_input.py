@@ -15,7 +15,7 @@ from pipelines import engine
 from pipelines.models import Job, Task
 from pipelines.queries import tasks as tables
 from pipelines.queries.board import Filters, board
-from pipelines.work.worker import timers
+from pipelines.work.scheduler import timers
 from tests.factories import World, station
 from tests.reviews.test_pages import as_
 

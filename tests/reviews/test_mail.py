@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from pipelines import engine, invariants
 from pipelines.models import Due, Task
-from pipelines.work.worker import timers
+from pipelines.work.scheduler import timers
 from reviews.mail.review_mail import compose
 from reviews.models import Mail, Notice
 from reviews.tasks import send, tell

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from pipelines import engine
 from pipelines.models import Membership, Task, Token, User
-from pipelines.work.worker import timers
+from pipelines.work.scheduler import timers
 from reviews.inbox.item import Act, Mine
 from reviews.inbox.kinds import KINDS, Found, needs
 from tests.factories import World, station

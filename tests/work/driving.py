@@ -16,9 +16,9 @@ from django.db import connection
 from pipelines.models import Job, Task, Token
 from pipelines.work import logs
 from pipelines.work.config import WorkerConfig
-from pipelines.work.database import Database
 from pipelines.work.processes.isolation import Isolation
-from pipelines.work.worker.drive import Driver, Pools
+from pipelines.work.transport.local.transport import LocalTransport
+from pipelines.work.worker.drive import Driver
 from pipelines.work.workspaces import Folders
 from tests.factories import make_worker, station
 
@@ -38,15 +38,14 @@ class Bench:
         worker = await in_thread(
             partial(make_worker, answers=sorted(config.answers), offers=sorted(config.offers))
         )
-        pools = Pools(Database(config.engine_threads, "engine"), Database(1, "logs"))
+        transport = LocalTransport(worker.pk, config)
         folders = Folders(self.base, worker.pk)
-        driver = Driver(worker.pk, config, pools, folders)
+        driver = Driver(config, transport, folders)
         try:
             yield driver
         finally:
             await driver.stop()
-            for pool in (pools.engine, pools.logs):
-                await asyncio.to_thread(pool.close)
+            await asyncio.to_thread(transport.close)
             folders.close()
 
 

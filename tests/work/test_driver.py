@@ -17,9 +17,9 @@ from pipelines import engine
 from pipelines.models import Artifact, Blob, Job, Lease, LogChunk, Snapshot, Task, Token
 from pipelines.ports import leases
 from pipelines.work.handlers import table
+from pipelines.work.scheduler import timers
 from pipelines.work.spec.base import Outcome, Sink, Spec
-from pipelines.work.transport import jobs
-from pipelines.work.worker import timers
+from pipelines.work.transport.local import jobs
 from tests.factories import World, station
 from tests.waiting import LONG, eventually
 from tests.work.conftest import alive
@@ -331,7 +331,7 @@ def test_a_lost_lease_kills_the_work_and_reports_nothing(
             driving = driver.spawn(driver.drive(token))
             await eventually(mark.exists)
             await in_thread(take_away)
-            held = await in_thread(leases.renew, driver.claim.worker)
+            held = await in_thread(leases.renew, driver.transport.worker)
             driver.running.settle(held, driver.running.clock())
             async with asyncio.timeout(LONG):
                 await driving
@@ -364,12 +364,12 @@ def test_a_lease_that_nobody_drives_is_given_back(world: World, bench: Bench) ->
 
     async def go() -> None:
         async with bench.driver() as driver:
-            started = await driver.pools.engine.call(jobs.start_token, token, driver.claim)
+            started = await driver.transport.claim_token(token)
             assert started is not None
             held = {started.orders.job_id: started.lease}
             strays = [driver.running.settle(held, driver.running.clock()) for _ in range(4)]
             assert strays == [[], [], [], list(held.items())]
-            await driver.pools.engine.call(jobs.give_back_stray, *strays[-1][0])
+            await driver.transport.give_back_stray(*strays[-1][0])
 
     token = world.token(task).pk
     asyncio.run(go())
@@ -407,7 +407,7 @@ def test_a_broken_drive_is_no_longer_renewed(
         async with bench.driver() as driver:
             await driver.drive(token)
             assert driver.running.abandoned == {job_id}
-            held = await in_thread(leases.renew, driver.claim.worker, 10.0, driver.running.abandoned)
+            held = await in_thread(leases.renew, driver.transport.worker, 10.0, driver.running.abandoned)
             assert held == {}
 
     asyncio.run(go())

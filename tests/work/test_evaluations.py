@@ -12,7 +12,7 @@ from django.db import connection
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from pipelines.models import Job, Purpose, Snapshot, Task, Token
-from pipelines.ports.queue import EVALUATE
+from pipelines.ports.terms import EVALUATE
 from pipelines.work.handlers import evaluate
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.spec.base import Limits, Spec

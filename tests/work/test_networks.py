@@ -22,6 +22,7 @@ from pipelines.work.processes.isolation import Isolation, places, way_to
 from pipelines.work.processes.isolation_choice import choose
 from pipelines.work.processes.resources import Resources
 from pipelines.work.spec.base import Attempt
+from pipelines.work.transport.local.orders import orders_of
 from tests.factories import World, document, make_member, station
 from tests.fixtures.older import published_before
 from tests.work.driving import PYTHON, Bench, command, drive, outcome_of
@@ -136,8 +137,8 @@ def test_a_version_of_before_is_shown_exported_and_restored_as_open(world: World
     assert network_in(LineVersion.objects.get(pk=before.pk).document) is None
 
 
-def orders_of(task: Task) -> Orders:
-    return Orders.of(Job.objects.select_related("task__project__owner").get(task=task))
+def orders_for(task: Task) -> Orders:
+    return orders_of(Job.objects.select_related("task__project__owner").get(task=task))
 
 
 def test_only_a_station_that_names_a_repository_sees_the_listed_ones(
@@ -156,13 +157,13 @@ def test_only_a_station_that_names_a_repository_sees_the_listed_ones(
         given = document([station("a", kind="command", work={"argv": argv})], "net", inputs=inputs)
         typed = {"source": "/srv/repositories/x", "note": "/srv/repositories/y"}
         task = world.start(world.line(given), inputs=typed)
-        assert access(orders_of(task), config).repositories is sees, argv
+        assert access(orders_for(task), config).repositories is sees, argv
 
 
 def test_a_station_sets_its_own_limits_and_has_those_of_the_worker_else(world: World, tmp_path: Path) -> None:
     config = WorkerConfig(tmp_path, Isolation("none"), resources=Resources(memory_mb=77, disk_mb=88))
     given = document([command("a", "pass", resources={"disk_mb": 5})], "net")
-    orders = orders_of(world.start(world.line(given)))
+    orders = orders_for(world.start(world.line(given)))
     found = command_spec(orders, Attempt(tmp_path), config).resources
     assert (found.memory_mb, found.disk_mb) == (77, 5)
 

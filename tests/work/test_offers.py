@@ -13,7 +13,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines.models import Job, Task, Worker
-from pipelines.ports.leases import LEASE_SECONDS, Claim, able
+from pipelines.ports.leases import Claim, able
+from pipelines.ports.terms import LEASE_SECONDS
 from pipelines.queries import unoffered
 from pipelines.routing.document.kinds import DEFAULT_MODEL, MODEL_SERVER, needs
 from pipelines.routing.document.line import read_line

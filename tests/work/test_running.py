@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from pipelines.work.transport.jobs import Started
+from pipelines.work.transport.protocol import Started
 from pipelines.work.worker.running import Running, Work
 from pipelines.work.workspaces import Folders
 

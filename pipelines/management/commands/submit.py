@@ -21,7 +21,7 @@ from pipelines.models import ENDED, Line, Priority, Project, Status, Task, User
 from pipelines.queries import versions
 from pipelines.routing.document.line import Input
 from pipelines.web.addresses import absolute
-from pipelines.work import storage
+from pipelines.work import measuring, storage
 
 LOOK_EVERY = 0.5  # seconds
 # Somebody has to do something before such a task goes on.
@@ -164,7 +164,7 @@ def uploaded(field: Input, path: str, project: Project, user: User) -> Any:
     try:
         with Path(path).open("rb") as file:
             return storage.upload(project, Path(path).name, file, str(user), timezone.now())
-    except (OSError, storage.TooLarge) as fault:
+    except (OSError, measuring.TooLarge) as fault:
         raise CommandError(f"--input {field.key}: {fault}") from fault
 
 

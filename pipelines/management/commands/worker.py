@@ -8,6 +8,7 @@ import os
 import platform
 import signal
 import sys
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from pipelines.work.outgoing.guard import Guard
 from pipelines.work.processes.isolation import CannotIsolate, Places, places, way_to
 from pipelines.work.processes.isolation_choice import InForce, choose
 from pipelines.work.processes.resources import Resources, of_words
+from pipelines.work.scheduler.scheduler import Scheduler
+from pipelines.work.transport.local.transport import LocalTransport
 from pipelines.work.worker.service import Service
 
 SHORTEST_SECRET = 12
@@ -76,7 +79,10 @@ class Command(printing.Command):
                 f"This worker has the label {EVALUATOR_LABEL}, but GATELINE_EVALUATOR_COMMAND is not set:"
                 " it answers no questions."
             )
-        service = Service(config(options, in_force), options["name"] or f"{platform.node()}:{os.getpid()}")
+        made, worker = config(options, in_force), uuid.uuid4()
+        name = options["name"] or f"{platform.node()}:{os.getpid()}"
+        scheduler = Scheduler(made.concurrency, made.heartbeat_seconds)
+        service = Service(worker, made, name, LocalTransport(worker, made), scheduler)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, service.stop)

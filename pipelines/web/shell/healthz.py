@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 from redis.exceptions import RedisError
 
 from pipelines.models import Worker
-from pipelines.ports.leases import ALIVE_SECONDS
+from pipelines.ports.terms import ALIVE_SECONDS
 from pipelines.queries import unoffered
 
 PATIENCE = 3.0

@@ -44,7 +44,7 @@ from pipelines.web.tasks import uploads
 from pipelines.web.tasks.acting import act, conflict, refused, to_task, token_of, typed
 from pipelines.web.tasks.manual_report_form import said, sayings
 from pipelines.web.tasks.start import fields_of, given
-from pipelines.work.orders.instructions import instructions
+from pipelines.work.transport.local.instructions import instructions
 
 RESULTS = (
     ("success", gettext_lazy("Done")),

@@ -8,20 +8,15 @@ import os
 import platform
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from pipelines.engine.core.decision_context import about
-from pipelines.models import Decision, Handoff, Job, Purpose, Token
-from pipelines.queries import versions
-from pipelines.routing.document.kinds import templates, tools
-from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.kinds import templates
 from pipelines.routing.document.networks import network_of
 from pipelines.routing.document.templates import TemplateError, UndefinedVariable, render
 from pipelines.routing.document.work.network import OPEN
 from pipelines.work.config import WorkerConfig
-from pipelines.work.orders.earlier_output import said
 from pipelines.work.processes.isolation import Access
 from pipelines.work.results.document import FLUX, NATIVE
 from pipelines.work.results.output import example
@@ -54,9 +49,27 @@ class Question:
 
 
 @dataclass(frozen=True)
+class Station:
+    """What the worker has to know of the station. `labels`: those that a `route` chooses from."""
+
+    key: str
+    work: Mapping[str, Any]
+    output_keys: tuple[str, ...] = ()
+    result_document: str = "none"
+    idle_timeout: float | None = None
+    max_timeout: float | None = None
+    resources: Mapping[str, int] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        return str(self.work["kind"])
+
+
+@dataclass(frozen=True)
 class Orders:
-    """A job as values; nothing of it is read again from the database while it runs. `kind`: of the work, or who answers
-    the `question`."""
+    """A job as values, which JSON can carry; nothing of it is asked again while it runs. `kind`: of the work, or who
+    answers the `question`."""
 
     job_id: int
     attempt: int
@@ -81,71 +94,26 @@ class Orders:
     # The document that the station before handed over; None where there is none.
     handoff: Any = field(default=None, repr=False)
     question: Question | None = None
+    # Of this worker, at the moment at which it gets the job.
+    machine: Mapping[str, Any] = field(default_factory=lambda: here(), repr=False, compare=False)
+
+    def to_json(self) -> dict[str, Any]:
+        plain = asdict(self)
+        del plain["machine"]
+        return plain
 
     @classmethod
-    def of(cls, job: Job) -> Orders:
-        """`job` with its task, project and owner loaded."""
-        task, line = job.task, versions.by_id(job.pinned_id)
-        station = line.station(job.station)
-        runs = declared(line, station)
-        scope = {
-            "task": about(task),
-            "input": task.inputs,
-            "context": task.context,
-            "variables": task.variables,
-            "said": said(job, line, station),
-            "macros": {
-                "chain": line.key,
-                "edges": task.edges,
-                "tools": [each["name"] for each in runs],
-                **here(),
-            },
-        }
-        return cls(
-            job_id=job.pk,
-            attempt=job.attempt,
-            task_id=task.pk,
-            project_id=task.project_id,
-            token_id=job.token_id,
-            task=task.name,
-            owner=task.project.owner.key,
-            visit=job.visit,
-            feedback=job.feedback,
-            asked=job.asked,
-            project=task.project.key,
-            preset=line.preset,
-            kind=job.kind,
-            station=station,
-            declared=runs,
-            scope=scope,
-            repositories=tuple(each.key for each in line.inputs if each.type == "repository"),
-            handoff=received(job),
-            question=None if job.purpose == Purpose.STATION else question_of(job),
-        )
-
-
-def question_of(job: Job) -> Question:
-    by = Token.objects.filter(pk=job.token_id).values_list("wait__decision", flat=True).first()
-    found = Decision.objects.filter(pk=by).values_list("situation", flat=True).first() if by else None
-    return Question(job.question or {}, found["outcome"] if found else None)
-
-
-def received(job: Job) -> Any:
-    """The last handoff that came with it to this station; another run of it reads the same again."""
-    found = Handoff.objects.filter(task=job.task_id, to__station=job.station, to__lte=job.pk)
-    return found.order_by("-to", "-at").values_list("document", flat=True).first()
+    def of_json(cls, plain: Mapping[str, Any]) -> Orders:
+        station, question = plain["station"], plain["question"]
+        its = {name: tuple(station[name]) for name in ("output_keys", "labels")}
+        made = {name: tuple(plain[name]) for name in ("declared", "repositories")}
+        whole: dict[str, Any] = {**plain, **made, "station": Station(**{**station, **its})}
+        return cls(**{**whole, "question": Question(**question) if question else None})
 
 
 def here() -> dict[str, Any]:
     """Of this worker, at this moment: when, and on what machine, the job starts."""
     return {"now": datetime.now(UTC), "os": platform.system().lower(), "arch": platform.machine().lower()}
-
-
-def declared(line: Line, station: Station) -> tuple[Mapping[str, Any], ...]:
-    """The tools that a station runs, or of which its model is told: then it names the station that runs them."""
-    named = station.work.get("tools")
-    runs = line.stations_by_key.get(named) if isinstance(named, str) else station
-    return tuple(tools.declared(runs.work)) if runs else ()
 
 
 def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
@@ -162,7 +130,7 @@ def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec
         prompt=prompt(orders),
         env={**own, **environment(orders, attempt, config)},
         cwd=rendered(orders, "cwd", str(work.get("cwd", "."))),
-        limits=Limits(idle=station.limits.idle_timeout, total=station.limits.max_timeout or MAX_SECONDS),
+        limits=Limits(idle=station.idle_timeout, total=station.max_timeout or MAX_SECONDS),
         result_document=station.result_document,
         document_style=FLUX if orders.preset == FLUX else NATIVE,
         output_keys=tuple(station.output_keys),
@@ -185,7 +153,7 @@ def access(orders: Orders, config: WorkerConfig) -> Access:
 
 def rendered(orders: Orders, place: str, text: str) -> str:
     try:
-        return render(text, orders.scope)
+        return render(text, {**orders.scope, "macros": {**orders.scope["macros"], **orders.machine}})
     except UndefinedVariable as missing:
         raise Unrenderable(
             f"{orders.station.key}: work.{place} asks for {{{{{missing.name}}}}}, which this task does not have."

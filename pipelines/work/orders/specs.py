@@ -13,7 +13,6 @@ from urllib.parse import quote
 from pipelines.routing.basics.durations import seconds
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document.kinds import KINDS
-from pipelines.routing.document.kinds.route import labels
 from pipelines.routing.document.kinds.tools import ARGUMENT
 from pipelines.routing.document.templates import FAMILIES
 from pipelines.routing.document.work.keys import Json
@@ -52,7 +51,7 @@ def plain(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     return Spec(
         kind=station.kind,
         attempt=attempt,
-        limits=Limits(idle=station.limits.idle_timeout, total=station.limits.max_timeout or MAX_SECONDS),
+        limits=Limits(idle=station.idle_timeout, total=station.max_timeout or MAX_SECONDS),
         output_keys=tuple(station.output_keys),
         isolation=config.isolation,
         work=station.work,
@@ -77,7 +76,7 @@ def of_a_chat(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
         of_texts(orders, attempt, config),
         prompt=prompt(orders),
         feedback=last_said(orders) if orders.feedback else "",
-        labels=labels(orders.station),
+        labels=orders.station.labels,
         offered=tuple(offered(orders.declared)),
     )
 

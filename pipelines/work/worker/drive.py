@@ -1,58 +1,40 @@
-"""Takes a token through the stations that this worker may run: job -> handler -> engine.report (house §2)."""
+"""Takes a token through the stations that this worker may run: job -> handler -> report (house §2)."""
 
 from __future__ import annotations
 
 import asyncio
-import uuid
-from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 
 import structlog
 
-from pipelines.ports.leases import Claim
-from pipelines.ports.queue import DRIVE, EVALUATE
+from pipelines.ports.terms import DRIVE, EVALUATE
 from pipelines.routing.document.kinds import KINDS, executes
-from pipelines.work import storage
 from pipelines.work.config import WorkerConfig
-from pipelines.work.database import Database
 from pipelines.work.handlers.log import JobLog
 from pipelines.work.handlers.table import HANDLERS
+from pipelines.work.measuring import is_full
 from pipelines.work.orders.order import Unrenderable
 from pipelines.work.orders.specs import spec_of
 from pipelines.work.results import repositories
 from pipelines.work.results.text import Masker
 from pipelines.work.spec.base import Attempt, Outcome, Spec
-from pipelines.work.transport import handover, jobs
-from pipelines.work.transport.handover import Before, HandedOver, LeaseLost, Leavings, Wanted
-from pipelines.work.transport.jobs import Started
-from pipelines.work.transport.reports import Reports
+from pipelines.work.transport.protocol import Before, LeaseLost, Started, Transport
+from pipelines.work.worker import handover
 from pipelines.work.worker.evaluations import Asking
+from pipelines.work.worker.handover import Packed, failed, pack, with_changes
 from pipelines.work.worker.running import Running, Work
-from pipelines.work.workspaces import Folders, Kept, Picture, WorkspaceTooLarge, restore, take_picture
+from pipelines.work.workspaces import Folders, Kept, Picture, restore
 
 log = structlog.get_logger(__name__)
-GIT = "git"
-
-
-@dataclass(frozen=True)
-class Pools:
-    """Threads with database connections, apart for what must not wait for each other."""
-
-    engine: Database
-    logs: Database
 
 
 class Driver:
     """One per process. `drive` and `drive_job` are safe to call for anything, any number of times."""
 
-    def __init__(self, worker: uuid.UUID, config: WorkerConfig, pools: Pools, folders: Folders) -> None:
-        self.config, self.pools, self.folders = config, pools, folders
-        self.claim = Claim(
-            worker, config.labels, config.owners, config.lease_seconds, config.answers, config.offers
-        )
-        self.asking = Asking(config, pools.engine, pools.logs, folders, self._prepare)
-        self.reports = Reports(pools.engine, f"worker:{worker}")
+    def __init__(self, config: WorkerConfig, transport: Transport, folders: Folders) -> None:
+        self.config, self.transport, self.folders = config, transport, folders
+        self.asking = Asking(config, transport, folders, self._prepare)
         self.running = Running()
         self.stopping = False
         # Something could not be written: shown in /healthz until it can be again.
@@ -96,18 +78,18 @@ class Driver:
         await asyncio.gather(*drives, return_exceptions=True)
 
     async def drive(self, token_id: int, queue: str = DRIVE) -> None:
-        await self._drive(queue, jobs.start_token, token_id)
+        await self._drive(queue, self.transport.claim_token, token_id)
 
     async def drive_job(self, job_id: int, queue: str = DRIVE) -> None:
         """A job without a ticket."""
-        await self._drive(queue, jobs.start_job, job_id)
+        await self._drive(queue, self.transport.claim_job, job_id)
 
     # What happens
 
-    async def _drive(self, queue: str, start: Callable[[int, Claim], Started | None], which: int) -> None:
+    async def _drive(self, queue: str, claim: Callable[[int], Awaitable[Started | None]], which: int) -> None:
         async with self._slots[queue]:
             if not self.stopping:
-                started = await self.pools.engine.insist(start, which, self.claim)
+                started = await claim(which)
                 # A station would keep the slot of a question from other questions.
                 await self._go(started, self.config.most_stations if queue == DRIVE else 1)
 
@@ -141,22 +123,23 @@ class Driver:
         if work.lost:
             log.info("lease_lost", job=work.started.orders.job_id)
             return
-        await self.pools.engine.insist(jobs.give_back, work.started)
+        orders = work.started.orders
+        await self.transport.give_back(orders.job_id, orders.attempt, work.started.lease)
 
     async def _station(self, work: Work, may_go_on: bool) -> Started | None:
         started = work.started
         outcome = await self._work(started)
-        claim = self.claim if may_go_on and not self.stopping else None
+        go_on = may_go_on and not self.stopping
         work.reporting = True
-        answer = await self.reports.send(started, outcome, claim)
-        if answer.result.status == "invalid":
-            where = f"{answer.result.path}: {answer.result.detail}"
+        answer = await self.transport.report(started, outcome, go_on)
+        if answer.status == "invalid":
+            where = f"{answer.path}: {answer.detail}"
             log.warning("outcome_refused", job=started.orders.job_id, why=where)
-            answer = await self.reports.send(started, unstorable(outcome, where), claim)
-        if answer.result.status not in ("accepted", "repeated"):
+            answer = await self.transport.report(started, unstorable(outcome, where), go_on)
+        if answer.status not in ("accepted", "repeated"):
             raise LeaseLost
         left_files = executes(started.orders.kind) or started.orders.question is not None
-        if left_files and answer.result.decision == "finish":
+        if left_files and answer.decision == "finish":
             await asyncio.to_thread(self.folders.forget, started.orders.task_id)
         return answer.following
 
@@ -166,7 +149,7 @@ class Driver:
         try:
             return await self._done(started)
         except OSError as error:
-            if not storage.is_full(error):
+            if not is_full(error):
                 raise
             self.no_space = True
             log.error("no_space", job=started.orders.job_id, why=str(error))
@@ -215,20 +198,14 @@ class Driver:
 
     async def _in_folder(self, started: Started, spec: Spec) -> Outcome:
         orders, attempt = started.orders, spec.attempt
-        before = await self.pools.engine.insist(handover.last_snapshot, orders.job_id)
-        earlier = await self.pools.engine.insist(handover.handed_over, orders.task_id)
+        material = await self.transport.material(started)
+        before = material.before
         kept = await asyncio.to_thread(self._prepare, orders.task_id, attempt, before)
-        files = await self.pools.engine.insist(handover.uploaded, orders.project_id, orders.scope["input"])
-        await asyncio.to_thread(
-            handover.give, attempt, orders.scope["context"], earlier, orders.handoff, files
-        )
+        context, fetch = orders.scope["context"], self.transport.fetch
+        await asyncio.to_thread(handover.give, attempt, context, material, fetch, orders.handoff)
         stood = await asyncio.to_thread(repositories.heads, attempt.workspace)
         outcome, packed = await self._logged(started, spec, kept, stood)
-        known = await self.pools.engine.insist(storage.known, packed.wanted)
-        stored = await asyncio.to_thread(handover.save, attempt, packed.wanted, known)
-        changed = packed.picture if before is None or packed.digest != before.digest else None
-        left = Leavings(packed.artifacts, changed, stored)
-        await self.pools.engine.insist(handover.write, orders.job_id, orders.task_id, started.lease, left)
+        await self.transport.store(started, packed.left(attempt.root, before))
         await asyncio.to_thread(self._put_aside, orders.task_id, attempt, packed.picture)
         return masked(outcome, self._masker)
 
@@ -251,12 +228,7 @@ class Driver:
         return outcome, packed
 
     def _sink(self, started: Started) -> JobLog:
-        writer = jobs.log_writer(started)
-
-        async def store(text: str) -> None:
-            await self.pools.logs.insist(jobs.append_log, writer, text)
-
-        return JobLog(store, self.config.secrets)
+        return JobLog(self.transport.log_of(started), self.config.secrets)
 
     # In threads, with files
 
@@ -268,7 +240,12 @@ class Driver:
             return None
         kept = self.folders.take_kept(task_id, before.digest, attempt)
         if kept is None:
-            restore(before.manifest, attempt.workspace, before.fetch)
+            stored = before.stored
+            restore(
+                before.manifest,
+                attempt.workspace,
+                lambda digest, path: self.transport.fetch(stored[digest], path),
+            )
         return kept
 
     def _put_aside(self, task_id: int, attempt: Attempt, picture: Picture | None) -> None:
@@ -276,49 +253,6 @@ class Driver:
             self.folders.remove(attempt)
         else:
             self.folders.keep(task_id, Kept(attempt, picture.digest, picture.stamps))
-
-
-@dataclass(frozen=True)
-class Packed:
-    """What an attempt left, as found in its folder; `picture` is None where it is too large to be kept."""
-
-    artifacts: tuple[HandedOver, ...]
-    wanted: Wanted
-    picture: Picture | None
-
-    @property
-    def digest(self) -> str:
-        return self.picture.digest if self.picture else ""
-
-
-def pack(spec: Spec, outcome: Outcome, kept: Kept | None) -> tuple[Outcome, Packed]:
-    """Look at the artifacts and at the workspace. In a thread."""
-    attempt = spec.attempt
-    artifacts, wanted = handover.collect(attempt, outcome.get("artifacts") or ())
-    if handover.DOCUMENT not in {one.name for one in artifacts}:
-        document, its = handover.whole_document(attempt, spec.limits.document_bytes)
-        artifacts, wanted = (*artifacts, *document), {**wanted, **its}
-    if artifacts:
-        outcome = {**outcome, "artifacts": [one.to_dict() for one in artifacts]}
-    try:
-        picture = take_picture(attempt.workspace, kept.stamps if kept else None)
-    except WorkspaceTooLarge as error:
-        why = f"The workspace is too large to be kept: {error}."
-        return {**outcome, **failed("workspace_too_large", why)}, Packed(artifacts, wanted, None)
-    below = attempt.below(attempt.workspace)
-    files = {digest: (f"{below}/{path}", size) for digest, (path, size) in picture.files.items()}
-    return outcome, Packed(artifacts, {**files, **wanted}, picture)
-
-
-def with_changes(spec: Spec, outcome: Outcome, git: dict[str, Any]) -> Outcome:
-    """What changed in git is `git` of the outcome; and of its output, where the station wants the key (C31)."""
-    if not git:
-        return outcome
-    output = outcome.get("output", {})
-    wants = GIT in spec.output_keys and not outcome.get("output_error") and isinstance(output, dict)
-    if not wants or ("output" not in outcome and spec.result_document == "required"):
-        return {**outcome, GIT: git}
-    return {**outcome, GIT: git, "output": {GIT: git, **output}}
 
 
 class Silence:
@@ -329,10 +263,6 @@ class Silence:
 
     async def note(self, text: str) -> None:
         raise AssertionError("this kind of work has no output")
-
-
-def failed(failure_type: str, summary: str) -> Outcome:
-    return {"result": "failure", "failure_type": failure_type, "summary": summary}
 
 
 def unstorable(outcome: Outcome, why: str) -> Outcome:

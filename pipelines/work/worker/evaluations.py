@@ -12,16 +12,13 @@ from pipelines.routing.basics.durations import seconds
 from pipelines.routing.document.evaluations import HOOK_TIMEOUT, MODEL, WORKER
 from pipelines.routing.document.gate_tools import KIND
 from pipelines.work.config import WorkerConfig
-from pipelines.work.database import Database
 from pipelines.work.handlers import evaluate, judge
 from pipelines.work.handlers.evaluate import unanswered
 from pipelines.work.handlers.log import JobLog
 from pipelines.work.orders.order import Orders, access, environment
 from pipelines.work.processes.isolation import Access
 from pipelines.work.spec.base import Attempt, Limits, Outcome, Sink, Spec
-from pipelines.work.transport import handover, jobs
-from pipelines.work.transport.handover import Before
-from pipelines.work.transport.jobs import Started
+from pipelines.work.transport.protocol import Before, Started, Transport
 from pipelines.work.workspaces import Folders, Kept, WorkspaceTooLarge, take_picture
 
 # As long as a model may take, if the administrator says nothing else.
@@ -32,11 +29,10 @@ Run = Callable[[Spec, Sink, Orders], Awaitable[Outcome]]
 
 @dataclass(frozen=True)
 class Asking:
-    """`engine` and `logs`: threads with connections; `prepare` fills an attempt's folder with what the station left."""
+    """`prepare` fills an attempt's folder with what the station left."""
 
     config: WorkerConfig
-    engine: Database
-    logs: Database
+    transport: Transport
     folders: Folders
     prepare: Prepare = field(repr=False)
 
@@ -59,7 +55,7 @@ class Asking:
         """In a copy of the workspace; what the question changes there is nobody's work, and is dropped."""
         orders = started.orders
         attempt = self.folders.place(orders.task_id, orders.job_id, orders.attempt, started.lease)
-        before = await self.engine.insist(handover.last_snapshot, orders.job_id)
+        before = await self.transport.before(started)
         try:
             kept = await asyncio.to_thread(self.prepare, orders.task_id, attempt, before)
             outcome = await self._logged(started, make(orders, attempt, self.config), run)
@@ -70,12 +66,7 @@ class Asking:
         return outcome
 
     async def _logged(self, started: Started, spec: Spec, run: Run) -> Outcome:
-        writer = jobs.log_writer(started)
-
-        async def store(text: str) -> None:
-            await self.logs.insist(jobs.append_log, writer, text)
-
-        sink = JobLog(store, self.config.secrets)
+        sink = JobLog(self.transport.log_of(started), self.config.secrets)
         try:
             outcome = await run(spec, sink, started.orders)
             await sink.end()

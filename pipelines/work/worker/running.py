@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from pipelines.work.transport.jobs import Started
+from pipelines.work.transport.protocol import Started
 
 # A lease of ours that nobody drives is given back when it was seen so often in a row.
 STRAY_SIGHTINGS = 4

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pipelines.models import Line
 from pipelines.ports import leases
-from pipelines.work.worker import timers
+from pipelines.work.scheduler import timers
 from tests.engine.stateful.commands.tools import Act, Command
 from tests.engine.stateful.scene import LEASE, Scene
 from tests.engine.stateful.sight import Subject

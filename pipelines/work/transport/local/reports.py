@@ -5,31 +5,18 @@ Nobody waits for company: a report that comes alone goes alone, and while some a
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any
 
 from pipelines import engine
-from pipelines.engine import Report, ReportResult
+from pipelines.engine import Report
 from pipelines.engine.commands.report import LARGEST_BATCH
 from pipelines.ports.leases import Claim
-from pipelines.work.database import Database
-from pipelines.work.transport import jobs
-from pipelines.work.transport.jobs import Started
+from pipelines.work.transport.local import jobs
+from pipelines.work.transport.local.database import Database
+from pipelines.work.transport.protocol import Answer, ReportFailed, Started
 
 # Transactions at once: the second one is for what gathers while the first one waits for a lock.
 AT_ONCE = 2
-
-
-class ReportFailed(Exception):
-    """The engine met something unexpected; nothing moved."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What became of a report, and the next job of the same token if it came already leased."""
-
-    result: ReportResult
-    following: Started | None
 
 
 class Reports:
@@ -63,8 +50,8 @@ class Reports:
             for (_, future), answer in zip(batch, answers, strict=True):
                 if future.done():
                     continue  # cancelled meanwhile
-                if answer.result.status == "error":
-                    future.set_exception(ReportFailed(answer.result.detail))
+                if answer.status == "error":
+                    future.set_exception(ReportFailed(answer.detail))
                 else:
                     future.set_result(answer)
 
@@ -77,4 +64,7 @@ def deliver(reports: list[Report]) -> list[Answer]:
         if result.next_job_id is not None and result.next_lease is not None
     }
     following = jobs.resume(wanted)
-    return [Answer(result, following.get(result.next_job_id or 0)) for result in results]
+    return [
+        Answer(each.status, each.decision, each.path, each.detail, following.get(each.next_job_id or 0))
+        for each in results
+    ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection
@@ -17,7 +16,8 @@ from pipelines.models import Job
 from pipelines.ports import queue
 from pipelines.ports.leases import Claim
 from pipelines.work import logs
-from pipelines.work.orders.order import Orders
+from pipelines.work.transport.local.orders import orders_of
+from pipelines.work.transport.protocol import Started
 
 # So long lies a ticket that came to a worker who does not serve the job; then it is asked about again.
 ASIDE_SECONDS = 60.0
@@ -33,14 +33,6 @@ UNATTENDED = """
           AND (ticket.scheduled_at IS NULL OR ticket.scheduled_at < clock_timestamp() + interval '1 second')
           AND (ticket.args ->> 'token_id')::bigint = job.token_id)
     ORDER BY job.id LIMIT %(limit)s"""
-
-
-@dataclass(frozen=True)
-class Started:
-    """A job that this worker holds."""
-
-    orders: Orders
-    lease: uuid.UUID
 
 
 def start_token(token_id: int, claim: Claim) -> Started | None:
@@ -73,7 +65,7 @@ def later(seconds: float) -> datetime:
 
 def start_job(job_id: int, claim: Claim) -> Started | None:
     job = engine.start(job_id, claim)
-    return Started(Orders.of(job), job.lease_key) if job is not None and job.lease_key else None
+    return Started(orders_of(job), job.lease_key) if job is not None and job.lease_key else None
 
 
 def resume(wanted: Mapping[int, uuid.UUID]) -> dict[int, Started]:
@@ -82,25 +74,21 @@ def resume(wanted: Mapping[int, uuid.UUID]) -> dict[int, Started]:
         return {}
     loaded = Job.objects.select_related("task__project__owner").filter(pk__in=wanted, state=Job.State.RUNNING)
     return {
-        job.pk: Started(Orders.of(job), job.lease_key)
+        job.pk: Started(orders_of(job), job.lease_key)
         for job in loaded
         if job.lease_key is not None and job.lease_key == wanted[job.pk]
     }
 
 
-def give_back(started: Started) -> str:
+def give_back(job_id: int, attempt: int, lease: uuid.UUID) -> str:
     """For a planned stop: queued again, and no attempt is counted."""
-    return engine.requeue(started.orders.job_id, started.orders.attempt, started.lease)
+    return engine.requeue(job_id, attempt, lease)
 
 
 def give_back_stray(job_id: int, lease: uuid.UUID) -> str:
     """A lease of ours whose job we do not drive: an answer got lost on the way."""
     attempt = Job.objects.filter(pk=job_id, lease_key=lease).values_list("attempt", flat=True).first()
     return engine.requeue(job_id, attempt, lease) if attempt is not None else "kept"
-
-
-def log_writer(started: Started) -> logs.Writer:
-    return logs.Writer(started.orders.job_id, started.orders.attempt)
 
 
 def append_log(writer: logs.Writer, text: str) -> None:

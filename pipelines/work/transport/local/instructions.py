@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pipelines.models import Job
 from pipelines.queries import versions
-from pipelines.work.orders.order import Orders, Unrenderable, rendered
+from pipelines.work.orders.order import Unrenderable, rendered
+from pipelines.work.transport.local.orders import orders_of
 
 
 def instructions(job: Job) -> str:
@@ -13,6 +14,6 @@ def instructions(job: Job) -> str:
     if "{{" not in text:
         return text
     try:
-        return rendered(Orders.of(job), "instructions", text)
+        return rendered(orders_of(job), "instructions", text)
     except Unrenderable:
         return text

@@ -18,7 +18,7 @@ from procrastinate.psycopg_connector import PsycopgConnector
 from procrastinate.worker import Worker
 from psycopg.conninfo import conninfo_to_dict
 
-from pipelines.ports.queue import DRIVE, EVALUATE
+from pipelines.ports.terms import DRIVE, EVALUATE
 
 log = structlog.get_logger(__name__)
 POLL_SECONDS = 0.5

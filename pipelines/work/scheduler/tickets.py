@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
 
 from procrastinate import JobContext
 from procrastinate.contrib.django import app
 
-from pipelines.ports.queue import DRIVE
+from pipelines.ports.terms import DRIVE
+from pipelines.work.worker.service import TakesTickets
 
 DRIVER = "driver"
-
-
-class TakesTickets(Protocol):
-    async def ticket(self, token_id: int, queue: str) -> None: ...
 
 
 @app.task(name="pipelines.drive", queue=DRIVE, pass_context=True)

@@ -1,5 +1,4 @@
-"""The thread that renews all of a worker's leases by one statement, with a connection of its own: neither a busy event
-loop nor a full pool may cost a lease (house §2)."""
+"""The thread that renews all of a worker's leases at once: a busy event loop may not cost a lease (house §2)."""
 
 from __future__ import annotations
 
@@ -10,10 +9,8 @@ import uuid
 from collections.abc import Callable, Collection
 
 import structlog
-from django.db import DatabaseError, InterfaceError, connection
 
-from pipelines.ports import leases
-from pipelines.work.database import with_connection
+from pipelines.work.transport.protocol import ServerAway, Transport
 
 log = structlog.get_logger(__name__)
 # So many lease times without a renewal: others are at work on everything by now.
@@ -25,7 +22,7 @@ class Renewal(threading.Thread):
 
     def __init__(
         self,
-        worker: uuid.UUID,
+        transport: Transport,
         seconds: float,
         every: float,
         abandoned: Callable[[], Collection[int]],
@@ -33,7 +30,7 @@ class Renewal(threading.Thread):
         on_cut_off: Callable[[], None],
     ) -> None:
         super().__init__(name="renewal", daemon=True)
-        self._worker, self._seconds, self._every = worker, seconds, every
+        self._transport, self._seconds, self._every = transport, seconds, every
         self._abandoned, self._on_held, self._on_cut_off = abandoned, on_held, on_cut_off
         self._end = threading.Event()
         # A worker that starts takes over at once what the dead have left; one that was cut off waits for the others.
@@ -44,9 +41,9 @@ class Renewal(threading.Thread):
         while not self._end.is_set():
             asked_at = time.monotonic()
             try:
-                held = with_connection(leases.renew, self._worker, self._seconds, self._abandoned())
-            except (DatabaseError, InterfaceError) as error:
-                log.warning("leases_not_renewed", error=str(error).splitlines()[0] if str(error) else "")
+                held = self._transport.renew(self._abandoned())
+            except ServerAway as error:
+                log.warning("leases_not_renewed", error=str(error))
                 self._connected_since = None
                 if time.monotonic() - self._last > CUT_OFF * self._seconds:
                     self._on_cut_off()
@@ -56,7 +53,7 @@ class Renewal(threading.Thread):
                     self._connected_since = asked_at
                 self._on_held(held, asked_at)
             self._end.wait(self._every if self._connected_since is not None else min(self._every, 0.5))
-        connection.close()
+        self._transport.hang_up()
 
     def connected_for(self) -> float:
         """Seconds since the last renewal that failed; infinite if none did."""

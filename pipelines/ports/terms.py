@@ -1,0 +1,10 @@
+"""What a worker and the server agree on beforehand; plain values, for both sides."""
+
+from __future__ import annotations
+
+LEASE_SECONDS = 10.0
+# A worker whose work is taken from it is not counted on either: it renews its leases and its sign of life by one
+# statement.
+ALIVE_SECONDS = LEASE_SECONDS
+DRIVE, EVALUATE = "drive", "evaluate"
+"""The queues of what works: stations, and questions about an outcome. Neither waits for the other."""

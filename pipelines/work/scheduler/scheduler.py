@@ -1,0 +1,94 @@
+"""What the installation does by itself beside a worker: tickets to drive, mail, due times, leases that expired."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import structlog
+from django.db import DatabaseError, InterfaceError
+from procrastinate import exceptions
+
+from pipelines.ports.terms import DRIVE, EVALUATE
+from pipelines.work.scheduler import timers
+from pipelines.work.scheduler.queues import Queue, open_app
+from pipelines.work.scheduler.tickets import DRIVER
+from pipelines.work.transport.local.database import Database
+from pipelines.work.worker.service import TakesTickets
+
+log = structlog.get_logger(__name__)
+SWEEP_SECONDS = 2.0
+HEARTBEATS_AFTER_AN_OUTAGE = 3
+
+
+class Scheduler:
+    """`heartbeat`: of the worker beside it."""
+
+    def __init__(self, at_once: int, heartbeat: float) -> None:
+        self._concurrency = {DRIVE: at_once, EVALUATE: at_once, "mail": 4, "timers": 2}
+        self._settled = HEARTBEATS_AFTER_AN_OUTAGE * heartbeat
+        self._sweeping, self._timing = Database(1, "sweep"), Database(1, "timers")
+        self._queue: Queue | None = None
+        self._ended = asyncio.Event()
+
+    async def run(self, driver: TakesTickets, connected_for: Callable[[], float]) -> None:
+        """Until `end`. `connected_for`: seconds since the worker could not renew its leases."""
+        async with open_app() as app:
+            queue = self._queue = Queue(app, self._concurrency, {DRIVER: driver})
+            queueing = asyncio.create_task(queue.run())
+            others = [
+                asyncio.create_task(self._sweep(queue, connected_for)),
+                asyncio.create_task(self._timers()),
+            ]
+            ended = asyncio.create_task(self._ended.wait())
+            try:
+                # What fails ends all of it; a queue that was stopped is no failure.
+                await asyncio.wait((ended, *others), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                queue.stop()
+                for task in (ended, *others):
+                    task.cancel()
+                await asyncio.gather(queueing, *others, return_exceptions=True)
+            for task in (queueing, *others):
+                if not task.cancelled() and (error := task.exception()):
+                    raise error
+
+    def stop(self) -> None:
+        """Hand out no ticket any more."""
+        if self._queue is not None:
+            self._queue.stop()
+
+    def end(self) -> None:
+        self.stop()
+        self._ended.set()
+
+    def close(self) -> None:
+        """In a thread: connections are not to be closed in the event loop's."""
+        for pool in (self._sweeping, self._timing):
+            pool.close()
+
+    async def _sweep(self, queue: Queue, connected_for: Callable[[], float]) -> None:
+        while True:
+            try:
+                # Back after a time without the database: the others need a moment to renew, too.
+                if connected_for() >= self._settled:
+                    found = await self._sweeping.call(timers.sweep)
+                    if found:
+                        log.info("leases_swept", **found)
+                await queue.retry_stalled()
+            except (DatabaseError, InterfaceError, exceptions.ConnectorException) as error:
+                log.warning("housekeeping_waits", error=str(error).split("\n")[0])
+            await asyncio.sleep(SWEEP_SECONDS)
+
+    async def _timers(self) -> None:
+        """Sleeps until the next due time; one thread and connection of its own, so that nothing makes it late."""
+        while True:
+            pause = timers.LONGEST_SLEEP
+            try:
+                found = await self._timing.call(timers.run_due)
+                if found:
+                    log.info("due_times", **found)
+                pause = await self._timing.call(timers.until_next)
+            except (DatabaseError, InterfaceError) as error:
+                log.warning("timers_wait", error=str(error).split("\n")[0])
+            await asyncio.sleep(pause)

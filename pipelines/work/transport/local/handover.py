@@ -1,0 +1,123 @@
+"""What stays of an attempt when its processes are gone, in the database: artifacts and the snapshot of its workspace.
+
+Files are read and stored first, without the database; then the rows are written, if the attempt still has its lease.
+The report comes last, so whoever reads the outcome finds what it names."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.db import connection, transaction
+
+from pipelines.models import Artifact, Job, Purpose, Snapshot, Task, Upload
+from pipelines.work import storage
+from pipelines.work.results.files import opened
+from pipelines.work.transport.local.lineage import workspace_of
+from pipelines.work.transport.protocol import Before, Earlier, Given, LeaseLost, Leavings, Material, Wanted
+
+# {digest: (size, name in the storage)} of what was stored just now
+Stored = dict[str, tuple[int, str]]
+
+
+def material(job_id: int, task_id: int, project_id: int, inputs: Mapping[str, Any]) -> Material:
+    return Material(last_snapshot(job_id), tuple(handed_over(task_id)), tuple(uploaded(project_id, inputs)))
+
+
+def last_snapshot(job_id: int) -> Before | None:
+    found = workspace_of(job_id)
+    if found is None:
+        return None
+    digest, manifest = found
+    digests = {entry["digest"] for entry in manifest if "digest" in entry}
+    return Before(digest, manifest, storage.names(digests))
+
+
+def handed_over(task_id: int) -> list[Earlier]:
+    """What the last visit of each station handed over, oldest first; of a retry also those of the tasks before it."""
+    done = Artifact.objects.filter(
+        task_id__in=_retried(task_id), job__state=Job.State.DONE, job__purpose=Purpose.STATION
+    )
+    rows = done.order_by("job_id", "name")
+    last: dict[str, tuple[int, list[Earlier]]] = {}
+    for job, station, name, stored in rows.values_list("job_id", "job__station", "name", "blob__name"):
+        if last.get(station, (0, []))[0] != job:
+            last[station] = (job, [])
+        last[station][1].append(Earlier(station, name, stored))
+    return [each for _, found in last.values() for each in found]
+
+
+def uploaded(project_id: int, inputs: Mapping[str, Any]) -> list[Given]:
+    files = {
+        key: value
+        for key, value in inputs.items()
+        if isinstance(value, dict) and value.keys() >= {"name", "digest"}
+    }
+    rows = Upload.objects.filter(project=project_id, blob__in=[value["digest"] for value in files.values()])
+    stored = dict(rows.values_list("blob_id", "blob__name")) if files else {}
+    return [
+        Given(key, str(value["name"]), stored[value["digest"]])
+        for key, value in files.items()
+        if value["digest"] in stored
+    ]
+
+
+def _retried(task_id: int) -> list[int]:
+    """The task, the one that it retries, and so on."""
+    found: list[int] = []
+    before: int | None = task_id
+    while before is not None:
+        found.append(before)
+        before = Task.objects.filter(pk=before).values_list("retry_of__task_id", flat=True).first()
+    return found
+
+
+def save(root: Path, wanted: Wanted, known: set[str]) -> Stored:
+    """Store the bytes that are not stored yet. The work's processes are gone: nothing changes any more."""
+    into, stored = storage.artifacts(), {}
+    for digest, (path, size) in wanted.items():
+        if digest not in known:
+            with opened(root, path) as file:
+                stored[digest] = (size, storage.save(into, digest, file))
+    return stored
+
+
+@transaction.atomic
+def write(job_id: int, task_id: int, lease: uuid.UUID, left: Leavings, stored: Stored) -> None:
+    """The rows of what an attempt left. Again for a repeat: the same rows.
+
+    :raises LeaseLost: nothing is written"""
+    now = still_held(job_id, lease)
+    storage.record(stored, now)
+    Artifact.objects.filter(job_id=job_id).delete()
+    Artifact.objects.bulk_create(
+        Artifact(task_id=task_id, job_id=job_id, name=one.name, media_type=one.media_type, blob_id=one.digest)
+        for one in left.artifacts
+        if not one.error
+    )
+    if left.workspace is not None:
+        rows = {
+            "task_id": task_id,
+            "digest": left.workspace.digest,
+            "manifest": list(left.workspace.manifest),
+            "size": left.workspace.size,
+            "created_at": now,
+        }
+        Snapshot.objects.update_or_create(job_id=job_id, defaults=rows)
+
+
+def still_held(job_id: int, lease: uuid.UUID) -> datetime:
+    """Hold the lease's row to the end of the transaction; the database's time."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT clock_timestamp() FROM pipelines_lease WHERE job_id = %s AND key = %s FOR UPDATE",
+            [job_id, lease],
+        )
+        row = cursor.fetchone()
+    if row is None:
+        raise LeaseLost
+    now: datetime = row[0]
+    return now

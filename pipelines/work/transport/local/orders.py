@@ -1,0 +1,84 @@
+"""Orders of a job, as the database has it now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pipelines.engine.core.decision_context import about
+from pipelines.models import Decision, Handoff, Job, Purpose, Token
+from pipelines.queries import versions
+from pipelines.routing.document.kinds import tools
+from pipelines.routing.document.kinds.route import labels
+from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import Station as LineStation
+from pipelines.work.orders.order import Orders, Question, Station
+from pipelines.work.transport.local.earlier_output import said
+
+
+def orders_of(job: Job) -> Orders:
+    """`job` with its task, project and owner loaded."""
+    task, line = job.task, versions.by_id(job.pinned_id)
+    station = line.station(job.station)
+    runs = declared(line, station)
+    scope = {
+        "task": about(task),
+        "input": task.inputs,
+        "context": task.context,
+        "variables": task.variables,
+        "said": said(job, line, station),
+        "macros": {
+            "chain": line.key,
+            "edges": task.edges,
+            "tools": [each["name"] for each in runs],
+        },
+    }
+    return Orders(
+        job_id=job.pk,
+        attempt=job.attempt,
+        task_id=task.pk,
+        project_id=task.project_id,
+        token_id=job.token_id,
+        task=task.name,
+        owner=task.project.owner.key,
+        visit=job.visit,
+        feedback=job.feedback,
+        asked=job.asked,
+        project=task.project.key,
+        preset=line.preset,
+        kind=job.kind,
+        station=Station(
+            key=station.key,
+            work=station.work,
+            output_keys=tuple(station.output_keys),
+            result_document=station.result_document,
+            idle_timeout=station.limits.idle_timeout,
+            max_timeout=station.limits.max_timeout,
+            resources=station.resources,
+            labels=labels(station),
+        ),
+        declared=runs,
+        scope=scope,
+        repositories=tuple(each.key for each in line.inputs if each.type == "repository"),
+        handoff=received(job),
+        question=None if job.purpose == Purpose.STATION else question_of(job),
+    )
+
+
+def question_of(job: Job) -> Question:
+    by = Token.objects.filter(pk=job.token_id).values_list("wait__decision", flat=True).first()
+    found = Decision.objects.filter(pk=by).values_list("situation", flat=True).first() if by else None
+    return Question(job.question or {}, found["outcome"] if found else None)
+
+
+def received(job: Job) -> Any:
+    """The last handoff that came with it to this station; another run of it reads the same again."""
+    found = Handoff.objects.filter(task=job.task_id, to__station=job.station, to__lte=job.pk)
+    return found.order_by("-to", "-at").values_list("document", flat=True).first()
+
+
+def declared(line: Line, station: LineStation) -> tuple[Mapping[str, Any], ...]:
+    """The tools that a station runs, or of which its model is told: then it names the station that runs them."""
+    named = station.work.get("tools")
+    runs = line.stations_by_key.get(named) if isinstance(named, str) else station
+    return tuple(tools.declared(runs.work)) if runs else ()

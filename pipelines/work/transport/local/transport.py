@@ -1,0 +1,133 @@
+"""The transport of a worker beside its database: bounded threads with connections of their own, batched statements, and
+no connection held while work runs (house §2)."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from django.db import DatabaseError, InterfaceError, connection
+
+from pipelines.models import Worker
+from pipelines.ports import leases
+from pipelines.ports.leases import Claim
+from pipelines.work import logs, storage
+from pipelines.work.config import WorkerConfig
+from pipelines.work.transport.local import handover, jobs
+from pipelines.work.transport.local.database import Database, with_connection
+from pipelines.work.transport.local.reports import Reports
+from pipelines.work.transport.protocol import Answer, Before, Leavings, Material, ServerAway, Started
+
+T = TypeVar("T")
+
+
+class LocalTransport:
+    """`engine` and `logs` are apart for what must not wait for each other; `house`: what comes round."""
+
+    def __init__(self, worker: uuid.UUID, config: WorkerConfig) -> None:
+        self.worker = worker
+        self.claim = Claim(
+            worker, config.labels, config.owners, config.lease_seconds, config.answers, config.offers
+        )
+        self.engine, self.logs = Database(config.engine_threads, "engine"), Database(2, "logs")
+        self.house = Database(1, "house")
+        self._reports = Reports(self.engine, f"worker:{worker}")
+
+    # The worker itself
+
+    async def register(self, facts: Mapping[str, Any]) -> None:
+        await self.house.insist(self._register, dict(facts))
+
+    def _register(self, facts: dict[str, Any]) -> None:
+        now = jobs.later(0)
+        Worker.objects.update_or_create(id=self.worker, defaults=facts | {"started_at": now, "seen_at": now})
+
+    async def tell(self, **facts: bool) -> None:
+        await self._once(Worker.objects.filter(pk=self.worker).update, **facts)
+
+    async def sign_off(self) -> None:
+        await self._once(self._sign_off)
+
+    def _sign_off(self) -> None:
+        for held in leases.held_by(self.worker):
+            jobs.give_back_stray(held.job_id, held.key)
+        Worker.objects.filter(pk=self.worker).update(stopped_at=jobs.later(0))
+
+    async def _once(self, function: Callable[..., T], *arguments: Any, **more: Any) -> T:
+        try:
+            return await self.house.call(function, *arguments, **more)
+        except (DatabaseError, InterfaceError) as error:
+            raise ServerAway(str(error).split("\n")[0]) from error
+
+    # Claim
+
+    async def claim_token(self, token_id: int) -> Started | None:
+        return await self.engine.insist(jobs.start_token, token_id, self.claim)
+
+    async def claim_job(self, job_id: int) -> Started | None:
+        return await self.engine.insist(jobs.start_job, job_id, self.claim)
+
+    async def unattended(self, older_than: float, after: int) -> tuple[dict[int, str], int]:
+        return await self._once(jobs.unattended, self.claim, older_than, after)
+
+    async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID) -> None:
+        await self.engine.insist(jobs.give_back, job_id, attempt, lease)
+
+    async def give_back_stray(self, job_id: int, lease: uuid.UUID) -> None:
+        await self.engine.insist(jobs.give_back_stray, job_id, lease)
+
+    # Renew
+
+    def renew(self, abandoned: Collection[int]) -> dict[int, uuid.UUID]:
+        """By one statement, on a connection of the calling thread's own: neither a busy event loop nor a full pool may
+        cost a lease."""
+        try:
+            return with_connection(leases.renew, self.worker, self.claim.seconds, abandoned)
+        except (DatabaseError, InterfaceError) as error:
+            raise ServerAway(str(error).split("\n")[0]) from error
+
+    def hang_up(self) -> None:
+        connection.close()
+
+    # Fetch and store
+
+    async def material(self, started: Started) -> Material:
+        orders = started.orders
+        return await self.engine.insist(
+            handover.material, orders.job_id, orders.task_id, orders.project_id, orders.scope["input"]
+        )
+
+    async def before(self, started: Started) -> Before | None:
+        return await self.engine.insist(handover.last_snapshot, started.orders.job_id)
+
+    def fetch(self, stored: str, path: Path) -> None:
+        storage.fetch(storage.artifacts(), stored, path)
+
+    async def store(self, started: Started, left: Leavings) -> None:
+        known = await self.engine.insist(storage.known, left.files)
+        stored = await asyncio.to_thread(handover.save, left.root, left.files, known)
+        orders = started.orders
+        await self.engine.insist(handover.write, orders.job_id, orders.task_id, started.lease, left, stored)
+
+    def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
+        writer = logs.Writer(started.orders.job_id, started.orders.attempt)
+
+        async def append(text: str) -> None:
+            await self.logs.insist(jobs.append_log, writer, text)
+
+        return append
+
+    def has_room(self, folder: Path) -> bool:
+        return storage.has_room(storage.artifacts(), folder)
+
+    # Report
+
+    async def report(self, started: Started, outcome: dict[str, Any], go_on: bool) -> Answer:
+        return await self._reports.send(started, outcome, self.claim if go_on else None)
+
+    def close(self) -> None:
+        for pool in (self.engine, self.logs, self.house):
+            pool.close()

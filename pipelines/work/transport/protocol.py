@@ -1,0 +1,189 @@
+"""What passes between a worker and the server whose jobs it does: claim, renew, report, store, fetch.
+
+A worker knows nothing else of the server. What passes is plain: orders and outcomes are JSON, files are bytes with a
+digest, a lease is a key. Today the server is in the same process (`transport.local`)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from pipelines.work.orders.order import Orders
+
+Entry = dict[str, Any]
+# {digest: (path below the attempt's root, size)}
+Wanted = dict[str, tuple[str, int]]
+MEDIA_TYPE = "application/octet-stream"
+
+
+class LeaseLost(Exception):
+    """The attempt has no lease any more: it was cancelled, or another worker goes on."""
+
+
+class ServerAway(Exception):
+    """The server does not answer now. Nothing is known of what was asked."""
+
+
+class ReportFailed(Exception):
+    """The engine met something unexpected; nothing moved."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """A job that this worker holds."""
+
+    orders: Orders
+    lease: uuid.UUID
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of a report, and the next job of the same token if it came already leased. `status`: accepted,
+    repeated, ignored, conflict, invalid (then `path` and `detail` say what); `decision`: what was decided."""
+
+    status: str
+    decision: str = ""
+    path: str = ""
+    detail: str = ""
+    following: Started | None = None
+
+
+@dataclass(frozen=True)
+class Before:
+    """The workspace that a job starts from. `stored` {digest: where `fetch` finds the bytes}."""
+
+    digest: str
+    manifest: tuple[Entry, ...] = field(repr=False)
+    stored: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """A file that a station before handed over. `stored`: where `fetch` finds it."""
+
+    station: str
+    name: str
+    stored: str
+
+
+@dataclass(frozen=True)
+class Given:
+    """A file that was uploaded for an input. `stored`: where `fetch` finds it."""
+
+    key: str
+    name: str
+    stored: str
+
+
+@dataclass(frozen=True)
+class Material:
+    """What an attempt starts with, besides its orders."""
+
+    before: Before | None
+    earlier: tuple[Earlier, ...] = ()
+    files: tuple[Given, ...] = ()
+
+
+@dataclass(frozen=True)
+class HandedOver:
+    """A file that the work named. `error` says why it was not kept."""
+
+    name: str
+    media_type: str = MEDIA_TYPE
+    digest: str = ""
+    size: int = 0
+    error: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        if self.error:
+            return {"name": self.name, "error": self.error}
+        return {"name": self.name, "media_type": self.media_type, "digest": self.digest, "size": self.size}
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A picture of a workspace: its manifest, the digest of that, and the bytes of all files together."""
+
+    digest: str
+    manifest: tuple[Entry, ...] = field(repr=False)
+    size: int = 0
+
+
+@dataclass(frozen=True)
+class Leavings:
+    """What an attempt left below `root`. `files`: the bytes that artifacts and workspace name; `workspace` is None
+    where it is as the one before."""
+
+    root: Path
+    files: Wanted = field(default_factory=dict)
+    artifacts: tuple[HandedOver, ...] = ()
+    workspace: Workspace | None = None
+
+
+class Transport(Protocol):
+    """Every call may come again after its answer got lost. Those that wait sit a short absence of the server out;
+    :raises ServerAway: register, tell, unattended, sign_off and renew do not."""
+
+    # The worker itself
+
+    async def register(self, facts: Mapping[str, Any]) -> None: ...
+
+    async def tell(self, **facts: bool) -> None:
+        """`stopping`, `no_space`."""
+
+    async def sign_off(self) -> None:
+        """Give back whatever it still holds; it is gone."""
+
+    # Claim
+
+    async def claim_token(self, token_id: int) -> Started | None:
+        """The job that a ticket is for, if this worker may have it."""
+
+    async def claim_job(self, job_id: int) -> Started | None: ...
+
+    async def unattended(self, older_than: float, after: int) -> tuple[dict[int, str], int]:
+        """{job: queue} that wait and have no ticket; and where to go on from (0: from the start)."""
+
+    async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID) -> None:
+        """For a planned stop: queued again, and no attempt is counted."""
+
+    async def give_back_stray(self, job_id: int, lease: uuid.UUID) -> None:
+        """A lease of ours whose job we do not drive: an answer got lost on the way."""
+
+    # Renew: in a thread of the worker's own
+
+    def renew(self, abandoned: Collection[int]) -> dict[int, uuid.UUID]:
+        """All leases but those of these jobs, at once; {job: lease} of what is held."""
+
+    def hang_up(self) -> None:
+        """That thread ends."""
+
+    # Fetch and store
+
+    async def material(self, started: Started) -> Material: ...
+
+    async def before(self, started: Started) -> Before | None:
+        """Of the material the workspace alone."""
+
+    def fetch(self, stored: str, path: Path) -> None:
+        """Bytes into a new file; in a thread."""
+
+    async def store(self, started: Started, left: Leavings) -> None:
+        """:raises LeaseLost: nothing is kept; OSError: there is no room for it"""
+
+    def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
+        """What appends whole, time-stamped lines to the log of this attempt."""
+
+    def has_room(self, folder: Path) -> bool:
+        """Whether something can be stored, and written to this folder; in a thread."""
+
+    # Report
+
+    async def report(self, started: Started, outcome: dict[str, Any], go_on: bool) -> Answer:
+        """`go_on`: the next job of the token may come along. :raises ReportFailed: nothing moved"""
+
+    def close(self) -> None:
+        """Wait for what is under way; in a thread."""
