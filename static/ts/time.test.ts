@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 
 import { duration, relative } from "./time";
+import { say } from "./words";
 
 /** The server says the same of the same table: tests/design/test_times.py. */
 interface Cases {
@@ -11,9 +12,6 @@ interface Cases {
 const { durations, ages } = JSON.parse(readFileSync("tests/design/durations.json", "utf8")) as Cases;
 
 const plain = (text: string): string => text.replaceAll("\u00a0", " ");
-const say = (name: "now" | "ago" | "ahead", inserted = ""): string =>
-  ({ now: "now", ago: `${inserted} ago`, ahead: `in ${inserted}` })[name];
-
 it.each(durations)("a duration of %d s is %s", (seconds, said) => {
   expect(plain(duration(seconds))).toBe(said);
 });
