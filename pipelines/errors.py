@@ -17,7 +17,7 @@ class Refused(Exception):
 
 
 class NotFound(Refused):
-    """There is no such thing here."""
+    """Not found here."""
 
 
 class Forbidden(Refused):

@@ -127,7 +127,7 @@ def install(api: NinjaAPI) -> None:
 
     @api.exception_handler(Http404)
     def missing(request: HttpRequest, problem: Http404) -> HttpResponse:
-        return answer(api, request, 404, str(problem) or _("There is no such thing here."))
+        return answer(api, request, 404, str(problem) or _("Not found here."))
 
     @api.exception_handler(HttpError)
     def http(request: HttpRequest, problem: HttpError) -> HttpResponse:

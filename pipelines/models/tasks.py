@@ -21,7 +21,7 @@ class Status(models.TextChoices):
     QUEUED = "queued", _("Queued")
     RUNNING = "running", _("Running")
     EVALUATING = "evaluating", _("Evaluating")
-    AWAITING_REVIEW = "awaiting_review", _("Awaiting review")
+    AWAITING_REVIEW = "awaiting_review", _("Waiting for review")
     HELD = "held", _("Held")
     BLOCKED = "blocked", _("Blocked")
     STUCK = "stuck", _("Stuck")

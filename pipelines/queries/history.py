@@ -179,7 +179,7 @@ def _remark(line: Line, event: Event, who: people.Who) -> Item | None:
             return _dot(event, text % {"was": event.source, "now": event.target})
         case "job.lost":
             attempt = data.get("attempt") or (data.get("job") or {}).get("attempt") or ""
-            text = _("The worker of %(station)s was lost; attempt %(attempt)s")
+            text = _("The runner of %(station)s was lost; attempt %(attempt)s")
             return _dot(event, text % {"station": station, "attempt": attempt})
         case "job.ignored":
             return _dot(event, _("A report that came too late was ignored"))

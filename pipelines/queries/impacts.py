@@ -44,7 +44,7 @@ def sentence(effect: Effect, token: Token, judge: Line, line: Line, number: int)
         case "ended":
             return _("Ends with the whole task: another branch aborts it.")
         case "there":
-            return _("Is on %(version)s already.") % words
+            return _("Already on %(version)s.") % words
     return _("Waits at %(new)s as before; what comes next follows %(version)s.") % words
 
 
@@ -69,7 +69,7 @@ def _again(effect: Effect, line: Line, words: dict[str, str]) -> str:
     if effect.effect == AGAIN:
         return _("%(why)s It must be approved there anew: earlier votes do not count.") % {"why": why}
     if effect.effect == STAYS and effect.gates:
-        return _("%(gates)s is asked again: the same question, in a new visit.") % words
+        return _("%(gates)s is asked again, in a new round.") % words
     if effect.effect == STAYS:
         return _("Decided again, it waits as before. %(why)s") % {"why": why}
     if effect.status == "held" and effect.gates:

@@ -87,12 +87,12 @@ def _steps(line: Line, script: Scenario, task: Task) -> tuple[tuple[Step, ...], 
         if happened.step is None:
             return tuple(steps), happened.stop
         if len(steps) == MAX_STEPS:
-            return tuple(steps), _("A test has at most %(n)s steps.") % {"n": MAX_STEPS}
+            return tuple(steps), _("A scenario has at most %(n)s steps.") % {"n": MAX_STEPS}
         step = _named(walk, happened)
         try:
             taken = take(line, walk, step)
         except StepRefused as why:
-            return tuple(steps), _("The next step cannot be tested: %(why)s.") % {"why": why}
+            return tuple(steps), _("The next step cannot be simulated: %(why)s.") % {"why": why}
         other = _otherwise(line, happened, taken)
         if other:
             return tuple(steps), other
@@ -122,7 +122,7 @@ def _otherwise(line: Line, happened: _Happened, taken: Taken) -> str:
     then, now = happened.decision.answer, taken.decision.to_dict()
     if all((then.get(name) or None) == (now.get(name) or None) for name in SAID):
         return ""
-    return _("The task then went another way than a test can show: %(how)s") % {
+    return _("The task then took a path that a scenario cannot show: %(how)s") % {
         "how": sentence(line, happened.decision.station, then)
     }
 

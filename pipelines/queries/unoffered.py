@@ -57,17 +57,17 @@ def without_a_worker(task: Task, last: Mapping[int, Job]) -> dict[int, Sentence]
 def why(owner: str, station: Station, offered: Sequence[Claim]) -> Sentence:
     serving = [claim for claim in offered if claim.serves(owner)]
     if not serving:
-        return Sentence(_("No worker is running that serves this project."), _("Start one: manage.py worker"))
+        return Sentence(_("No active runner serves this project."), _("Start one: manage.py worker"))
     labels = [label for label in station.labels if not any(label in claim.labels for claim in serving)]
     if labels:
         words = {"labels": ", ".join(labels)}
-        remedy = _("Start a worker with it: manage.py worker --label %s") % labels[0]
-        return Sentence(_("No running worker has the label %(labels)s.") % words, remedy)
+        remedy = _("Start a runner with it: manage.py worker --label %s") % labels[0]
+        return Sentence(_("No active runner has the label %(labels)s.") % words, remedy)
     for need in needs(station):
         if not any(claim.has(need) for claim in serving):
             return _lacking(need)
     return Sentence(
-        _("No running worker has everything that this station needs."),
+        _("No active runner has everything that this station needs."),
         _("Start one that has all of it: labels, model and secrets."),
     )
 
@@ -75,15 +75,15 @@ def why(owner: str, station: Station, offered: Sequence[Claim]) -> Sentence:
 def _lacking(need: str) -> Sentence:
     family, _colon, name = need.partition(":")
     if need == MODEL_SERVER:
-        return Sentence(_("No running worker has a model."), _("Set GATELINE_MODEL_URL for a worker."))
+        return Sentence(_("No active runner has a model."), _("Set GATELINE_MODEL_URL for a runner."))
     if need == DEFAULT_MODEL:
         return Sentence(
-            _("No running worker says which model to ask."),
+            _("No active runner says which model to ask."),
             _("Name a model at the station, or set GATELINE_MODEL."),
         )
     if family == "secret":
-        words = _("No running worker has the secret %s.") % name
-        return Sentence(words, _("Set GATELINE_SECRET_%s for a worker.") % name)
+        words = _("No active runner has the secret %s.") % name
+        return Sentence(words, _("Set GATELINE_SECRET_%s for a runner.") % name)
     return Sentence(
-        _("No running worker does work of the kind %s.") % name, _("Start a worker of this version.")
+        _("No active runner does work of the kind %s.") % name, _("Start a runner of this version.")
     )

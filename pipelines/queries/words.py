@@ -143,9 +143,9 @@ def evaluating(wait: Mapping[str, Any]) -> Sentence:
 
 EVALUATED = {
     "model": lambda: _("A model answers; then the rules decide."),
-    "worker": lambda: _("The evaluator of a worker answers; then the rules decide."),
-    "hook": lambda: _("Its exit code decides, as soon as it has run on a worker."),
-    "tool": lambda: _("Whether the gate passes depends on it, as soon as it has run on a worker."),
+    "worker": lambda: _("The evaluator of a runner answers; then the rules decide."),
+    "hook": lambda: _("Its exit code decides, as soon as it has run on a runner."),
+    "tool": lambda: _("Whether the gate passes depends on it, as soon as it has run on a runner."),
 }
 
 
@@ -203,7 +203,7 @@ def held(wait: Mapping[str, Any], line: Line) -> Sentence:
         text = _("It was escalated: %(trigger)s.")
         if wait.get("budget"):
             words["budget"] = budget_name(line, wait["budget"])
-            text = _("It was escalated: the budget “%(budget)s” is used up.")
+            text = _("It was escalated: the limit “%(budget)s” is used up.")
         if "paused_by" in wait:
             text = _("All its work is held until an escalation is resolved: %(trigger)s.")
         return Sentence(

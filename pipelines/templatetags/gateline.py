@@ -56,9 +56,9 @@ STATUSES: Mapping[str, Look] = {
     "queued": Look("neutral", "status-queued", gettext_lazy("Queued")),
     "running": Look("active", "status-running", gettext_lazy("Running")),
     "evaluating": Look("active", "status-evaluating", gettext_lazy("Evaluating")),
-    "awaiting_review": Look("attention", "status-awaiting_review", gettext_lazy("Awaiting review")),
+    "awaiting_review": Look("attention", "status-awaiting_review", gettext_lazy("Waiting for review")),
     "waiting_for_input": Look("attention", "actor-person", gettext_lazy("Waiting for input")),
-    "held": Look("attention", "status-held", gettext_lazy("Held")),
+    "held": Look("attention", "status-held", gettext_lazy("On hold")),
     "blocked": Look("attention", "status-blocked", gettext_lazy("Blocked")),
     "stuck": Look("danger", "status-stuck", gettext_lazy("Stuck")),
     "completed": Look("ok", "status-completed", gettext_lazy("Completed")),
@@ -229,7 +229,7 @@ NBSP = "\N{NO-BREAK SPACE}"
 
 @register.filter
 def duration(value: timedelta | float | None) -> str:
-    """Two units at most: `14 s`, `2 m 10 s`, `41 m`, `3 h 25 m`, `2 d 4 h`; seconds only below ten minutes.
+    """Two units at most: `14 s`, `2 min 10 s`, `41 min`, `3 h 25 min`, `2 d 4 h`; seconds only below ten minutes.
 
     Takes a timedelta or seconds; nothing for nothing. static/ts/time.ts says the same for ticking times.
     """
@@ -243,9 +243,9 @@ def duration(value: timedelta | float | None) -> str:
     if days:
         return _units((days, "d"), (hours, "h"))
     if hours:
-        return _units((hours, "h"), (minutes, "m"))
+        return _units((hours, "h"), (minutes, "min"))
     if minutes:
-        return _units((minutes, "m"), (left if minutes < 10 else 0, "s"))
+        return _units((minutes, "min"), (left if minutes < 10 else 0, "s"))
     return f"{left}{NBSP}s"
 
 
@@ -255,7 +255,7 @@ def _units(first: tuple[int, str], second: tuple[int, str]) -> str:
 
 @register.filter
 def relative(value: datetime | None, now: datetime | None = None) -> str:
-    """`now`, `12 m ago`, `in 2 h 42 m`."""
+    """`now`, `12 min ago`, `in 2 h 42 min`."""
     if value is None or value == "":
         return ""
     ahead = (value - (now or timezone.now())).total_seconds()
@@ -268,7 +268,7 @@ def relative(value: datetime | None, now: datetime | None = None) -> str:
 
 @register.filter
 def since(value: datetime | None, now: datetime | None = None) -> str:
-    """How long it is since then, without "ago": `2 m 10 s`."""
+    """How long it is since then, without "ago": `2 min 10 s`."""
     if value is None or value == "":
         return ""
     return duration((now or timezone.now()) - value)

@@ -1,4 +1,4 @@
-"""`GET /api/needs`: the items of the page “Needs me”, for the person whose token it is."""
+"""`GET /api/needs`: the items of the page “Inbox”, for the person whose token it is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ERRORS = dict.fromkeys((400, 401, 403), ProblemOut)
 
 
 class VerbOut(BaseModel):
-    """`page`: the path where it is done, null where it is done in place on the page “Needs me”."""
+    """`page`: the path where it is done, null where it is done in place on the page “Inbox”."""
 
     key: str
     label: str
@@ -48,7 +48,7 @@ class NeedOut(BaseModel):
     page: str
 
 
-@router.get("/needs", response={200: list[NeedOut], **ERRORS}, summary="What needs me")
+@router.get("/needs", response={200: list[NeedOut], **ERRORS}, summary="What needs you")
 def index(request: HttpRequest, kind: str = "", project: str = "") -> list[NeedOut]:
     """Everything for which the person of this token must act, due first, then the oldest; at most 200 of each kind.
     `kind` and `project` (`owner/key`) narrow it. 403: a machine, or a token without the scope `read`."""

@@ -75,7 +75,7 @@ KINDS: tuple[Kind, ...] = (
          Link("look", _("Open the task"), acts.look), RETRY, CANCEL),
     ),
     Kind(
-        "held", _("Held"),
+        "held", _("On hold"),
         _("Somebody holds the task, nothing has changed since it was rejected, or what it waits for did not complete."),
         Token,
         finding.held,

@@ -22,10 +22,10 @@ from reviews.decision.standing import Standings
 LIMIT = 200
 ASKED = "needs-me"
 TABS = (
-    (ASKED, gettext_lazy("Needs me")),
-    ("mine", gettext_lazy("Reviews that I asked for")),
-    ("others", gettext_lazy("Reviews of others")),
-    ("done", gettext_lazy("Decided by me")),
+    (ASKED, gettext_lazy("Needs you")),
+    ("mine", gettext_lazy("Requested by you")),
+    ("others", gettext_lazy("Team")),
+    ("done", gettext_lazy("Decided")),
 )
 """The first is the page of everything that needs somebody; of it the list beside a dossier has the gates."""
 

@@ -1,4 +1,4 @@
-"""The page “Needs me”: everything for which this person must act, each with its own verb and form in place."""
+"""The page “Inbox”: everything for which this person must act, each with its own verb and form in place."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _page(request: SignedIn, status: int = 200, refused: Row | None = None) -> H
         "reviews/needs/page.html",
         project=chosen,
         section="needs",
-        trail=crumbs(_("Needs me")),
+        trail=crumbs(_("Inbox")),
         status=status,
         live_project=f"{chosen.owner.key}/{chosen.key}" if chosen else "",
         **context,
@@ -130,7 +130,7 @@ def _running(mine: Mine) -> int:
 @require_safe
 @signed_in
 def number(request: SignedIn) -> HttpResponse:
-    """The number beside “Needs me”."""
+    """The number beside “Inbox”."""
     return render(request, "reviews/count.html", {"count": count(Mine(request.user))})
 
 

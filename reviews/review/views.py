@@ -41,7 +41,7 @@ def reviews(request: SignedIn) -> HttpResponse:
     if listed["items"]:
         first = uuid.UUID(listed["items"][0].key)
         return _dossier(request, _visible(request, first), DecisionForm(), tab=tab, opened=False)
-    trail = crumbs((_("Needs me"), reverse("needs-me")), dict(TABS)[tab])
+    trail = crumbs((_("Inbox"), reverse("needs-me")), dict(TABS)[tab])
     project = _only_project(request)
     return show(request, "reviews/inbox.html", project=project, section="needs", trail=trail, **listed)
 
@@ -108,7 +108,7 @@ def _dossier(
 ) -> HttpResponse:
     project = visit.task.project
     shown = dossier(visit, request.user)
-    trail = crumbs((_("Needs me"), reverse("needs-me")), (shown.line.name, _line(visit)), visit.task.name)
+    trail = crumbs((_("Inbox"), reverse("needs-me")), (shown.line.name, _line(visit)), visit.task.name)
     context = {
         "dossier": shown,
         "visit": visit,

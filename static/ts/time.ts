@@ -10,8 +10,8 @@ export function duration(value: number): string {
   const minutes = Math.floor((seconds % 3600) / 60);
   const left = seconds % 60;
   if (days) return units(days, "d", hours, "h");
-  if (hours) return units(hours, "h", minutes, "m");
-  if (minutes) return units(minutes, "m", minutes < 10 ? left : 0, "s");
+  if (hours) return units(hours, "h", minutes, "min");
+  if (minutes) return units(minutes, "min", minutes < 10 ? left : 0, "s");
   return `${left}${NBSP}s`;
 }
 

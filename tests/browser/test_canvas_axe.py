@@ -133,7 +133,7 @@ STATES: dict[str, tuple[str, Open]] = {
     "the line's inputs": (INSPECTOR, keys("i")),
     "a new gate": (INSPECTOR, keys("Shift+G")),
     "comments": (INSPECTOR, commented),
-    "tests of a station": (INSPECTOR, tab("build", "Tests")),
+    "tests of a station": (INSPECTOR, tab("build", "Scenarios")),
     "a test begun": (".ed", keys("Shift+T")),
     "the text beside the canvas": (".ed-stage", written),
     "problems folded": (".ed-problems", named("button", "Problems")),
@@ -151,7 +151,7 @@ PHONE_STATES: dict[str, tuple[str, Open]] = {
     "the outline": (EVERYTHING, keys()),
     "a station's rules": (".ed", named("button", "Build")),
     "the line's settings": (".ed", named("button", "Settings of the line")),
-    "a test begun": (".ed", named("button", "Test")),
+    "a test begun": (".ed", named("button", "Simulate")),
     "adding": (DIALOG, named("button", "Add a station or end")),
 }
 

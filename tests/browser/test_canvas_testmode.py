@@ -44,7 +44,7 @@ def canvas(line: Line, enter_canvas: Enter) -> Page:
 
 
 def panel(page: Page) -> Locator:
-    return page.get_by_role("complementary", name="Test this line")
+    return page.get_by_role("complementary", name="Simulate this line")
 
 
 def way(page: Page, rule: str) -> Locator:
@@ -61,7 +61,7 @@ def steps(page: Page) -> Locator:
 
 
 def test_a_walk_by_mouse_colours_the_way_is_rewound_and_kept_as_a_test(canvas: Page, line: Line) -> None:
-    canvas.get_by_role("button", name="Test", exact=True).click()
+    canvas.get_by_role("button", name="Simulate", exact=True).click()
     test = panel(canvas)
     test.get_by_role("button", name="Take rule 1: Try again").click()
     expect(way(canvas, "again")).to_have_attribute("data-mark", "taken")
@@ -69,7 +69,7 @@ def test_a_walk_by_mouse_colours_the_way_is_rewound_and_kept_as_a_test(canvas: P
     # Its retry is used up: the rule is there, and says what would come of it now.
     expect(test.get_by_role("button", name="Take rule 1: Try again")).to_contain_text("Not now")
     test.get_by_role("button", name="Take rule 3: Built").click()
-    expect(place(canvas, "build")).to_contain_text("Awaiting review")
+    expect(place(canvas, "build")).to_contain_text("Waiting for review")
     expect(test.get_by_role("button", name="Reject")).to_contain_text("The task fails.")
     test.get_by_role("button", name="Approve").click()
     test.get_by_role("button", name="Take rule 1").click()
@@ -103,14 +103,14 @@ def test_a_walk_by_mouse_colours_the_way_is_rewound_and_kept_as_a_test(canvas: P
 def test_the_whole_of_it_by_keyboard_alone(canvas: Page) -> None:
     canvas.keyboard.press("Shift+T")
     test = panel(canvas)
-    expect(test.get_by_role("heading", name="Test this line")).to_be_focused()
+    expect(test.get_by_role("heading", name="Simulate this line")).to_be_focused()
     choose(canvas, test.get_by_role("button", name="Take rule 3: Built"))
     expect(test.get_by_role("button", name="Build", exact=True)).to_be_focused()
     choose(canvas, test.get_by_role("button", name="Send back"))
     expect(steps(canvas)).to_have_count(3)
     expect(place(canvas, "build")).to_contain_text("Has to report")
     canvas.keyboard.press(",")
-    expect(place(canvas, "build")).to_contain_text("Awaiting review")
+    expect(place(canvas, "build")).to_contain_text("Waiting for review")
     current = steps(canvas).nth(1).get_by_role("button")
     current.focus()
     canvas.keyboard.press("ArrowLeft")
@@ -120,7 +120,7 @@ def test_the_whole_of_it_by_keyboard_alone(canvas: Page) -> None:
     expect(steps(canvas).nth(2).get_by_role("button")).to_have_attribute("aria-current", "step")
     canvas.keyboard.press("Escape")
     expect(test).to_have_count(0)
-    expect(canvas.get_by_role("button", name="Test", exact=True)).to_be_focused()
+    expect(canvas.get_by_role("button", name="Simulate", exact=True)).to_be_focused()
 
 
 def choose(page: Page, choice: Locator) -> None:
@@ -134,12 +134,12 @@ def choose(page: Page, choice: Locator) -> None:
 
 
 def test_an_edit_under_way_says_where_the_walk_now_differs(canvas: Page) -> None:
-    canvas.get_by_role("button", name="Test", exact=True).click()
+    canvas.get_by_role("button", name="Simulate", exact=True).click()
     test = panel(canvas)
     test.get_by_role("button", name=re.compile("^Failure")).click()
     expect(place(canvas, "build")).to_contain_text("visited ×2")
     test.get_by_role("button", name=re.compile("^Success")).click()
-    expect(place(canvas, "build")).to_contain_text("Awaiting review")
+    expect(place(canvas, "build")).to_contain_text("Waiting for review")
     node(canvas, "build").click()
     canvas.get_by_role("tab", name="Rules").click()
     canvas.locator(".ed-rule .ed-rule-head").first.focus()
@@ -154,16 +154,16 @@ def test_an_edit_under_way_says_where_the_walk_now_differs(canvas: Page) -> None
 
 
 def test_one_is_made_for_each_rule_run_opened_and_shown_on_the_canvas(canvas: Page, line: Line) -> None:
-    canvas.get_by_role("tab", name="Tests").click()
+    canvas.get_by_role("tab", name="Scenarios").click()
     tab = canvas.get_by_role("tabpanel")
-    expect(tab).to_contain_text("No tests yet")
+    expect(tab).to_contain_text("No scenarios yet")
     tab.get_by_role("button", name="One per live rule").click()
     expect(tab).to_contain_text("5 of 5 rules covered, 100 %")
     expect(tab.get_by_text("Passed", exact=True)).to_have_count(5)
     tab.get_by_label("Show on the canvas").check()
     expect(canvas.locator('.ed-covered[data-covered="taken"]')).to_have_count(5)
     tab.get_by_role("button", name="Open Build: Something high").click()
-    test = canvas.get_by_role("complementary", name="Test this line")
+    test = canvas.get_by_role("complementary", name="Simulate this line")
     expect(test.get_by_role("heading", name="Build: Something high")).to_be_visible()
     expect(place(canvas, "fix")).to_contain_text("Has to report")
     assert line.scenarios.filter(source="generated").count() == 5

@@ -175,7 +175,7 @@ def test_a_comment_appears_at_the_others_screen_and_is_answered_and_resolved(
     is_accessible(other)
     one.get_by_role("button", name="Resolve").click()
     expect(badge).to_have_count(0)
-    expect(other.get_by_text("Resolved: 1")).to_be_visible()
+    expect(other.get_by_text("1 resolved")).to_be_visible()
     # It is said of the line, not of a draft: deleting the station keeps it, and the line lists it.
     node(other, "build").focus()
     node(other, "build").press("Delete")

@@ -264,7 +264,7 @@ def test_by_mouse(enter: Enter, world: World, reviewer: User, hands: subprocess.
     saved(page)
     is_as_it_was_meant(line)
 
-    page.get_by_role("button", name="Test", exact=True).click()
+    page.get_by_role("button", name="Simulate", exact=True).click()
     tried(page, by_mouse)
     page.keyboard.press("Escape")
 

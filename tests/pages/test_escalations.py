@@ -1,4 +1,4 @@
-"""Escalations and deadlocks on the page of a task, on “Needs me”, and over the API."""
+"""Escalations and deadlocks on the page of a task, on “Inbox”, and over the API."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def line(world: World) -> Line:
 
 def test_without_tests_the_page_offers_to_make_them(world: World, line: Line, signed_in: As) -> None:
     page = text(signed_in(world.designer).get(at(world, "line-tests", line.key)))
-    assert "No tests yet" in page
+    assert "No scenarios yet" in page
     assert "Generate one per live rule" in page
     assert "Generate one per live rule" not in text(
         signed_in(world.viewer).get(at(world, "line-tests", line.key))
@@ -47,7 +47,7 @@ def test_generating_runs_them_and_says_which_rules_have_none(world: World, line:
     publishing.save_draft(line, DRAFT, world.admin, line.draft_number)
     client = signed_in(world.designer)
     page = text(client.post(at(world, "line-tests-generate", line.key), {"against": "draft"}))
-    assert "2 tests generated" in page
+    assert "2 scenarios generated" in page
     assert "earlier rules take everything that it would: again" in page
     assert set(line.scenarios.values_list("key", flat=True)) == {"takes-again", "takes-on"}
     assert page.count("Passed") == 2

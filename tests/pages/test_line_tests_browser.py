@@ -41,7 +41,7 @@ def test_they_are_made_run_and_read(
     sign_in(context, world.designer)
     page = context.new_page()
     page.goto(at(world, "line-tests", line.key))
-    expect(page.get_by_role("heading", name="No tests yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="No scenarios yet")).to_be_visible()
     page.get_by_role("button", name="Generate one per live rule").click()
     expect(page.get_by_text("2 of 2 rules taken, 100.0 %")).to_be_visible()
     scenarios.put(line, WRONG, world.designer, timezone.now())

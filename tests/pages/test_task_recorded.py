@@ -60,8 +60,8 @@ def test_a_button_of_the_tasks_page_keeps_it_and_opens_it_on_the_canvas(
     world: World, task: Task, signed_in: As
 ) -> None:
     client = signed_in(world.designer)
-    assert "Create test" in text(client.get(at(world, "task", task.name)))
-    assert "Create test" not in text(signed_in(world.operator).get(at(world, "task", task.name)))
+    assert "Create scenario" in text(client.get(at(world, "task", task.name)))
+    assert "Create scenario" not in text(signed_in(world.operator).get(at(world, "task", task.name)))
     answer = client.post(at(world, "task-test", task.name), {"record": "yes"})
     kept = Scenario.objects.get()
     assert kept.source == "recorded"

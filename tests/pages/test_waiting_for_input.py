@@ -175,7 +175,7 @@ def test_a_list_takes_as_many_statements_for_many(world: World) -> None:
 
 @pytest.mark.parametrize("how", ["cancelled", "failed"])
 def test_a_failed_dependency_holds_for_a_person_and_says_so(world: World, how: str) -> None:
-    """On the task page, the board and in Needs me; it is released, or cancelled."""
+    """On the task page, the board and in the inbox; it is released, or cancelled."""
     failing = station("build", {"id": "on", "when": {"result": "success"}, "to": "completed"})
     version = world.line(stations=[failing])
     other, open_one = world.start(version), world.start(version)

@@ -70,7 +70,7 @@ def test_when_somebody_is_faster_the_buttons_go_and_the_text_stays(
 ) -> None:
     """What only serves to decide goes, the state is that of now, and what was typed can still be copied."""
     state, keys = dossier.locator("#dossier-state"), dossier.get_by_text("Keys only arm a button.")
-    expect(state).to_contain_text("Awaiting review")
+    expect(state).to_contain_text("Waiting for review")
     expect(keys).to_be_visible()
     dossier.keyboard.press("d")
     dossier.keyboard.type("A long thought.")

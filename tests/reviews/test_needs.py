@@ -1,4 +1,4 @@
-"""“Needs me”: everything for which a person must act, each with its own verb, in place and over the API."""
+"""“Inbox”: everything for which a person must act, each with its own verb, in place and over the API."""
 
 from __future__ import annotations
 

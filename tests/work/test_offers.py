@@ -48,9 +48,9 @@ def nobody_is_here(world: World) -> None:
 @pytest.mark.parametrize(
     ("given", "rules", "more", "lacks"),
     [
-        (CHAT, (), {}, "No running worker has a model."),
-        (ROUTE, (LABELLED,), {}, "No running worker has a model."),
-        (CALL, (), {}, "No running worker has the secret API."),
+        (CHAT, (), {}, "No active runner has a model."),
+        (ROUTE, (LABELLED,), {}, "No active runner has a model."),
+        (CALL, (), {}, "No active runner has the secret API."),
         (CHAT, (), {"outgoing": Outgoing(endpoint=Endpoint("http://127.0.0.1:1/v1"))}, "which model to ask"),
     ],
 )

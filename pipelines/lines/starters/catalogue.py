@@ -72,7 +72,7 @@ def _said(gate: str, word: str = "approve") -> Mapping[str, Any]:
 
 
 REVIEWER = _("A member who may review, besides who asks and who does the work")
-EXECUTE = _("The permission to publish programs, and a worker")
+EXECUTE = _("The permission to publish programs, and a runner")
 
 STARTERS: tuple[Starter, ...] = (
     Starter(

@@ -16,7 +16,7 @@ THRESHOLDS: Final[dict[str, float]] = {QUEUE: 50, CYCLE: 2, DEADLOCKS: 1, ESCALA
 """Work items queued; times the baseline; per week; share of work items; share of the visits of a single gate."""
 
 TODO: Final[dict[str, str]] = {
-    QUEUE: "Assess capacity: start another worker, or let fewer tasks in.",
+    QUEUE: "Assess capacity: start another runner, or let fewer tasks in.",
     CYCLE: "Look for the stations that are the bottleneck.",
     DEADLOCKS: "Review the contracts of the agents.",
     ESCALATED: "Review the trust levels and the abilities of the agents.",

@@ -99,7 +99,7 @@ def _of_line(line: Line) -> Iterator[str]:
     types = sum(each.kind == "failure_type" for each in wide)
     if types:
         words = ngettext(
-            "%(n)s type of failure has a budget.", "%(n)s types of failure have a budget each.", types
+            "%(n)s type of failure has a limit.", "%(n)s types of failure have a limit each.", types
         )
         yield words % {"n": types}
 
@@ -107,8 +107,8 @@ def _of_line(line: Line) -> Iterator[str]:
 def _budget(line: Line, budget: Budget) -> str:
     then = _then(line, budget.on_exhausted or line.policy.on_exhausted, budget.exhausted_to, budget.role)
     words = ngettext(
-        "Budget “%(name)s”: at most %(n)s time; %(then)s.",
-        "Budget “%(name)s”: at most %(n)s times; %(then)s.",
+        "Limit “%(name)s”: at most %(n)s time; %(then)s.",
+        "Limit “%(name)s”: at most %(n)s times; %(then)s.",
         budget.most or 0,
     )
     return words % {"name": budget.name, "n": budget.most, "then": then}

@@ -206,9 +206,9 @@ def _words(coverage: Coverage) -> Sequence[str]:
     stations, gates = told["stations"]["never_visited"], told["gates"]["never_opened"]
     return [
         *(
-            [_("Stations that no test visits: %(names)s") % {"names": ", ".join(stations)}]
+            [_("Stations that no scenario visits: %(names)s") % {"names": ", ".join(stations)}]
             if stations
             else []
         ),
-        *([_("Gates that no test opens: %(names)s") % {"names": ", ".join(gates)}] if gates else []),
+        *([_("Gates that no scenario opens: %(names)s") % {"names": ", ".join(gates)}] if gates else []),
     ]

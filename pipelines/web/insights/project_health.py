@@ -38,8 +38,8 @@ def health(request: SignedIn, project: Project) -> HttpResponse:
         request,
         "insights/health.html",
         project=project,
-        section="lines",
-        trail=crumbs((project.name or project.key, reverse("lines", args=keys)), _("Health")),
+        section="insights",
+        trail=crumbs((project.name or project.key, reverse("lines", args=keys)), _("Insights")),
         rows=[_row(figure) for figure in query.figures(project, timezone.now())],
         incidents=[
             (each, late_words(each.escalation.role, each.escalation.trigger))
@@ -57,7 +57,7 @@ def _row(figure: Figure) -> Row:
         GATE: _("Refused at %(gate)s") % {"gate": figure.of},
     }
     todos = {
-        QUEUE: _("Assess capacity: start another worker, or let fewer tasks in."),
+        QUEUE: _("Assess capacity: start another runner, or let fewer tasks in."),
         CYCLE: _("Look for the stations that are the bottleneck."),
         DEADLOCKS: _("Review the contracts of the agents."),
         ESCALATED: _("Review the trust levels and the abilities of the agents."),

@@ -79,7 +79,7 @@ def run(request: SignedIn, project: Project, line: str) -> HttpResponse:
         return _page(request, found, against, refused=refused)
     failed = told.failed
     said = ngettext(
-        "%(failed)d of %(all)d test failed", "%(failed)d of %(all)d tests failed", len(told.results)
+        "%(failed)d of %(all)d scenario failed", "%(failed)d of %(all)d scenarios failed", len(told.results)
     )
     if not told.results:
         messages.warning(
@@ -88,7 +88,7 @@ def run(request: SignedIn, project: Project, line: str) -> HttpResponse:
     elif failed:
         messages.warning(request, said % {"failed": failed, "all": len(told.results)})
     else:
-        messages.success(request, _("All tests passed"))
+        messages.success(request, _("All scenarios passed"))
     return _back(found, against)
 
 
@@ -104,7 +104,7 @@ def generate(request: SignedIn, project: Project, line: str) -> HttpResponse:
         scenarios.run(found, against, [row.key for row in rows], now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
         return _page(request, found, against, refused=refused)
-    said = ngettext("%d test generated", "%d tests generated", len(rows)) % len(rows)
+    said = ngettext("%d scenario generated", "%d scenarios generated", len(rows)) % len(rows)
     if generated.missing:
         return _page(request, found, against, missing=generated.missing, stopped=generated.stopped, said=said)
     messages.success(request, said)
@@ -131,7 +131,7 @@ def from_task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
         return redirect(reverse("task", args=[*keys, task.name]))
     if made.rest:
         messages.warning(request, made.rest)
-    messages.success(request, _("Test created from %(task)s") % {"task": task.name})
+    messages.success(request, _("Scenario created from %(task)s") % {"task": task.name})
     address = reverse("line-draw", args=[*keys, task.line.key])
     return redirect(f"{address}?{urlencode({'test': row.key})}")
 
@@ -142,9 +142,9 @@ def delete(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = lines.get(request, project, line)
     key = request.POST.get("key", "")
     if not key:
-        return _page(request, found, refused=Invalid.at("key", _("Say which test.")))
+        return _page(request, found, refused=Invalid.at("key", _("Choose a scenario.")))
     scenarios.delete(found, key, request.user)
-    messages.success(request, _("Test deleted"))
+    messages.success(request, _("Scenario deleted"))
     return _back(found, _against(request))
 
 

@@ -236,7 +236,7 @@ class Unlocked(Reason):
         error_messages={"required": _("Choose one.")},
     )
     output = forms.JSONField(
-        label=_("Output"), required=False, error_messages={"invalid": _("This is no JSON.")}
+        label=_("Output"), required=False, error_messages={"invalid": _("This is not JSON.")}
     )
 
     @property
@@ -256,7 +256,7 @@ class GivenHandoff(Seen):
         try:
             return jsontext.loads(self.cleaned_data["document"])
         except jsontext.JsonTextError as fault:
-            raise ValidationError(_("This is no JSON: %(fault)s.") % {"fault": fault}) from fault
+            raise ValidationError(_("This is not JSON: %(fault)s.") % {"fault": fault}) from fault
 
 
 class Supplied(Seen):

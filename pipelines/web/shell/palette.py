@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 from pipelines import access
 from pipelines.models import Line, Project, Task
 from pipelines.queries.tasks import matching
+from pipelines.templatetags.gateline import status
 from pipelines.web.shell.page import SignedIn, signed_in
 
 FOUND = 8
@@ -50,7 +51,7 @@ def _tasks(projects: Sequence[Project], words: str) -> list[Option]:
     found = Task.objects.filter(matching(words), project__in=projects).select_related("project__owner")
     return [
         Option(task.title, reverse("task", args=_keys(task.project, task.name)), f"status-{task.status}",
-               task.get_status_display(), task.name)
+               str(status(task.status).word), task.name)
         for task in found.defer("context", "variables", "inputs").order_by("-created_at")[:FOUND]
     ]  # fmt: skip
 
@@ -62,7 +63,7 @@ def _keys(project: Project, last: str) -> list[str]:
 def _pages(here: Project | None, words: str) -> list[Option]:
     pages = [
         Option(_("Home"), reverse("home"), "home"),
-        Option(_("Needs me"), reverse("needs-me"), "needs"),
+        Option(_("Inbox"), reverse("needs-me"), "needs"),
         Option(_("All tasks"), reverse("tasks-everywhere"), "tasks"),
         Option(_("Personal settings"), reverse("account"), "settings"),
         Option(_("Help"), reverse("help"), "help"),

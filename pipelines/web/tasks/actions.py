@@ -136,7 +136,7 @@ def hold(request: SignedIn, project: Project, wi: str, token: int) -> HttpRespon
     """Keep what is queued from starting."""
     task = tasks.get(request, project, wi)
     blank = _("Enter a reason for the hold. It is shown on the task.")
-    return _because(request, task, token, engine.hold, blank, _("Held"))
+    return _because(request, task, token, engine.hold, blank, _("On hold"))
 
 
 def _because(

@@ -15,7 +15,7 @@ def _program(work: Work) -> str:
 KIND = Kind(
     key="command",
     name=_("Command"),
-    about=_("A program runs on a worker."),
+    about=_("A program runs on a runner."),
     icon="terminal",
     docs="workers.md#what-a-command-gets",
     title=_("Command"),

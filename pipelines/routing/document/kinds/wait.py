@@ -9,7 +9,7 @@ from pipelines.routing.document.work.kind import CLOCK, Kind, NotBoth
 KIND = Kind(
     key="wait",
     name=_("Wait"),
-    about=_("It goes on when the time has come."),
+    about=_("Continues when the time is up."),
     icon="timer",
     docs="kinds.md#wait",
     title=_("Wait"),

@@ -63,7 +63,7 @@ LEAVES: Mapping[str, Callable[[], str]] = {
     "verdict": lambda: _("Verdict"),
     "eval": lambda: _("Eval"),
     "failure_type": lambda: _("Failure type"),
-    "edge": lambda: _("How often a way was taken"),
+    "edge": lambda: _("How often a path was taken"),
     "agentic": lambda: _("An evaluator answers"),
     "hook": lambda: _("A script answers"),
 }
@@ -403,7 +403,7 @@ def _edge(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
         Choice(
             at=(*place, "to"), label=_("To"), options=[*stations, *around.names.options("ends")], needed=True
         ),
-        Number(at=(*place, "at_least"), label=_("At least so often"), needed=True),
+        Number(at=(*place, "at_least"), label=_("At least this many times"), needed=True),
     ]
 
 
@@ -415,7 +415,7 @@ def _agentic(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
             label=_("Who answers"),
             options=[
                 ("", _("Whoever there is: an evaluator, a model, else a person")),
-                ("worker", _("The evaluator of a worker")),
+                ("worker", _("The evaluator of a runner")),
                 ("model", _("A model")),
                 ("person", _("A person")),
             ],

@@ -101,7 +101,7 @@ def _told(fragment: Fragment, ends: dict[str, str]) -> Iterator[Problem]:
                 yield Problem(places.name((*at, name)), message, _("say at most how often"))
         if rule.get("to") in ends:
             for name in ("told", "to"):
-                message = _("nobody is told of a way to an end, for no budget counts it")
+                message = _("nobody is told of a path to an end, because no limit counts it")
                 yield Problem(places.name((*at, name)), message, _("lead to a station, or tell nobody"))
 
 
@@ -197,7 +197,7 @@ def _row(fragment: Fragment, at: Place, setting: Setting) -> Sequence[Field | Ro
         Choice(at=(*at, "to"), label=_("Goes to"), options=[*stations, *ends, *special], needed=True),
         Number(
             at=(*at, "max_retries"),
-            label=_("At most so many times"),
+            label=_("At most this many times"),
             help=_("Per task. Leave empty for no limit."),
         ),
         After(

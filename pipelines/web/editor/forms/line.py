@@ -117,7 +117,7 @@ def presets() -> list[tuple[str, str]]:
         ("contenox", _("contenox: fails where no rule takes it")),
         ("vibe-factory", _("vibe-factory: no station twice")),
         ("flux", _("flux: else the blocked route")),
-        ("aeef", _("aeef: escalate, with budgets")),
+        ("aeef", _("aeef: escalate, with limits")),
     ]
 
 

@@ -103,7 +103,7 @@ def of_line(usual: Policy, setting: Setting) -> list[Section]:
         for name, label, words, known in (
             (
                 "standard_budgets",
-                _("The usual budgets of AEEF bind"),
+                _("The usual limits of AEEF apply"),
                 _(
                     "Rework, restarts and types of failure, each with its number; one below of the same key counts."
                 ),
@@ -118,13 +118,13 @@ def of_line(usual: Policy, setting: Setting) -> list[Section]:
         )
     ]
     schema = handoff(_("Leave empty for that of AEEF. A station can have its own."))
-    return [Section(title=_("Budgets and preconditions"), fields=[*fields, schema, _budgets(usual, setting)])]
+    return [Section(title=_("Limits and preconditions"), fields=[*fields, schema, _budgets(usual, setting)])]
 
 
 def kinds() -> list[tuple[str, str]]:
     words = {
-        "rules": _("Takings of rules, together"),
-        "edges": _("Takings of ways from station to station"),
+        "rules": _("Times rules are taken, together"),
+        "edges": _("Moves from station to station"),
         "station": _("Entries of stations, together"),
         "failure_type": _("Moves with a type of failure"),
         "same_stage": _("Rework within a stage"),
@@ -139,11 +139,11 @@ def _budgets(usual: Policy, setting: Setting) -> Rows:
     told = roles(setting)
     return Rows(
         at=("budgets",),
-        label=_("Budgets"),
+        label=_("Named limits"),
         row=lambda fragment, at: _budget(fragment, at, setting, told),
         new=_new,
         title=_title,
-        add=_("Add a budget for"),
+        add=_("Add a limit for"),
         kinds=kinds(),
         help=_("Moves beyond the limit are refused. If several apply, the strictest counts."),
         empty=_of_preset(usual),
@@ -179,7 +179,7 @@ def _title(member: Any, index: int) -> str:
 
 LISTS = {
     "rules": lambda: _("Rules, by their ids"),
-    "edges": lambda: _("Ways, each as from->to"),
+    "edges": lambda: _("Paths, each as from->to"),
     "stations": lambda: _("Stations, by their keys"),
     "failure_types": lambda: _("Types of failure"),
 }

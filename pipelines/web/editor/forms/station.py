@@ -64,7 +64,7 @@ class StationForm:
             labels = Listed(
                 at=("labels",),
                 label=_("Labels"),
-                help=_("Comma-separated. Only a worker that has all of them runs this station."),
+                help=_("Comma-separated. Only a runner that has all of them runs this station."),
                 between=",",
             )
             found.append(Section(title=_("Where it runs"), fields=[labels]))
@@ -183,7 +183,7 @@ def _gate_and_join(fragment: Fragment, setting: Setting) -> Section:
         fields.append(
             Choice(
                 at=("join", "aggregation"),
-                label=_("Goes on when"),
+                label=_("Continues when"),
                 options=[
                     (usual, _("all branches passed")),
                     ("any-pass", _("one branch passed")),

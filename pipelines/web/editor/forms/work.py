@@ -91,7 +91,7 @@ def reach(fragment: Fragment) -> Section:
         Number(
             at=("resources", "disk_mb"),
             label=_("Disk (MB)"),
-            help=_("Leave empty for the worker's own limits. A station that exceeds one fails."),
+            help=_("Leave empty for the runner's own limits. A station that exceeds one fails."),
         ),
     ]
     shown = [choice, *numbers] if network in (MISSING, "none", "open") else numbers
