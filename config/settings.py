@@ -91,7 +91,6 @@ INSTALLED_APPS = [
     "django_htmx",
     "django_cotton.apps.SimpleAppConfig",
     "template_partials.apps.SimpleAppConfig",
-    "rules",
     "procrastinate.contrib.django",
     "pipelines",
     "reviews",

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TypeAlias
 
-import rules
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 
@@ -174,16 +173,3 @@ def _of_token(token: ApiToken, projects: QuerySet[Project]) -> QuerySet[Project]
     if token.user is None or not token.user.is_active:
         return projects.none()
     return projects.filter(memberships__user=token.user)
-
-
-def _predicate(action: str) -> rules.Predicate:
-    @rules.predicate(name=f"may_{action}")
-    def may(who: Who, project: Project | None = None) -> bool:
-        return project is not None and can(who, action, project)
-
-    return may
-
-
-# The same table for whoever asks Django: `user.has_perm("pipelines.may_submit", project)`.
-for _action in TABLE:
-    rules.set_perm(f"pipelines.may_{_action}", _predicate(_action))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import rules
 from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
@@ -147,13 +146,6 @@ def test_what_one_may_not_see_is_not_found_and_what_one_may_not_do_is_forbidden(
     with pytest.raises(Forbidden):
         access.require(world.viewer, "submit", world.project)
     access.require(world.operator, "submit", world.project)
-
-
-def test_the_same_table_answers_django(world: World) -> None:
-
-    assert rules.has_perm("pipelines.may_submit", world.operator, world.project)
-    assert not rules.has_perm("pipelines.may_submit", world.viewer, world.project)
-    assert not rules.has_perm("pipelines.may_submit", world.viewer)
 
 
 # The path Owner › Project › Line › Task

@@ -1,9 +1,12 @@
-"""Each library that is declared has its row in `docs/dependencies.md`, with the licence that its package declares."""
+"""What is imported is declared. Each library that is declared has its row in `docs/dependencies.md`, with the licence
+that its package declares."""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -72,3 +75,45 @@ def test_a_row_of_the_front_end_names_the_licence_of_its_package() -> None:
     for name in _declared_node():
         package = json.loads((ROOT / "node_modules" / name / "package.json").read_text("utf-8"))
         assert rows[name] == package["license"], name
+
+
+OURS = ("config", "pipelines", "reviews", "tests", "bench")
+PRODUCT = ("config", "pipelines", "reviews")
+
+
+def _imported(folder: str) -> dict[str, str]:
+    """{name of a top-level module that is neither ours nor Python's: a file that imports it}"""
+    found: dict[str, str] = {}
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module or ""]
+            found |= {name.partition(".")[0]: str(path.relative_to(ROOT)) for name in names}
+    return {name: file for name, file in found.items() if name not in {*OURS, *sys.stdlib_module_names}}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@pytest.mark.parametrize("folder", OURS)
+def test_what_is_imported_is_declared(folder: str) -> None:
+    """Not only brought along by something that is; the product by what runs, not by what tests."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    runs = {re.match(r"[\w.-]+", line)[0] for line in project["dependencies"]}
+    declared = {_plain(name) for name in (runs if folder in PRODUCT else _declared_python())}
+    packages = metadata.packages_distributions()
+    for name, file in _imported(folder).items():
+        brought = {_plain(each) for each in packages.get(name, [])}
+        assert brought & declared, f"{file} imports {name}, of {sorted(brought)}"
+
+
+def test_no_program_of_the_demo_is_imported_by_the_product() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    programs = {re.match(r"[\w.-]+", line)[0] for line in project["optional-dependencies"]["demo"]}
+    assert programs == {"ruff", "pytest", "bandit"}
+    for folder in PRODUCT:
+        assert not programs & set(_imported(folder))
+    locked = (ROOT / "requirements.lock").read_text("utf-8")
+    assert all(re.search(rf"^{name}==", locked, re.M) for name in programs), "make run needs them"
