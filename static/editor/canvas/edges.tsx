@@ -47,7 +47,7 @@ export const EdgeLayer = memo(function EdgeLayer({
         {drawing ? <path className="ed-drawing" d={`M${drawing.from.join(" ")}L${drawing.to.join(" ")}`} /> : null}
       </svg>
       {level === "far" ? null : (
-        <div className="ed-labels">
+        <div>
           {seen.map((each) => (
             <Words key={each.id} drawn={each} chosen={chosen(each)} chosenGate={chosenGate} near={level === "near"} />
           ))}

@@ -118,7 +118,7 @@ function Group({
         <One key={each.id} editor={editor} thread={each} gone={gone} />
       ))}
       {done.length > 0 ? (
-        <details className="ed-resolved">
+        <details>
           <summary className="small muted">{say("resolvedCount", String(done.length))}</summary>
           {done.map((each) => (
             <One key={each.id} editor={editor} thread={each} gone={gone} />

@@ -8,7 +8,7 @@ export function Elsewhere({ editor, station }: { editor: Editor; station: string
   const here = elsewhere?.changes.filter((change) => change.station === station) ?? [];
   if (!elsewhere || here.length === 0) return null;
   return (
-    <div className="banner banner-neutral ed-elsewhere" role="status">
+    <div className="banner ed-elsewhere" role="status">
       <Icon name="info" />
       <div className="banner-text">
         <span className="banner-title">{say("elsewhere")}</span>

@@ -62,7 +62,7 @@ export function Rules({ editor, line, station, findings, chosen, mayEdit }: Show
             drop={drop === index ? "before" : drop === rules.length && index === rules.length - 1 ? "after" : undefined}
           />
         ))}
-        <li className="ed-rule ed-rule-otherwise">
+        <li className="ed-rule">
           <span className="ed-number ed-number-otherwise" aria-hidden="true">
             <Icon name="arrow-right" size={12} />
           </span>
