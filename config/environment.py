@@ -85,7 +85,7 @@ def address(name: str, default: str) -> str:
 
 
 @dataclass(frozen=True)
-class Mail:
+class MailSettings:
     """Django's EMAIL_* settings."""
 
     backend: str
@@ -101,21 +101,21 @@ class Mail:
 SERVERS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 
 
-def mail(folder: Path) -> Mail:
+def mail(folder: Path) -> MailSettings:
     """Out of EMAIL_URL: `smtp://user:password@host:587` (plain), `smtp+tls://` (STARTTLS), `smtps://` (TLS from the
     start), `console://`, `file:///folder`, or nothing: `.eml` files in the folder."""
     parts = urlsplit(text("EMAIL_URL", "file://"))
     if parts.scheme == "console":
-        return Mail("django.core.mail.backends.console.EmailBackend")
+        return MailSettings("django.core.mail.backends.console.EmailBackend")
     if parts.scheme == "file":
-        return Mail(
+        return MailSettings(
             "config.mail.FolderBackend", Path(unquote(parts.path)) if parts.path.strip("/") else folder
         )
     if parts.scheme not in SERVERS or not parts.hostname:
         raise ImproperlyConfigured(
             "EMAIL_URL must begin with smtp://, smtp+tls://, smtps://, file:// or console:// and name a host."
         )
-    return Mail(
+    return MailSettings(
         "django.core.mail.backends.smtp.EmailBackend",
         None,
         parts.hostname,

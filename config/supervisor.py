@@ -31,7 +31,7 @@ class Child:
     due: float = field(default=0.0)
 
 
-class Supervisor:
+class ProcessSupervisor:
     """`commands`: name to command line. `tick` is called in every round, until it answers True."""
 
     def __init__(

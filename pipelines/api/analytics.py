@@ -69,7 +69,7 @@ class StationOut(BaseModel):
     policy: list[AppliedOut]
 
 
-class GateOut(BaseModel):
+class GateInsightsOut(BaseModel):
     key: str
     name: str
     visits: int
@@ -85,7 +85,7 @@ class NumbersOut(BaseModel):
     tasks: int
     decisions: int
     stations: list[StationOut]
-    gates: list[GateOut]
+    gates: list[GateInsightsOut]
     policy: list[AppliedOut]
 
 
@@ -102,7 +102,7 @@ def analytics(
     return _plain(numbers)
 
 
-def _plain(numbers: query.Numbers) -> dict[str, Any]:
+def _plain(numbers: query.LineInsights) -> dict[str, Any]:
     shown = asdict(numbers)
     for part in (shown, *shown["stations"]):
         part["policy"] = [{"knob": knob, "outcomes": count} for knob, count in part["policy"]]

@@ -25,7 +25,7 @@ ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 EffectName = Literal["stuck", "approve_again", "moves", "stays"]
 
 
-class PositionOut(BaseModel):
+class MigratingPositionOut(BaseModel):
     """One living position of a task. `before` and `station`, `status`: where it stands and where it then would; `to`:
     where it goes on to; `needs`: the station that a mapping has to name; `next_gone`: stations that its work may lead
     to and that are gone; `decision`: what is decided again, if anything is."""
@@ -51,7 +51,7 @@ class TaskImpactOut(BaseModel):
     version: int
     status: str
     effect: EffectName
-    positions: list[PositionOut]
+    positions: list[MigratingPositionOut]
 
 
 class ImpactOut(BaseModel):

@@ -24,7 +24,7 @@ from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.schemas import Strict, TaskOut, task_out
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Status, Task, User
-from pipelines.queries.task import Position, TaskView
+from pipelines.queries.task import PositionView, TaskView
 
 router = Router(tags=["positions"])
 TASK = "/owners/{owner}/projects/{project}/stages/{line}/tasks/{task}"
@@ -40,19 +40,19 @@ class At(Strict):
     station: str = ""
 
 
-class Seen(At):
+class SeenVersion(At):
     """`version`: of the position, as it was seen."""
 
     version: Version
 
 
-class CompleteIn(Seen):
+class CompleteIn(SeenVersion):
     """`outcome`: `result` (success, failure, …), `output` with the fields of the form, `summary`, `eval`, …"""
 
     outcome: dict[str, Any]
 
 
-class AnswerIn(Seen):
+class AnswerIn(SeenVersion):
     """`text` answers a question; `word` (yes, no; pass, block) a condition that a person is asked."""
 
     text: str = ""
@@ -68,11 +68,11 @@ class ReleaseIn(At):
     version: Version | None = None
 
 
-class MetadataIn(Seen):
+class MetadataIn(SeenVersion):
     metadata: dict[str, Any]
 
 
-class HandoffIn(Seen):
+class HandoffIn(SeenVersion):
     handoff: dict[str, Any]
 
 
@@ -83,16 +83,16 @@ Payload = TypeVar("Payload", bound=At)
 class Command(Generic[Payload]):
     """`fits`: which positions it can be about; `otherwise` is said where there is none."""
 
-    fits: Callable[[Position], bool]
+    fits: Callable[[PositionView], bool]
     otherwise: str
-    do: Callable[[User, Position, Payload], object]
+    do: Callable[[User, PositionView, Payload], object]
 
     def run(self, task: Task, user: User, payload: Payload) -> TaskOut:
         self.do(user, self._one(TaskView(task, timezone.now()).positions, payload), payload)
         task.refresh_from_db()
         return task_out(task)
 
-    def _one(self, positions: list[Position], at: At) -> Position:
+    def _one(self, positions: list[PositionView], at: At) -> PositionView:
         """Raises Conflict (none fits), Invalid (path `position`: several fit)."""
         fitting = [
             position
@@ -109,34 +109,34 @@ class Command(Generic[Payload]):
         return fitting[0]
 
 
-def _complete(user: User, position: Position, payload: CompleteIn) -> None:
+def _complete(user: User, position: PositionView, payload: CompleteIn) -> None:
     assert position.job is not None
     engine.complete(position.job.pk, user=user, token_version=payload.version, outcome=payload.outcome)
 
 
-def _answer(user: User, position: Position, payload: AnswerIn) -> None:
+def _answer(user: User, position: PositionView, payload: AnswerIn) -> None:
     said = {"text": payload.text, "fact": payload.word}
     engine.answer(position.token.pk, user=user, token_version=payload.version, **said)
 
 
-def _hold(user: User, position: Position, payload: HoldIn) -> None:
+def _hold(user: User, position: PositionView, payload: HoldIn) -> None:
     seen = _seen(position, payload.version)
     engine.hold(position.token.pk, user=user, token_version=seen, reason=payload.reason)
 
 
-def _release(user: User, position: Position, payload: ReleaseIn) -> None:
+def _release(user: User, position: PositionView, payload: ReleaseIn) -> None:
     engine.release(position.token.pk, user=user, token_version=_seen(position, payload.version))
 
 
-def _supply(user: User, position: Position, payload: MetadataIn) -> None:
+def _supply(user: User, position: PositionView, payload: MetadataIn) -> None:
     engine.supply(position.token.pk, user=user, token_version=payload.version, given=payload.metadata)
 
 
-def _hand_over(user: User, position: Position, payload: HandoffIn) -> None:
+def _hand_over(user: User, position: PositionView, payload: HandoffIn) -> None:
     engine.hand_over(position.token.pk, user=user, token_version=payload.version, document=payload.handoff)
 
 
-def _seen(position: Position, version: int | None) -> int:
+def _seen(position: PositionView, version: int | None) -> int:
     return position.token.version if version is None else version
 
 

@@ -15,7 +15,7 @@ from pipelines.engine.commands.inputs import form_of
 from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.models import Status
 from pipelines.queries import versions
-from pipelines.queries.task import Position, TaskView
+from pipelines.queries.task import PositionView, TaskView
 from pipelines.routing.document.line import Input
 
 router = Router(tags=["positions"])
@@ -61,7 +61,7 @@ def index(request: HttpRequest, owner: str, project: str, line: str, task: str) 
     return [_out(position) for position in TaskView(found, timezone.now()).positions]
 
 
-def _out(position: Position) -> PositionOut:
+def _out(position: PositionView) -> PositionOut:
     token, sentence = position.token, position.sentence
     return PositionOut(
         id=token.pk,
@@ -80,7 +80,7 @@ def _out(position: Position) -> PositionOut:
     )
 
 
-def _question(position: Position) -> str | None:
+def _question(position: PositionView) -> str | None:
     if not position.answerable:
         return None
     wait = position.token.wait
@@ -88,13 +88,13 @@ def _question(position: Position) -> str | None:
     return str(asked) if asked else None
 
 
-def _form(position: Position) -> tuple[Input, ...]:
+def _form(position: PositionView) -> tuple[Input, ...]:
     if not position.manual or position.job is None:
         return ()
     return form_of(versions.by_id(position.job.pinned_id).station(position.job.station))
 
 
-def missing_metadata(position: Position) -> tuple[Input, ...]:
+def missing_metadata(position: PositionView) -> tuple[Input, ...]:
     return metadata(versions.by_id(position.token.task.pinned_id), position.token)
 
 

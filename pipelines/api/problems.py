@@ -32,7 +32,7 @@ STATUS: tuple[tuple[type[Exception], int], ...] = (
 )
 
 
-class Place(BaseModel):
+class PlaceOut(BaseModel):
     """Where something is wrong, and what to do about it. What keeps a line from being published is a finding of lint:
     it has its check besides, the rules that it speaks of, and a situation that shows it."""
 
@@ -56,7 +56,7 @@ class ProblemOut(BaseModel):
     title: str
     status: int
     detail: str
-    errors: list[Place] = []
+    errors: list[PlaceOut] = []
     by: str | None = None
     at: str | None = None
     visit: str | None = None

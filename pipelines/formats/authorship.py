@@ -18,7 +18,7 @@ WHOLE = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Hand:
+class Author:
     """`number`: of the draft that this person saved last at a place; `at` in ISO 8601."""
 
     person: str
@@ -26,7 +26,7 @@ class Hand:
     at: str
 
 
-def noted(before: Noted, old: Mapping[str, Any], new: Mapping[str, Any], hand: Hand) -> dict[str, Any]:
+def noted(before: Noted, old: Mapping[str, Any], new: Mapping[str, Any], hand: Author) -> dict[str, Any]:
     """What was noted before, and that this hand made `new` of `old`."""
     found = {path: dict(hands) for path, hands in before.items()}
     for change in changes(old, new):
@@ -37,19 +37,19 @@ def noted(before: Noted, old: Mapping[str, Any], new: Mapping[str, Any], hand: H
     return found
 
 
-def hands_at(path: str, notes: Noted) -> tuple[Hand, ...]:
+def hands_at(path: str, notes: Noted) -> tuple[Author, ...]:
     """Everybody who changed something there, the last one last. A place of which nothing else is known is that of who
     made the document."""
     found = list(_hands(hands for at, hands in notes.items() if at != WHOLE and _together(at, path)))
     found = found or list(_hands([notes[WHOLE]] if WHOLE in notes else []))
-    last: dict[str, Hand] = {}
+    last: dict[str, Author] = {}
     for hand in sorted(found, key=lambda each: each.number):
         last.pop(hand.person, None)
         last[hand.person] = hand
     return tuple(last.values())
 
 
-def since(number: int, notes: Noted) -> dict[str, Hand]:
+def since(number: int, notes: Noted) -> dict[str, Author]:
     """{path: hand} of what was changed after the draft with this number, the last hand of each place."""
     newer = {
         path: [hand for hand in _hands([hands]) if hand.number > number] for path, hands in notes.items()
@@ -57,8 +57,8 @@ def since(number: int, notes: Noted) -> dict[str, Hand]:
     return {path: max(hands, key=lambda each: each.number) for path, hands in newer.items() if hands}
 
 
-def _hands(noted: Iterable[Mapping[str, list[Any]]]) -> Iterable[Hand]:
-    return (Hand(person, said[0], said[1]) for hands in noted for person, said in hands.items())
+def _hands(noted: Iterable[Mapping[str, list[Any]]]) -> Iterable[Author]:
+    return (Author(person, said[0], said[1]) for hands in noted for person, said in hands.items())
 
 
 def _below(path: str, above: str) -> bool:

@@ -61,7 +61,7 @@ Step = str | Member
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class DocumentChange:
     """`kind` and `key`: the thing that it is about (line, station, rule, gate, end, input); `station`: the one in which
     a rule stands. `field`: what of the thing, "" for all of it. `old`, `new`: None where it is not there (`what` says
     so); of an order the identities. `place`: of a member of a list that was added or removed, from 1."""
@@ -97,7 +97,7 @@ def path_of(steps: tuple[Step, ...]) -> str:
     return path
 
 
-def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change, ...]:
+def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[DocumentChange, ...]:
     """In the order of the new document, what is gone last. Raises nothing."""
     return tuple(_object((), old, new))
 
@@ -108,14 +108,16 @@ def touches(one: str, other: str) -> bool:
     return long == short or not short or (long.startswith(short) and long[len(short)] in ".[")
 
 
-def _object(steps: tuple[Step, ...], old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+def _object(
+    steps: tuple[Step, ...], old: Mapping[str, Any], new: Mapping[str, Any]
+) -> Iterator[DocumentChange]:
     for key in dict.fromkeys([*new, *old]):
         before, now = old.get(key, GONE), new.get(key, GONE)
         if not same(before, now):
             yield from _value((*steps, key), key, before, now)
 
 
-def _value(steps: tuple[Step, ...], step: str, old: Any, new: Any) -> Iterator[Change]:
+def _value(steps: tuple[Step, ...], step: str, old: Any, new: Any) -> Iterator[DocumentChange]:
     identity = IDENTITY.get(step)
     if new is not GONE and identity is not None:
         before, now = by_identity(old, identity), by_identity(new, identity)
@@ -131,7 +133,9 @@ def _value(steps: tuple[Step, ...], step: str, old: Any, new: Any) -> Iterator[C
     yield _change(steps, old, new)
 
 
-def _members(steps: tuple[Step, ...], old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+def _members(
+    steps: tuple[Step, ...], old: Mapping[str, Any], new: Mapping[str, Any]
+) -> Iterator[DocumentChange]:
     common = set(old) & set(new)
     if kept(list(old), common) != kept(list(new), common):
         yield _change((*steps, ORDER), list(old), list(new))
@@ -146,7 +150,7 @@ def _members(steps: tuple[Step, ...], old: Mapping[str, Any], new: Mapping[str, 
             yield _change((*steps, Member(key)), before, GONE, place)
 
 
-def _change(steps: tuple[Step, ...], old: Any, new: Any, place: int = 0) -> Change:
+def _change(steps: tuple[Step, ...], old: Any, new: Any, place: int = 0) -> DocumentChange:
     kind, key, station, rest = _thing(steps)
     what: What = "changed"
     if rest[-1:] == (ORDER,):
@@ -155,7 +159,7 @@ def _change(steps: tuple[Step, ...], old: Any, new: Any, place: int = 0) -> Chan
         what = "added"
     elif new is GONE:
         what = "removed"
-    return Change(
+    return DocumentChange(
         steps,
         what,
         kind,

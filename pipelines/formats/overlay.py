@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from pipelines.formats.changes import Change
+from pipelines.formats.changes import DocumentChange
 
 Document = Mapping[str, Any]
 Mark = Literal["added", "removed", "changed", "edited", "moved"]
@@ -30,14 +30,14 @@ class Overlay:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PicturePlace:
     """Where a change is seen in the picture: a station or an end, and a rule of it; "" for none."""
 
     node: str = ""
     rule: str = ""
 
 
-def overlay(old: Document, new: Document, changes: Iterable[Change]) -> Overlay:
+def overlay(old: Document, new: Document, changes: Iterable[DocumentChange]) -> Overlay:
     found = Overlay(_union(old, new))
     gates: dict[str, Mark] = {}
     by_kind = {"station": found.stations, "rule": found.rules, "end": found.ends, "gate": gates}
@@ -51,20 +51,24 @@ def overlay(old: Document, new: Document, changes: Iterable[Change]) -> Overlay:
     return found
 
 
-def place_of(change: Change, document: Document) -> Place:
+def place_of(change: DocumentChange, document: Document) -> PicturePlace:
     """`document`: of the overlay."""
     if change.kind == "rule":
-        return Place(change.station, change.key)
+        return PicturePlace(change.station, change.key)
     if change.kind in ("station", "end"):
-        return Place(change.key)
+        return PicturePlace(change.key)
     if change.affects == "layout" and len(change.steps) > 3:
-        return Place(str(change.steps[3]))
+        return PicturePlace(str(change.steps[3]))
     if change.kind == "gate":
-        return next(_asking(document, change.key), Place())
-    return Place("@start") if change.kind == "input" or change.field in ("start", "inputs") else Place()
+        return next(_asking(document, change.key), PicturePlace())
+    return (
+        PicturePlace("@start")
+        if change.kind == "input" or change.field in ("start", "inputs")
+        else PicturePlace()
+    )
 
 
-def _mark(change: Change) -> Mark:
+def _mark(change: DocumentChange) -> Mark:
     if change.affects == "layout":
         return "moved"
     if not change.field and change.what in ("added", "removed"):
@@ -94,13 +98,13 @@ def _pass_on(found: Overlay, gates: Mapping[str, Mark]) -> None:
                 _put(marks, [name], mark)
 
 
-def _asking(document: Document, gate: str) -> Iterator[Place]:
+def _asking(document: Document, gate: str) -> Iterator[PicturePlace]:
     for station in document["stations"]:
         if station.get("gate") == gate:
-            yield Place(station["key"])
+            yield PicturePlace(station["key"])
         for rule in station["rules"]:
             if gate in rule.get("gates", ()):
-                yield Place(station["key"], rule["id"])
+                yield PicturePlace(station["key"], rule["id"])
 
 
 def _union(old: Document, new: Document) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from pipelines.formats.yamltext import TextError
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.basics.values import check
 from pipelines.routing.document.line import DocumentError, Problem
-from pipelines.routing.simulate.scenario import Scenario, read_scenarios
+from pipelines.routing.simulate.scenario import ScenarioScript, read_scenarios
 from pipelines.routing.simulate.script import Script, read_scripts
 
 T = TypeVar("T")
 
 
-def loads(text: str | bytes) -> tuple[Scenario, ...]:
+def loads(text: str | bytes) -> tuple[ScenarioScript, ...]:
     """Raises DocumentError with line and column of the first fault."""
     return _loads(text, read_scenarios)
 
@@ -41,7 +41,7 @@ def _loads(text: str | bytes, read: Callable[[Any], T]) -> T:
         raise DocumentError([replace(Problem(fault.path, fault.message), line=line, column=column)]) from None
 
 
-def dumps(scenarios: Iterable[Scenario]) -> str:
+def dumps(scenarios: Iterable[ScenarioScript]) -> str:
     """YAML that `loads` reads back to equal scenarios."""
     out = io.StringIO()
     native.writer().dump([scenario.to_dict() for scenario in scenarios], out)

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pipelines.invariants.reading import Whole, whole
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.routing.decide.budget_usage import Step, spent
+from pipelines.routing.decide.budget_usage import MoveTarget, spent
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.line import Line
 
 
 @dataclass
-class Counted:
+class CountedMoves:
     """What was decided, counted from the events; moves by hand bind no budget."""
 
     visits: Counter[str] = field(default_factory=Counter)
@@ -35,8 +35,8 @@ def named_budgets_hold(task_ids: Sequence[int] | None) -> Iterable[Violation]:
                 yield from _beyond(each, line, budget, counted)
 
 
-def _counted(each: Whole) -> Counted:
-    counted = Counted()
+def _counted(each: Whole) -> CountedMoves:
+    counted = CountedMoves()
     for event in each.events:
         if event.decision_id or event.kind == "task.submitted":
             for name, added in event.data.get("count", {}).items():
@@ -45,12 +45,12 @@ def _counted(each: Whole) -> Counted:
     return counted
 
 
-def _beyond(each: Whole, line: Line, budget: Budget, counted: Counted) -> Iterable[Violation]:
+def _beyond(each: Whole, line: Line, budget: Budget, counted: CountedMoves) -> Iterable[Violation]:
     stages = (
         {line.stage(key) for key in line.stations_by_key} if budget.kind == "same_stage" else {line.start}
     )
     for stage in sorted(stages):
-        taken = spent(line, budget, Step(stage, stage), counted, counted.visits)
+        taken = spent(line, budget, MoveTarget(stage, stage), counted, counted.visits)
         # A task begins at its first station whatever the budget says.
         begun = 1 if budget.kind == "station" and line.start in budget.stations else 0
         if budget.most is not None and taken > max(budget.most, begun):

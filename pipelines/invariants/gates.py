@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.engine.commands.export import TRANSITIONS
 from pipelines.engine.core import gate_results
-from pipelines.engine.moves.entitlement import Person, barred, counted, meets_any
+from pipelines.engine.moves.entitlement import EntitledPerson, barred, counted, meets_any
 from pipelines.engine.moves.gates import JUMP, gate_of, policy_of
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Decision, GateVisit, Task, Vote
@@ -43,7 +43,7 @@ def _fault(task: Task, visit: GateVisit, asked_under: int, votes: list[Vote]) ->
         return _by_its_time(line, visit, votes)
     policy = policy_of(line, visit.gate)
     for vote in votes:
-        person = Person.from_dict(vote.user_id, vote.entitled_as)
+        person = EntitledPerson.from_dict(vote.user_id, vote.entitled_as)
         if not meets_any(person, policy.who):
             return f"vote {vote.pk} is by somebody whom the gate does not ask"
         if barred(vote.user_id, task, visit, policy):

@@ -35,14 +35,14 @@ class Whole:
 
 
 @dataclass
-class Kept:
+class TaskRecords:
     """The tasks that the checks of one run have in common, and the parts of them that were read so far."""
 
     tasks: list[Whole]
     parts: set[str] = field(default_factory=set)
 
 
-_kept: ContextVar[dict[tuple[int, ...] | None, Kept] | None] = ContextVar("kept", default=None)
+_kept: ContextVar[dict[tuple[int, ...] | None, TaskRecords] | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
@@ -75,13 +75,13 @@ def whole(task_ids: Sequence[int] | None, *parts: str) -> Iterator[Whole]:
 
 
 def _once(
-    kept: dict[tuple[int, ...] | None, Kept],
+    kept: dict[tuple[int, ...] | None, TaskRecords],
     ids: tuple[int, ...] | None,
     tasks: QuerySet[Task],
     parts: tuple[str, ...],
 ) -> list[Whole]:
     if ids not in kept:
-        kept[ids] = Kept([Whole(task) for task in tasks])
+        kept[ids] = TaskRecords([Whole(task) for task in tasks])
     mine = kept[ids]
     _filled(mine.tasks, tuple(part for part in parts if part not in mine.parts))
     mine.parts.update(parts)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from pipelines.errors import Invalid, NotFound
-from pipelines.formats.changes import Change, changes
+from pipelines.formats.changes import DocumentChange, changes
 from pipelines.formats.overlay import Overlay, overlay
 from pipelines.models import Line, LineEvent
 from pipelines.routing.analysis.difference.compare import Difference, difference
@@ -65,7 +65,7 @@ class Apart:
 
     old: Mapping[str, Any]
     new: Mapping[str, Any]
-    changes: tuple[Change, ...]
+    changes: tuple[DocumentChange, ...]
     picture: Overlay
 
 

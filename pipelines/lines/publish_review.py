@@ -15,8 +15,8 @@ from django.db import DatabaseError, transaction
 from pipelines import access
 from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.formats.authorship import Hand, hands_at
-from pipelines.formats.changes import Change
+from pipelines.formats.authorship import Author, hands_at
+from pipelines.formats.changes import DocumentChange
 from pipelines.lines import comparing, migrating, publishing
 from pipelines.models import Line, LineEvent, LineVersion, Migration, User
 from pipelines.routing.analysis.lint.examination import Examination
@@ -59,7 +59,7 @@ class Other:
     """Somebody else who changed this draft. `key` is what a tick says: this person's changes up to this draft."""
 
     person: str
-    hand: Hand
+    hand: Author
     changes: int
 
     @property
@@ -81,21 +81,21 @@ def findings_digest(found: Examination) -> str:
     return payload.digest([[each.severity, warning_key(each)] for each in grave])
 
 
-def hands_of(line: Line, change: Change) -> tuple[Hand, ...]:
+def hands_of(line: Line, change: DocumentChange) -> tuple[Author, ...]:
     """Who changed this since the line was published, the last one last."""
     at = line.draft_at.isoformat() if line.draft_at else ""
     known = hands_at(change.path, line.draft_hands)
-    return known or ((Hand(str(line.draft_by_id), line.draft_number, at),) if line.draft_by_id else ())
+    return known or ((Author(str(line.draft_by_id), line.draft_number, at),) if line.draft_by_id else ())
 
 
-def others(line: Line, user: User, found: Iterable[Change] | None) -> list[Other]:
+def others(line: Line, user: User, found: Iterable[DocumentChange] | None) -> list[Other]:
     """Whose changes would be published with one's own. `found`: what differs from the live version; None for a line
     that was never published, all of which counts."""
     if found is None:
         hands = [hands_at(path, {path: at}) for path, at in line.draft_hands.items()]
     else:
         hands = [hands_of(line, change) for change in found]
-    last: dict[str, Hand] = {}
+    last: dict[str, Author] = {}
     counts: dict[str, int] = {}
     for hand in (hand for each in hands for hand in each):
         counts[hand.person] = counts.get(hand.person, 0) + 1
@@ -105,7 +105,7 @@ def others(line: Line, user: User, found: Iterable[Change] | None) -> list[Other
     return [Other(person, hand, counts[person]) for person, hand in last.items() if person != mine]
 
 
-def differing(line: Line) -> tuple[Change, ...] | None:
+def differing(line: Line) -> tuple[DocumentChange, ...] | None:
     """What the draft changes of the live version; None where nothing is live. Raises Invalid: no readable draft."""
     if line.live is None:
         return None

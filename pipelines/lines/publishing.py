@@ -14,7 +14,7 @@ from pipelines import access
 from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid, Refused
 from pipelines.formats import native
-from pipelines.formats.authorship import WHOLE, Hand, noted
+from pipelines.formats.authorship import WHOLE, Author, noted
 from pipelines.lines.linting import examined
 from pipelines.models import (
     Line,
@@ -154,7 +154,7 @@ def replace_draft(stored: Line, draft: Mapping[str, Any], text: str, user: User)
     """Put another draft into a line that is `locked`, and note who changed what."""
     now = moment()
     number = stored.draft_number + 1
-    hand = Hand(str(user.pk), number, now.isoformat())
+    hand = Author(str(user.pk), number, now.isoformat())
     stored.draft_hands = noted(stored.draft_hands, stored.draft, draft, hand)
     stored.draft, stored.draft_text, stored.draft_number = dict(draft), text, number
     stored.draft_by, stored.draft_at = user, now

@@ -20,13 +20,13 @@ from pipelines.queries import versions
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.routing.document.line import Line as Parsed
-from pipelines.routing.simulate.coverage import Coverage, Shown, shown_by
+from pipelines.routing.simulate.coverage import Coverage, ShownScenarios, shown_by
 from pipelines.routing.simulate.generate import Generated
 from pipelines.routing.simulate.generate import generate as generated_for
-from pipelines.routing.simulate.report import Report, report
-from pipelines.routing.simulate.run import Result
+from pipelines.routing.simulate.report import ScenarioReport, report
+from pipelines.routing.simulate.run import ScenarioResult
 from pipelines.routing.simulate.scenario import MAX_SCENARIOS, read_scenario
-from pipelines.routing.simulate.scenario import Scenario as Script
+from pipelines.routing.simulate.scenario import ScenarioScript as Script
 from pipelines.routing.simulate.search import Going, always
 
 DRAFT, LIVE = "draft", "live"
@@ -46,7 +46,7 @@ class DraftUnreadable(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ScenarioSubject:
     """What scenarios are run against. `mark`: draft, live, or "" for another version; `number`: of the draft or of
     the version."""
 
@@ -67,17 +67,17 @@ class LastRun:
     holds: bool
     failures: tuple[str, ...]
     at: str
-    shown: Shown
+    shown: ShownScenarios
     current: bool
 
 
-def subject_of(line: Line, against: str | int = "") -> Subject:
+def subject_of(line: Line, against: str | int = "") -> ScenarioSubject:
     """`against`: draft, live, or the number of a version; "" is live, or the draft of a line without a version.
 
     Raises NotFound, DraftUnreadable."""
     if against == DRAFT or (against == "" and line.live is None):
         try:
-            return Subject(DRAFT, line.draft_number, read_line(line.draft, keep_faulty_rules=True))
+            return ScenarioSubject(DRAFT, line.draft_number, read_line(line.draft, keep_faulty_rules=True))
         except DocumentError as fault:
             raise DraftUnreadable(fault.problems) from fault
     if against in (LIVE, ""):
@@ -86,14 +86,16 @@ def subject_of(line: Line, against: str | int = "") -> Subject:
         version = line.versions.filter(number=_number(against)).first()
     if version is None:
         raise NotFound("This line has no such version.")
-    return Subject(LIVE if version.pk == line.live_id else "", version.number, versions.parsed(version))
+    return ScenarioSubject(
+        LIVE if version.pk == line.live_id else "", version.number, versions.parsed(version)
+    )
 
 
-def subject_of_document(line: Line, document: Mapping[str, Any]) -> Subject:
+def subject_of_document(line: Line, document: Mapping[str, Any]) -> ScenarioSubject:
     """A document that somebody is drawing: the draft, if it is stored as it is. Raises DraftUnreadable."""
     mark = DRAFT if document == line.draft else ""
     try:
-        return Subject(mark, line.draft_number, read_line(document, keep_faulty_rules=True))
+        return ScenarioSubject(mark, line.draft_number, read_line(document, keep_faulty_rules=True))
     except DocumentError as fault:
         raise DraftUnreadable(fault.problems) from fault
 
@@ -196,7 +198,7 @@ def generate(
 
 
 def generate_for(
-    line: Line, subject: Subject, user: User, now: datetime, going: Going = always
+    line: Line, subject: ScenarioSubject, user: User, now: datetime, going: Going = always
 ) -> tuple[list[Scenario], Generated]:
     """The same for what is given. Raises Forbidden."""
     access.require(user, "design", line.project)
@@ -224,7 +226,7 @@ def run(
     *,
     now: datetime,
     bounded: bool = True,
-) -> Report:
+) -> ScenarioReport:
     """Run the stored scenarios (those with these keys), and keep what became of them where it was the draft or the
     live version. Raises NotFound (a version, a key), DraftUnreadable, Refused (more than one request may run)."""
     return run_against(line, subject_of(line, against), keys, now=now, bounded=bounded)
@@ -232,12 +234,12 @@ def run(
 
 def run_against(
     line: Line,
-    subject: Subject,
+    subject: ScenarioSubject,
     keys: Collection[str] | None = None,
     *,
     now: datetime,
     bounded: bool = True,
-) -> Report:
+) -> ScenarioReport:
     """The same against what is given. Raises NotFound (a key), Refused."""
     rows = list(line.scenarios.order_by("key") if keys is None else line.scenarios.filter(key__in=keys))
     for key in set(keys or ()) - {row.key for row in rows}:
@@ -251,13 +253,15 @@ def run_against(
     return told
 
 
-def _keep(rows: list[Scenario], results: Iterable[Result], subject: Subject, now: datetime) -> None:
+def _keep(
+    rows: list[Scenario], results: Iterable[ScenarioResult], subject: ScenarioSubject, now: datetime
+) -> None:
     for row, result in zip(rows, results, strict=True):
         row.runs = {**row.runs, subject.mark: _kept(result, subject, now)}
     Scenario.objects.bulk_update(rows, ["runs"], batch_size=500)
 
 
-def _kept(result: Result, subject: Subject, now: datetime) -> dict[str, Any]:
+def _kept(result: ScenarioResult, subject: ScenarioSubject, now: datetime) -> dict[str, Any]:
     return {
         "number": subject.number,
         "holds": result.holds,
@@ -277,14 +281,14 @@ def last_run(scenario: Scenario, mark: str, number: int | None) -> LastRun | Non
         holds=kept["holds"],
         failures=tuple(kept["failures"]),
         at=kept["at"],
-        shown=Shown.of_dict(kept["shown"]),
+        shown=ShownScenarios.of_dict(kept["shown"]),
         current=kept["number"] == number,
     )
 
 
-def coverage(line: Line, subject: Subject) -> Coverage:
+def coverage(line: Line, subject: ScenarioSubject) -> Coverage:
     """What the last runs against this draft or version show together."""
-    shown = Shown()
+    shown = ShownScenarios()
     for scenario in line.scenarios.all():
         found = last_run(scenario, subject.mark, subject.number)
         if found and found.current:

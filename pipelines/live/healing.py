@@ -38,7 +38,7 @@ class Socket(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedTask:
     project_id: int
     line_id: int
     name: str
@@ -54,13 +54,13 @@ LATELY = """
     ) task ON true"""
 
 
-def changed_since(project_ids: Iterable[int], since: datetime | None) -> tuple[datetime, list[Changed]]:
+def changed_since(project_ids: Iterable[int], since: datetime | None) -> tuple[datetime, list[ChangedTask]]:
     """The database's clock now, and what changed after `since` (None: only the clock), by one query."""
     with connection.cursor() as cursor:
         cursor.execute(LATELY, [list(project_ids) if since else [], since or datetime.now(UTC), MOST + 1])
         rows = cursor.fetchall()
     found = [
-        Changed(project, line, f"WI-{key}-{number}", seq)
+        ChangedTask(project, line, f"WI-{key}-{number}", seq)
         for _, project, line, key, number, seq in rows
         if project is not None
     ]
@@ -171,7 +171,7 @@ class Healer:
                 )
             )
 
-    def _remember(self, changed: list[Changed], now: datetime) -> None:
+    def _remember(self, changed: list[ChangedTask], now: datetime) -> None:
         """Keep the versions told of what can still show up in the next looks, and drop the others."""
         self._told = {
             name: (seq, at or now)

@@ -17,7 +17,7 @@ from django.db import connection
 from pipelines.models import Line, LineVersion, VersionRule
 from pipelines.queries import versions
 from pipelines.routing.analysis.lint.study import MAX_STATION, study
-from pipelines.routing.analysis.regions.stations import DEAD, Standing
+from pipelines.routing.analysis.regions.stations import DEAD, Liveness
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.document.line import Rule
 
@@ -92,7 +92,7 @@ class GateNumbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class LineInsights:
     """`version` is None over all versions. `policy`: knob and value, with the outcomes that it decided."""
 
     version: int | None
@@ -114,7 +114,7 @@ class _Counts:
     taken: dict[Key, tuple[int, datetime]] = field(default_factory=dict)
 
 
-def of_line(line: Line, number: int | None = None) -> Numbers | None:
+def of_line(line: Line, number: int | None = None) -> LineInsights | None:
     """Of the version with this number; without one of all versions, listed as the live one has them. None where
     there is no such version."""
     if number is None:
@@ -124,7 +124,7 @@ def of_line(line: Line, number: int | None = None) -> Numbers | None:
     return numbers_of(line, versions.by_id(shown.pk), version) if shown else None
 
 
-def numbers_of(line: Line, shown: Parsed, version: LineVersion | None) -> Numbers:
+def numbers_of(line: Line, shown: Parsed, version: LineVersion | None) -> LineInsights:
     """`shown`: the version whose stations and rules are listed, in order; what only others have comes last."""
     wanted = _Wanted(line.pk, version.pk if version else None)
     counts = _counts(wanted)
@@ -138,7 +138,7 @@ def numbers_of(line: Line, shown: Parsed, version: LineVersion | None) -> Number
     total: Counter[str] = Counter()
     for (_, knob), count in counts.policy.items():
         total[knob] += count
-    return Numbers(
+    return LineInsights(
         version=version.number if version else None,
         tasks=tasks,
         decisions=decisions,
@@ -264,7 +264,7 @@ def _rule(
 
 def _never(shown: Parsed, key: str, rule: str, tasks: int) -> Never:
     standings = study(shown, shown.station(key), MAX_STATION).standings
-    standing: Standing = next(each for each in standings if each.rule.id == rule)
+    standing: Liveness = next(each for each in standings if each.rule.id == rule)
     if standing.witness is not None:
         return Never(tasks, True, witness=standing.witness.situation)
     if standing.status == DEAD:

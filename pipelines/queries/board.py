@@ -117,7 +117,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedCard:
     """`word`: the label of its end."""
 
     task: Task
@@ -129,7 +129,7 @@ class Board:
     columns: list[Column]
     counts: dict[str, int]
     median: float | None
-    ended: list[Ended]
+    ended: list[EndedCard]
     ended_count: int
     version: int
     filtered: bool
@@ -155,7 +155,10 @@ def board(line: Line, filters: Filters, now: datetime, user_id: int | None = Non
         columns,
         counts,
         medians.of_line(line.pk),
-        [Ended(task, target_name(versions.by_id(task.pinned_id), task.end)) for task in ended[:ENDED_SHOWN]],
+        [
+            EndedCard(task, target_name(versions.by_id(task.pinned_id), task.end))
+            for task in ended[:ENDED_SHOWN]
+        ],
         ended.count(),
         sum(card.task.seq for card in cards),
         bool(filters.q or filters.show or filters.requester),

@@ -17,9 +17,9 @@ from pipelines.routing.document.checks import Check
 from pipelines.routing.document.line import Line, Station
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
 from pipelines.routing.simulate import choices
-from pipelines.routing.simulate.choices import Choice
+from pipelines.routing.simulate.choices import SimulationChoice
 from pipelines.routing.simulate.form import parts_of
-from pipelines.routing.simulate.state import READY, Position, Taken, Walk
+from pipelines.routing.simulate.state import READY, SimulatedPosition, SimulatedTask, Taken
 
 GROUPS = {
     choices.WORD: lambda: _("At the gate"),
@@ -33,14 +33,14 @@ GROUPS = {
 }
 
 
-def groups(line: Line, walk: Walk, position: Position) -> list[dict[str, Any]]:
+def groups(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> list[dict[str, Any]]:
     """The choices of one token, group by group, in the order in which people look for them."""
     found = choices.choices(line, walk, position)
     told = ((kind, [_choice(line, position, each) for each in found if each.kind == kind]) for kind in GROUPS)
     return [{"kind": kind, "title": GROUPS[kind](), "choices": each} for kind, each in told if each]
 
 
-def _choice(line: Line, position: Position, choice: Choice) -> dict[str, Any]:
+def _choice(line: Line, position: SimulatedPosition, choice: SimulationChoice) -> dict[str, Any]:
     return {
         "label": _label(line, position, choice),
         "sample": outcome_words(choice.step.outcome) if choice.step and choice.rule else "",
@@ -54,7 +54,7 @@ def _choice(line: Line, position: Position, choice: Choice) -> dict[str, Any]:
     }
 
 
-def _said(choice: Choice) -> str:
+def _said(choice: SimulationChoice) -> str:
     """The word at the gate, for the look of its button."""
     if choice.kind != choices.WORD or choice.step is None:
         return ""
@@ -66,7 +66,7 @@ def _number(line: Line, rule: str) -> int | None:
     return found[0].rules.index(found[1]) + 1 if found else None
 
 
-def _label(line: Line, position: Position, choice: Choice) -> str:
+def _label(line: Line, position: SimulatedPosition, choice: SimulationChoice) -> str:
     if choice.rule:
         rule = line.rules_by_id[choice.rule][1]
         return rule.label or rule.id
@@ -87,13 +87,13 @@ def _label(line: Line, position: Position, choice: Choice) -> str:
     return said[:1].upper() + said[1:]
 
 
-def _standing(line: Line, position: Position, choice: Choice) -> str:
+def _standing(line: Line, position: SimulatedPosition, choice: SimulationChoice) -> str:
     assert choice.step is not None
     standing = derive(read_outcome(dict(choice.step.outcome))).standing
     return {"passed": _("Passed"), "failed": _("Failed"), "blocked": _("Blocked")}[standing]
 
 
-def _word(line: Line, choice: Choice) -> str:
+def _word(line: Line, choice: SimulationChoice) -> str:
     assert choice.step is not None
     if not choice.gate:
         return _("Approve all")
@@ -111,7 +111,7 @@ def _resolution(line: Line, said: Mapping[str, str]) -> str:
     return f"{label}: {target_name(line, said['route'])}" if "route" in said else label
 
 
-def _then(line: Line, position: Position, choice: Choice) -> str:
+def _then(line: Line, position: SimulatedPosition, choice: SimulationChoice) -> str:
     """What would follow, as a sentence; or why it cannot happen."""
     if choice.taken is None:
         return sentence(choice.refused)
@@ -141,7 +141,7 @@ def _resolved(line: Line, taken: Taken) -> str:
     return " ".join(map(sentence, said or [_("nothing keeps the task from going forward any more")]))
 
 
-def _after(walk: Walk, position: Position) -> Position | None:
+def _after(walk: SimulatedTask, position: SimulatedPosition) -> SimulatedPosition | None:
     return next((each for each in walk.positions if each.station == position.station), None)
 
 
@@ -152,7 +152,7 @@ def sentence(said: str) -> str:
 # The whole outcome, field by field
 
 
-def form(line: Line, position: Position) -> dict[str, Any] | None:
+def form(line: Line, position: SimulatedPosition) -> dict[str, Any] | None:
     """What rules, gates and the form of the station read, as fields; None where nothing is to be reported."""
     if position.status != READY:
         return None

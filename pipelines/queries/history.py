@@ -33,7 +33,7 @@ ALARMS = (
 
 
 @dataclass(slots=True)
-class Item:
+class TimelineItem:
     """`shape`: start, station, gate, end or dot. `state`: taken, waiting, danger or "". `text` stands alone where
     there is no move. `seconds`: how long it stayed where this led to, until now where it still is."""
 
@@ -58,7 +58,7 @@ class Item:
         return bool(self.target)
 
 
-def history(task: Task, events: Sequence[Event], now: datetime) -> list[Item]:
+def history(task: Task, events: Sequence[Event], now: datetime) -> list[TimelineItem]:
     """Newest first."""
     line = versions.by_id(task.pinned_id)
     who = people.names(event.actor for event in events)
@@ -68,9 +68,9 @@ def history(task: Task, events: Sequence[Event], now: datetime) -> list[Item]:
     return items[::-1]
 
 
-def _item(task: Task, line: Line, event: Event, who: people.Who) -> Item | None:
+def _item(task: Task, line: Line, event: Event, who: people.Who) -> TimelineItem | None:
     if event.kind in MOVES:
-        made: Item | None = _move(line, event)
+        made: TimelineItem | None = _move(line, event)
     elif event.kind in GIVEN:
         names = ", ".join(map(str, event.data.get("given", ())))
         words = {"who": who.name, "station": station_name(line, event.source), "names": names}
@@ -88,8 +88,8 @@ def _item(task: Task, line: Line, event: Event, who: people.Who) -> Item | None:
     return made
 
 
-def _move(line: Line, event: Event) -> Item:
-    item = Item(event.seq, event.at, "station", "taken", station_name(line, event.source))
+def _move(line: Line, event: Event) -> TimelineItem:
+    item = TimelineItem(event.seq, event.at, "station", "taken", station_name(line, event.source))
     rule = event.data.get("rule")
     item.number, item.label = _rule(line, event.source, rule)
     match event.kind:
@@ -154,7 +154,7 @@ def _rule(line: Line, station_key: str, rule_id: str | None) -> tuple[int | None
     return None, rule_id or ""
 
 
-def _remark(line: Line, event: Event, who: people.Who) -> Item | None:
+def _remark(line: Line, event: Event, who: people.Who) -> TimelineItem | None:
     data = event.data
     station = station_name(line, event.source)
     wait = data.get("wait") or {}
@@ -217,7 +217,7 @@ def _answered(answer: dict[str, Any], who: people.Who) -> str:
     return _with(said, text[:LONGEST])
 
 
-def _alarm(line: Line, event: Event, who: people.Who) -> Item:
+def _alarm(line: Line, event: Event, who: people.Who) -> TimelineItem:
     data = event.data
     words = {
         "what": trigger_words(str(data.get("escalated", ""))),
@@ -261,7 +261,7 @@ VOTED = {
 }
 
 
-def _wait_dot(event: Event, station: str, wait: dict[str, object]) -> Item | None:
+def _wait_dot(event: Event, station: str, wait: dict[str, object]) -> TimelineItem | None:
     """Waiting at a gate is shown by the gate's opening."""
     if wait.get("gates"):
         return None
@@ -287,15 +287,15 @@ _HELD = {
 }
 
 
-def _dot(event: Event, text: str, state: str = "") -> Item:
-    return Item(event.seq, event.at, "dot", state, text=text)
+def _dot(event: Event, text: str, state: str = "") -> TimelineItem:
+    return TimelineItem(event.seq, event.at, "dot", state, text=text)
 
 
 def _with(text: str, remark: object) -> str:
     return f"{text}: {remark}" if remark else text
 
 
-def _ask_for_gates(line: Line, items: list[Item], events: Sequence[Event]) -> None:
+def _ask_for_gates(line: Line, items: list[TimelineItem], events: Sequence[Event]) -> None:
     """A gate's opening follows from the wait before it: that names the decision and the rule."""
     waits: dict[int | None, Event] = {}
     asked: dict[int, Event] = {}
@@ -311,7 +311,7 @@ def _ask_for_gates(line: Line, items: list[Item], events: Sequence[Event]) -> No
             item.number, item.label = _rule(line, wait.source, (wait.data.get("wait") or {}).get("rule"))
 
 
-def _durations(items: list[Item], events: Sequence[Event], until: datetime, ended: bool) -> None:
+def _durations(items: list[TimelineItem], events: Sequence[Event], until: datetime, ended: bool) -> None:
     """Time at each place: to the next move of the same token; the last places last until now."""
     token_of = {event.seq: event.token_id for event in events}
     leaves: dict[int | None, datetime] = {}

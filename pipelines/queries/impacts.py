@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.models import Token
 from pipelines.queries.why import sentence as decided
-from pipelines.routing.analysis.impact import AGAIN, MOVES, STAYS, Effect
+from pipelines.routing.analysis.impact import AGAIN, MOVES, STAYS, MigrationEffect
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import gate_name, station_name
 
@@ -22,7 +22,7 @@ def label(effect: str) -> str:
     return LABELS[effect]()
 
 
-def sentence(effect: Effect, token: Token, judge: Line, line: Line, number: int) -> str:
+def sentence(effect: MigrationEffect, token: Token, judge: Line, line: Line, number: int) -> str:
     """`judge`: the version that judges it until now; `line`: the new one, with its number, 0 for a draft."""
     words = {
         "station": station_name(judge, token.station),
@@ -48,7 +48,7 @@ def sentence(effect: Effect, token: Token, judge: Line, line: Line, number: int)
     return _("Waits at %(new)s as before; what comes next follows %(version)s.") % words
 
 
-def _kept(effect: Effect, token: Token, judge: Line, words: dict[str, str]) -> str:
+def _kept(effect: MigrationEffect, token: Token, judge: Line, words: dict[str, str]) -> str:
     if token.status == "running":
         said = _(
             "Its work at %(station)s is judged by the version it began under; its next job follows %(version)s."
@@ -62,7 +62,7 @@ def _kept(effect: Effect, token: Token, judge: Line, words: dict[str, str]) -> s
     return f"{said % words} {warning}"
 
 
-def _again(effect: Effect, line: Line, words: dict[str, str]) -> str:
+def _again(effect: MigrationEffect, line: Line, words: dict[str, str]) -> str:
     why = decided(line, effect.station, effect.decision.to_dict()) if effect.decision else ""
     if effect.effect == MOVES:
         return why

@@ -12,7 +12,7 @@ from pipelines.models import ENDED, Token
 from pipelines.queries import versions
 from pipelines.queries.branches import branches_of, waits_at_join
 from pipelines.queries.words import Sentence
-from pipelines.routing.decide.joining.joining import Group, groups
+from pipelines.routing.decide.joining.joining import JoinGroup, groups
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import station_name
 
@@ -34,7 +34,7 @@ def waiting_at_joins(tokens: Iterable[Token]) -> dict[int, Sentence]:
     return found
 
 
-def waits_for(line: Line, group: Group) -> Sentence:
+def waits_for(line: Line, group: JoinGroup) -> Sentence:
     names = ", ".join(station_name(line, key) for key in group.pending or group.missing)
     return Sentence(
         _("Waits for %(stations)s.") % {"stations": names},

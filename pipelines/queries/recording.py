@@ -17,8 +17,8 @@ from pipelines.routing.document.evaluations import UNANSWERED
 from pipelines.routing.document.line import Line
 from pipelines.routing.document.preconditions import GATE_PASSED
 from pipelines.routing.simulate.run import expectation, run
-from pipelines.routing.simulate.scenario import MAX_STEPS, Scenario, Step
-from pipelines.routing.simulate.state import StepRefused, Taken, Walk, begin
+from pipelines.routing.simulate.scenario import MAX_STEPS, ScenarioScript, ScenarioStep
+from pipelines.routing.simulate.state import SimulatedTask, StepRefused, Taken, begin
 from pipelines.routing.simulate.walk import take
 
 SAID = ("decision", "to", "end", "status", "gates", "error")
@@ -29,7 +29,7 @@ SAID = ("decision", "to", "end", "status", "gates", "error")
 class Recording:
     """`rest`: why the scenario ends before the task does, "" where it tells it all."""
 
-    scenario: Scenario
+    scenario: ScenarioScript
     rest: str
 
 
@@ -37,7 +37,7 @@ class Recording:
 class _Happened:
     """`stop`: what no step of a scenario says."""
 
-    step: Step | None
+    step: ScenarioStep | None
     station: str = ""
     decision: Decision | None = None
     stop: str = ""
@@ -46,7 +46,7 @@ class _Happened:
 def recorded(task: Task, key: str) -> Recording:
     """Under the version on which the task started, with what that walk shows as its expectation."""
     line = versions.by_id(_first_version(task))
-    script = Scenario(
+    script = ScenarioScript(
         key, f"{task.name} {task.title}"[:200], inputs=_inputs(line, task), task=_facts(line, task)
     )
     steps, rest = _steps(line, script, task)
@@ -79,8 +79,8 @@ def _facts(line: Line, task: Task) -> dict[str, Any]:
     return {name: value for name, value in told.items() if name in read and value is not None}
 
 
-def _steps(line: Line, script: Scenario, task: Task) -> tuple[tuple[Step, ...], str]:
-    walk, steps = begin(line, script), list[Step]()
+def _steps(line: Line, script: ScenarioScript, task: Task) -> tuple[tuple[ScenarioStep, ...], str]:
+    walk, steps = begin(line, script), list[ScenarioStep]()
     for happened in _happened(task):
         if walk.over or _included(walk, happened):
             continue
@@ -101,14 +101,14 @@ def _steps(line: Line, script: Scenario, task: Task) -> tuple[tuple[Step, ...], 
     return tuple(steps), ""
 
 
-def _named(walk: Walk, happened: _Happened) -> Step:
+def _named(walk: SimulatedTask, happened: _Happened) -> ScenarioStep:
     """While branches run side by side a step names its station."""
     assert happened.step is not None
     several = sum(not each.over for each in walk.positions) > 1
     return replace(happened.step, at=happened.station or None) if several else happened.step
 
 
-def _included(walk: Walk, happened: _Happened) -> bool:
+def _included(walk: SimulatedTask, happened: _Happened) -> bool:
     """Whether the step before was all of it: what an escalation had held up goes on by itself when that is resolved."""
     if happened.step is None or happened.step.kind != "reconsider":
         return False
@@ -169,24 +169,26 @@ def _of_event(event: Event, jobs: Mapping[int, Job], visits: Mapping[str, GateVi
             job = jobs[event.data["job"]["id"]]
             if job.purpose != Purpose.STATION:
                 return None
-            return _Happened(Step("outcome", outcome=job.outcome or {}), job.station)
+            return _Happened(ScenarioStep("outcome", outcome=job.outcome or {}), job.station)
         case "gate.decided", _trigger:
             visit = visits[event.data["visit"]]
-            return _Happened(Step("gates", gates={visit.gate: _word(visit)}), visit.job.station)
+            return _Happened(ScenarioStep("gates", gates={visit.gate: _word(visit)}), visit.job.station)
         case "evaluation.answered", _trigger if event.data["answer"]["answer"] != UNANSWERED:
-            return _Happened(Step("answers", answers=(event.data["answer"],)), event.source)
+            return _Happened(ScenarioStep("answers", answers=(event.data["answer"],)), event.source)
         case "token.moved", "answer":
             text = jobs[event.data["job"]["id"]].feedback
-            return _Happened(Step("answer", answer=text), event.source)
+            return _Happened(ScenarioStep("answer", answer=text), event.source)
         case "token.moved", "retry":
-            return _Happened(Step("retry"), event.source)
+            return _Happened(ScenarioStep("retry"), event.source)
         case "escalation.opened", _trigger if event.token_id is None and event.actor.startswith("person:"):
             said = {"trigger": event.data["escalated"], "reason": event.data["reason"]}
-            return _Happened(Step("escalate", said=said))
+            return _Happened(ScenarioStep("escalate", said=said))
         case "escalation.resolved", _trigger if event.data["how"] in WORDS_TO_RESOLVE:
-            return _Happened(Step("resolve", event.source or None, said=_resolution(event)), event.source)
+            return _Happened(
+                ScenarioStep("resolve", event.source or None, said=_resolution(event)), event.source
+            )
         case kind, trigger if kind == "handoff.added" or trigger.startswith("facts:"):
-            return _Happened(Step("reconsider"), event.source)
+            return _Happened(ScenarioStep("reconsider"), event.source)
         case "task.migrated", _trigger:
             return _Happened(None, stop=_("The task was then migrated to another version."))
         case "token.ended", "cancel":

@@ -28,7 +28,7 @@ from pipelines.models import (
 )
 from pipelines.queries import versions
 from pipelines.queries import why as whys
-from pipelines.queries.history import Item, history
+from pipelines.queries.history import TimelineItem, history
 from pipelines.queries.joined import waiting_at_joins
 from pipelines.queries.resting import waiting_for_a_time
 from pipelines.queries.unoffered import without_a_worker
@@ -45,7 +45,7 @@ LINKED = 50
 
 
 @dataclass
-class Position:
+class PositionView:
     """A living token with what it waits for."""
 
     token: Token
@@ -172,7 +172,7 @@ class TaskView:
         return self.events[::-1]
 
     @cached_property
-    def history(self) -> list[Item]:
+    def history(self) -> list[TimelineItem]:
         return history(self.task, self.events, self.now)
 
     @cached_property
@@ -190,12 +190,12 @@ class TaskView:
         return {token: job for token, job in last.items() if token in queued}
 
     @cached_property
-    def positions(self) -> list[Position]:
+    def positions(self) -> list[PositionView]:
         last = {job.token_id: job for job in self.jobs if job.purpose == Purpose.STATION}
         joined = waiting_at_joins(self.tokens)
         resting = waiting_for_a_time(last) | without_a_worker(self.task, self._queued(last))
         return [
-            Position(
+            PositionView(
                 token,
                 station_name(self.line, token.station),
                 joined.get(token.pk)

@@ -24,7 +24,7 @@ SORTS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class TaskFilter:
     """Everything that narrows a table of tasks; all of it stands in the address, so that a view can be kept."""
 
     q: str = ""
@@ -39,7 +39,7 @@ class Search:
         return bool(self.q or self.status or self.line or self.priority or self.requester)
 
 
-def table(projects: Iterable[Project], search: Search, user: User, page: int) -> Page:
+def table(projects: Iterable[Project], search: TaskFilter, user: User, page: int) -> Page:
     rows = narrowed(Task.objects.filter(project__in=list(projects)), search, user)
     rows = rows.select_related("project__owner", "line").defer(
         "context", "variables", "inputs", "visits", "edges"
@@ -47,7 +47,7 @@ def table(projects: Iterable[Project], search: Search, user: User, page: int) ->
     return Paginator(rows.order_by(*SORTS.get(search.sort, SORTS["new"])), PER_PAGE).get_page(page)
 
 
-def narrowed(rows: QuerySet[Task], search: Search, user: User) -> QuerySet[Task]:
+def narrowed(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[Task]:
     """Each with the status that is shown."""
     rows = displayed(rows)
     if search.q:

@@ -27,7 +27,7 @@ GATES = ("station_gate", "rule_gates")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TraceStep:
     """One entry. `rule`: its id, `number`: at its station; `result`: true, false, ask or error, as the decision tool
     writes it; `micros`: how long it took, None where no clock was given."""
 
@@ -59,17 +59,17 @@ def _words(check: Mapping[str, Any]) -> str:
     return _("%(field)s %(operator)s %(value)s") % {**check, "operator": operator}
 
 
-def steps_of(line: Line, trace: Sequence[Mapping[str, Any]]) -> list[Step]:
+def steps_of(line: Line, trace: Sequence[Mapping[str, Any]]) -> list[TraceStep]:
     return [_step(line, entry) for entry in trace]
 
 
-def _step(line: Line, entry: Mapping[str, Any]) -> Step:
+def _step(line: Line, entry: Mapping[str, Any]) -> TraceStep:
     key = str(entry.get("step") or "")
     rule = str(entry.get("rule") or "")
     found = line.rules_by_id.get(rule)
     number = found[0].rules.index(found[1]) + 1 if found else None
     took = entry.get("took")
-    return Step(
+    return TraceStep(
         STEPS[key]() if key in STEPS else key,
         number,
         rule,

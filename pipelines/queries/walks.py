@@ -21,9 +21,9 @@ from pipelines.routing.document.algebra import EdgeTaken
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
 from pipelines.routing.simulate import joins
-from pipelines.routing.simulate.expect import Told
-from pipelines.routing.simulate.scenario import Step
-from pipelines.routing.simulate.state import HELD, READY, Position, Walk
+from pipelines.routing.simulate.expect import StepRecord
+from pipelines.routing.simulate.scenario import ScenarioStep
+from pipelines.routing.simulate.state import HELD, READY, SimulatedPosition, SimulatedTask
 
 LONGEST = 80
 TONES = {
@@ -37,12 +37,12 @@ TONES = {
 }
 
 
-def timeline(line: Line, steps: Sequence[Step], told: Sequence[Told]) -> list[dict[str, Any]]:
+def timeline(line: Line, steps: Sequence[ScenarioStep], told: Sequence[StepRecord]) -> list[dict[str, Any]]:
     """What each step did; number 0 is the start. `mark` is equal where a step went the same way."""
     return [_item(line, steps[each.number - 1] if each.number else None, each) for each in told]
 
 
-def _item(line: Line, step: Step | None, told: Told) -> dict[str, Any]:
+def _item(line: Line, step: ScenarioStep | None, told: StepRecord) -> dict[str, Any]:
     status = told.walk.status
     return {
         "number": told.number,
@@ -57,7 +57,7 @@ def _item(line: Line, step: Step | None, told: Told) -> dict[str, Any]:
     }
 
 
-def did(line: Line, step: Step) -> str:
+def did(line: Line, step: ScenarioStep) -> str:
     """The step in a few words."""
     if step.kind == "outcome":
         return outcome_words(step.outcome)
@@ -110,7 +110,7 @@ def cut(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-def _went(line: Line, step: Step | None, told: Told) -> str:
+def _went(line: Line, step: ScenarioStep | None, told: StepRecord) -> str:
     if step is None:
         return _("%(station)s is to report.") % {"station": station_name(line, told.station)}
     others = [*_also(line, told), *_met(line, told)]
@@ -124,13 +124,13 @@ def _went(line: Line, step: Step | None, told: Told) -> str:
     return " ".join(others) or _escalations_after(told)
 
 
-def _also(line: Line, told: Told) -> Iterable[str]:
+def _also(line: Line, told: StepRecord) -> Iterable[str]:
     """What had only waited for the step."""
     for station, decision in told.also:
         yield sentence(line, station, decision.to_dict())
 
 
-def _escalations_after(told: Told) -> str:
+def _escalations_after(told: StepRecord) -> str:
     if told.walk.over:
         return _("The task is cancelled.")
     if told.walk.escalations:
@@ -138,7 +138,7 @@ def _escalations_after(told: Told) -> str:
     return _("Nothing is escalated any more.")
 
 
-def _met(line: Line, told: Told) -> Iterable[str]:
+def _met(line: Line, told: StepRecord) -> Iterable[str]:
     """The joins that it completed."""
     for each in told.joined:
         words = {
@@ -157,7 +157,7 @@ def status_word(status: str) -> str:
 # Ways
 
 
-def ways(told: Iterable[Told]) -> list[dict[str, Any]]:
+def ways(told: Iterable[StepRecord]) -> list[dict[str, Any]]:
     """Every move so far, counted: `rule` is "" where none was taken, `target` a station or an end."""
     found: Counter[tuple[str, str, str]] = Counter()
     for each in told:
@@ -180,7 +180,7 @@ def _targets(decision: Decision | None) -> tuple[str, ...]:
 # Tokens
 
 
-def tokens(line: Line, walk: Walk) -> list[dict[str, Any]]:
+def tokens(line: Line, walk: SimulatedTask) -> list[dict[str, Any]]:
     at_joins = {
         branch.id: waits_for(line, group)
         for group in groups(line, joins.branches(walk))
@@ -189,7 +189,9 @@ def tokens(line: Line, walk: Walk) -> list[dict[str, Any]]:
     return [_token(line, walk, each, at_joins.get(index)) for index, each in enumerate(walk.positions)]
 
 
-def _token(line: Line, walk: Walk, position: Position, at_join: Sentence | None) -> dict[str, Any]:
+def _token(
+    line: Line, walk: SimulatedTask, position: SimulatedPosition, at_join: Sentence | None
+) -> dict[str, Any]:
     said = at_join or _escalated(line, walk, position) or waiting(position, line)
     return {
         "station": position.station,
@@ -209,7 +211,7 @@ def _token(line: Line, walk: Walk, position: Position, at_join: Sentence | None)
     }
 
 
-def _escalated(line: Line, walk: Walk, position: Position) -> Sentence | None:
+def _escalated(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> Sentence | None:
     """What is escalated here, or, where that holds no token, before the first one: for whom, and how soon."""
     index = walk.index_of(position.token)
     for each in walk.escalations:
@@ -225,7 +227,7 @@ def _escalated(line: Line, walk: Walk, position: Position) -> Sentence | None:
     return None
 
 
-def _facts(line: Line, walk: Walk, position: Position) -> Iterable[str]:
+def _facts(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> Iterable[str]:
     """What was counted that decides what may happen here."""
     station = line.stations_by_key.get(position.station)
     if station is None or not position.here:
@@ -269,7 +271,7 @@ def _edges(line: Line, key: str) -> list[EdgeTaken]:
     return list({(edge.source, edge.target): edge for edge in found}.values())
 
 
-def held_again(line: Line, position: Position) -> str:
+def held_again(line: Line, position: SimulatedPosition) -> str:
     """Why a choice would only be held, where the decision alone does not say so; else ""."""
     if position.status != HELD or "rejection" not in position.wait:
         return ""

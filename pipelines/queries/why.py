@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from pipelines.models import Decision, GateVisit
 from pipelines.queries import versions
 from pipelines.queries.conditions import Leaf, leaves
-from pipelines.queries.trace import Step, checks_of, steps_of
+from pipelines.queries.trace import TraceStep, checks_of, steps_of
 from pipelines.queries.words import role_words, trigger_words
 from pipelines.routing.document.line import Line, Rule, Station
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
@@ -56,7 +56,7 @@ class Explained:
     notes: list[str]
     gates: list[tuple[str, str]]
     checks: list[dict[str, Any]]
-    steps: list[Step]
+    steps: list[TraceStep]
 
 
 @dataclass(slots=True)

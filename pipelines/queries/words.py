@@ -24,7 +24,7 @@ class Sentence:
     name: str = ""
 
 
-class Standing(Protocol):
+class WaitingToken(Protocol):
     """A token, or where one stands in a test."""
 
     @property
@@ -37,7 +37,7 @@ class Standing(Protocol):
     def wait(self) -> Mapping[str, Any]: ...
 
 
-def waiting(token: Standing, line: Line, summary: str = "") -> Sentence | None:
+def waiting(token: WaitingToken, line: Line, summary: str = "") -> Sentence | None:
     """Why a token does not go on by itself, and what would free it; None where nothing holds it. `summary`: what its
     last job said of itself."""
     match token.status:
@@ -55,7 +55,7 @@ def waiting(token: Standing, line: Line, summary: str = "") -> Sentence | None:
     return None
 
 
-def stuck(token: Standing, line: Line) -> Sentence:
+def stuck(token: WaitingToken, line: Line) -> Sentence:
     rule = token.wait.get("rule")
     words = {"station": station_name(line, token.station), "rule": rule or ""}
     found = STUCK.get(token.error)

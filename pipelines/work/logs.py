@@ -11,7 +11,7 @@ from pipelines.models import Job, LogChunk
 
 
 @dataclass(frozen=True)
-class Line:
+class LogLine:
     """`number` counts from 1 within the attempt; `seconds` since the attempt began."""
 
     number: int
@@ -23,7 +23,7 @@ class Line:
 class Piece:
     """Lines of one attempt. `next` is the position to ask for next time; `complete`: nothing more will come."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[LogLine, ...]
     next: int
     complete: bool
 
@@ -74,7 +74,7 @@ class Writer:
 def read(job: Job, attempt: int, position: int = 0, most: int = 64) -> Piece:
     """The lines from byte `position` on, of `most` chunks at most. A position inside a chunk gives the whole chunk."""
     chunks = _chunks(job, attempt).filter(position__gte=position).order_by("number")[:most]
-    lines: list[Line] = []
+    lines: list[LogLine] = []
     following = position
     count = 0
     for chunk in chunks:
@@ -88,7 +88,7 @@ def read(job: Job, attempt: int, position: int = 0, most: int = 64) -> Piece:
 
 def tail(job: Job, attempt: int, lines: int = 50) -> Piece:
     """The last `lines` lines."""
-    found: list[Line] = []
+    found: list[LogLine] = []
     following = 0
     for chunk in _chunks(job, attempt).order_by("-number").iterator(chunk_size=4):
         text = _text(chunk)
@@ -114,9 +114,9 @@ def _text(chunk: LogChunk) -> str:
     return zlib.decompress(bytes(chunk.data)).decode()
 
 
-def _lines(chunk: LogChunk, text: str) -> list[Line]:
+def _lines(chunk: LogChunk, text: str) -> list[LogLine]:
     found = []
     for number, line in enumerate(text.split("\n")[:-1], start=chunk.lines_before + 1):
         seconds, _, rest = line.partition("\t")
-        found.append(Line(number, float(seconds), rest))
+        found.append(LogLine(number, float(seconds), rest))
     return found

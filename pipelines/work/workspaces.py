@@ -133,7 +133,7 @@ def restore(manifest: tuple[Entry, ...], workspace: Path, fetch: Callable[[str, 
 
 
 @dataclass
-class Kept:
+class KeptFolder:
     """The folder of a finished attempt, good for the next one as long as `digest` is the task's last snapshot."""
 
     attempt: Attempt
@@ -146,7 +146,7 @@ class Folders:
 
     def __init__(self, base: Path, worker: uuid.UUID, keep: int = 32) -> None:
         self.base, self.home, self._most = base, base / str(worker), keep
-        self._kept: dict[int, Kept] = {}
+        self._kept: dict[int, KeptFolder] = {}
         unlocked = base / f".{worker}"
         unlocked.mkdir(parents=True, mode=0o700)
         base.chmod(0o700)
@@ -175,7 +175,7 @@ class Folders:
     def remove(self, attempt: Attempt) -> None:
         remove(attempt.root)
 
-    def take_kept(self, task: int, digest: str, into: Attempt) -> Kept | None:
+    def take_kept(self, task: int, digest: str, into: Attempt) -> KeptFolder | None:
         """Move the kept folder of a task into a new attempt, if it is what the snapshot says."""
         kept = self._kept.pop(task, None)
         if kept is None:
@@ -186,7 +186,7 @@ class Folders:
         remove(kept.attempt.root)
         return kept if kept.digest == digest else None
 
-    def keep(self, task: int, kept: Kept) -> None:
+    def keep(self, task: int, kept: KeptFolder) -> None:
         """For the next station of this task; the oldest make room."""
         self.forget(task)
         self._kept[task] = kept

@@ -36,7 +36,7 @@ LOOKS = {
 
 
 @dataclass(frozen=True)
-class Option:
+class VoteOption:
     """One button. `routes` are offered where the reviewer chooses where a rejection leads: (value, label)."""
 
     word: str
@@ -65,7 +65,7 @@ class Option:
         return LOOKS[Word(self.word)][3]
 
 
-def options(visit: GateVisit) -> list[Option]:
+def options(visit: GateVisit) -> list[VoteOption]:
     """The words that this gate offers, each with what follows; sending back more often than allowed is left out."""
     line = parsed(visit.asked_by.pinned)
     gate = gate_of(line, visit.gate)
@@ -77,11 +77,11 @@ def _used_up(gate: Gate, visit: GateVisit, word: str) -> bool:
     return word == Word.SEND_BACK and visit.round > gate.approval.max_rounds
 
 
-def _option(line: Line, visit: GateVisit, word: str) -> Option:
+def _option(line: Line, visit: GateVisit, word: str) -> VoteOption:
     routes = _routes(line, visit.gate) if word == Word.REJECT else ()
     answer = _decided(line, visit, word, routes[0][0] if routes else None)
     then = _then(line, visit, word, answer) if not routes else _("you choose where it goes")
-    return Option(
+    return VoteOption(
         word=word,
         verb=str(VERBS[Word(word)]),
         label=_label(line, answer, str(VERBS[Word(word)]), then),

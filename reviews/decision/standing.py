@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 from django.utils.translation import gettext as _
 
-from pipelines.engine.moves.entitlement import Person, barred, everywhere, meets_any
+from pipelines.engine.moves.entitlement import EntitledPerson, barred, everywhere, meets_any
 from pipelines.models import GateVisit, User
 from pipelines.queries import versions
 from reviews.decision.gates import gate_of
 
 
 @dataclass(frozen=True)
-class Standing:
+class Entitlement:
     """`why` says what keeps the person from deciding, or is empty."""
 
     may: bool
@@ -25,21 +25,21 @@ class Standings:
     """Of one person, at many visits: what entitles them is read once, for all projects."""
 
     user: User
-    _as: dict[int, Person] | None = field(default=None)
+    _as: dict[int, EntitledPerson] | None = field(default=None)
 
-    def at(self, visit: GateVisit) -> Standing:
+    def at(self, visit: GateVisit) -> Entitlement:
         if visit.state != GateVisit.State.OPEN:
-            return Standing(False)
+            return Entitlement(False)
         if any(vote.user_id == self.user.pk for vote in visit.votes.all()):
-            return Standing(False, _("You have voted; more votes are needed."))
+            return Entitlement(False, _("You have voted; more votes are needed."))
         policy = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate).approval
         person = self._in(visit.task.project_id)
         if person is None or not meets_any(person, policy.who):
-            return Standing(False, _("This gate does not ask you to review."))
+            return Entitlement(False, _("This gate does not ask you to review."))
         why = barred(self.user.pk, visit.task, visit, policy)
-        return Standing(not why, why)
+        return Entitlement(not why, why)
 
-    def _in(self, project_id: int) -> Person | None:
+    def _in(self, project_id: int) -> EntitledPerson | None:
         if self._as is None:
             self._as = everywhere(self.user)
         return self._as.get(project_id)

@@ -12,31 +12,31 @@ from pipelines import engine
 from pipelines.models import User
 from pipelines.routing.document.preconditions import AGENT, HANDOFF
 from pipelines.web.tasks.start import given
-from reviews.inbox.item import Mine, Need
+from reviews.inbox.item import InboxItem, Mine
 
 Said = dict[str, Any]
 
 
-def answer(need: Need, user: User, said: Said) -> str:
+def answer(need: InboxItem, user: User, said: Said) -> str:
     """The answer to a question: the station runs again with it."""
     engine.answer(int(need.key), user=user, token_version=said["token_version"], text=said["text"])
     return _("Answered")
 
 
-def approve(need: Need, user: User, said: Said) -> str:
+def approve(need: InboxItem, user: User, said: Said) -> str:
     """The calls that are shown may be run: the word that a station of kind `tools` waits for."""
     engine.answer(int(need.key), user=user, token_version=said["token_version"], text="approve")
     return _("Approved")
 
 
-def deny(need: Need, user: User, said: Said) -> str:
+def deny(need: InboxItem, user: User, said: Said) -> str:
     """Begins with a word that no station takes for a yes."""
     text = f"Denied: {said['reason']}"
     engine.answer(int(need.key), user=user, token_version=said["token_version"], text=text)
     return _("Denied")
 
 
-def settle(need: Need, user: User, said: Said) -> str:
+def settle(need: InboxItem, user: User, said: Said) -> str:
     """The answer to an evaluation: the same situation is decided again with it."""
     engine.answer(
         int(need.key),
@@ -48,39 +48,39 @@ def settle(need: Need, user: User, said: Said) -> str:
     return _("Answered")
 
 
-def retry(need: Need, user: User, said: Said) -> str:
+def retry(need: InboxItem, user: User, said: Said) -> str:
     engine.retry(int(need.key), user=user, token_version=said["token_version"], reason=said["reason"])
     return _("Runs again")
 
 
-def resolve(need: Need, user: User, said: Said) -> str:
+def resolve(need: InboxItem, user: User, said: Said) -> str:
     engine.resolve(UUID(need.key), user=user, **said)
     return _("Resolved")
 
 
-def unlock(need: Need, user: User, said: Said) -> str:
+def unlock(need: InboxItem, user: User, said: Said) -> str:
     engine.resolve_deadlock(UUID(need.key), user=user, **said)
     return _("Resolved")
 
 
-def supply(need: Need, user: User, said: Said) -> str:
+def supply(need: InboxItem, user: User, said: Said) -> str:
     """Metadata that a precondition asks for: the task is decided again with it."""
     found = given(need.about["metadata"], said["posted"], "metadata")
     engine.supply(int(need.key), user=user, token_version=said["token_version"], given=found)
     return _("Added")
 
 
-def hand_over(need: Need, user: User, said: Said) -> str:
+def hand_over(need: InboxItem, user: User, said: Said) -> str:
     engine.hand_over(int(need.key), user=user, token_version=said["token_version"], document=said["document"])
     return _("Handed over")
 
 
-def release(need: Need, user: User, said: Said) -> str:
+def release(need: InboxItem, user: User, said: Said) -> str:
     engine.release(int(need.key), user=user, token_version=said["token_version"])
     return _("Released")
 
 
-def cancel(need: Need, user: User, said: Said) -> str:
+def cancel(need: InboxItem, user: User, said: Said) -> str:
     engine.cancel(need.task.pk, actor=engine.Actor.person(user), reason=said["reason"])
     return _("Cancelled")
 
@@ -88,53 +88,53 @@ def cancel(need: Need, user: User, said: Said) -> str:
 # Where a verb is offered
 
 
-def let_go_by_hand(need: Need, mine: Mine) -> bool:
+def let_go_by_hand(need: InboxItem, mine: Mine) -> bool:
     """A person holds it, or it waits for other tasks."""
     return "by" in need.about["wait"] or "depends_on" in need.about["wait"]
 
 
-def run_again_by_hand(need: Need, mine: Mine) -> bool:
+def run_again_by_hand(need: InboxItem, mine: Mine) -> bool:
     return not let_go_by_hand(need, mine)
 
 
-def lacks_metadata(need: Need, mine: Mine) -> bool:
+def lacks_metadata(need: InboxItem, mine: Mine) -> bool:
     return bool(need.about["metadata"])
 
 
-def lacks_handoff(need: Need, mine: Mine) -> bool:
+def lacks_handoff(need: InboxItem, mine: Mine) -> bool:
     return HANDOFF in need.about["wait"]["missing"]
 
 
-def lacks_an_agent(need: Need, mine: Mine) -> bool:
+def lacks_an_agent(need: InboxItem, mine: Mine) -> bool:
     return any(name.startswith(f"{AGENT}:") for name in need.about["wait"]["missing"])
 
 
-def designs(need: Need, mine: Mine) -> bool:
+def designs(need: InboxItem, mine: Mine) -> bool:
     return need.task.project in mine.designed
 
 
 # Where the others lead
 
 
-def review(need: Need) -> str:
+def review(need: InboxItem) -> str:
     return reverse("gate-visit", args=[need.key])
 
 
-def complete(need: Need) -> str:
+def complete(need: InboxItem) -> str:
     return reverse("job-complete", args=[*need.keys, need.task.name, need.key])
 
 
-def draw(need: Need) -> str:
+def draw(need: InboxItem) -> str:
     return reverse("line-draw", args=[*need.keys, need.task.line.key])
 
 
-def impact(need: Need) -> str:
+def impact(need: InboxItem) -> str:
     return reverse("line-impact", args=[*need.keys, need.task.line.key])
 
 
-def agents(need: Need) -> str:
+def agents(need: InboxItem) -> str:
     return reverse("project-agents", args=[*need.keys])
 
 
-def look(need: Need) -> str:
+def look(need: InboxItem) -> str:
     return need.task_url

@@ -11,7 +11,7 @@ from pipelines.api.problems import ProblemOut
 from pipelines.errors import Forbidden, Invalid
 from pipelines.models import ApiToken
 from reviews.inbox.item import Mine
-from reviews.inbox.kinds import BY_KEY, Found, narrowed, needs
+from reviews.inbox.kinds import BY_KEY, OfferedItem, narrowed, needs
 
 router = Router(tags=["needs"])
 ERRORS = dict.fromkeys((400, 401, 403), ProblemOut)
@@ -61,7 +61,7 @@ def index(request: HttpRequest, kind: str = "", project: str = "") -> list[NeedO
     return [_out(found) for found in narrowed(needs(Mine(user, token)), kind, project)]
 
 
-def _out(found: Found) -> NeedOut:
+def _out(found: OfferedItem) -> NeedOut:
     need = found.need
     owner, project = need.keys
     return NeedOut(

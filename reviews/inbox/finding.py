@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from pipelines.engine.commands.supply_preconditions import metadata
-from pipelines.engine.moves.roles import Roles
+from pipelines.engine.moves.roles import ProjectRoles
 from pipelines.models import (
     ASKS,
     ENDED,
@@ -32,7 +32,7 @@ from pipelines.web.tasks.escalation_cards import locked, shown
 from pipelines.work.transport.local.instructions import instructions
 from reviews.decision.gates import gate_of
 from reviews.decision.standing import Standings
-from reviews.inbox.item import Mine, Need
+from reviews.inbox.item import InboxItem, Mine
 
 # A page is read, not scrolled for ever: the rest of a kind comes up as these are done.
 LIMIT = 200
@@ -42,7 +42,7 @@ NOT_READ = (*(f"task__{name}" for name in HEAVY), "task__line__draft", "task__li
             "task__line__draft_hands", "task__pinned__document")  # fmt: skip
 
 
-def gates(mine: Mine) -> Iterator[Need]:
+def gates(mine: Mine) -> Iterator[InboxItem]:
     """Open gate visits at which a word of this person would count now."""
     standings = Standings(mine.user)
     visits = (
@@ -56,14 +56,14 @@ def gates(mine: Mine) -> Iterator[Need]:
     return map(_gate, islice(asked, LIMIT))
 
 
-def _gate(visit: GateVisit) -> Need:
+def _gate(visit: GateVisit) -> InboxItem:
     line = versions.by_id(visit.asked_by.pinned_id)
     gate = gate_of(line, visit.gate)
     need = sum(requirement.count for requirement in gate.approval.who)
     have = sum(vote.word == "approve" for vote in visit.votes.all())
     said = [_round(visit.round)] if visit.round > 1 else []
     said += [_("%(n)s of %(m)s approvals") % {"n": have, "m": need}] if need > 1 else []
-    return Need(
+    return InboxItem(
         "gate",
         str(visit.pk),
         visit.task,
@@ -94,38 +94,38 @@ def _round(number: int) -> str:
     return _("round %(n)s") % {"n": number}
 
 
-def evaluations(mine: Mine) -> Iterable[Need]:
+def evaluations(mine: Mine) -> Iterable[InboxItem]:
     """Nobody else could answer: a person's word is the fact (law §3)."""
     return _tokens(mine, "evaluation", Q(status=Status.BLOCKED, wait__has_key="evaluation"))
 
 
-def questions(mine: Mine) -> Iterable[Need]:
+def questions(mine: Mine) -> Iterable[InboxItem]:
     """A station asked something, by the signal `hold`."""
     return (need for need in _tokens(mine, "question", ASKS) if need.icon != "tools")
 
 
-def approvals(mine: Mine) -> Iterable[Need]:
+def approvals(mine: Mine) -> Iterable[InboxItem]:
     """A station asks whether tools may be called: one word lets them, any other denies them."""
     return (need for need in _tokens(mine, "approval", ASKS) if need.icon == "tools")
 
 
-def blocked(mine: Mine) -> Iterable[Need]:
+def blocked(mine: Mine) -> Iterable[InboxItem]:
     """Blocked by an outcome or a rule, without a question."""
     return _tokens(
         mine, "blocked", Q(status=Status.BLOCKED) & ~Q(wait__has_any_keys=["question", "evaluation"])
     )
 
 
-def stuck(mine: Mine) -> Iterable[Need]:
+def stuck(mine: Mine) -> Iterable[InboxItem]:
     return _tokens(mine, "stuck", Q(status=Status.STUCK))
 
 
-def missing(mine: Mine) -> Iterable[Need]:
+def missing(mine: Mine) -> Iterable[InboxItem]:
     """Held until the preconditions of a forward move are there (law §8)."""
     return _tokens(mine, "missing", Q(status=Status.HELD, wait__has_key="missing"))
 
 
-def held(mine: Mine) -> Iterable[Need]:
+def held(mine: Mine) -> Iterable[InboxItem]:
     """Held by a person, because nothing has changed since a gate rejected it, or for a task that ended otherwise than
     it was waited for."""
     others = ["missing", "escalation", "paused_by", "depends_on"]
@@ -133,7 +133,7 @@ def held(mine: Mine) -> Iterable[Need]:
     return _tokens(mine, "held", Q(status=Status.HELD) & (~Q(wait__has_any_keys=others) | in_vain))
 
 
-def escalations(mine: Mine) -> Iterator[Need]:
+def escalations(mine: Mine) -> Iterator[InboxItem]:
     """Open escalations for a role that this person has."""
     rows = (
         Escalation.objects.filter(task__project__in=mine.seen, state=Escalation.State.OPEN)
@@ -144,13 +144,13 @@ def escalations(mine: Mine) -> Iterator[Need]:
     asked = (row for row in rows.iterator(chunk_size=LIMIT) if _answers_for(mine, row.task, row.role))
     for row in islice(asked, LIMIT):
         each = shown(row, row.task, may=True)
-        yield Need(
+        yield InboxItem(
             "escalation", str(row.pk), row.task, each.station or row.task.line.name, each.sentence,
             row.opened_at, Status.HELD, 0, row.due_at, about={"each": each},
         )  # fmt: skip
 
 
-def deadlocks(mine: Mine) -> Iterator[Need]:
+def deadlocks(mine: Mine) -> Iterator[InboxItem]:
     """Open deadlocks for a role that this person has."""
     rows = (
         Deadlock.objects.filter(task__project__in=mine.seen, state=Deadlock.State.OPEN)
@@ -162,7 +162,7 @@ def deadlocks(mine: Mine) -> Iterator[Need]:
     for row in islice(asked, LIMIT):
         each = locked(row, may=True)
         place = ", ".join(dict.fromkeys(party["station"] for party in row.parties))
-        yield Need(
+        yield InboxItem(
             "deadlock", str(row.pk), row.task, place or row.task.line.name, each.sentence,
             row.found_at, Status.HELD, about={"each": each},
         )  # fmt: skip
@@ -172,11 +172,11 @@ def _answers_for(mine: Mine, task: Task, role: str) -> bool:
     """Who has which role of a project is read once."""
     known = mine.roles.get(task.project_id)
     if known is None:
-        known = mine.roles[task.project_id] = Roles(task.project_id)
+        known = mine.roles[task.project_id] = ProjectRoles(task.project_id)
     return known.may_answer(role, mine.user)
 
 
-def manual(mine: Mine) -> Iterator[Need]:
+def manual(mine: Mine) -> Iterator[InboxItem]:
     """Manual stations that wait for whoever does them."""
     jobs = (
         Job.objects.filter(kind="manual", state=Job.State.RUNNING, task__project__in=mine.operated)
@@ -187,13 +187,13 @@ def manual(mine: Mine) -> Iterator[Need]:
     for job in jobs[:LIMIT]:
         station = versions.by_id(job.pinned_id).station(job.station)
         says = instructions(job).strip() or _("Manual station.")
-        yield Need(
+        yield InboxItem(
             "manual", str(job.pk), job.task, station.name, Sentence(says[:500]), job.created_at,
             WAITING_FOR_INPUT, job.token.version, icon="manual",
         )  # fmt: skip
 
 
-def _tokens(mine: Mine, kind: str, which: Q) -> list[Need]:
+def _tokens(mine: Mine, kind: str, which: Q) -> list[InboxItem]:
     """Living positions, with what each waits for in the words of the task page."""
     found: QuerySet[Token] = Token.objects.filter(which, task__project__in=mine.operated, forked=False)
     rows = list(
@@ -210,10 +210,10 @@ def _said(tokens: list[Token]) -> dict[int, tuple[str, list[Any]]]:
     return {token: (summary, blockers or []) for token, summary, blockers in rows}
 
 
-def _token(kind: str, token: Token, summary: str, blockers: Iterable[Any]) -> Need:
+def _token(kind: str, token: Token, summary: str, blockers: Iterable[Any]) -> InboxItem:
     line = versions.by_id(token.task.pinned_id)
     station = line.stations_by_key.get(token.station)
-    return Need(
+    return InboxItem(
         kind,
         str(token.pk),
         token.task,

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 
 from pipelines import access
-from pipelines.engine.moves.roles import Roles
+from pipelines.engine.moves.roles import ProjectRoles
 from pipelines.models import ApiToken, Project, Task, User
 from pipelines.queries.words import Sentence
 
@@ -29,7 +29,7 @@ class Mine:
 
     user: User
     bearer: ApiToken | None = None
-    roles: dict[int, Roles] = field(default_factory=dict)
+    roles: dict[int, ProjectRoles] = field(default_factory=dict)
 
     @cached_property
     def seen(self) -> list[Project]:
@@ -50,7 +50,7 @@ class Mine:
 
 
 @dataclass(frozen=True)
-class Need:
+class InboxItem:
     """One item. `key` names its row within its kind; `version` is that of the position that is shown (0: none).
     `about` is for the forms of its kind alone."""
 
@@ -92,8 +92,8 @@ class Link:
 
     key: str
     label: Words
-    to: Callable[[Need], str]
-    offered: Callable[[Need, Mine], bool] = lambda need, mine: True
+    to: Callable[[InboxItem], str]
+    offered: Callable[[InboxItem, Mine], bool] = lambda need, mine: True
 
 
 @dataclass(frozen=True)
@@ -105,9 +105,9 @@ class Act:
     label: Words
     fields: str
     form: type[forms.Form]
-    act: Callable[[Need, User, dict[str, Any]], str]
+    act: Callable[[InboxItem, User, dict[str, Any]], str]
     danger: bool = False
-    offered: Callable[[Need, Mine], bool] = lambda need, mine: True
+    offered: Callable[[InboxItem, Mine], bool] = lambda need, mine: True
 
     @property
     def template(self) -> str:
@@ -118,7 +118,7 @@ Verb = Link | Act
 
 
 @dataclass(frozen=True)
-class Kind:
+class InboxKind:
     """One row of the table in `kinds.py`. `query` finds what this person may act on, in a number of queries that does
     not grow with it; `sentence` says in one line what is asked of whoever looks at this kind. `model` names the
     subject, so that one who comes too late can be told so: it has a `task`."""
@@ -127,5 +127,5 @@ class Kind:
     label: Words
     sentence: Words
     model: type[Model]
-    query: Callable[[Mine], Iterable[Need]]
+    query: Callable[[Mine], Iterable[InboxItem]]
     verbs: tuple[Verb, ...]

@@ -9,77 +9,77 @@ from django.utils.translation import gettext_lazy as _
 
 from pipelines.models import Deadlock, Escalation, GateVisit, Job, Token
 from pipelines.web.shell.forms import (
-    Answer,
+    AnswerForm,
     Fact,
     GivenHandoff,
     Reason,
     Resolved,
-    Seen,
+    SeenForm,
     SeenReason,
     Supplied,
     Unlocked,
 )
 from reviews.inbox import acts, finding
-from reviews.inbox.item import Act, Kind, Link, Mine, Need, Verb
+from reviews.inbox.item import Act, InboxItem, InboxKind, Link, Mine, Verb
 
 RETRY = Act("retry", _("Retry"), "reason", SeenReason, acts.retry)
 CANCEL = Act("cancel", _("Cancel the task"), "reason", Reason, acts.cancel, danger=True)
 
-KINDS: tuple[Kind, ...] = (
-    Kind(
+KINDS: tuple[InboxKind, ...] = (
+    InboxKind(
         "gate", _("Gates"), _("A task continues only after your decision."), GateVisit, finding.gates,
         (Link("review", _("Review"), acts.review),),
     ),
-    Kind(
+    InboxKind(
         "evaluation", _("Evaluations"), _("A condition that only you can answer."), Token, finding.evaluations,
         (Act("answer", _("Answer"), "words", Fact, acts.settle), CANCEL),
     ),
-    Kind(
+    InboxKind(
         "question", _("Questions"), _("A station asks before it goes on."), Token, finding.questions,
-        (Act("answer", _("Answer"), "text", Answer, acts.answer), CANCEL),
+        (Act("answer", _("Answer"), "text", AnswerForm, acts.answer), CANCEL),
     ),
-    Kind(
+    InboxKind(
         "approval", _("Approvals of tools"), _("A station asks whether it may call tools."), Token,
         finding.approvals,
-        (Act("approve", _("Approve"), "nothing", Seen, acts.approve),
+        (Act("approve", _("Approve"), "nothing", SeenForm, acts.approve),
          Act("deny", _("Deny"), "reason", SeenReason, acts.deny), CANCEL),
     ),
-    Kind(
+    InboxKind(
         "manual", _("Manual stations"), _("Work done by a person."), Job, finding.manual,
         (Link("complete", _("Complete"), acts.complete),),
     ),
-    Kind(
+    InboxKind(
         "blocked", _("Blocked"), _("A station could not continue by itself."), Token, finding.blocked,
-        (Act("answer", _("Say what it needs"), "text", Answer, acts.answer), RETRY, CANCEL),
+        (Act("answer", _("Say what it needs"), "text", AnswerForm, acts.answer), RETRY, CANCEL),
     ),
-    Kind(
+    InboxKind(
         "stuck", _("Stuck"), _("The engine could not decide where the task goes."), Token, finding.stuck,
         (RETRY, Link("draw", _("Change the line"), acts.draw, acts.designs),
          Link("migrate", _("Migrate"), acts.impact, acts.designs), CANCEL),
     ),
-    Kind(
+    InboxKind(
         "escalation", _("Escalations"), _("Somebody responsible decides how a task goes on."), Escalation,
         finding.escalations,
         (Act("resolve", _("Resolve"), "resolve", Resolved, acts.resolve), Link("look", _("Open the task"), acts.look)),
     ),
-    Kind(
+    InboxKind(
         "deadlock", _("Deadlocks"), _("Work is on hold until somebody resolves it."), Deadlock,
         finding.deadlocks,
         (Act("unlock", _("Resolve"), "unlock", Unlocked, acts.unlock), Link("look", _("Open the task"), acts.look)),
     ),
-    Kind(
+    InboxKind(
         "missing", _("Held for something missing"), _("A task cannot continue yet."), Token, finding.missing,
         (Act("supply", _("Add what is missing"), "metadata", Supplied, acts.supply, offered=acts.lacks_metadata),
          Act("handoff", _("Give the handoff"), "handoff", GivenHandoff, acts.hand_over, offered=acts.lacks_handoff),
          Link("agents", _("See the agents"), acts.agents, acts.lacks_an_agent),
          Link("look", _("Open the task"), acts.look), RETRY, CANCEL),
     ),
-    Kind(
+    InboxKind(
         "held", _("On hold"),
         _("Somebody holds the task, nothing has changed since it was rejected, or what it waits for did not complete."),
         Token,
         finding.held,
-        (Act("release", _("Release"), "nothing", Seen, acts.release, offered=acts.let_go_by_hand),
+        (Act("release", _("Release"), "nothing", SeenForm, acts.release, offered=acts.let_go_by_hand),
          Act("retry", _("Retry"), "reason", SeenReason, acts.retry, offered=acts.run_again_by_hand), CANCEL),
     ),
 )  # fmt: skip
@@ -97,11 +97,11 @@ class Offered:
 
 
 @dataclass(frozen=True)
-class Found:
+class OfferedItem:
     """A need with the verbs that this person is offered."""
 
-    need: Need
-    kind: Kind
+    need: InboxItem
+    kind: InboxKind
     verbs: tuple[Offered, ...]
 
     def act(self, key: str) -> Act | None:
@@ -109,17 +109,19 @@ class Found:
         return next((verb.act for verb in self.verbs if verb.key == key), None)
 
 
-def needs(mine: Mine) -> list[Found]:
+def needs(mine: Mine) -> list[OfferedItem]:
     """Everything that needs this person, due first."""
     found = [(kind, need) for kind in KINDS for need in kind.query(mine)]
     return [offer(kind, need, mine) for kind, need in sorted(found, key=lambda pair: pair[1].order)]
 
 
-def offer(kind: Kind, need: Need, mine: Mine) -> Found:
-    return Found(need, kind, tuple(_offered(verb, need) for verb in kind.verbs if verb.offered(need, mine)))
+def offer(kind: InboxKind, need: InboxItem, mine: Mine) -> OfferedItem:
+    return OfferedItem(
+        need, kind, tuple(_offered(verb, need) for verb in kind.verbs if verb.offered(need, mine))
+    )
 
 
-def _offered(verb: Verb, need: Need) -> Offered:
+def _offered(verb: Verb, need: InboxItem) -> Offered:
     href = verb.to(need) if isinstance(verb, Link) else None
     return Offered(verb.key, str(verb.label), href, verb if isinstance(verb, Act) else None)
 
@@ -128,7 +130,7 @@ def count(mine: Mine) -> int:
     return sum(1 for kind in KINDS for _need in kind.query(mine))
 
 
-def narrowed(found: Sequence[Found], kind: str, project: str) -> list[Found]:
+def narrowed(found: Sequence[OfferedItem], kind: str, project: str) -> list[OfferedItem]:
     """`project`: `owner/key`; what is blank narrows nothing."""
     return [
         each for each in found if kind in ("", each.need.kind) and project in ("", "/".join(each.need.keys))

@@ -31,7 +31,7 @@ TABS = (
 
 
 @dataclass(frozen=True)
-class Item:
+class ReviewItem:
     """One row; `key` marks it in the address."""
 
     key: str
@@ -54,7 +54,7 @@ class Item:
         return (self.due_at is None, self.due_at or self.since)
 
 
-def items(user: User, tab: str) -> list[Item]:
+def items(user: User, tab: str) -> list[ReviewItem]:
     projects = list(access.visible_projects(user))
     if tab == "done":
         return [_item(visit) for visit in _decided(projects, user)[:50]]
@@ -71,10 +71,10 @@ def _gates(user: User, projects: Sequence[Project], *, mine: bool) -> Iterator[G
     return (visit for visit in _open(projects).iterator(chunk_size=LIMIT) if standings.at(visit).may == mine)
 
 
-def _item(visit: GateVisit) -> Item:
+def _item(visit: GateVisit) -> ReviewItem:
     line = parsed(visit.asked_by.pinned)
     rule = visit.evidence.get("rule") or {}
-    return Item(
+    return ReviewItem(
         key=str(visit.pk),
         line=line.name,
         place=gate_of(line, visit.gate).name,

@@ -19,9 +19,9 @@ from pipelines.models import Job, Project, Status, Task, Token, displayed
 from pipelines.routing.document.line import Problem
 from pipelines.web.shell.forms import first_fault, posted
 from pipelines.web.shell.page import REFUSALS, SignedIn, at_address, crumbs, fragment, show, signed_in
-from pipelines.web.tasks.start import Field, fields_of
-from reviews.inbox.item import Act, Kind, Mine
-from reviews.inbox.kinds import BY_KEY, KINDS, Found, count, narrowed, needs, offer
+from pipelines.web.tasks.start import StartField, fields_of
+from reviews.inbox.item import Act, InboxKind, Mine
+from reviews.inbox.kinds import BY_KEY, KINDS, OfferedItem, count, narrowed, needs, offer
 from reviews.inbox.lists import ASKED, TABS
 
 WORKED = (Token, Job)
@@ -33,18 +33,18 @@ CHOSEN = ("word", "route", "output")
 
 
 @dataclass(frozen=True)
-class Row:
+class InboxRow:
     """A need as the page draws it. `fault`: why it was refused just now; `opened`: the verb whose form stays open, with
     what was `typed`."""
 
-    found: Found
+    found: OfferedItem
     fault: str = ""
     opened: str = ""
     typed: dict[str, str] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
 
     @property
-    def metadata(self) -> list[Field]:
+    def metadata(self) -> list[StartField]:
         """The fields for what its task misses, each with what is wrong with it."""
         need = self.found.need
         return fields_of(need.about["metadata"], self.typed or None, self.problems, "metadata", need.id)
@@ -56,7 +56,7 @@ def page(request: SignedIn) -> HttpResponse:
     return _page(request)
 
 
-def _page(request: SignedIn, status: int = 200, refused: Row | None = None) -> HttpResponse:
+def _page(request: SignedIn, status: int = 200, refused: InboxRow | None = None) -> HttpResponse:
     mine = Mine(request.user)
     kind = request.GET.get("kind", "")
     kind = kind if kind in BY_KEY else ""
@@ -96,12 +96,12 @@ def _page(request: SignedIn, status: int = 200, refused: Row | None = None) -> H
     )
 
 
-def _as_row(found: Found, refused: Row | None) -> Row:
+def _as_row(found: OfferedItem, refused: InboxRow | None) -> InboxRow:
     same = refused is not None and refused.found.need.id == found.need.id
-    return refused if refused is not None and same else Row(found)
+    return refused if refused is not None and same else InboxRow(found)
 
 
-def _tabs(found: list[Found], kind: str, project: str) -> list[dict[str, Any]]:
+def _tabs(found: list[OfferedItem], kind: str, project: str) -> list[dict[str, Any]]:
     """A filter for each kind of which there is something, and the one that is chosen."""
     counted = [(each, sum(one.need.kind == each.key for one in found)) for each in KINDS]
     return [
@@ -147,12 +147,12 @@ def act(request: SignedIn, kind: str, key: str) -> HttpResponse:
     found = offer(of_kind, need, mine)
     verb = found.act(request.POST.get("verb", ""))
     if verb is None:
-        return _refused(request, Row(found, _("Choose what to do.")), 422)
+        return _refused(request, InboxRow(found, _("Choose what to do.")), 422)
     typed = {name: request.POST.get(name, "").replace("\0", "") for name in (*TYPED, *CHOSEN)}
     typed |= posted(request.POST)
     form = verb.form(request.POST)
     if not form.is_valid():
-        return _refused(request, Row(found, first_fault(form), verb.key, typed), 422)
+        return _refused(request, InboxRow(found, first_fault(form), verb.key, typed), 422)
     try:
         done = verb.act(need, request.user, form.cleaned_data)
     except Refused as problem:
@@ -161,12 +161,12 @@ def act(request: SignedIn, kind: str, key: str) -> HttpResponse:
             return _too_late(request, mine, of_kind, key)
         status = 409 if isinstance(problem, Conflict) else 422
         faults = problem.problems if isinstance(problem, Invalid) else ()
-        row = Row(offer(of_kind, again, mine), str(problem), verb.key, typed, faults)
+        row = InboxRow(offer(of_kind, again, mine), str(problem), verb.key, typed, faults)
         return _refused(request, row, status)
     return _done(request, found, verb, done)
 
 
-def _done(request: SignedIn, found: Found, verb: Act, words: str) -> HttpResponse:
+def _done(request: SignedIn, found: OfferedItem, verb: Act, words: str) -> HttpResponse:
     if not _in_place(request):
         messages.success(request, f"{words}: {found.need.task.name}")
         return redirect(_back(request))
@@ -175,7 +175,7 @@ def _done(request: SignedIn, found: Found, verb: Act, words: str) -> HttpRespons
     return response
 
 
-def _refused(request: SignedIn, row: Row, status: int) -> HttpResponse:
+def _refused(request: SignedIn, row: InboxRow, status: int) -> HttpResponse:
     if not _in_place(request):
         return _page(request, status, row)
     context = {"row": row, "query": request.GET.urlencode()}
@@ -184,7 +184,7 @@ def _refused(request: SignedIn, row: Row, status: int) -> HttpResponse:
     return response
 
 
-def _too_late(request: SignedIn, mine: Mine, kind: Kind, key: str) -> HttpResponse:
+def _too_late(request: SignedIn, mine: Mine, kind: InboxKind, key: str) -> HttpResponse:
     """There is no such item for this person: never was, may not act on it, or somebody was faster."""
     subject: Any
     subjects = kind.model._default_manager.select_related("task__project__owner")

@@ -13,7 +13,7 @@ from pipelines.queries.versions import parsed
 from pipelines.routing.basics.visible import visible
 from pipelines.web.addresses import absolute
 from pipelines.web.shell.visible import visible_page
-from reviews.decision.consequences import Option, options
+from reviews.decision.consequences import VoteOption, options
 from reviews.decision.gates import gate_of
 from reviews.models import Mail
 
@@ -90,5 +90,5 @@ def host() -> str:
     return urlsplit(settings.BASE_URL).hostname or "localhost"
 
 
-def _options(mail: Mail) -> list[Option]:
+def _options(mail: Mail) -> list[VoteOption]:
     return options(mail.visit) if mail.kind != Mail.Kind.CLOSED and mail.visit.state == "open" else []

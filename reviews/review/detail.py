@@ -16,16 +16,16 @@ from pipelines.queries.words import question_of
 from pipelines.routing.document.line import Gate, Line, Requirement
 from pipelines.routing.sentences.conditions import describe
 from pipelines.work import logs
-from reviews.decision.consequences import Option, options
+from reviews.decision.consequences import VoteOption, options
 from reviews.decision.gates import gate_of
-from reviews.decision.standing import Standing, Standings
+from reviews.decision.standing import Entitlement, Standings
 
 LOG_LINES = 60
 SHOWN_OUTPUT = 200_000
 
 
 @dataclass(frozen=True)
-class Step:
+class PathStep:
     """The last run of a station on the way here."""
 
     station: str
@@ -44,12 +44,12 @@ class Dossier:
     line: Line
     gate: Gate
     station: str
-    standing: Standing
-    options: Sequence[Option]
+    standing: Entitlement
+    options: Sequence[VoteOption]
     rounds: Sequence[GateVisit]
     votes: Sequence[Vote]
     artifacts: Sequence[Artifact]
-    steps: Sequence[Step]
+    steps: Sequence[PathStep]
     log: logs.Piece
     checks: Sequence[dict[str, Any]]
 
@@ -163,7 +163,7 @@ def _artifacts(visit: GateVisit) -> list[Artifact]:
     return list(handed_over.order_by("job_id", "name"))
 
 
-def _steps(visit: GateVisit, line: Line) -> list[Step]:
+def _steps(visit: GateVisit, line: Line) -> list[PathStep]:
     """What each station said last before this gate was asked, in the order in which they ended."""
     done = Job.objects.filter(
         task=visit.task, purpose=Purpose.STATION, state=Job.State.DONE, ended_at__lte=visit.opened_at
@@ -171,6 +171,6 @@ def _steps(visit: GateVisit, line: Line) -> list[Step]:
     last = {job.station: job for job in done.order_by("ended_at", "pk")}
     known = line.stations_by_key
     return [
-        Step(known[job.station].name if job.station in known else job.station, job)
+        PathStep(known[job.station].name if job.station in known else job.station, job)
         for job in sorted(last.values(), key=lambda job: (job.ended_at, job.pk))
     ]

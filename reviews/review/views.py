@@ -41,7 +41,7 @@ def reviews(request: SignedIn) -> HttpResponse:
     if listed["items"]:
         first = uuid.UUID(listed["items"][0].key)
         return _dossier(request, _visible(request, first), DecisionForm(), tab=tab, opened=False)
-    trail = crumbs((_("Inbox"), reverse("needs-me")), dict(TABS)[tab])
+    trail = crumbs((_("Inbox"), reverse("needs-me")), str(dict(TABS)[tab]))
     project = _only_project(request)
     return show(request, "reviews/inbox.html", project=project, section="needs", trail=trail, **listed)
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from pytest_django.plugin import DjangoDbBlocker
 
 from pipelines.engine.core.errors import Forbidden
-from pipelines.engine.moves.entitlement import Person
+from pipelines.engine.moves.entitlement import EntitledPerson
 from pipelines.lines import linting
 from pipelines.models import Membership, Role, User
 from pipelines.models.people import expand, granting, simplify
@@ -70,8 +70,12 @@ def test_lint_knows_that_a_designer_is_no_reviewer(world: World) -> None:
 
 def test_a_vote_of_before_counts_as_it_did() -> None:
     vote = {"username": "ann", "role": "reviewer", "groups": []}
-    assert Person.from_dict(1, vote).voter.roles == {"viewer", "operator", "designer", "reviewer"}
-    assert Person.from_dict(1, {**vote, "role": "designer"}).voter.roles == {"viewer", "operator", "designer"}
+    assert EntitledPerson.from_dict(1, vote).voter.roles == {"viewer", "operator", "designer", "reviewer"}
+    assert EntitledPerson.from_dict(1, {**vote, "role": "designer"}).voter.roles == {
+        "viewer",
+        "operator",
+        "designer",
+    }
 
 
 @pytest.mark.django_db

@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from pipelines.errors import Invalid, NotFound
 from pipelines.lines.backtest import (
+    BacktestResult,
     Progress,
-    Result,
     Selection,
     TaskLine,
     back_test,
@@ -130,7 +130,7 @@ def test_progress_grows_to_the_total_and_the_result_is_last(
         (6, 6),
         (6, 6),
     ]
-    assert isinstance(told[-1], Result)
+    assert isinstance(told[-1], BacktestResult)
 
 
 def test_it_says_the_same_every_time_over_pages_of_any_size(

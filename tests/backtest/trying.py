@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.lines.backtest import Result, Selection, TaskLine, back_test, of_document
+from pipelines.lines.backtest import BacktestResult, Selection, TaskLine, back_test, of_document
 from pipelines.models import Decision, LineVersion, Task
 from pipelines.routing.analysis.redecide.verdict import Redecided, redecide
 from pipelines.routing.document.line import read_line
@@ -27,7 +27,7 @@ class Outcome:
 
 def again(version: LineVersion, document: Mapping[str, Any], **selected: Any) -> Outcome:
     told = list(back_test(version.line, of_document(document), Selection(**selected)))
-    assert isinstance(told[-1], Result)
+    assert isinstance(told[-1], BacktestResult)
     return Outcome([t.to_dict() for t in told if isinstance(t, TaskLine)], told[-1].to_dict())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.queries import analytics
-from pipelines.queries.analytics import Numbers, RuleNumbers, StationNumbers
+from pipelines.queries.analytics import LineInsights, RuleNumbers, StationNumbers
 from tests.factories import World, document, station
 from tests.fixtures.older import published_before
 
@@ -27,17 +27,17 @@ def checked(world: World, *more: dict[str, Any]) -> Any:
     return world.line(document(stations, key="app-check", gates=[REVIEW]))
 
 
-def numbers(world: World, number: int | None = None) -> Numbers:
+def numbers(world: World, number: int | None = None) -> LineInsights:
     found = analytics.of_line(world.project.lines.get(), number)
     assert found is not None
     return found
 
 
-def of(found: Numbers, key: str = "check") -> StationNumbers:
+def of(found: LineInsights, key: str = "check") -> StationNumbers:
     return next(each for each in found.stations if each.key == key)
 
 
-def rules(found: Numbers) -> dict[str, RuleNumbers]:
+def rules(found: LineInsights) -> dict[str, RuleNumbers]:
     return {rule.id: rule for rule in of(found).rules}
 
 

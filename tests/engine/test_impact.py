@@ -13,7 +13,7 @@ from pipelines.invariants import check
 from pipelines.lines import migrating
 from pipelines.lines.migrating import Impact
 from pipelines.models import Event, Task, Token
-from pipelines.routing.analysis.impact import Effect
+from pipelines.routing.analysis.impact import MigrationEffect
 from tests.engine.lines_in_change import KEYS, documents, published, shape, walk
 from tests.factories import World
 
@@ -39,7 +39,7 @@ def mapping_of(draw: st.DrawFn, found: Impact) -> dict[str, str]:
     return {key: draw(st.sampled_from(keys)) for key in known}
 
 
-def agrees(effect: Effect, before: dict[str, Any], after: dict[int, dict[str, Any]]) -> None:
+def agrees(effect: MigrationEffect, before: dict[str, Any], after: dict[int, dict[str, Any]]) -> None:
     """One token is where its effect said."""
     now = after[effect.token]
     if effect.how in ("keep", "there"):

@@ -12,8 +12,8 @@ from pipelines import engine
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import ENDED, Escalation, GateVisit, Job, Task, Token
 from pipelines.routing.document.line import Line, read_line
-from pipelines.routing.simulate.scenario import Scenario, Step
-from pipelines.routing.simulate.state import Position, StepRefused, Walk, begin
+from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
+from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, StepRefused, begin
 from pipelines.routing.simulate.walk import take
 from tests.factories import World, document, station
 
@@ -143,7 +143,7 @@ def test_a_random_walk_goes_as_the_engine_goes(world: World, name: str, seed: in
     version = world.line(LINES[name])
     line = read_line(LINES[name])
     task = world.start(version)
-    walk = begin(line, Scenario("walk", "walk"))
+    walk = begin(line, ScenarioScript("walk", "walk"))
     compare(task, walk)
     for _ in range(25):
         if walk.over:
@@ -168,7 +168,7 @@ def test_a_random_walk_goes_as_the_engine_goes(world: World, name: str, seed: in
         compare(task, walk)
 
 
-def walked(line: Line, walk: Walk, step: Step) -> Walk | None:
+def walked(line: Line, walk: SimulatedTask, step: ScenarioStep) -> SimulatedTask | None:
     """None where the step is refused."""
     try:
         return take(line, walk, step).walk
@@ -176,7 +176,9 @@ def walked(line: Line, walk: Walk, step: Step) -> Walk | None:
         return None
 
 
-def steps_at(rng: random.Random, line: Line, walk: Walk, position: Position) -> list[Step]:
+def steps_at(
+    rng: random.Random, line: Line, walk: SimulatedTask, position: SimulatedPosition
+) -> list[ScenarioStep]:
     """What may be tried at a position; not all of it is allowed."""
     at = position.station
     if walk.escalations and rng.random() < 0.5:
@@ -184,25 +186,31 @@ def steps_at(rng: random.Random, line: Line, walk: Walk, position: Position) -> 
     if position.status == "queued":
         outcomes = [*OUTCOMES, *(HANDED if line.requires(at) else [])]
         by_hand = [
-            Step("escalate", at, said={"trigger": word}) for word in ("no_match", "odd") if line.escalations
+            ScenarioStep("escalate", at, said={"trigger": word})
+            for word in ("no_match", "odd")
+            if line.escalations
         ]
         return [
-            Step("outcome", at, outcome=said, missing=lacking(line, at, said)) for said in outcomes
+            ScenarioStep("outcome", at, outcome=said, missing=lacking(line, at, said)) for said in outcomes
         ] + by_hand
     if position.status == "awaiting_review":
         keys = [key for key in position.wait["gates"] if key not in position.asked.words]  # type: ignore[union-attr]
         offers = ["approve", "send_back", "reject"] if keys == ["@jump"] else OFFERS
         against = [{"decision": word, "reason": rng.choice(["why", "because"])} for word in offers[1:]]
         words = [*[{"decision": "approve"}] * 3, *against]
-        return [Step("gates", at, gates={rng.choice(keys): word}) for word in words]
+        return [ScenarioStep("gates", at, gates={rng.choice(keys): word}) for word in words]
     if position.wait.get("evaluation"):
         asked = position.wait["evaluation"]
         return [
-            Step("answers", at, answers=({**asked, "answer": word, "text": "so"},)) for word in ("yes", "no")
+            ScenarioStep("answers", at, answers=({**asked, "answer": word, "text": "so"},))
+            for word in ("yes", "no")
         ]
     if position.lacks:
-        return [Step("retry", at), Step("reconsider", at)]
-    return [Step("retry", at), *([Step("answer", at, answer="this")] if position.status == "blocked" else [])]
+        return [ScenarioStep("retry", at), ScenarioStep("reconsider", at)]
+    return [
+        ScenarioStep("retry", at),
+        *([ScenarioStep("answer", at, answer="this")] if position.status == "blocked" else []),
+    ]
 
 
 def lacking(line: Line, at: str, outcome: dict[str, Any]) -> tuple[str, ...]:
@@ -210,13 +218,13 @@ def lacking(line: Line, at: str, outcome: dict[str, Any]) -> tuple[str, ...]:
     return ("handoff",) if "handoff" in line.requires(at) and "handoff" not in outcome else ()
 
 
-def resolutions(line: Line, walk: Walk) -> list[Step]:
+def resolutions(line: Line, walk: SimulatedTask) -> list[ScenarioStep]:
     routes = [("route", key) for key in line.stations_by_key] + [
         ("choose", key) for key in line.stations_by_key
     ]
     words = [*[("go_on", "")] * 3, *[("retry", "")] * 3, ("cancel", ""), *routes]
     return [
-        Step(
+        ScenarioStep(
             "resolve",
             said={"word": word, "reason": "so", "trigger": each.trigger, **({"route": to} if to else {})},
         )
@@ -225,7 +233,7 @@ def resolutions(line: Line, walk: Walk) -> list[Step]:
     ]
 
 
-def do(world: World, token: Token, step: Step) -> None:
+def do(world: World, token: Token, step: ScenarioStep) -> None:
     """The same step in the engine."""
     shown = {"user": world.operator, "token_version": token.version}
     if step.kind == "outcome":
@@ -269,7 +277,7 @@ def leaves(task: Task) -> list[Token]:
     return [leaf for root in under[None] for leaf in below(root)]
 
 
-def compare(task: Task, walk: Walk) -> None:
+def compare(task: Task, walk: SimulatedTask) -> None:
     task.refresh_from_db()
     counted = (task.visits, task.edges, task.rules, task.rounds, task.context, task.variables)
     assert counted == (walk.visits, walk.edges, walk.rules, walk.rounds, walk.context, walk.variables)
@@ -303,7 +311,7 @@ def of_token(token: Token) -> dict[str, Any]:
     }
 
 
-def of_position(position: Position) -> dict[str, Any]:
+def of_position(position: SimulatedPosition) -> dict[str, Any]:
     names = ("station", "status", "error", "end", "origin", "feedback")
     return {
         **{name: getattr(position, name) for name in names},

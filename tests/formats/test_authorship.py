@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from pipelines.formats.authorship import Hand, hands_at, noted, since
+from pipelines.formats.authorship import Author, hands_at, noted, since
 from pipelines.formats.changes import changes
 
 BASE: dict[str, Any] = {
@@ -24,7 +24,7 @@ class Draft:
         new = copy.deepcopy(self.document)
         edit(new)
         self.number += 1
-        self.notes = noted(self.notes, self.document, new, Hand(person, self.number, f"t{self.number}"))
+        self.notes = noted(self.notes, self.document, new, Author(person, self.number, f"t{self.number}"))
         self.document = new
 
     def by(self) -> dict[str, list[str]]:
@@ -80,5 +80,5 @@ def test_what_changed_since_a_draft_that_was_seen() -> None:
     seen = draft.number
     draft.save("bob", lambda d: d["stations"][1].update(name="B"))
     draft.save("ada", lambda d: d["stations"][1].update(name="Bee"))
-    assert since(seen, draft.notes) == {"stations[b].name": Hand("ada", 4, "t4")}
+    assert since(seen, draft.notes) == {"stations[b].name": Author("ada", 4, "t4")}
     assert since(draft.number, draft.notes) == {}

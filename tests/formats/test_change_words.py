@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.formats.change_words import sentence
 from pipelines.formats.changes import changes
-from pipelines.formats.overlay import Place, overlay, place_of
+from pipelines.formats.overlay import PicturePlace, overlay, place_of
 from pipelines.routing.document.line import read_line
 from tests.factories import document, station
 
@@ -129,4 +129,4 @@ def test_a_gate_that_asks_otherwise_marks_the_rules_that_ask_it() -> None:
     found = drawn(new)
     assert found.rules == {"high": "changed"}
     (change,) = changes(line(), new)
-    assert place_of(change, found.document) == Place("build", "high")
+    assert place_of(change, found.document) == PicturePlace("build", "high")

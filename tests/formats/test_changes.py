@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.formats.changes import Change, Member, changes, touches
+from pipelines.formats.changes import DocumentChange, Member, changes, touches
 from pipelines.formats.merging import IDENTITY, ORDER, same
 from pipelines.routing.document.line import read_line
 from tests.factories import document, station
@@ -38,7 +38,7 @@ def build(found: Document) -> Document:
     return found["stations"][0]
 
 
-def said(found: tuple[Change, ...]) -> list[tuple[str, str, str]]:
+def said(found: tuple[DocumentChange, ...]) -> list[tuple[str, str, str]]:
     return [(each.path, each.what, each.affects) for each in found]
 
 
@@ -153,7 +153,7 @@ def test_no_change_means_the_same_document_and_the_changes_lead_from_one_to_the_
     assert changes(one, copy.deepcopy(one)) == ()
 
 
-def applied(old: Mapping[str, Any], found: tuple[Change, ...]) -> Document:
+def applied(old: Mapping[str, Any], found: tuple[DocumentChange, ...]) -> Document:
     """As a reader of the list would do it by hand: what is gone, then the order, then the rest from the top."""
     made = copy.deepcopy(dict(old))
     rank = {"removed": 0, "order": 1, "added": 2, "changed": 2}

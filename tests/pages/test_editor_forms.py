@@ -16,8 +16,8 @@ from pipelines.lines.publishing import create_line
 from pipelines.models import Line
 from pipelines.routing.document.line import read_line
 from pipelines.web.editor.forms.answer import answer
-from pipelines.web.editor.forms.asked import Asked, Outline
-from pipelines.web.editor.forms.fields import Field
+from pipelines.web.editor.forms.asked import FormRequest, Outline
+from pipelines.web.editor.forms.fields import FormField
 from pipelines.web.editor.forms.form import Setting, fields_of
 from pipelines.web.editor.forms.table import FORMS
 from tests.factories import World, document
@@ -380,7 +380,7 @@ def test_a_form_that_is_only_looked_at_changes_nothing_and_finds_nothing(world: 
     for each in documents():
         for what, own, fragment, _put in parts(each):
             setting = Setting(world.project, outline(each), own)
-            found = answer(FORMS[what], Asked(fragment=fragment, own=own), setting)
+            found = answer(FORMS[what], FormRequest(fragment=fragment, own=own), setting)
             assert found.fragment == fragment
             assert not found.refused
             assert not {name: [str(p) for p in said] for name, said in found.problems.items()}
@@ -395,7 +395,7 @@ def test_every_field_typed_again_as_it_is_shown_means_the_same_line(world: World
             setting = Setting(world.project, outline(each), own)
             for field in all_fields(what, fragment, setting):
                 typed = {field.name: field.shown(fragment)}
-                found = answer(FORMS[what], Asked(fragment=fragment, own=own, typed=typed), setting)
+                found = answer(FORMS[what], FormRequest(fragment=fragment, own=own, typed=typed), setting)
                 assert not found.refused, (own, field.name, found.problems)
                 assert read_line(put(found.fragment)) == same, (own, field.name)
                 seen += 1
@@ -411,7 +411,7 @@ def test_every_place_of_a_document_is_in_some_field(world: World) -> None:
                 assert str(leaf).strip().split("\n")[0] in shown, (what, own, leaf)
 
 
-def all_fields(what: str, fragment: Any, setting: Setting) -> list[Field]:
+def all_fields(what: str, fragment: Any, setting: Setting) -> list[FormField]:
     items = [item for section in FORMS[what].sections(fragment, setting) for item in section.fields]
     return list(fields_of(items, fragment))
 

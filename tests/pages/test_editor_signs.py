@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.web.editor.badges import signs_of
 from tests.routing.support import line
 
@@ -19,7 +19,7 @@ ON = {"id": "on", "when": {"result": "success"}, "to": "b"}
 
 
 def signs(*stations: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return signs_of(Subject(line(*stations, **more)))
+    return signs_of(LintSubject(line(*stations, **more)))
 
 
 def test_a_limit_says_how_often_and_what_comes_then() -> None:

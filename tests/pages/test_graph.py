@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pipelines.demo import example
 from pipelines.formats import native
 from pipelines.routing.document.line import Line, read_line
-from pipelines.web.graph import Drawing, Kind, drawing_of, way_of
+from pipelines.web.graph import Drawing, NodeKind, drawing_of, way_of
 from tests.factories import document, station
 
 
@@ -125,4 +125,4 @@ def test_no_line_is_drawn_with_a_fault(line: Line) -> None:
 def test_long_lines_are_drawn_quickly_and_without_a_fault(count: int) -> None:
     drawing = drawing_of(read_line(document([f"station-{n}" for n in range(count)])))
     assert faults(drawing) == []
-    assert sum(node.kind is Kind.STATION for node in drawing.nodes.values()) == count
+    assert sum(node.kind is NodeKind.STATION for node in drawing.nodes.values()) == count

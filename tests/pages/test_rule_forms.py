@@ -11,8 +11,8 @@ from django.test import Client
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line, Project
 from pipelines.queries.recorded import output_paths
-from pipelines.web.editor.forms.answer import Answer, answer
-from pipelines.web.editor.forms.asked import Asked
+from pipelines.web.editor.forms.answer import FormAnswer, answer
+from pipelines.web.editor.forms.asked import FormRequest
 from pipelines.web.editor.forms.conditions import GROUPS
 from pipelines.web.editor.forms.conditions import LEAVES as KINDS
 from pipelines.web.editor.forms.form import Setting, fields_of
@@ -100,21 +100,21 @@ def rule(when: Any = None, **more: Any) -> dict[str, Any]:
     return {"id": "on", **({} if when is None else {"when": when}), "to": "ship", **more}
 
 
-def told(fragment: dict[str, Any], line: Line | None = None, **asked: Any) -> Answer:
-    said = Asked.model_validate(
+def told(fragment: dict[str, Any], line: Line | None = None, **asked: Any) -> FormAnswer:
+    said = FormRequest.model_validate(
         {"fragment": fragment, "own": "on", "within": "build", "names": NAMES, **asked}
     )
     return answer(RuleForm(), said, Setting(Project(), said.names, said.own, line, said.within))
 
 
-def typed(fragment: dict[str, Any], **fields: Any) -> Answer:
+def typed(fragment: dict[str, Any], **fields: Any) -> FormAnswer:
     given = {
         name.replace("__", "."): each if isinstance(each, list) else [each] for name, each in fields.items()
     }
     return told(fragment, typed=given)
 
 
-def names(found: Answer) -> set[str]:
+def names(found: FormAnswer) -> set[str]:
     items = [item for section in found.sections for item in section.fields]
     return {field.name for field in fields_of(items, found.fragment)}
 
@@ -129,7 +129,7 @@ def test_a_form_that_is_looked_at_changes_nothing(when: Any) -> None:
     assert typed(fragment, label="A name").fragment == {**fragment, "label": "A name"}
 
 
-def every_field(found: Answer) -> dict[str, list[str]]:
+def every_field(found: FormAnswer) -> dict[str, list[str]]:
     items = [item for section in found.sections for item in section.fields]
     return {field.name: field.shown(found.fragment) for field in fields_of(items, found.fragment)}
 

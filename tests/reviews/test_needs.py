@@ -15,7 +15,7 @@ from pipelines import engine
 from pipelines.models import Membership, Task, Token, User
 from pipelines.work.scheduler import timers
 from reviews.inbox.item import Act, Mine
-from reviews.inbox.kinds import KINDS, Found, needs
+from reviews.inbox.kinds import KINDS, OfferedItem, needs
 from tests.factories import World, station
 from tests.reviews.conftest import gated
 from tests.reviews.test_pages import as_
@@ -120,7 +120,7 @@ SAYS: dict[str, tuple[Callable[[World], Task], str, list[str]]] = {
 }
 
 
-def found(user: User) -> list[Found]:
+def found(user: User) -> list[OfferedItem]:
     return needs(Mine(user))
 
 
@@ -128,7 +128,7 @@ def page(user: User, **filters: str) -> str:
     return as_(user).get(reverse("needs-me"), filters).content.decode()
 
 
-def act(user: User, one: Found, verb: str, *, htmx: bool = True, **said: Any) -> Any:
+def act(user: User, one: OfferedItem, verb: str, *, htmx: bool = True, **said: Any) -> Any:
     headers = {"HX-Request": "true"} if htmx else {}
     body = {"verb": verb, "token_version": one.need.version, **said}
     return as_(user).post(reverse("need-act", args=[one.need.kind, one.need.key]), body, headers=headers)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.routing.decide.approval import Vote, Voter, entitled, satisfiable, tally
+from pipelines.routing.decide.approval import CountedVote, Voter, entitled, satisfiable, tally
 from pipelines.routing.document.line import Approval, Requirement
 
 REVIEWER = Requirement("role", "reviewer")
@@ -27,7 +27,7 @@ LEA = voter("lead", roles="reviewer")
 
 
 def status(requirements: list[Requirement], votes: list[str], eligible: list[Voter]) -> str:
-    return tally(requirements, [Vote(*vote.split(":")) for vote in votes], eligible).status
+    return tally(requirements, [CountedVote(*vote.split(":")) for vote in votes], eligible).status
 
 
 def test_one_approval_of_a_reviewer_is_enough_where_one_is_asked() -> None:
@@ -54,18 +54,20 @@ def test_a_vote_takes_the_place_that_leaves_the_others_theirs(votes: tuple[str, 
 
 
 def test_the_tally_says_who_fills_what_and_what_is_lacking() -> None:
-    found = tally([REVIEWER, SECURITY], [Vote("ben"), Vote("ann")], [ANN, BEN, EVA])
+    found = tally([REVIEWER, SECURITY], [CountedVote("ben"), CountedVote("ann")], [ANN, BEN, EVA])
     assert dict(found.filled) == {"ann": 0, "ben": 1}
     assert found.lacking == (0, 0)
-    assert tally([REVIEWER, SECURITY], [Vote("eva")], [ANN, BEN, EVA]).lacking == (1, 0)
+    assert tally([REVIEWER, SECURITY], [CountedVote("eva")], [ANN, BEN, EVA]).lacking == (1, 0)
 
 
 def test_the_tally_names_the_word_that_decided_and_whose_it_was() -> None:
-    approved = tally([REVIEWER], [Vote("ben"), Vote("ann")], [ANN, BEN])
+    approved = tally([REVIEWER], [CountedVote("ben"), CountedVote("ann")], [ANN, BEN])
     assert (approved.word, approved.by) == ("approve", "ben")
     waiting = tally([REVIEWER], [], [ANN, BEN])
     assert (waiting.word, waiting.by, waiting.filled, waiting.lacking) == (None, None, (), (1,))
-    refused = tally([Requirement("role", "reviewer", 2)], [Vote("ann"), Vote("ben", "reject")], [ANN, BEN])
+    refused = tally(
+        [Requirement("role", "reviewer", 2)], [CountedVote("ann"), CountedVote("ben", "reject")], [ANN, BEN]
+    )
     assert (refused.filled, refused.lacking) == ((("ann", 0),), (1,))
 
 
@@ -74,9 +76,9 @@ def test_places_are_found_by_moving_several_people_and_only_where_that_helps() -
     needs = [Requirement("role", name) for name in ("x", "y", "z")]
     ann, ben, eva = voter("ann", roles="x y z"), voter("ben", roles="x y"), voter("eva", roles="x")
     for order in permutations([ann, ben, eva]):
-        found = tally(needs, [Vote(each.person) for each in order], [ann, ben, eva])
+        found = tally(needs, [CountedVote(each.person) for each in order], [ann, ben, eva])
         assert (found.status, dict(found.filled)) == ("approved", {"eva": 0, "ben": 1, "ann": 2})
-    only = tally(needs, [Vote("eva"), Vote("ben")], [voter("ben", roles="x"), eva])
+    only = tally(needs, [CountedVote("eva"), CountedVote("ben")], [voter("ben", roles="x"), eva])
     assert (only.status, len(only.filled), sum(only.lacking)) == ("unsatisfiable", 1, 2)
 
 
@@ -88,7 +90,9 @@ def test_a_named_person_is_that_person() -> None:
 
 @pytest.mark.parametrize("word", ["reject", "send_back", "rework", "abort"])
 def test_the_first_word_other_than_approve_decides(word: str) -> None:
-    found = tally([Requirement("role", "reviewer", 2)], [Vote("ann"), Vote("ben", word)], [ANN, BEN])
+    found = tally(
+        [Requirement("role", "reviewer", 2)], [CountedVote("ann"), CountedVote("ben", word)], [ANN, BEN]
+    )
     assert (found.status, found.word, found.by) == ("rejected", word, "ben")
 
 
@@ -144,7 +148,7 @@ def test_the_matching_is_exact(
     requirements: list[Requirement], crowd: list[tuple[frozenset[str], frozenset[str]]]
 ) -> None:
     voters = [Voter(f"p{i}", roles, groups) for i, (roles, groups) in enumerate(crowd)]
-    votes = [Vote(each.person) for each in voters]
+    votes = [CountedVote(each.person) for each in voters]
     assert (tally(requirements, votes, voters).status == "approved") is _by_trying(requirements, voters)
     assert satisfiable(requirements, voters) is _by_trying(requirements, voters)
 

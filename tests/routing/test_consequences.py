@@ -9,7 +9,7 @@ import pytest
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.decide.decisions import Ask, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.effects import (
-    About,
+    DecisionSubject,
     aborts,
     added_up,
     answered,
@@ -39,9 +39,9 @@ LINE = ruled(
 STATIONS = LINE.stations_by_key
 
 
-def about(outcome: dict[str, Any] | None = None, **more: Any) -> About:
+def about(outcome: dict[str, Any] | None = None, **more: Any) -> DecisionSubject:
     known = {"line": LINE, "station": "a", "origin": None}
-    return About(**{**known, "outcome": read_outcome(outcome or {"result": "success"}), **more})
+    return DecisionSubject(**{**known, "outcome": read_outcome(outcome or {"result": "success"}), **more})
 
 
 def move(*to: str, rule: str | None = "r1", by: str = "rule", **more: Any) -> Move:

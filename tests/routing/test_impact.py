@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.impact import (
-    Effect,
-    Position,
+    MigratingPosition,
+    MigrationEffect,
     composed,
     foresee,
     landed,
@@ -33,11 +33,11 @@ def version(*rules: dict[str, Any], **more: Any) -> Line:
 OLD = version()
 
 
-def at(station: str = "a", status: str = "queued", judge: Line = OLD, **more: Any) -> Position:
-    return Position(7, station, status, judge, **more)
+def at(station: str = "a", status: str = "queued", judge: Line = OLD, **more: Any) -> MigratingPosition:
+    return MigratingPosition(7, station, status, judge, **more)
 
 
-def rests(judge: Line, outcome: dict[str, Any] | None = None, **more: Any) -> Position:
+def rests(judge: Line, outcome: dict[str, Any] | None = None, **more: Any) -> MigratingPosition:
     """At rest at `a` after the decision of `judge` on this outcome."""
     situation = {"station": "a", "outcome": outcome or {"result": "success"}, "facts": more.pop("facts", {})}
     answer = decided(judge, situation["outcome"], **situation["facts"])
@@ -46,7 +46,7 @@ def rests(judge: Line, outcome: dict[str, Any] | None = None, **more: Any) -> Po
     return at(status=status, judge=judge, situation=situation, answer=answer, error=error, **more)
 
 
-def outline(effect: Effect) -> tuple[str, str, str, str]:
+def outline(effect: MigrationEffect) -> tuple[str, str, str, str]:
     return effect.effect, effect.how, effect.station, effect.status
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipelines.routing.analysis.lint.run import visits
-from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.visits import breaking, endless, unbounded_cycles
 from pipelines.routing.document.line import Line
 from tests.routing.support import line, ruled
@@ -173,7 +173,7 @@ def two_loops() -> Line:
 
 
 def test_the_cycles_without_a_budget_their_rules_and_what_would_bound_them() -> None:
-    subject = Subject(two_loops())
+    subject = LintSubject(two_loops())
     assert unbounded_cycles(subject) == [("a", "b"), ("c",)]
     assert endless(subject) == {"ab": ("b",), "ba": ("a",), "cc": ("c",)}
     assert breaking(subject, "a") == ("a",)
@@ -189,6 +189,6 @@ def test_as_many_limits_are_named_as_leave_no_cycle() -> None:
         {"rules": [rule("cb", "b"), rule("ca", "a")]},
         policy={"no_match": "stuck", "on_failure": "stuck"},
     )
-    assert unbounded_cycles(Subject(of)) == [("a", "b", "c")]
-    assert breaking(Subject(of), "a") == ("a", "b")
-    assert endless(Subject(of)) == {"ab": ("b",), "ba": ("a",), "bc": ("c",), "cb": ("b",), "ca": ("a",)}
+    assert unbounded_cycles(LintSubject(of)) == [("a", "b", "c")]
+    assert breaking(LintSubject(of), "a") == ("a", "b")
+    assert endless(LintSubject(of)) == {"ab": ("b",), "ba": ("a",), "bc": ("c",), "cb": ("b",), "ca": ("a",)}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.redecide.effects import Effect, effect_of
+from pipelines.routing.analysis.redecide.effects import DecidedEffect, effect_of
 from pipelines.routing.analysis.redecide.recorded import again, said
 from pipelines.routing.analysis.redecide.verdict import Redecided, redecide
 from pipelines.routing.document.line import Line, read_line
@@ -342,26 +342,26 @@ def answer(decision: str, /, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("given", "effect"),
     [
-        (answer("move", to=["b", "a"]), Effect("move", ("a", "b"))),
-        (answer("finish", end="done", kind="completed"), Effect("finish", ("done",), "completed")),
+        (answer("move", to=["b", "a"]), DecidedEffect("move", ("a", "b"))),
+        (answer("finish", end="done", kind="completed"), DecidedEffect("finish", ("done",), "completed")),
         (
             answer("wait", status="awaiting_review", gates=["z", "g"], to=["a"]),
-            Effect("review", ("g", "z")),
+            DecidedEffect("review", ("g", "z")),
         ),
         (
             answer("wait", status="held", to=["b", "a"], missing=["x", "y"]),
-            Effect("held", ("a", "b"), "x, y"),
+            DecidedEffect("held", ("a", "b"), "x, y"),
         ),
-        (answer("wait", status="blocked", evaluation=None), Effect("blocked")),
+        (answer("wait", status="blocked", evaluation=None), DecidedEffect("blocked")),
         (
             answer("wait", status="blocked", evaluation={"q": 1, "a": 2}),
-            Effect("blocked", (), '{"a":2,"q":1}'),
+            DecidedEffect("blocked", (), '{"a":2,"q":1}'),
         ),
-        (answer("escalate", trigger="x"), Effect("escalate")),
-        (answer("stuck", error="NoRule"), Effect("stuck", (), "NoRule")),
+        (answer("escalate", trigger="x"), DecidedEffect("escalate")),
+        (answer("stuck", error="NoRule"), DecidedEffect("stuck", (), "NoRule")),
     ],
 )
-def test_what_an_answer_comes_to(given: dict[str, Any], effect: Effect) -> None:
+def test_what_an_answer_comes_to(given: dict[str, Any], effect: DecidedEffect) -> None:
     found = effect_of(given)
     assert (found, found.rule) == (effect, "r")
     assert found.to_dict() == {
@@ -374,7 +374,7 @@ def test_what_an_answer_comes_to(given: dict[str, Any], effect: Effect) -> None:
 
 def test_an_evaluation_is_known_by_its_question_and_taken_by_no_rule() -> None:
     found = effect_of({"decision": "ask", "evaluation": {"q": 1, "a": 2}})
-    assert (found, found.rule) == (Effect("ask", (), '{"a":2,"q":1}'), None)
+    assert (found, found.rule) == (DecidedEffect("ask", (), '{"a":2,"q":1}'), None)
 
 
 def test_a_rule_that_nobody_told_is_none() -> None:
@@ -446,4 +446,4 @@ def test_what_moved_since_a_gate_asked_is_read_by_step_7_alone() -> None:
     assert tried(old, line(late, to("ship", "look")), **facts).verdict == "same"
     assert tried(old, line(to("ship", "look", max_retries=2)), **facts).verdict == "same"
     spent = tried(old, line(to("ship", "look", max_retries=1)), **facts)
-    assert (spent.verdict, spent.now) == ("different", Effect("finish", ("failed",), "failed", "on"))
+    assert (spent.verdict, spent.now) == ("different", DecidedEffect("finish", ("failed",), "failed", "on"))

@@ -9,7 +9,7 @@ import pytest
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Move
-from pipelines.routing.decide.effects import About
+from pipelines.routing.decide.effects import DecisionSubject
 from pipelines.routing.document.line import Line
 from pipelines.routing.document.paths import compile_path
 from tests.routing.support import decided, goes, line
@@ -104,13 +104,13 @@ def test_C25_the_message_names_who_asks_for_what() -> None:
 
 def test_C25_the_keys_are_remembered_and_forgotten_again() -> None:
     of, move = asking("x"), Move(("b",), None, "policy")
-    kept = effects.gathered(About(of, "a", None, read_outcome(NOT_JSON)), move)
+    kept = effects.gathered(DecisionSubject(of, "a", None, read_outcome(NOT_JSON)), move)
     assert (kept["context"], kept["unreadable"]) == ({}, {"high": "a"})
     said = read_outcome({"exit_code": 0, "output": {"high": 1}})
-    kept = effects.gathered(About(of, "a", None, said, unreadable={"high": "a", "low": "a"}), move)
+    kept = effects.gathered(DecisionSubject(of, "a", None, said, unreadable={"high": "a", "low": "a"}), move)
     assert (kept["context"], kept["unreadable"]) == ({"high": 1}, {"high": ""})
     failed = read_outcome({"exit_code": 1, "output_error": "line 1"})
-    assert "unreadable" not in effects.gathered(About(of, "a", None, failed), move)
+    assert "unreadable" not in effects.gathered(DecisionSubject(of, "a", None, failed), move)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from django.core.files.storage import storages
 
 from pipelines.work.handlers import command
-from pipelines.work.spec.base import Attempt, Limits, Spec
+from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
 from tests.work.driving import Bench
 
 PYTHON = sys.executable
@@ -80,7 +80,7 @@ def spec(attempt: Attempt) -> Callable[..., Spec]:
             "attempt": attempt,
             "argv": (PYTHON, "-I", "-c", program),
             "env": env,
-            "limits": Limits(grace=1, signal_grace=1),
+            "limits": ProcessLimits(grace=1, signal_grace=1),
         }
         return Spec(**(settings | more))  # type: ignore[arg-type]
 

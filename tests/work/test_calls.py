@@ -12,7 +12,7 @@ import pytest
 from pipelines.work.handlers import error, hook, http, route
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.spec.base import Attempt, Limits, Outcome, Spec
+from pipelines.work.spec.base import Attempt, Outcome, ProcessLimits, Spec
 from tests.outgoing.servers import say, serving, silent
 from tests.work.conftest import Collected
 from tests.work.modelserver import model, refuses, says
@@ -112,7 +112,7 @@ async def test_a_header_that_would_be_two_is_not_sent(sink: Collected, attempt: 
 
 async def test_a_call_has_its_time(sink: Collected, attempt: Attempt) -> None:
     with serving(silent) as server:
-        outcome = await call(sink, attempt, {"url": server.url}, limits=Limits(total=0.2))
+        outcome = await call(sink, attempt, {"url": server.url}, limits=ProcessLimits(total=0.2))
     assert (outcome["result"], outcome["reason"]) == ("cancelled", "max_timeout")
 
 

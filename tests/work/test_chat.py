@@ -13,7 +13,7 @@ from pipelines.work.handlers import chat
 from pipelines.work.orders.order import expected_outputs
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.spec.base import Attempt, Limits, Outcome, Spec
+from pipelines.work.spec.base import Attempt, Outcome, ProcessLimits, Spec
 from pipelines.work.spec.toolbox import offered
 from tests.outgoing.servers import say, serving, silent
 from tests.waiting import LONG, eventually
@@ -216,9 +216,9 @@ async def test_a_server_that_says_nothing_is_given_up(sink: Collected, attempt: 
     with model(silent) as its:
         outcome = await chatted(its.outgoing(seconds=0.2), sink, attempt)
         assert (outcome["result"], outcome["failure_type"]) == ("failure", "model_timeout")
-        late = await chatted(its, sink, attempt, limits=Limits(total=0.2))
+        late = await chatted(its, sink, attempt, limits=ProcessLimits(total=0.2))
         assert (late["result"], late["reason"]) == ("cancelled", "max_timeout")
-        idle = await chatted(its, sink, attempt, limits=Limits(idle=0.2))
+        idle = await chatted(its, sink, attempt, limits=ProcessLimits(idle=0.2))
         assert (idle["result"], idle["reason"]) == ("cancelled", "idle_timeout")
 
 

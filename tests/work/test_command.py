@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.work.handlers import command
-from pipelines.work.spec.base import Attempt, Limits, Spec
+from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
 from tests.waiting import LONG, eventually
 from tests.work.conftest import PYTHON, Clock, Collected, alive
 
@@ -71,7 +71,7 @@ async def test_the_environment_is_only_what_was_given(
 
 async def test_an_idle_command_is_cancelled(spec: Make, sink: Collected) -> None:
     program = "import time; print('x', flush=True); time.sleep(600)"
-    outcome = await command.run(spec(program, limits=Limits(idle=0.5, grace=1)), sink)
+    outcome = await command.run(spec(program, limits=ProcessLimits(idle=0.5, grace=1)), sink)
     assert (outcome["result"], outcome["reason"]) == ("cancelled", "idle_timeout")
 
 
@@ -84,7 +84,7 @@ async def test_output_keeps_a_command_from_being_idle(
         "    print('x', flush=True)\n"
         "    while not os.path.exists(f'go-{turn}'): time.sleep(0.01)"
     )
-    running = asyncio.create_task(command.run(spec(program, limits=Limits(idle=0.05, grace=1)), sink))
+    running = asyncio.create_task(command.run(spec(program, limits=ProcessLimits(idle=0.05, grace=1)), sink))
     for turn in range(8):
         await eventually(lambda heard=turn + 1: sink.out.count(b"x") == heard)
         clock.now += 0.04
@@ -105,7 +105,7 @@ async def test_a_command_that_runs_too_long_is_cancelled_with_its_whole_group(
         "print(child.pid, os.getpid(), flush=True)\n"
         "while True: print('busy', flush=True); time.sleep(0.05)"
     )
-    limits = Limits(idle=5, total=0.7, grace=0.3)
+    limits = ProcessLimits(idle=5, total=0.7, grace=0.3)
     running = asyncio.create_task(command.run(spec(program, limits=limits), sink))
     await eventually(lambda: b"busy" in sink.out)
     clock.now += 1
@@ -185,7 +185,7 @@ async def test_a_faulty_result_document_is_an_output_error_with_its_place(
 
 
 async def test_a_result_document_that_is_too_large_is_an_output_error(spec: Make, sink: Collected) -> None:
-    made = spec(document(json.dumps({"output": "x" * 5000})), limits=Limits(document_bytes=1000))
+    made = spec(document(json.dumps({"output": "x" * 5000})), limits=ProcessLimits(document_bytes=1000))
     assert "larger than 1000 bytes" in (await command.run(made, sink))["output_error"]
 
 
@@ -246,13 +246,13 @@ def say(*signals: str) -> str:
 
 async def test_a_signal_gives_a_command_a_while_to_end_by_itself(spec: Make, sink: Collected) -> None:
     line = '{"flux:signal": {"verdict": "hold", "reason": "needs_human", "meta": {"question": "?"}}}'
-    outcome = await command.run(spec(say(line), limits=Limits(signal_grace=0.5, grace=1)), sink)
+    outcome = await command.run(spec(say(line), limits=ProcessLimits(signal_grace=0.5, grace=1)), sink)
     assert outcome["signals"] == [{"verdict": "hold", "reason": "needs_human", "meta": {"question": "?"}}]
 
 
 async def test_an_abort_kills_at_once(spec: Make, sink: Collected) -> None:
     line = '{"flux:signal": {"verdict": "abort"}}'
-    outcome = await command.run(spec(say(line), limits=Limits(signal_grace=600, grace=600)), sink)
+    outcome = await command.run(spec(say(line), limits=ProcessLimits(signal_grace=600, grace=600)), sink)
     assert (outcome["signals"], outcome["exit_code"]) == ([{"verdict": "abort"}], 137)
 
 
@@ -263,7 +263,7 @@ async def test_a_signal_counts_only_at_the_start_of_a_line(spec: Make, sink: Col
 
 async def test_text_of_many_megabytes_is_bounded(spec: Make, sink: Collected) -> None:
     program = "import sys\nfor _ in range(300): sys.stdout.write('z' * 9999 + '\\n')"
-    made = spec(program, limits=Limits(text_bytes=100_000))
+    made = spec(program, limits=ProcessLimits(text_bytes=100_000))
     outcome = await command.run(made, sink)
     assert outcome["exit_code"] == 0
     assert len(sink.out) == 3_000_000

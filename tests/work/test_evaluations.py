@@ -15,7 +15,7 @@ from pipelines.models import Job, Purpose, Snapshot, Task, Token
 from pipelines.ports.terms import EVALUATE
 from pipelines.work.handlers import evaluate
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
-from pipelines.work.spec.base import Limits, Spec
+from pipelines.work.spec.base import ProcessLimits, Spec
 from tests.factories import World
 from tests.outgoing.servers import serving
 from tests.waiting import LONG, until
@@ -125,7 +125,7 @@ HOOKS: dict[str, tuple[tuple[str, ...], str]] = {
 def test_A27_whatever_is_not_exit_code_0_blocks(
     spec: Any, sink: Collected, argv: tuple[str, ...], why: str
 ) -> None:
-    given: Spec = spec("", argv=argv, prompt="{}", limits=Limits(total=0.5))
+    given: Spec = spec("", argv=argv, prompt="{}", limits=ProcessLimits(total=0.5))
     env = {**given.env, "PATH": str(Path(PYTHON).parent)}
     workspace = given.attempt.workspace
     (workspace.parent / "outside").write_text("#!/bin/sh\nexit 0\n")

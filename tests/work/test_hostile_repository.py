@@ -22,7 +22,7 @@ from pipelines.work.processes import landlock
 from pipelines.work.processes.isolation import Access, CannotIsolate, Isolation, Places
 from pipelines.work.processes.isolation_choice import choose
 from pipelines.work.processes.resources import DEFAULT, Resources, of_words
-from pipelines.work.spec.base import Attempt, Limits, Outcome, Spec
+from pipelines.work.spec.base import Attempt, Outcome, ProcessLimits, Spec
 from tests.work.conftest import PYTHON, Collected
 
 HOSTILE = Path(__file__).with_name("hostile_conftest.py")
@@ -102,7 +102,7 @@ def running(isolation: Isolation, inside: Attempt, attack: str, argument: Any, *
             "TMPDIR": str(inside.temporary),
             "ATTACK": json.dumps([attack, argument]),
         },
-        limits=Limits(total=120, grace=1),
+        limits=ProcessLimits(total=120, grace=1),
         isolation=isolation,
         **{"access": Access(network=False), **more},
     )

@@ -21,7 +21,7 @@ from pipelines.work.handlers import command
 from pipelines.work.processes import landlock
 from pipelines.work.processes.isolation import CannotIsolate, Isolation, Places, cut, places, way_to
 from pipelines.work.processes.isolation_choice import choose
-from pipelines.work.spec.base import Attempt, Limits, Spec
+from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
 from tests.waiting import LONG, eventually
 from tests.work.conftest import PYTHON, Clock, Collected, alive
 
@@ -105,7 +105,7 @@ def spec(isolation: Isolation, inside: Attempt, *argv: str) -> Spec:
             "LANG": "C.UTF-8",
             "TMPDIR": str(inside.temporary),
         },
-        limits=Limits(total=60, grace=1),
+        limits=ProcessLimits(total=60, grace=1),
         isolation=isolation,
     )
 
@@ -208,7 +208,9 @@ async def test_a_station_behind_isolation_is_stopped_gently_and_then_killed(
         "print('ready', flush=True)\ntime.sleep(600)"
     )
     made = spec(isolation, inside, PYTHON, "-I", "-c", gentle)
-    running = asyncio.create_task(command.run(replace(made, limits=Limits(total=1.5, grace=LONG)), sink))
+    running = asyncio.create_task(
+        command.run(replace(made, limits=ProcessLimits(total=1.5, grace=LONG)), sink)
+    )
     await eventually(lambda: b"ready" in sink.out)
     clock.now += 2
     outcome = await running

@@ -16,7 +16,7 @@ from pipelines import engine
 from pipelines.work.transport.local import jobs, reports
 from pipelines.work.transport.local.database import Database
 from pipelines.work.transport.local.reports import Reports
-from pipelines.work.transport.protocol import Answer, ReportFailed, Started
+from pipelines.work.transport.protocol import ReportAnswer, ReportFailed, Started
 from tests.factories import World
 from tests.waiting import until
 
@@ -99,7 +99,7 @@ def test_a_report_that_breaks_the_engine_breaks_only_itself(
     monkeypatch.setattr(reports.engine, "report", broken)
     answers = send(members, world)
     assert isinstance(answers[1], ReportFailed)
-    assert [isinstance(answer, Answer) for answer in answers] == [True, False, True]
+    assert [isinstance(answer, ReportAnswer) for answer in answers] == [True, False, True]
 
 
 def test_connections_are_closed_with_their_threads() -> None:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from pipelines.work.transport.protocol import Started
-from pipelines.work.worker.running import Running, Work
+from pipelines.work.worker.running import Running, RunningWork
 from pipelines.work.workspaces import Folders
 
 
@@ -17,7 +17,7 @@ def started(job: int) -> Started:
     return Started(cast(Any, SimpleNamespace(job_id=job)), uuid.uuid4())
 
 
-async def begun(running: Running, job: int) -> Work:
+async def begun(running: Running, job: int) -> RunningWork:
     return running.begin(started(job), asyncio.create_task(asyncio.Event().wait()))
 
 

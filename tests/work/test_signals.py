@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pipelines.work.handlers import command
-from pipelines.work.results.signals import LONGEST_LINE, MOST, Reader, carried, signals_in
-from pipelines.work.spec.base import Limits, Spec
+from pipelines.work.results.signals import LONGEST_LINE, MOST, SignalReader, carried, signals_in
+from pipelines.work.spec.base import ProcessLimits, Spec
 from tests.work.conftest import Collected, alive
 
 Make = Callable[..., Spec]
@@ -80,13 +80,13 @@ def test_a_reason_that_is_no_text_does_not_take_its_signal_away() -> None:
 def test_lines_are_found_however_the_stream_is_cut() -> None:
     whole = f"a\n{line(HOLD)}\nb\n{line({'verdict': 'abort'})}".encode()
     for size in (1, 7, 64, len(whole)):
-        reader = Reader()
+        reader = SignalReader()
         found = [each for at in range(0, len(whole), size) for each in reader.feed(whole[at : at + size])]
         assert [*found, *reader.end()] == [HOLD, {"verdict": "abort"}]
 
 
 def test_a_line_that_is_too_long_is_no_signal_and_hides_none_after_it() -> None:
-    reader = Reader()
+    reader = SignalReader()
     long = b'{"flux:signal": {"verdict": "abort", "x": "' + b"z" * LONGEST_LINE + b'"}}\n'
     assert reader.feed(long + line(HOLD).encode() + b"\n") == [HOLD]
 
@@ -101,7 +101,7 @@ def test_a_signal_carries_summary_and_usage() -> None:
 
 async def test_D8_a_signal_is_acted_on_while_the_command_runs(spec: Make, sink: Collected) -> None:
     program = say(line(HOLD), then="import os; print(os.getpid(), flush=True); time.sleep(600)")
-    outcome = await command.run(spec(program, limits=Limits(signal_grace=0.2, grace=1)), sink)
+    outcome = await command.run(spec(program, limits=ProcessLimits(signal_grace=0.2, grace=1)), sink)
     assert outcome["signals"] == [HOLD]
     assert not alive(int(sink.out.decode().splitlines()[-1]))
     assert any("The signal hold" in note for note in sink.notes)
@@ -109,7 +109,7 @@ async def test_D8_a_signal_is_acted_on_while_the_command_runs(spec: Make, sink: 
 
 async def test_D8_a_signal_inside_stream_json_is_acted_on(spec: Make, sink: Collected) -> None:
     program = say(given_back(line({"verdict": "abort", "reason": "wrong ticket"})))
-    outcome = await command.run(spec(program, limits=Limits(signal_grace=600, grace=600)), sink)
+    outcome = await command.run(spec(program, limits=ProcessLimits(signal_grace=600, grace=600)), sink)
     assert (outcome["signals"], outcome["exit_code"]) == (
         [{"verdict": "abort", "reason": "wrong ticket"}],
         137,
@@ -142,7 +142,7 @@ async def test_D12_an_abort_takes_the_whole_group_with_it(spec: Make, sink: Coll
         f"print(child.pid, flush=True); print({line({'verdict': 'abort'})!r}, flush=True)\n"
         "time.sleep(600)"
     )
-    outcome = await command.run(spec(program, limits=Limits(signal_grace=600, grace=600)), sink)
+    outcome = await command.run(spec(program, limits=ProcessLimits(signal_grace=600, grace=600)), sink)
     assert outcome["exit_code"] == 137
     assert not alive(int(sink.out.split(b"\n")[0]))
 
@@ -159,5 +159,5 @@ async def test_standard_error_gives_no_signals(spec: Make, sink: Collected) -> N
 
 async def test_D20_a_flood_of_invalid_signals_hides_no_valid_one(spec: Make, sink: Collected) -> None:
     program = say(*[line({"verdict": "wait"})] * (MOST + 50), line({"verdict": "abort"}))
-    outcome = await command.run(spec(program, limits=Limits(signal_grace=600, grace=600)), sink)
+    outcome = await command.run(spec(program, limits=ProcessLimits(signal_grace=600, grace=600)), sink)
     assert (len(outcome["signals"]), outcome["signals"][-1]) == (MOST + 1, {"verdict": "abort"})

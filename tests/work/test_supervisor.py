@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.work.processes.process import CannotStart, Ended, Launch, Process
+from pipelines.work.processes.process import CannotStart, Launch, Process, ProcessEnd
 from tests.waiting import eventually
 from tests.work.conftest import PYTHON, alive
 
@@ -36,18 +36,18 @@ def launch(program: str, *arguments: str, cwd: Path = Path("/")) -> Launch:
     return Launch((PYTHON, "-I", "-c", program, *arguments), ENV, cwd)
 
 
-async def ended(program: str, *arguments: str) -> Ended:
+async def ended(program: str, *arguments: str) -> ProcessEnd:
     async with Process(launch(program, *arguments)) as process:
         await process.stdout.read()
         return await process.wait()
 
 
 async def test_it_reports_the_exit_code() -> None:
-    assert await ended("raise SystemExit(3)") == Ended(3)
+    assert await ended("raise SystemExit(3)") == ProcessEnd(3)
 
 
 async def test_it_reports_the_signal_that_ended_the_command() -> None:
-    assert await ended("import os; os.kill(os.getpid(), 9)") == Ended(137, 9)
+    assert await ended("import os; os.kill(os.getpid(), 9)") == ProcessEnd(137, 9)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ async def test_it_gives_a_command_time_to_end_by_itself() -> None:
     async with Process(launch(program)) as process:
         await process.stdout.readline()
         process.stop(30)
-        assert await process.wait() == Ended(7)
+        assert await process.wait() == ProcessEnd(7)
 
 
 async def test_it_kills_what_does_not_want_to_end() -> None:
@@ -80,13 +80,13 @@ async def test_it_kills_what_does_not_want_to_end() -> None:
     async with Process(launch(program)) as process:
         await process.stdout.readline()
         process.stop(0.2)
-        assert await process.wait() == Ended(137, 9)
+        assert await process.wait() == ProcessEnd(137, 9)
 
 
 async def test_what_a_command_leaves_behind_is_gone_before_its_end_is_reported(tmp_path: Path) -> None:
     left = tmp_path / "pid"
     program = f"{ESCAPES}\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.01)"
-    assert await ended(program, str(left)) == Ended(0)
+    assert await ended(program, str(left)) == ProcessEnd(0)
     assert not alive(int(left.read_text()))
 
 
@@ -147,7 +147,7 @@ async def test_a_command_that_multiplies_is_killed_to_the_last() -> None:
         await process.stdout.readline()
         process.kill()
         outcome = await process.wait()
-    assert outcome == Ended(137, 9)
+    assert outcome == ProcessEnd(137, 9)
 
 
 async def test_a_command_that_does_not_read_holds_up_nobody() -> None:
@@ -158,4 +158,4 @@ async def test_a_command_that_does_not_read_holds_up_nobody() -> None:
             while True:
                 process.stdin.write(b"x" * 65536)
                 await process.stdin.drain()
-        assert await process.wait() == Ended(0)
+        assert await process.wait() == ProcessEnd(0)

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from pipelines.work.handlers import log
 from pipelines.work.handlers.log import JobLog
-from pipelines.work.results.text import LONGEST_LINE, MASK, Lines, Masker, escaped
+from pipelines.work.results.text import LONGEST_LINE, MASK, LineCutter, Masker, escaped
 from tests.waiting import LONG, eventually, let_others_run
 
 SECRET = "gl_s3cr3t-value"
 
 
 def lines(*pieces: bytes, secrets: tuple[str, ...] = ()) -> list[str]:
-    stream = Lines(Masker(secrets))
+    stream = LineCutter(Masker(secrets))
     found = [line for piece in pieces for line in stream.feed(piece)]
     return found + stream.feed(b"", final=True)
 

@@ -13,7 +13,7 @@ from pipelines.work.handlers import tools
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.base import Attempt, Outcome, Spec
-from pipelines.work.spec.toolbox import Argument, BadCall, Request, Tool, action, argv_of, call_of
+from pipelines.work.spec.toolbox import Argument, BadCall, OfferedTool, Request, action, argv_of, call_of
 from tests.outgoing.servers import say, serving
 from tests.work.conftest import Collected
 
@@ -21,8 +21,8 @@ PYTHON = sys.executable
 HISTORY = "talk"
 
 
-def program(name: str, code: str, *more: Any) -> Tool:
-    return Tool(name, argv=tuple((each,) for each in (PYTHON, "-I", "-c", code)) + more)
+def program(name: str, code: str, *more: Any) -> OfferedTool:
+    return OfferedTool(name, argv=tuple((each,) for each in (PYTHON, "-I", "-c", code)) + more)
 
 
 ECHO = program("echo", "import sys; print(sys.argv[1])", (Argument("word"),))
@@ -156,7 +156,7 @@ async def test_a_call_of_a_tool_over_http(make: Any, sink: Collected) -> None:
         request = Request(
             "POST", (f"{server.url}/items/", Argument("id")), {"X-Key": ("v",)}, json={"n": (Argument("n"),)}
         )
-        fetch = Tool("fetch", http=request)
+        fetch = OfferedTool("fetch", http=request)
         outgoing = Outgoing(Guard(("127.0.0.1",)))
         named = (("fetch", '{"id": "a/../b?c", "n": 3}'), ("fetch", '{"id": "bad", "n": 0}'))
         outcome = await tools.run(make(*named, tools=(fetch,), outgoing=outgoing), sink)
@@ -240,7 +240,7 @@ async def test_an_approval_counts_for_the_calls_that_were_shown_only(make: Any, 
 
 
 def test_places_are_filled_and_never_become_options() -> None:
-    tool = Tool("t", argv=(("git",), ("--word=", Argument("a")), (Argument("b"),)))
+    tool = OfferedTool("t", argv=(("git",), ("--word=", Argument("a")), (Argument("b"),)))
     assert argv_of(tool, {"a": "-x", "b": "c"}) == ("git", "--word=-x", "c")
     with pytest.raises(BadCall, match="option"):
         argv_of(tool, {"a": "", "b": "-x"})

@@ -21,13 +21,13 @@ from pipelines.work.processes.isolation import Isolation
 from pipelines.work.transport.local.orders import orders_of
 from pipelines.work.transport.local.transport import LocalTransport
 from pipelines.work.transport.protocol import (
-    Answer,
     Before,
     Earlier,
     Given,
     HandedOver,
     Leavings,
     Material,
+    ReportAnswer,
     Started,
     Workspace,
 )
@@ -51,7 +51,7 @@ class Wire(LocalTransport):
     async def claim_token(self, token_id: int) -> Started | None:
         return self._started(await super().claim_token(token_id))
 
-    async def report(self, started: Started, outcome: dict[str, Any], go_on: bool) -> Answer:
+    async def report(self, started: Started, outcome: dict[str, Any], go_on: bool) -> ReportAnswer:
         answer = await super().report(started, sent(outcome), go_on)
         return replace(answer, following=self._started(answer.following))
 

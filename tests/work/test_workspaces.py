@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.work import workspaces
-from pipelines.work.workspaces import Folders, Kept, WorkspaceTooLarge, restore, take_picture
+from pipelines.work.workspaces import Folders, KeptFolder, WorkspaceTooLarge, restore, take_picture
 
 
 @pytest.fixture
@@ -88,11 +88,11 @@ def test_a_workspace_that_is_too_large_is_refused(folder: Path, monkeypatch: pyt
         take_picture(folder)
 
 
-def kept(folders: Folders, digest: str) -> Kept:
+def kept(folders: Folders, digest: str) -> KeptFolder:
     attempt = folders.place(7, 1, 1)
     folders.make(attempt)
     (attempt.workspace / "file").write_text("mine")
-    return Kept(attempt, digest, {})
+    return KeptFolder(attempt, digest, {})
 
 
 def test_the_next_attempt_takes_over_the_folder_if_it_is_the_last_snapshot(tmp_path: Path) -> None:
@@ -131,6 +131,6 @@ def test_only_as_many_folders_are_kept_as_allowed(tmp_path: Path) -> None:
     for task in range(3):
         attempt = folders.place(task, 1, 1)
         folders.make(attempt)
-        folders.keep(task, Kept(attempt, "d", {}))
+        folders.keep(task, KeptFolder(attempt, "d", {}))
     assert not (folders.home / "0" / "1.1").exists()
     assert (folders.home / "2" / "1.1").exists()

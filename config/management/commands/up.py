@@ -19,7 +19,7 @@ from config.links import sign_in_address, stays_private
 from config.setup.machine import check_port
 from config.setup.steps import SetupError
 from config.state import remember_port
-from config.supervisor import Supervisor
+from config.supervisor import ProcessSupervisor
 from pipelines.management.commands.worker import station_places
 from pipelines.models import User, Worker
 
@@ -52,7 +52,7 @@ class Command(BaseCommand):
             return False
 
         self._say("Starting web and worker …")
-        Supervisor(
+        ProcessSupervisor(
             {"web": [*manage, "web", "--host", host, "--port", str(port)], "worker": [*manage, "worker"]},
             environment={**_without_role(), "PORT": str(port)},
             say=self._say,

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 from pipelines.engine.commands import manual_actions
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import Turn, settle, situation
+from pipelines.engine.core.decision_context import DecisionContext, settle, situation
 from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.engine.core.expected_times import is_late
 from pipelines.engine.core.holds import each_of, joined, paused_by
@@ -137,7 +137,7 @@ def questions(project_id: int) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class Answer:
+class DeadlockAnswer:
     user: User
     word: str
     reason: str
@@ -155,13 +155,13 @@ def resolve_deadlock(deadlock_id: UUID, *, user: User, word: str, reason: str, o
     in which it was found.
 
     Raises NotFound, Forbidden (for another role), Invalid (path `word` or `reason`), Conflict (resolved already)."""
-    answer = Answer(user, word, payload.text(reason, "reason").strip(), output)
+    answer = DeadlockAnswer(user, word, payload.text(reason, "reason").strip(), output)
     if output is not None:
         payload.accept({"output": output}, "outcome")
     return run(partial(_resolve, deadlock_id, answer))
 
 
-def _resolve(deadlock_id: UUID, answer: Answer) -> Task:
+def _resolve(deadlock_id: UUID, answer: DeadlockAnswer) -> Task:
     found = Deadlock.objects.select_related("task").filter(pk=deadlock_id).first()
     if found is None or roles.people_of(found.task.project_id).get(answer.user.pk) is None:
         raise NotFound()
@@ -192,7 +192,7 @@ def _resolve(deadlock_id: UUID, answer: Answer) -> Task:
     return task
 
 
-def _told(batch: Batch, found: Deadlock, answer: Answer) -> None:
+def _told(batch: Batch, found: Deadlock, answer: DeadlockAnswer) -> None:
     for each in batch.tasks.values():
         batch.event(
             each,
@@ -208,7 +208,7 @@ def _told(batch: Batch, found: Deadlock, answer: Answer) -> None:
 Held = Sequence[tuple[Task, Token]]
 
 
-def _output(batch: Batch, found: Deadlock, task: Task, held: Held, answer: Answer) -> None:
+def _output(batch: Batch, found: Deadlock, task: Task, held: Held, answer: DeadlockAnswer) -> None:
     """The station is done with what a person chose, routed like any outcome."""
     for each, token in held:
         job = batch.open_job(token)
@@ -227,11 +227,11 @@ def _output(batch: Batch, found: Deadlock, task: Task, held: Held, answer: Answe
             job=job_ref(job),
             outcome={"result": job.result},
         )
-        turn = Turn(batch, each, token, job, answer.actor, cause, cause)
+        turn = DecisionContext(batch, each, token, job, answer.actor, cause, cause)
         effects.apply(turn, settle(turn, situation(turn)))
 
 
-def _context(batch: Batch, found: Deadlock, task: Task, held: Held, answer: Answer) -> None:
+def _context(batch: Batch, found: Deadlock, task: Task, held: Held, answer: DeadlockAnswer) -> None:
     if found.kind == CIRCULAR:
         parties = [party["task"] for party in found.parties]
         Dependency.objects.filter(task=task, on__in=parties).delete()
@@ -252,7 +252,7 @@ def _had_begun(token: Token, found: Deadlock) -> bool:
     )
 
 
-def _begin_anew(batch: Batch, task: Task, token: Token, answer: Answer) -> None:
+def _begin_anew(batch: Batch, task: Task, token: Token, answer: DeadlockAnswer) -> None:
     """What ran is over, and a new visit is told the reason. Whatever else holds the task's work holds that, too."""
     job = batch.open_job(token)
     assert job is not None
@@ -263,7 +263,7 @@ def _begin_anew(batch: Batch, task: Task, token: Token, answer: Answer) -> None:
     )
 
 
-def _answered(batch: Batch, task: Task, answer: Answer) -> None:
+def _answered(batch: Batch, task: Task, answer: DeadlockAnswer) -> None:
     """What it asked another task it is told by who resolves the circle."""
     asking = {pk for pk, _ in questions(task.project_id)}
     for token in batch.living(task) if task.pk in asking else ():
@@ -274,7 +274,7 @@ def _answered(batch: Batch, task: Task, answer: Answer) -> None:
             )
 
 
-def _escalate(batch: Batch, found: Deadlock, task: Task, held: Held, answer: Answer) -> None:
+def _escalate(batch: Batch, found: Deadlock, task: Task, held: Held, answer: DeadlockAnswer) -> None:
     """What the deadlock held the escalation holds from now on."""
     line = versions.by_id(task.pinned_id)
     opened = escalations.open_one(
@@ -289,7 +289,7 @@ def _escalate(batch: Batch, found: Deadlock, task: Task, held: Held, answer: Ans
             let_go(batch, each, token, answer.actor, is_paused_by(found.pk))
 
 
-def _cancel(batch: Batch, found: Deadlock, task: Task, held: Held, answer: Answer) -> None:
+def _cancel(batch: Batch, found: Deadlock, task: Task, held: Held, answer: DeadlockAnswer) -> None:
     """The others go on; the task itself is cancelled after this."""
     for each, token in held:
         let_go(batch, each, token, answer.actor, is_paused_by(found.pk))

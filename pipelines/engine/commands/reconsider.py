@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import Turn, fresh, of_now, settle
+from pipelines.engine.core.decision_context import DecisionContext, fresh, of_now, settle
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import effects
@@ -40,12 +40,12 @@ def _reconsider(task_id: int, actor: Actor) -> list[int]:
 
 def once_more(
     batch: Batch, task: Task, token: Token, actor: Actor, why: str
-) -> tuple[Turn, dict[str, Any], Decision]:
+) -> tuple[DecisionContext, dict[str, Any], Decision]:
     """A held token's turn once more, its situation by the facts of now, and the decision by which it is held."""
     before = Decision.objects.get(pk=token.wait["decision"])
     job = Job.objects.get(pk=before.job_id)
     cause = f"{why}:{token.pk}.{token.version}"
-    turn = Turn(batch, task, token, job, actor, cause, cause, under=before.pinned_id)
+    turn = DecisionContext(batch, task, token, job, actor, cause, cause, under=before.pinned_id)
     situation = {**before.situation, "facts": consequences.once_more(before.situation["facts"], of_now(turn))}
     return turn, fresh(turn, situation), before
 
@@ -66,6 +66,6 @@ def facts_changed(batch: Batch, due: Due) -> None:
     batch.flush()
 
 
-def _same(turn: Turn, before: Decision, situation: dict[str, Any]) -> bool:
+def _same(turn: DecisionContext, before: Decision, situation: dict[str, Any]) -> bool:
     """Whether it would be held for the same as it is."""
     return said(again(turn.judged_by, situation)) == before.answer

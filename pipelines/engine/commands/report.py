@@ -12,7 +12,7 @@ import structlog
 from pipelines.engine.commands import fence
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import Turn, settle, situation
+from pipelines.engine.core.decision_context import DecisionContext, settle, situation
 from pipelines.engine.core.errors import Invalid
 from pipelines.engine.core.state import job_ref
 from pipelines.engine.core.transaction import run
@@ -129,7 +129,7 @@ def _record(batch: Batch, member: Checked) -> ReportResult:
     )
     _tell_faulty_signals(batch, task, token, job, member, cause)
     if job.purpose == Purpose.STATION:
-        turn = Turn(batch, task, token, job, each.by, cause, cause, claim=each.claim_next)
+        turn = DecisionContext(batch, task, token, job, each.by, cause, cause, claim=each.claim_next)
         facts = situation(turn)
     else:
         turn, facts = evaluations.answered(batch, job, each.by, cause, each.claim_next)
@@ -177,7 +177,7 @@ def _titles(blockers: Sequence[Any]) -> str:
     return "; ".join(str(each) for each in said if each)
 
 
-def _accepted(batch: Batch, turn: Turn, answer: Any) -> ReportResult:
+def _accepted(batch: Batch, turn: DecisionContext, answer: Any) -> ReportResult:
     following = batch.open_job(turn.token)
     return ReportResult(
         "accepted",

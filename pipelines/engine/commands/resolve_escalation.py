@@ -11,7 +11,7 @@ from pipelines.engine.commands import manual_actions
 from pipelines.engine.commands.reconsider import reconsider
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import Turn, of_now, settle
+from pipelines.engine.core.decision_context import DecisionContext, of_now, settle
 from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
@@ -29,7 +29,7 @@ DEADLOCK = "deadlock"
 
 
 @dataclass(frozen=True)
-class Answer:
+class EscalationAnswer:
     user: User
     word: str
     reason: str
@@ -73,11 +73,11 @@ def resolve(escalation_id: UUID, *, user: User, word: str, reason: str, route: s
 
     Raises NotFound (none such, or a stranger), Forbidden (for another role), Invalid (path `word`, `reason` or
     `route`), Conflict (resolved already; or the same would come out again)."""
-    answer = Answer(user, word, payload.text(reason, "reason").strip(), route)
+    answer = EscalationAnswer(user, word, payload.text(reason, "reason").strip(), route)
     return run(partial(_resolve, escalation_id, answer))
 
 
-def _resolve(escalation_id: UUID, answer: Answer) -> Task:
+def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
     found = Escalation.objects.select_related("task").filter(pk=escalation_id).first()
     if found is None or roles.people_of(found.task.project_id).get(answer.user.pk) is None:
         raise NotFound()
@@ -105,7 +105,7 @@ def _resolve(escalation_id: UUID, answer: Answer) -> Task:
     return task
 
 
-def _go(batch: Batch, task: Task, found: Escalation, answer: Answer) -> None:
+def _go(batch: Batch, task: Task, found: Escalation, answer: EscalationAnswer) -> None:
     token = held_by(batch, found)
     if answer.word in ("retry", "route") and token is None:
         raise Invalid.at("word", "it holds no station", "Let it go on, or cancel the task.")
@@ -155,7 +155,7 @@ def held_by(batch: Batch, found: Escalation) -> Token | None:
     return token if holds and token is not None and token.status == Status.HELD else None
 
 
-def _chosen(token: Token | None, answer: Answer) -> dict[str, Any]:
+def _chosen(token: Token | None, answer: EscalationAnswer) -> dict[str, Any]:
     """What the chosen branch says under the keys that are contradicted."""
     said: dict[str, dict[str, Any]] = token.wait.get("values", {}) if token else {}
     if not said:
@@ -173,12 +173,14 @@ def _target(task: Task, token: Token, route: str) -> str:
     return route
 
 
-def _decide_again(batch: Batch, task: Task, token: Token, found: Escalation, answer: Answer) -> None:
+def _decide_again(
+    batch: Batch, task: Task, token: Token, found: Escalation, answer: EscalationAnswer
+) -> None:
     """The same outcome by the facts of now, and by the version that the task has now."""
     before = Decision.objects.get(pk=token.wait["decision"])
     job = Job.objects.get(pk=before.job_id)
     cause = f"escalation:{found.pk}"
-    turn = Turn(batch, task, token, job, answer.actor, cause, cause, under=before.pinned_id)
+    turn = DecisionContext(batch, task, token, job, answer.actor, cause, cause, under=before.pinned_id)
     situation = {**before.situation, "facts": once_more(before.situation["facts"], of_now(turn))}
     if said(again(turn.judged_by, situation)).get("decision") == "escalate":
         raise Conflict("The same would be escalated again: run the station again, send it on, or cancel.")

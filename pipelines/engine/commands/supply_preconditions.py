@@ -11,7 +11,7 @@ from pipelines.engine.commands.inputs import fault_of
 from pipelines.engine.commands.reconsider import once_more
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import Turn, fresh, of_now, settle
+from pipelines.engine.core.decision_context import DecisionContext, fresh, of_now, settle
 from pipelines.engine.core.errors import Conflict, Invalid, NotFound
 from pipelines.engine.core.handoffs import worker_of
 from pipelines.engine.core.transaction import run
@@ -115,6 +115,8 @@ def _held(token_id: int, token_version: int) -> tuple[Batch, Task, Token]:
     return batch, batch.tasks[task_id], token
 
 
-def _once_more(batch: Batch, task: Task, token: Token, user: User, why: str) -> tuple[Turn, dict[str, Any]]:
+def _once_more(
+    batch: Batch, task: Task, token: Token, user: User, why: str
+) -> tuple[DecisionContext, dict[str, Any]]:
     turn, situation, _before = once_more(batch, task, token, Actor.person(user), why)
     return turn, situation

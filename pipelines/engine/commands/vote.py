@@ -9,14 +9,14 @@ from uuid import UUID
 
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import Turn, moment, settle
+from pipelines.engine.core.decision_context import DecisionContext, moment, settle
 from pipelines.engine.core.errors import Conflict, Invalid, NotFound
 from pipelines.engine.core.state import merge_counts
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE, Actor, VoteResult
 from pipelines.engine.moves import effects, escalations
 from pipelines.engine.moves.completion import GATE_DUE, close_visit
-from pipelines.engine.moves.entitlement import Person, counted, entitled
+from pipelines.engine.moves.entitlement import EntitledPerson, counted, entitled
 from pipelines.engine.moves.gates import gate_of, policy_of
 from pipelines.models import Decision, GateVisit, Task, Token, User, Vote, Word
 from pipelines.ports import observers
@@ -30,7 +30,7 @@ CHOOSES = "reviewer_chooses"
 
 
 @dataclass(frozen=True)
-class Said:
+class VoteRequest:
     """What somebody says, and about what: the token version and evidence that were shown. `user` is None where the time
     that the gate sets has passed."""
 
@@ -64,11 +64,11 @@ def vote(
     Raises NotFound (no such visit, or a stranger), Forbidden (not asked, or barred: requester, producer), Invalid
     (path `word`, `reason` or `route`), Conflict (decided or closed already, another evidence, voted already, no
     round left to send back)."""
-    said = Said(user, word, reason, route, token_version, evidence_digest, via)
+    said = VoteRequest(user, word, reason, route, token_version, evidence_digest, via)
     return run(partial(_vote, visit_id, said))
 
 
-def _vote(visit_id: UUID, said: Said) -> VoteResult:
+def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
     visit = _visit(visit_id)
     if visit.state != GateVisit.State.OPEN:
         # No lock for who comes too late: a visit that is not open never opens again.
@@ -96,7 +96,7 @@ def _visit(visit_id: UUID) -> GateVisit:
     return visit
 
 
-def _may_say(visit: GateVisit, said: Said) -> tuple[Person, Approval]:
+def _may_say(visit: GateVisit, said: VoteRequest) -> tuple[EntitledPerson, Approval]:
     """Who says it and under which policy. Raises NotFound, Forbidden, Invalid."""
     line = versions.by_id(visit.asked_by.pinned_id)
     policy = policy_of(line, visit.gate)
@@ -106,7 +106,7 @@ def _may_say(visit: GateVisit, said: Said) -> tuple[Person, Approval]:
     return person, policy
 
 
-def _check_words(line: Line, gate: Gate | None, said: Said, *, reason_required: bool) -> None:
+def _check_words(line: Line, gate: Gate | None, said: VoteRequest, *, reason_required: bool) -> None:
     offers = gate.offers if gate else OFFERS
     if said.word not in offers:
         raise Invalid.at("word", f"“{said.word}” is not offered here", f"Use one of {', '.join(offers)}.")
@@ -121,7 +121,7 @@ def _check_words(line: Line, gate: Gate | None, said: Said, *, reason_required: 
         raise Invalid.at("route", "is not asked for here", "Leave it out.")
 
 
-def _still_shown(batch: Batch, visit: GateVisit, said: Said) -> Token:
+def _still_shown(batch: Batch, visit: GateVisit, said: VoteRequest) -> Token:
     """The token, if the visit is open and what was voted on is what is shown there now (law §6)."""
     if visit.state != GateVisit.State.OPEN:
         raise _too_late(visit)
@@ -144,7 +144,7 @@ def _too_late(visit: GateVisit) -> Conflict:
     return Conflict(what, by=by, at=visit.decided_at)
 
 
-def _cast(batch: Batch, task: Task, visit: GateVisit, said: Said, person: Person) -> Vote:
+def _cast(batch: Batch, task: Task, visit: GateVisit, said: VoteRequest, person: EntitledPerson) -> Vote:
     assert said.user is not None
     cast = Vote.objects.create(
         visit=visit,
@@ -162,7 +162,7 @@ def _cast(batch: Batch, task: Task, visit: GateVisit, said: Said, person: Person
     return cast
 
 
-def decide_visit(batch: Batch, task: Task, token: Token, visit: GateVisit, said: Said) -> bool:
+def decide_visit(batch: Batch, task: Task, token: Token, visit: GateVisit, said: VoteRequest) -> bool:
     """The visit has its word. Whether that settles what was asked: after an approval, when no other gate is open."""
     _swap(batch, visit, said)
     batch.drop_due(GATE_DUE, task, str(visit.pk))
@@ -180,7 +180,7 @@ def decide_visit(batch: Batch, task: Task, token: Token, visit: GateVisit, said:
     return True
 
 
-def _swap(batch: Batch, visit: GateVisit, said: Said) -> None:
+def _swap(batch: Batch, visit: GateVisit, said: VoteRequest) -> None:
     """Compare and swap: a visit is decided once (house §4)."""
     decided = {
         "state": GateVisit.State.DECIDED,
@@ -199,12 +199,12 @@ def _swap(batch: Batch, visit: GateVisit, said: Said) -> None:
         setattr(visit, name, value)
 
 
-def _go_on(batch: Batch, task: Task, token: Token, visit: GateVisit, said: Said) -> None:
+def _go_on(batch: Batch, task: Task, token: Token, visit: GateVisit, said: VoteRequest) -> None:
     """Decide again on the situation that was shown, told the words; step 7 reads the facts of this moment (law §5
     step 8, §12)."""
     asked = Decision.objects.get(pk=visit.asked_by_id)
     against = said.word != Word.APPROVE
-    turn = Turn(
+    turn = DecisionContext(
         batch,
         task,
         token,
@@ -232,7 +232,7 @@ def _word(visit: GateVisit) -> dict[str, str]:
     return {key: value for key, value in given.items() if value}
 
 
-def _tell(batch: Batch, task: Task, visit: GateVisit, said: Said, kind: str, **more: Any) -> None:
+def _tell(batch: Batch, task: Task, visit: GateVisit, said: VoteRequest, kind: str, **more: Any) -> None:
     batch.event(
         task,
         kind,

@@ -17,14 +17,14 @@ from pipelines.queries import versions
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision as Answer
-from pipelines.routing.decide.effects import About
+from pipelines.routing.decide.effects import DecisionSubject
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import REVISION, Line
 from pipelines.routing.document.preconditions import HANDOFF
 
 
 @dataclass
-class Turn:
+class DecisionContext:
     """`job`: whose outcome is decided about, or that the token did last. `cause` is unique per task (house §3 I4)."""
 
     batch: Batch
@@ -65,9 +65,9 @@ class Turn:
         return versions.by_id(self.task.pinned_id)
 
     @cached_property
-    def about(self) -> About:
+    def about(self) -> DecisionSubject:
         """What the consequences of a decision are counted by. The token has not moved yet."""
-        return About(
+        return DecisionSubject(
             self.judged_by,
             self.token.station,
             self.token.origin,
@@ -90,7 +90,7 @@ def counts(task: Task) -> dict[str, Any]:
     }
 
 
-def situation(turn: Turn) -> dict[str, Any]:
+def situation(turn: DecisionContext) -> dict[str, Any]:
     """The input of the decision tool for a fresh outcome (line-document.md, “The decision tool”)."""
     token = turn.token
     return {
@@ -100,14 +100,14 @@ def situation(turn: Turn) -> dict[str, Any]:
     }
 
 
-def of_now(turn: Turn) -> dict[str, Any]:
+def of_now(turn: DecisionContext) -> dict[str, Any]:
     """What may be otherwise when the same outcome is decided again: everything about the task but what the token
     itself brought along."""
     words = {"words": last_words(turn.task)} if turn.judged_by.reads_words else {}
     return {**moment(turn), **words}
 
 
-def moment(turn: Turn) -> dict[str, Any]:
+def moment(turn: DecisionContext) -> dict[str, Any]:
     """The same without the words at gates: what step 7 reads after a word or an answer (law §12)."""
     task = turn.task
     return {
@@ -150,7 +150,7 @@ def about(task: Task) -> dict[str, Any]:
     }
 
 
-def fresh(turn: Turn, situation: dict[str, Any]) -> dict[str, Any]:
+def fresh(turn: DecisionContext, situation: dict[str, Any]) -> dict[str, Any]:
     """With how free the line's agents are at this moment, whatever the situation was before: what is free is taken by
     the move itself (law §8). And with the handoff that a person gave since."""
     line, facts = turn.judged_by, situation["facts"]
@@ -161,7 +161,7 @@ def fresh(turn: Turn, situation: dict[str, Any]) -> dict[str, Any]:
     return situation if facts is situation["facts"] else {**situation, "facts": facts}
 
 
-def settle(turn: Turn, facts: dict[str, Any]) -> Answer:
+def settle(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
     """Decide on the situation and keep the decision with everything it read; the answer is a value, applied by
     `effects`. The trace is kept apart from it."""
     facts = fresh(turn, facts)

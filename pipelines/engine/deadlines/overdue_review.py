@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.engine.commands.vote import CHOOSES, Said, decide_visit
+from pipelines.engine.commands.vote import CHOOSES, VoteRequest, decide_visit
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.values import ENGINE
 from pipelines.engine.moves import escalations
@@ -71,7 +71,7 @@ def _reject(batch: Batch, visit: GateVisit, line: Line, gate: Gate) -> None:
     """As a person's reject, by the gate's `on_reject`; where a reviewer would choose, nobody did, and it fails."""
     assert visit.due_at is not None
     chooses = (gate.on_reject or line.policy.on_reject) == CHOOSES
-    said = Said(
+    said = VoteRequest(
         user=None,
         word=Word.REJECT,
         reason=f"Nobody decided by {visit.due_at:%Y-%m-%d %H:%M} UTC.",

@@ -10,7 +10,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.models import Task, Token
 from pipelines.queries.branches import branches_of
 from pipelines.routing.analysis import impact
-from pipelines.routing.analysis.impact import Effect
+from pipelines.routing.analysis.impact import MigrationEffect
 from pipelines.routing.decide.joining.branches import Branch, Fork
 from pipelines.routing.decide.joining.joining import Merge, due
 from pipelines.routing.document.line import Line
@@ -68,8 +68,8 @@ def _name(line: Line, mapping: Mapping[str, str], key: str) -> str:
 
 
 def foreseen(
-    living: Sequence[Token], effects: list[Effect], line: Line, mapping: Mapping[str, str]
-) -> list[Effect]:
+    living: Sequence[Token], effects: list[MigrationEffect], line: Line, mapping: Mapping[str, str]
+) -> list[MigrationEffect]:
     """The effects, where the other version waits for something else: then a join may be complete at once."""
     at = {effect.token: effect for effect in effects}
     branches = [b for each in branches_of(living) for b in _standing(each, at[each.id], line, mapping)]
@@ -85,7 +85,9 @@ def foreseen(
         branches = [*(each for each in branches if each.id not in merge.arrived), _merged(branches, merge)]
 
 
-def _standing(branch: Branch, effect: Effect, line: Line, mapping: Mapping[str, str]) -> Iterable[Branch]:
+def _standing(
+    branch: Branch, effect: MigrationEffect, line: Line, mapping: Mapping[str, str]
+) -> Iterable[Branch]:
     """Where it is after its own effect: at one station, at several, or at none."""
     within = tuple(
         Fork(fork.id, _name(line, mapping, fork.station), tuple(_name(line, mapping, key) for key in fork.to))

@@ -15,13 +15,13 @@ import structlog
 
 from pipelines.engine.core import rows
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import Turn, counts, settle
+from pipelines.engine.core.decision_context import DecisionContext, counts, settle
 from pipelines.engine.core.state import job_ref, merge_counts, token_state
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import UNLEASED, begin, kind_of, unbegin
 from pipelines.engine.core.values import Actor
 from pipelines.engine.migration import joins
-from pipelines.engine.migration.snapshot import Ground, Planned
+from pipelines.engine.migration.snapshot import MigrationSnapshot, Planned
 from pipelines.engine.moves import effects
 from pipelines.engine.moves.completion import close_visit, finish_job
 from pipelines.engine.moves.job_creation import open_job
@@ -29,7 +29,7 @@ from pipelines.models import ENDED, Job, LineVersion, MigrationEntry, Purpose, S
 from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.routing.analysis import impact
-from pipelines.routing.analysis.impact import Effect
+from pipelines.routing.analysis.impact import MigrationEffect
 from pipelines.routing.decide.effects import asked_anew, told
 from pipelines.routing.document.line import REVISION
 
@@ -93,11 +93,11 @@ def _alone(work: Any, each: Any) -> MigrateResult:
 
 
 @dataclass
-class Moving:
+class MovingTask:
     """A batch with what a migration in it reads and writes besides."""
 
     batch: Batch
-    ground: Ground
+    ground: MigrationSnapshot
     actor: Actor
     known: dict[int, LineVersion]
     entries: dict[int, MigrationEntry]
@@ -133,13 +133,13 @@ class Moving:
 
 def moving(
     task_ids: Sequence[int], version_ids: Sequence[int], entry_ids: Sequence[int | None], actor: Actor
-) -> Moving:
+) -> MovingTask:
     """Lock the tasks and read what migrating them stands on."""
     batch = Batch.of_tasks(*task_ids)
     ids = {*version_ids, *(task.pinned_id for task in batch.tasks.values())}
-    return Moving(
+    return MovingTask(
         batch,
-        Ground(batch.tasks.values(), batch.tokens.values(), batch.jobs),
+        MigrationSnapshot(batch.tasks.values(), batch.tokens.values(), batch.jobs),
         actor,
         LineVersion.objects.defer("document").in_bulk(ids),
         MigrationEntry.objects.in_bulk([each for each in entry_ids if each]),
@@ -154,7 +154,7 @@ def _together(chunk: Sequence[Migrating], *, actor: Actor) -> list[MigrateResult
     return results
 
 
-def _one(this: Moving, member: Migrating) -> MigrateResult:
+def _one(this: MovingTask, member: Migrating) -> MigrateResult:
     task, entry = this.batch.tasks.get(member.task_id), this.entries.get(member.entry_id or 0)
     if entry and entry.result != MigrationEntry.Result.PLANNED:
         return MigrateResult(member.task_id, "already", "This was done before.")
@@ -170,7 +170,7 @@ def _one(this: Moving, member: Migrating) -> MigrateResult:
     return this.enter(member.entry_id, task, MigrateResult(task.pk, "migrated", "", plan), **kept)
 
 
-def _refusal(this: Moving, task: Task | None, member: Migrating) -> str:
+def _refusal(this: MovingTask, task: Task | None, member: Migrating) -> str:
     if task is None:
         return "There is no such task."
     if this.twice(task.pk):
@@ -198,11 +198,12 @@ def _unfit(member: Migrating, plan: Planned) -> MigrateResult | None:
     return None
 
 
-def _do(this: Moving, task: Task, to: LineVersion, member: Migrating, plan: Planned) -> dict[str, Any]:
+def _do(this: MovingTask, task: Task, to: LineVersion, member: Migrating, plan: Planned) -> dict[str, Any]:
     """Everything that happens to one task; for the audit, how it was before and is now."""
     batch, was = this.batch, this.known[task.pinned_id]
     steps = [
-        Step(this, task, token, effect, to, member.mapping) for token, effect in _pairs(this, task, plan)
+        MigrationStep(this, task, token, effect, to, member.mapping)
+        for token, effect in _pairs(this, task, plan)
     ]
     before = [step.before() for step in steps]
     held = {name: getattr(task, name) for name in ("context", "variables", "unreadable")}
@@ -235,23 +236,23 @@ def _do(this: Moving, task: Task, to: LineVersion, member: Migrating, plan: Plan
     return {"tokens": [step.after(said) for step, said in zip(steps, before, strict=True)], "before": kept}
 
 
-def _pairs(this: Moving, task: Task, plan: Planned) -> list[tuple[Token, Effect]]:
+def _pairs(this: MovingTask, task: Task, plan: Planned) -> list[tuple[Token, MigrationEffect]]:
     return list(zip(this.ground.of(task), plan.effects, strict=True))
 
 
-def _migration(this: Moving, entry_id: int | None) -> str:
+def _migration(this: MovingTask, entry_id: int | None) -> str:
     entry = this.entries.get(entry_id or 0)
     return str(entry.migration_id) if entry else ""
 
 
 @dataclass
-class Step:
+class MigrationStep:
     """One position of one task. `quietly`: what the event of the migration tells; `loudly`: what has its own events."""
 
-    this: Moving
+    this: MovingTask
     task: Task
     token: Token
-    effect: Effect
+    effect: MigrationEffect
     to: LineVersion
     mapping: Mapping[str, str]
 
@@ -351,7 +352,7 @@ class Step:
         assert self.job is not None
         close_visits(self.this, self.task, self.token, "migrated")
         cause = f"migrate:{self.token.pk}.{self.token.version}"
-        turn = Turn(
+        turn = DecisionContext(
             self.this.batch, self.task, self.token, self.job, self.this.actor, cause, WHY, under=under
         )
         effects.apply(turn, settle(turn, situation))
@@ -372,7 +373,7 @@ def snapshot(token: Token, job: Job | None, approved: Mapping[str, Any]) -> dict
     }
 
 
-def pin(this: Moving, token: Token, job: Job, to: LineVersion) -> bool:
+def pin(this: MovingTask, token: Token, job: Job, to: LineVersion) -> bool:
     """A job that nobody has begun starts under this version. Whether the token's status changed by it."""
     station, before = versions.parsed(to).station(token.station), token.status
     if job.agent != station.agent:
@@ -393,7 +394,7 @@ def pin(this: Moving, token: Token, job: Job, to: LineVersion) -> bool:
 
 
 def carry(
-    this: Moving, task: Task, token: Token, job: Job, station: str, origin: str, why: str = WHY
+    this: MovingTask, task: Task, token: Token, job: Job, station: str, origin: str, why: str = WHY
 ) -> None:
     """The job that nobody has begun is closed, and one at another station opened: an entry, but bound by no budget."""
     batch, source, held = this.batch, token.station, token.wait if token.status == Status.HELD else None
@@ -422,7 +423,7 @@ def carry(
     batch.tell(observers.TaskMoved(task.pk, source, (station,), batch.now))
 
 
-def close_visits(this: Moving, task: Task, token: Token, why: str) -> None:
+def close_visits(this: MovingTask, task: Task, token: Token, why: str) -> None:
     """Votes on them get 409 from now on."""
     if token.status == Status.AWAITING_REVIEW:
         for visit in this.batch.open_visits(token):

@@ -26,11 +26,11 @@ from pipelines.models import (
 from pipelines.queries import versions
 from pipelines.queries.branches import waits_at_join
 from pipelines.routing.analysis import impact
-from pipelines.routing.analysis.impact import Effect, Position
+from pipelines.routing.analysis.impact import MigratingPosition, MigrationEffect
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.decide import effects as consequences
 from pipelines.routing.decide.decisions import Finish, Move, Wait
-from pipelines.routing.decide.effects import About, asked_anew
+from pipelines.routing.decide.effects import DecisionSubject, asked_anew
 from pipelines.routing.document.line import Line
 
 Counts = dict[str, dict[str, int]]
@@ -40,7 +40,7 @@ Counts = dict[str, dict[str, int]]
 class Planned:
     """What migrating a task does, one effect per living position, in the order in which it is done."""
 
-    effects: tuple[Effect, ...]
+    effects: tuple[MigrationEffect, ...]
     nothing: bool
     taken_back: Counts
 
@@ -53,7 +53,7 @@ class Planned:
         return [effect.to_dict() for effect in self.effects]
 
 
-class Ground:
+class MigrationSnapshot:
     """Of these tasks with these tokens (living, not forked ones count). `jobs`: rows that are loaded already."""
 
     def __init__(
@@ -131,10 +131,10 @@ class Ground:
             return job.pinned_id
         return decision.pinned_id if decision else self.tasks[token.task_id].pinned_id
 
-    def position(self, token: Token, to: int | None, counts: Counts) -> Position:
+    def position(self, token: Token, to: int | None, counts: Counts) -> MigratingPosition:
         job, decision, judge = self.job_of(token), self.decision_of(token), self.judge_of(token)
         there = judge == to
-        return Position(
+        return MigratingPosition(
             token=token.pk,
             station=token.station,
             status=token.status,
@@ -160,7 +160,7 @@ class Ground:
         line = line or versions.parsed(to)
         back = self._taken_back(task, to, mapping, line)
         counts = _plus({name: getattr(task, name) for name in COUNTERS}, back)
-        effects: list[Effect] = []
+        effects: list[MigrationEffect] = []
         for token in self.of(task):
             position = self.position(token, to.pk, counts)
             effect = self._held_again(token, impact.foresee(position, line, mapping), position, line)
@@ -184,7 +184,9 @@ class Ground:
                 back = _plus(back, below)
         return back
 
-    def _held_again(self, token: Token, effect: Effect, position: Position, line: Line) -> Effect:
+    def _held_again(
+        self, token: Token, effect: MigrationEffect, position: MigratingPosition, line: Line
+    ) -> MigrationEffect:
         """People are not asked again what they rejected: then it is held, naming the rejection (law §6)."""
         answer, job = effect.decision, self.job_of(token)
         if token.task_id not in self._rejecting or not effect.gates or job is None:
@@ -194,12 +196,14 @@ class Ground:
         kind = impact.STAYS if position.status == Status.HELD else impact.STUCK
         return replace(effect, effect=kind, status=Status.HELD.value, to=())
 
-    def _about(self, token: Token, effect: Effect, line: Line, origin: str = "") -> About:
+    def _about(self, token: Token, effect: MigrationEffect, line: Line, origin: str = "") -> DecisionSubject:
         job = self.job_of(token)
         assert job is not None
-        return About(line, effect.station, origin or token.origin, read_outcome(job.outcome))
+        return DecisionSubject(line, effect.station, origin or token.origin, read_outcome(job.outcome))
 
-    def _counts(self, token: Token, effect: Effect, mapping: Mapping[str, str], line: Line) -> Counts:
+    def _counts(
+        self, token: Token, effect: MigrationEffect, mapping: Mapping[str, str], line: Line
+    ) -> Counts:
         """What doing it counts."""
         if effect.how == "carry":
             return {"visits": {effect.station: 1}}
@@ -211,11 +215,11 @@ class Ground:
         about = self._about(token, effect, line, impact.landed(line, read, token.origin) or "")
         return consequences.counted(about, answer, consequences.entered(line, effect.station))
 
-    def _aborts(self, token: Token, effect: Effect, line: Line) -> bool:
+    def _aborts(self, token: Token, effect: MigrationEffect, line: Line) -> bool:
         answer = effect.decision
         return isinstance(answer, Finish) and consequences.aborts(self._about(token, effect, line), answer)
 
-    def _all_end(self, task: Task, ending: Effect) -> list[Effect]:
+    def _all_end(self, task: Task, ending: MigrationEffect) -> list[MigrationEffect]:
         """Abort ends every branch (law §7)."""
         return [
             ending
@@ -225,7 +229,7 @@ class Ground:
         ]
 
     def _nothing(
-        self, task: Task, to: LineVersion, mapping: Mapping[str, str], effects: Iterable[Effect]
+        self, task: Task, to: LineVersion, mapping: Mapping[str, str], effects: Iterable[MigrationEffect]
     ) -> bool:
         """Whether the task is where it would be brought."""
         if task.pinned_id != to.pk:
@@ -233,7 +237,7 @@ class Ground:
         by_token = {effect.token: effect for effect in effects}
         return all(self._rests(token, mapping, by_token[token.pk]) for token in self.of(task))
 
-    def _rests(self, token: Token, mapping: Mapping[str, str], effect: Effect) -> bool:
+    def _rests(self, token: Token, mapping: Mapping[str, str], effect: MigrationEffect) -> bool:
         if effect.how == "keep":
             job = self.job_of(token)
             return job is not None and impact.composed(job.mapping, mapping) == job.mapping

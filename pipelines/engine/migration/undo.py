@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pipelines.engine.core.decision_context import Turn, settle
+from pipelines.engine.core.decision_context import DecisionContext, settle
 from pipelines.engine.core.state import merge_counts, token_state
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import Actor
@@ -19,7 +19,7 @@ from pipelines.engine.migration import joins
 from pipelines.engine.migration.migrate import (
     LARGEST_BATCH,
     MigrateResult,
-    Moving,
+    MovingTask,
     carry,
     close_visits,
     in_one,
@@ -66,7 +66,7 @@ def _together(chunk: Sequence[PuttingBack], *, actor: Actor) -> list[MigrateResu
     return results
 
 
-def _one(this: Moving, member: PuttingBack, undoes: MigrationEntry | None) -> MigrateResult:
+def _one(this: MovingTask, member: PuttingBack, undoes: MigrationEntry | None) -> MigrateResult:
     task, entry = this.batch.tasks.get(member.task_id), this.entries.get(member.entry_id or 0)
     if entry and entry.result != MigrationEntry.Result.PLANNED:
         return MigrateResult(member.task_id, "already", "This was done before.")
@@ -77,7 +77,7 @@ def _one(this: Moving, member: PuttingBack, undoes: MigrationEntry | None) -> Mi
     return this.enter(member.entry_id, task, MigrateResult(task.pk, "restored"))
 
 
-def _why_not(this: Moving, task: Task | None, undoes: MigrationEntry | None) -> str:
+def _why_not(this: MovingTask, task: Task | None, undoes: MigrationEntry | None) -> str:
     if task is None or undoes is None or undoes.task_id != task.pk:
         return "There is no such task in this migration."
     if this.twice(task.pk):
@@ -94,7 +94,7 @@ def _why_not(this: Moving, task: Task | None, undoes: MigrationEntry | None) -> 
     return _begun(this, undoes)
 
 
-def _begun(this: Moving, undoes: MigrationEntry) -> str:
+def _begun(this: MovingTask, undoes: MigrationEntry) -> str:
     """A job that was opened by the migration and that somebody works on by now."""
     for said in undoes.tokens:
         job = this.batch.jobs.get(said["after"]["job"] or 0)
@@ -110,7 +110,7 @@ def _untouched(job: Job) -> bool:
     return job.state == Job.State.QUEUED or job.kind in UNLEASED
 
 
-def _restore(this: Moving, task: Task, undoes: MigrationEntry) -> None:
+def _restore(this: MovingTask, task: Task, undoes: MigrationEntry) -> None:
     batch, to, migrated = this.batch, this.known[undoes.was_id], this.known[task.pinned_id]
     backs = [Back(this, task, this.batch.tokens[said["token"]], said, to, undoes) for said in undoes.tokens]
     task.pinned = to
@@ -158,7 +158,7 @@ def _uncounted(undoes: MigrationEntry) -> dict[str, dict[str, int]]:
 class Back:
     """One position goes back. `said`: how it was and what was done, as the migration wrote it down."""
 
-    this: Moving
+    this: MovingTask
     task: Task
     token: Token
     said: dict[str, Any]
@@ -232,7 +232,7 @@ class Back:
         self._stand()
         self.token.entered_at = batch.now
         cause = f"undo:{self.token.pk}.{self.token.version}"
-        turn = Turn(batch, self.task, self.token, job, actor, cause, WHY, under=decision.pinned_id)
+        turn = DecisionContext(batch, self.task, self.token, job, actor, cause, WHY, under=decision.pinned_id)
         asked = decision.situation["facts"]
         facts = told(asked, asked.get("now", {}), self.before["approved"])
         effects.apply(turn, settle(turn, {**decision.situation, "facts": facts}))

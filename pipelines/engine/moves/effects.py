@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.engine.core import version_mapping
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import Turn, settle, situation
+from pipelines.engine.core.decision_context import DecisionContext, settle, situation
 from pipelines.engine.core.state import job_ref, merge_counts, token_state
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import escalations, evaluations, gates, handoffs, joins
@@ -21,7 +21,7 @@ from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
 
 
-def apply(turn: Turn, answer: Decision) -> None:
+def apply(turn: DecisionContext, answer: Decision) -> None:
     """Do what was decided, and give the task the status that follows."""
     EFFECTS[type(answer)](turn, answer)
     meet(turn.batch, turn.task, turn.actor, turn.trigger)
@@ -33,12 +33,12 @@ def meet(batch: Batch, task: Task, actor: Actor | str, trigger: str) -> None:
     batch.settle_status(task)
 
 
-def route(turn: Turn) -> None:
+def route(turn: DecisionContext) -> None:
     """Decide a fresh outcome, and do what was decided."""
     apply(turn, settle(turn, situation(turn)))
 
 
-def _move(turn: Turn, answer: Move) -> None:
+def _move(turn: DecisionContext, answer: Move) -> None:
     """To where the targets are in the version under which the next jobs start."""
     to, gone = version_mapping.of(turn.line, turn.job, answer.to)
     if gone:
@@ -56,7 +56,7 @@ def _move(turn: Turn, answer: Move) -> None:
         _step(turn, answer, to)
 
 
-def _step(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
+def _step(turn: DecisionContext, answer: Move, to: tuple[str, ...]) -> None:
     batch, task, token = turn.batch, turn.task, turn.token
     source, target, place = token.station, to[0], _source(turn)
     data = (
@@ -88,13 +88,13 @@ def _step(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
     batch.tell(observers.TaskMoved(task.pk, source, (target,), batch.now))
 
 
-def arrive(token: Token, station: str, turn: Turn) -> None:
+def arrive(token: Token, station: str, turn: DecisionContext) -> None:
     token.origin = _origin(turn, token, station)
     token.station, token.entered_at = station, turn.batch.now
     token.wait, token.error = {}, ""
 
 
-def _enter(turn: Turn, token: Token, answer: Move, source: str, **more: Any) -> Job | None:
+def _enter(turn: DecisionContext, token: Token, answer: Move, source: str, **more: Any) -> Job | None:
     """The job of the station that the token stands at now; None where it waits at its join first."""
     if turn.line.waits_at(token.station, source):
         joins.arrive(turn, token, source, answer)
@@ -102,17 +102,17 @@ def _enter(turn: Turn, token: Token, answer: Move, source: str, **more: Any) -> 
     return open_job(turn.batch, turn.task, token, feedback=answer.feedback or "", **more)
 
 
-def _source(turn: Turn) -> str:
+def _source(turn: DecisionContext) -> str:
     """The station that is left, under its name in the version that the task is pinned to."""
     return version_mapping.station(turn.line, turn.job, turn.token.station) or turn.token.station
 
 
-def _origin(turn: Turn, token: Token, target: str) -> str:
+def _origin(turn: DecisionContext, token: Token, target: str) -> str:
     origin = version_mapping.station(turn.line, turn.job, token.origin) or token.origin
     return effects.origin_after(_source(turn), origin, target) or ""
 
 
-def _fork(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
+def _fork(turn: DecisionContext, answer: Move, to: tuple[str, ...]) -> None:
     """One child for each target; the forked token is no position until a join puts one in its place (law §7)."""
     batch, task, token = turn.batch, turn.task, turn.token
     data = (
@@ -149,7 +149,7 @@ def _fork(turn: Turn, answer: Move, to: tuple[str, ...]) -> None:
     batch.tell(observers.TaskMoved(task.pk, token.station, to, batch.now))
 
 
-def _child(turn: Turn, target: str) -> Token:
+def _child(turn: DecisionContext, target: str) -> Token:
     now, parent = turn.batch.now, turn.token
     return Token(
         task=turn.task,
@@ -162,7 +162,7 @@ def _child(turn: Turn, target: str) -> Token:
     )
 
 
-def _finish(turn: Turn, answer: Finish) -> None:
+def _finish(turn: DecisionContext, answer: Finish) -> None:
     data = _counted(turn, answer) | _gathered(turn, answer) | _worked(turn)
     how = Ending(
         kind=answer.end_kind,
@@ -178,14 +178,14 @@ def _finish(turn: Turn, answer: Finish) -> None:
     ending(turn.batch, turn.task, turn.token, how)
 
 
-def _wait(turn: Turn, answer: Wait) -> None:
+def _wait(turn: DecisionContext, answer: Wait) -> None:
     if answer.status == Status.AWAITING_REVIEW:
         gates.ask(turn, answer)
     else:
         _stay(turn, answer, why=evaluations.why_unanswered(turn, answer), **_counted(turn, answer))
 
 
-def _stay(turn: Turn, answer: effects.Staying, why: str = "", **data: Any) -> None:
+def _stay(turn: DecisionContext, answer: effects.Staying, why: str = "", **data: Any) -> None:
     where = effects.staying(answer)
     stay(turn, where.status, {**where.wait, "why": why or None}, error=where.error, **data)
     signal = turn.about.outcome.signal
@@ -194,7 +194,7 @@ def _stay(turn: Turn, answer: effects.Staying, why: str = "", **data: Any) -> No
         turn.batch.set_due(CIRCLE, turn.task, turn.batch.now)
 
 
-def _escalate(turn: Turn, answer: Escalate) -> None:
+def _escalate(turn: DecisionContext, answer: Escalate) -> None:
     """The token is held until somebody of the role resolves it."""
     opened = escalations.of_token(turn.task, turn.token, answer.trigger) or escalations.open_one(
         turn.batch,
@@ -211,14 +211,14 @@ def _escalate(turn: Turn, answer: Escalate) -> None:
 
 
 def _counted(
-    turn: Turn, answer: Move | Finish | Wait, lands: tuple[str, ...] | None = None
+    turn: DecisionContext, answer: Move | Finish | Wait, lands: tuple[str, ...] | None = None
 ) -> dict[str, Any]:
     """Count visits, edges and the rule, and say for the event what was counted (law §5 Counting)."""
     count = effects.counted(turn.about, answer, effects.entered(turn.line, _source(turn)), lands)
     return {"count": merge_counts(turn.task, count)}
 
 
-def _worked(turn: Turn) -> dict[str, Any]:
+def _worked(turn: DecisionContext) -> dict[str, Any]:
     """Which agent did what is left now, and how far it was trusted with it then (law §9)."""
     station = turn.judged_by.stations_by_key.get(turn.token.station)
     if station is None or not station.agent:
@@ -229,7 +229,7 @@ def _worked(turn: Turn) -> dict[str, Any]:
     }
 
 
-def _gathered(turn: Turn, answer: Move | Finish) -> dict[str, Any]:
+def _gathered(turn: DecisionContext, answer: Move | Finish) -> dict[str, Any]:
     """Set variables, and merge the output into the context; answer both for the event."""
     task, found = turn.task, effects.gathered(turn.about, answer)
     for name, added in found.items():
@@ -239,7 +239,7 @@ def _gathered(turn: Turn, answer: Move | Finish) -> dict[str, Any]:
     return dict(found)
 
 
-EFFECTS: dict[type, Callable[[Turn, Any], None]] = {
+EFFECTS: dict[type, Callable[[DecisionContext, Any], None]] = {
     Move: _move,
     Finish: _finish,
     Wait: _wait,

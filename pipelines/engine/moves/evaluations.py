@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import Turn, moment
+from pipelines.engine.core.decision_context import DecisionContext, moment
 from pipelines.engine.core.state import job_ref, token_state
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.job_creation import open_question
@@ -29,7 +29,7 @@ UNTAKEN = "evaluation"
 PATIENCE = timedelta(minutes=5)
 
 
-def ask(turn: Turn, answer: Ask) -> None:
+def ask(turn: DecisionContext, answer: Ask) -> None:
     """Open the job that answers; or, where only a person can, block the token for one."""
     question = dict(answer.evaluation)
     by = _evaluator(turn.task, question)
@@ -76,7 +76,7 @@ def _evaluator(task: Task, question: dict[str, Any]) -> str:
 
 def answered(
     batch: Batch, job: Job, by: Actor | str, cause: str, claim: Claim | None = None
-) -> tuple[Turn, dict[str, Any]]:
+) -> tuple[DecisionContext, dict[str, Any]]:
     """The job of a question has its outcome: the turn and the situation that are decided now."""
     assert job.question is not None and job.outcome is not None
     answer = effects.answer_of(versions.by_id(job.pinned_id), job.question, job.outcome)
@@ -91,7 +91,7 @@ def decide_with(
     answer: dict[str, Any],
     job: Job | None = None,
     claim: Claim | None = None,
-) -> tuple[Turn, dict[str, Any]]:
+) -> tuple[DecisionContext, dict[str, Any]]:
     """The situation in which it was asked plus the answer, by the version that asked; step 7 reads the facts of this
     moment, what other branches have spent and escalated meanwhile among them. `job`: that answered, if one did."""
     task, asked = batch.tasks[token.task_id], Decision.objects.get(pk=token.wait["decision"])
@@ -106,12 +106,14 @@ def decide_with(
         job=job_ref(job) if job else None,
     )
     about = Job.objects.get(pk=asked.job_id)
-    turn = Turn(batch, task, token, about, by, cause, cause, claim=claim, under=asked.pinned_id, holder=job)
+    turn = DecisionContext(
+        batch, task, token, about, by, cause, cause, claim=claim, under=asked.pinned_id, holder=job
+    )
     facts = effects.answered(asked.situation["facts"], moment(turn), answer)
     return turn, {**asked.situation, "facts": facts}
 
 
-def why_unanswered(turn: Turn, answer: Wait) -> str:
+def why_unanswered(turn: DecisionContext, answer: Wait) -> str:
     """What the machine said that was asked before a person is."""
     if answer.evaluation is None or turn.decision is None:
         return ""

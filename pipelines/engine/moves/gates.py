@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connection
 
 from pipelines.engine.core import payload
-from pipelines.engine.core.decision_context import Turn
+from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.moves.completion import GATE_DUE
 from pipelines.engine.moves.waiting import stay
 from pipelines.models import Artifact, GateVisit, Job, Status, Word
@@ -34,7 +34,7 @@ def policy_of(line: Line, key: str) -> Approval:
     return gate.approval if gate else Approval()
 
 
-def ask(turn: Turn, answer: Wait) -> None:
+def ask(turn: DecisionContext, answer: Wait) -> None:
     """The token waits for people at every gate of the decision, asked together; or it is held, naming the rejection,
     when one of them was rejected and nothing has changed since (law §6, last sentence)."""
     evidence = [_evidence(turn, answer, key) for key in answer.gates]
@@ -52,7 +52,7 @@ def _behind(answer: Wait) -> dict[str, Any]:
     return {"gates": list(answer.gates), "to": list(answer.to or []), "rule": answer.rule}
 
 
-def _open(turn: Turn, key: str, position: int, evidence: dict[str, Any]) -> None:
+def _open(turn: DecisionContext, key: str, position: int, evidence: dict[str, Any]) -> None:
     batch, task, token = turn.batch, turn.task, turn.token
     gate = gate_of(turn.judged_by, key)
     after = gate.due.after if gate and gate.due else None
@@ -94,7 +94,7 @@ def _open(turn: Turn, key: str, position: int, evidence: dict[str, Any]) -> None
     )
 
 
-def _evidence(turn: Turn, answer: Wait, key: str) -> dict[str, Any]:
+def _evidence(turn: DecisionContext, answer: Wait, key: str) -> dict[str, Any]:
     """What is shown and voted on. `content` is the digest of what a run produced, without what differs from run to run:
     two visits with the same content ask the same question again."""
     task, job = turn.task, turn.job
@@ -120,7 +120,7 @@ def _artifacts(job: Job) -> list[dict[str, Any]]:
     return [{"name": name, "digest": digest, "size": size} for name, digest, size in rows]
 
 
-def _log_digest(turn: Turn) -> str:
+def _log_digest(turn: DecisionContext) -> str:
     with connection.cursor() as cursor:
         cursor.execute(LOG_DIGEST, [turn.job.pk, turn.job.attempt])
         return cursor.fetchone()[0] or ""
@@ -143,6 +143,6 @@ def _unchanged_rejection(task_id: int, gates: Sequence[str], contents: Sequence[
     return None
 
 
-def _hold(turn: Turn, answer: Wait, rejection: GateVisit) -> None:
+def _hold(turn: DecisionContext, answer: Wait, rejection: GateVisit) -> None:
     naming = {"visit": str(rejection.pk), "gate": rejection.gate, "reason": rejection.reason}
     stay(turn, Status.HELD, {**_behind(answer), "rejection": naming})

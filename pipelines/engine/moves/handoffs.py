@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.engine.core.decision_context import Turn
+from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.handoffs import added_by_hand, name_of, worker_of
 from pipelines.models import Handoff, Job
 from pipelines.routing.document.handoffs import faults
 from pipelines.routing.document.preconditions import HANDOFF
 
 
-def hand_on(turn: Turn, source: str, target: str, to: Job | None) -> dict[str, Any]:
+def hand_on(turn: DecisionContext, source: str, target: str, to: Job | None) -> dict[str, Any]:
     """Keep what goes along with a move; for its event, the name. Nothing where nothing was handed over."""
     document, by = (turn.job.outcome or {}).get("handoff"), str(turn.actor)
     needs = HANDOFF in turn.judged_by.requires(source)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch, HandOn
-from pipelines.engine.core.decision_context import Turn
+from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.expected_times import watch
 from pipelines.engine.core.holds import holds
 from pipelines.engine.core.unassigned import UNLEASED, begin, kind_of
@@ -63,7 +63,7 @@ def open_job(
     return job
 
 
-def open_question(turn: Turn, purpose: Purpose, kind: str, question: dict[str, Any]) -> Job:
+def open_question(turn: DecisionContext, purpose: Purpose, kind: str, question: dict[str, Any]) -> Job:
     """The job of a question about the outcome of `turn.job`. It is no visit, and never starts under another version
     than the one that asks."""
     batch, task, token = turn.batch, turn.task, turn.token

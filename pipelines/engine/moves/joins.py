@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import Turn, beside
+from pipelines.engine.core.decision_context import DecisionContext, beside
 from pipelines.engine.core.state import job_ref, merge_counts, token_state
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import escalations
@@ -25,11 +25,11 @@ from pipelines.routing.document.line import Line
 
 FORBIDDEN = "ForbiddenParallel"
 CONTRADICTION = "contradiction"
-Route = Callable[[Turn], None]
+Route = Callable[[DecisionContext], None]
 """Decides the outcome of the turn's job, and does what was decided."""
 
 
-def arrive(turn: Turn, token: Token, source: str, answer: Move) -> None:
+def arrive(turn: DecisionContext, token: Token, source: str, answer: Move) -> None:
     """The token, which stands at a join station by now, waits there for its siblings."""
     said = {
         "from": source,
@@ -81,7 +81,7 @@ class Meeting:
         if job is not None and self.merge.verdict != PASS:
             # The join is a cause of its own: what made it complete has its decision already (law §9).
             cause, trigger = f"join:{job.pk}", f"join:{self.merge.station}"
-            route(Turn(self.batch, self.task, token, job, ENGINE, cause, trigger))
+            route(DecisionContext(self.batch, self.task, token, job, ENGINE, cause, trigger))
 
     # Many become one
 

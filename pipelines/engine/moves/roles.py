@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pipelines.engine.moves.entitlement import Person, people_of
+from pipelines.engine.moves.entitlement import EntitledPerson, people_of
 from pipelines.models import Group, Role, User
 from pipelines.models.people import expand
 from pipelines.routing.document.escalations import groups_of, role_key
 
 
 @dataclass
-class Roles:
+class ProjectRoles:
     """Of one project: its people and groups are read once."""
 
     project_id: int
-    people: dict[int, Person] = field(init=False)
+    people: dict[int, EntitledPerson] = field(init=False)
     groups: list[tuple[str, str]] = field(init=False)
 
     def __post_init__(self) -> None:
         self.people = people_of(self.project_id)
         self.groups = list(Group.objects.filter(project=self.project_id).values_list("key", "name"))
 
-    def holders(self, role: str) -> dict[int, Person]:
+    def holders(self, role: str) -> dict[int, EntitledPerson]:
         """The group of the project that has this name or key; else, for the name of one of Gateline's own roles, who
         has it; else the administrators. A group without members is as none."""
         key, named = role_key(role), groups_of(role, self.groups)
@@ -40,12 +40,12 @@ class Roles:
 
 def may_answer(project_id: int, role: str, user: User) -> bool:
     """See `Roles`."""
-    return Roles(project_id).may_answer(role, user)
+    return ProjectRoles(project_id).may_answer(role, user)
 
 
 def addresses(project_id: int, *roles: str) -> tuple[str, ...]:
     """Where these people get mail, each once."""
-    known = Roles(project_id)
+    known = ProjectRoles(project_id)
     wanted = {pk for role in roles for pk in known.holders(role)}
     people = User.objects.filter(pk__in=wanted).exclude(email="").order_by("pk")
     return tuple(dict.fromkeys(people.values_list("email", flat=True)))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.engine.core.decision_context import Turn
+from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.state import token_state
 from pipelines.models import Status
 from pipelines.ports import observers
 
 
-def stay(turn: Turn, status: str, wait: dict[str, Any], error: str = "", **data: Any) -> None:
+def stay(turn: DecisionContext, status: str, wait: dict[str, Any], error: str = "", **data: Any) -> None:
     """The token stays where it is; `wait` shows what would free it."""
     batch, task, token = turn.batch, turn.task, turn.token
     token.status, token.error = status, error

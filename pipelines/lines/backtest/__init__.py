@@ -1,17 +1,17 @@
 """Recorded outcomes decided again under another version of their line; nothing is written and nothing is locked."""
 
-from pipelines.lines.backtest.counting import Cell, Progress, Result, Sample, TaskLine
+from pipelines.lines.backtest.counting import BacktestResult, Progress, ResultCell, SampleDecision, TaskLine
 from pipelines.lines.backtest.run import back_test
 from pipelines.lines.backtest.selection import Selection, read_selection
-from pipelines.lines.backtest.target import Target, of_document, target_of
+from pipelines.lines.backtest.target import BacktestTarget, of_document, target_of
 
 __all__ = [
-    "Cell",
+    "BacktestResult",
+    "BacktestTarget",
     "Progress",
-    "Result",
-    "Sample",
+    "ResultCell",
+    "SampleDecision",
     "Selection",
-    "Target",
     "TaskLine",
     "back_test",
     "of_document",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from pipelines.lines.backtest.reading import Row
+from pipelines.lines.backtest.reading import RecordedRow
 from pipelines.routing.analysis.redecide.verdict import WORST_LAST, Redecided, Verdict
 from pipelines.routing.document.line import REVISION
 
@@ -42,7 +42,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampleDecision:
     """One decision that stands for a cell. `after`: this task had gone elsewhere before, so that it might never have
     come here."""
 
@@ -61,13 +61,13 @@ class Sample:
 
 
 @dataclass
-class Cell:
+class ResultCell:
     """Decisions that come out alike: at one station, from one effect to another."""
 
     station: str
     first: Redecided
     count: int = 0
-    samples: list[Sample] = field(default_factory=list)
+    samples: list[SampleDecision] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -103,7 +103,7 @@ class TaskLine:
     at: datetime | None = None
     after: int = 0
 
-    def add(self, row: Row, found: Redecided) -> bool:
+    def add(self, row: RecordedRow, found: Redecided) -> bool:
         """Answers whether the decision comes after a divergence."""
         after = self.counts[Verdict.DIFFERENT] > 0
         self.after += after
@@ -131,7 +131,7 @@ class TaskLine:
 
 
 @dataclass
-class Result:
+class BacktestResult:
     """`decisions` and `tasks`: how many got each verdict. `cells`: everything but `same`, most frequent first within
     the worst verdict; beyond MOST_CELLS kinds only `more_cells` decisions are counted. `limited`: there are more.
     `earlier`: how many were recorded under an earlier revision of the law than the one that all are decided by now."""
@@ -140,12 +140,12 @@ class Result:
     decisions: Counter[Verdict] = field(default_factory=Counter)
     tasks: Counter[Verdict] = field(default_factory=Counter)
     after: int = 0
-    cells: dict[tuple[Any, ...], Cell] = field(default_factory=dict)
+    cells: dict[tuple[Any, ...], ResultCell] = field(default_factory=dict)
     more_cells: int = 0
     limited: bool = False
     earlier: int = 0
 
-    def add(self, row: Row, found: Redecided, task: str, after: bool) -> None:
+    def add(self, row: RecordedRow, found: Redecided, task: str, after: bool) -> None:
         self.decisions[found.verdict] += 1
         self.earlier += row.revision < REVISION
         self.after += after
@@ -157,13 +157,13 @@ class Result:
             return
         cell.count += 1
         if len(cell.samples) < SAMPLES and all(sample.task != task for sample in cell.samples):
-            cell.samples.append(Sample(task, row.at, str(row.id), after))
+            cell.samples.append(SampleDecision(task, row.at, str(row.id), after))
 
-    def _cell(self, station: str, found: Redecided) -> Cell | None:
+    def _cell(self, station: str, found: Redecided) -> ResultCell | None:
         key = (station, found.verdict, found.then, found.now, found.asked, found.skipped, found.reason)
         if key not in self.cells and len(self.cells) >= MOST_CELLS:
             return None
-        return self.cells.setdefault(key, Cell(station, found))
+        return self.cells.setdefault(key, ResultCell(station, found))
 
     @property
     def done(self) -> int:

@@ -20,7 +20,7 @@ COLUMNS = ("pk", "task_id", "task__number", "pinned_id", "revision", "station", 
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RecordedRow:
     """One recorded decision."""
 
     id: UUID
@@ -40,7 +40,7 @@ def count(line: Line, selection: Selection) -> int:
     return min(found.count(), selection.limit)
 
 
-def rows(line: Line, selection: Selection) -> Generator[Row, None, None]:
+def rows(line: Line, selection: Selection) -> Generator[RecordedRow, None, None]:
     """In the order in which each task was decided about. Every statement is a transaction of its own; a page's cursor
     holds no lock and goes when the iterator is closed."""
     left = selection.limit
@@ -48,7 +48,7 @@ def rows(line: Line, selection: Selection) -> Generator[Row, None, None]:
         found = selection.decisions_of(tasks).order_by("-task_id", "at", "job_id", "pk").values_list(*COLUMNS)
         for values in found[:left].iterator(chunk_size=ROWS):
             left -= 1
-            yield Row(*values)
+            yield RecordedRow(*values)
         if left <= 0:
             return
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import closing
 
-from pipelines.lines.backtest.counting import Progress, Result, TaskLine, by_verdict
-from pipelines.lines.backtest.reading import Row, count, rows
+from pipelines.lines.backtest.counting import BacktestResult, Progress, TaskLine, by_verdict
+from pipelines.lines.backtest.reading import RecordedRow, count, rows
 from pipelines.lines.backtest.selection import Selection
-from pipelines.lines.backtest.target import Target
+from pipelines.lines.backtest.target import BacktestTarget
 from pipelines.models import Line
 from pipelines.queries import versions
 from pipelines.routing.analysis.redecide.verdict import Redecided, Verdict, redecide
@@ -16,14 +16,14 @@ from pipelines.routing.analysis.redecide.verdict import Redecided, Verdict, rede
 STEP = 500
 """Decisions from one progress to the next."""
 
-Told = Progress | TaskLine | Result
+Told = Progress | TaskLine | BacktestResult
 
 
-def back_test(line: Line, target: Target, selection: Selection) -> Generator[Told, None, None]:
+def back_test(line: Line, target: BacktestTarget, selection: Selection) -> Generator[Told, None, None]:
     """Every selected decision under `target`. The tasks told are those that do not come out the same; the Result is
     last. Writes nothing; closing the generator ends the reading."""
     total = count(line, selection)
-    result, task, current = Result(target.label), None, 0
+    result, task, current = BacktestResult(target.label), None, 0
     yield Progress(0, total, 0, by_verdict(result.decisions))
     with closing(rows(line, selection)) as recorded:
         for row in recorded:
@@ -40,11 +40,11 @@ def back_test(line: Line, target: Target, selection: Selection) -> Generator[Tol
     yield result
 
 
-def _again(row: Row, target: Target) -> Redecided:
+def _again(row: RecordedRow, target: BacktestTarget) -> Redecided:
     return redecide(versions.by_id(row.pinned_id), row.situation, row.answer, target.line)
 
 
-def _ended(result: Result, task: TaskLine | None) -> Generator[TaskLine, None, None]:
+def _ended(result: BacktestResult, task: TaskLine | None) -> Generator[TaskLine, None, None]:
     if task is None:
         return
     result.tasks[task.verdict] += 1
@@ -52,7 +52,7 @@ def _ended(result: Result, task: TaskLine | None) -> Generator[TaskLine, None, N
         yield task
 
 
-def _progress(result: Result, total: int) -> Progress:
+def _progress(result: BacktestResult, total: int) -> Progress:
     return Progress(result.done, max(total, result.done), result.tasks.total(), by_verdict(result.decisions))
 
 

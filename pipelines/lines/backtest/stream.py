@@ -16,7 +16,7 @@ from django.http import StreamingHttpResponse
 from pipelines.lines.backtest.counting import TaskLine
 from pipelines.lines.backtest.run import Told, back_test
 from pipelines.lines.backtest.selection import Selection
-from pipelines.lines.backtest.target import Target
+from pipelines.lines.backtest.target import BacktestTarget
 from pipelines.models import Line
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.basics.visible import visible_json
@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 
 def streamed(
-    line: Line, target: Target, selection: Selection, *, each_task: bool = True
+    line: Line, target: BacktestTarget, selection: Selection, *, each_task: bool = True
 ) -> StreamingHttpResponse:
     """`application/x-ndjson`. When the client goes away the reading ends with the step that is under way."""
     lines = _lines(back_test(line, target, selection), each_task)

@@ -15,30 +15,30 @@ from pipelines.routing.document.publishable import publishing_problems
 
 
 @dataclass(frozen=True)
-class Target:
+class BacktestTarget:
     """`label`: draft, document, or the number of a version."""
 
     label: str
     line: Parsed
 
 
-def target_of(line: Line, wanted: str = "draft") -> Target:
+def target_of(line: Line, wanted: str = "draft") -> BacktestTarget:
     """`draft`, `live` or the number of a version. Raises NotFound, DocumentError, Invalid (no line to decide by)."""
     if wanted == "draft":
         return of_document(line.draft, "draft")
     found = line.live if wanted == "live" else _numbered(line, wanted)
     if found is None:
         raise NotFound("This line has no such version.")
-    return Target(str(found.number), versions.parsed(found))
+    return BacktestTarget(str(found.number), versions.parsed(found))
 
 
-def of_document(document: Mapping[str, Any], label: str = "document") -> Target:
+def of_document(document: Mapping[str, Any], label: str = "document") -> BacktestTarget:
     """Raises DocumentError, Invalid (what could not be published)."""
     parsed = read_line(document)
     problems = publishing_problems(parsed)
     if problems:
         raise Invalid(problems)
-    return Target(label, parsed)
+    return BacktestTarget(label, parsed)
 
 
 def _numbered(line: Line, wanted: str) -> Any:

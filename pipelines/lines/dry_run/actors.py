@@ -14,13 +14,13 @@ from pipelines.routing.document.escalations import role_key
 from pipelines.routing.document.evaluations import MACHINES
 from pipelines.routing.document.gates import Requirement
 from pipelines.routing.document.model import Line
-from pipelines.routing.simulate.script import Person
+from pipelines.routing.simulate.script import ScriptedPerson
 
 
 class Cast:
     """Of one rehearsal in one project. People come as the script names them; whoever else is needed is made up."""
 
-    def __init__(self, project: Project, people: Mapping[str, Person], now: datetime) -> None:
+    def __init__(self, project: Project, people: Mapping[str, ScriptedPerson], now: datetime) -> None:
         self._project, self._now = project, now
         self._people: dict[str, User] = {}
         self._workers: dict[str, Worker] = {}

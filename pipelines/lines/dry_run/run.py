@@ -20,13 +20,13 @@ from pipelines.queries import versions
 from pipelines.routing.basics.durations import written
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.simulate import made_up
-from pipelines.routing.simulate.expect import Failure, Told, compare
+from pipelines.routing.simulate.expect import Failure, StepRecord, compare
 from pipelines.routing.simulate.script import Played, Script
-from pipelines.routing.simulate.state import Position, Walk
+from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class DryRunStep:
     """One step as it went. `number` counts from 1; 0 is the start. `entered`: stations, in order; `rules`: taken."""
 
     number: int
@@ -54,7 +54,7 @@ class Rehearsed:
 
     script: Script
     task: str
-    steps: tuple[Shown, ...]
+    steps: tuple[DryRunStep, ...]
     end: str
     status: str
     failures: tuple[Failure, ...]
@@ -157,7 +157,7 @@ def _made_up(inputs: Iterable[Input]) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class _Step:
-    told: Told
+    told: StepRecord
 
 
 class _Record:
@@ -168,7 +168,7 @@ class _Record:
         self._job, self._seq = 0, 0
         self.told: list[_Step] = []
 
-    def show(self, number: int, kind: str, who: str, at: str, said: str) -> Shown:
+    def show(self, number: int, kind: str, who: str, at: str, said: str) -> DryRunStep:
         jobs = list(Job.objects.filter(task=self._task, pk__gt=self._job).order_by("pk"))
         entered = tuple(job.station for job in jobs if job.purpose == Purpose.STATION)
         events = list(Event.objects.filter(task=self._task, seq__gt=self._seq).order_by("seq"))
@@ -177,16 +177,16 @@ class _Record:
         self._seq = events[-1].seq if events else self._seq
         self._task.refresh_from_db()
         why = ", ".join(filter(None, (_why(events), _waits(events, entered), _told(jobs))))
-        self.told.append(_Step(Told(number, at, None, entered, rules, self.walk())))
-        return Shown(number, kind, who, at, said, entered, rules, self._task.status, why)
+        self.told.append(_Step(StepRecord(number, at, None, entered, rules, self.walk())))
+        return DryRunStep(number, kind, who, at, said, entered, rules, self._task.status, why)
 
-    def walk(self) -> Walk:
+    def walk(self) -> SimulatedTask:
         """Where the task stands now, as an expectation reads it. Between two steps nothing is worked on: what runs for
         the engine, which hands a worker its next job at once, is queued as in a simulation."""
         status = str(self._task.status)
         if status == Status.RUNNING and self._expected != Status.RUNNING:
             status = str(Status.QUEUED)
-        return Walk((Position("", status, end=self._task.end),), self._task.visits)
+        return SimulatedTask((SimulatedPosition("", status, end=self._task.end),), self._task.visits)
 
 
 def _taken(event: Event) -> list[str]:

@@ -10,11 +10,11 @@ from typing import Any
 from django.db.models import QuerySet
 
 from pipelines.engine.core import payload
-from pipelines.engine.migration.snapshot import Ground, Planned
+from pipelines.engine.migration.snapshot import MigrationSnapshot, Planned
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import ENDED, Line, LineVersion, Task, Token, VersionStation
 from pipelines.queries import impacts, versions
-from pipelines.routing.analysis.impact import EFFECTS, Effect
+from pipelines.routing.analysis.impact import EFFECTS, MigrationEffect
 from pipelines.routing.document.line import REVISION, DocumentError, Problem, digest, read_line
 from pipelines.routing.document.line import Line as Parsed
 
@@ -27,7 +27,7 @@ class TaskImpact:
 
     task: Task
     planned: Planned
-    positions: tuple[tuple[Token, Effect, str], ...]
+    positions: tuple[tuple[Token, MigrationEffect, str], ...]
 
     @property
     def effect(self) -> str:
@@ -45,7 +45,7 @@ class TaskImpact:
         }
 
 
-def _shown(token: Token, effect: Effect, words: str) -> dict[str, Any]:
+def _shown(token: Token, effect: MigrationEffect, words: str) -> dict[str, Any]:
     decision = effect.decision.to_dict() if effect.decision else None
     if decision:
         del decision["trace"]
@@ -187,7 +187,7 @@ def _of_chunk(
     tasks: list[Task], to: LineVersion, parsed: Parsed, mapping: Mapping[str, str]
 ) -> Iterable[TaskImpact]:
     tokens = Token.objects.filter(task__in=tasks).exclude(status__in=ENDED)
-    ground = Ground(tasks, tokens)
+    ground = MigrationSnapshot(tasks, tokens)
     for task in tasks:
         planned = ground.plan(task, to, mapping, parsed)
         by_token = {effect.token: effect for effect in planned.effects}
@@ -201,6 +201,8 @@ def _of_chunk(
         )
 
 
-def _words(ground: Ground, token: Token, effect: Effect, to: LineVersion, parsed: Parsed) -> str:
+def _words(
+    ground: MigrationSnapshot, token: Token, effect: MigrationEffect, to: LineVersion, parsed: Parsed
+) -> str:
     judge = versions.by_id(ground.judge_of(token))
     return impacts.sentence(effect, token, judge, parsed, to.number or 0)

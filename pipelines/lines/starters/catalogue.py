@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy as _
 
 from pipelines.formats import native
 from pipelines.routing.document.line import Line
-from pipelines.routing.simulate.run import Result, run
-from pipelines.routing.simulate.scenario import Scenario, read_scenario
+from pipelines.routing.simulate.run import ScenarioResult, run
+from pipelines.routing.simulate.scenario import ScenarioScript, read_scenario
 
 LINES = Path(__file__).with_name("lines")
 Steps = tuple[Mapping[str, Any], ...]
@@ -40,13 +40,13 @@ class Starter:
         return native.read(self.text)
 
     @cached_property
-    def scenario(self) -> Scenario:
+    def scenario(self) -> ScenarioScript:
         return read_scenario(
             {"key": "sample", "name": "Sample run", "inputs": dict(self.inputs), "steps": list(self.steps)}
         )
 
     @cached_property
-    def sample(self) -> Result:
+    def sample(self) -> ScenarioResult:
         return run(self.line, self.scenario)
 
     @property

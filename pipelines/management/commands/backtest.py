@@ -13,10 +13,10 @@ from django.core.management.base import CommandError, CommandParser
 from pipelines.errors import Invalid, NotFound
 from pipelines.formats import native
 from pipelines.lines.backtest import (
+    BacktestResult,
+    BacktestTarget,
     Progress,
-    Result,
     Selection,
-    Target,
     TaskLine,
     back_test,
     of_document,
@@ -66,10 +66,12 @@ class Command(printing.Command):
         found = result.to_dict()
         self.stdout.write(json.dumps(found, ensure_ascii=False) if options["json"] else text_of(found))
 
-    def _run(self, line: Line, target: Target, selection: Selection, options: dict[str, Any]) -> Result:
+    def _run(
+        self, line: Line, target: BacktestTarget, selection: Selection, options: dict[str, Any]
+    ) -> BacktestResult:
         began = shown = time.monotonic()
         for told in back_test(line, target, selection):
-            if isinstance(told, Result):
+            if isinstance(told, BacktestResult):
                 self._say(told.done, told.done, time.monotonic() - began)
                 return told
             if isinstance(told, Progress) and time.monotonic() - shown >= EVERY:
@@ -108,7 +110,7 @@ def _selection(options: dict[str, Any]) -> Selection:
         raise CommandError(str(fault), returncode=2) from None
 
 
-def _target(line: Line, options: dict[str, Any]) -> Target:
+def _target(line: Line, options: dict[str, Any]) -> BacktestTarget:
     try:
         if options["file"]:
             return of_document(native.loads(Path(options["file"]).read_bytes()))

@@ -19,7 +19,7 @@ from pipelines.errors import Refused
 from pipelines.formats import native
 from pipelines.formats import scenarios as texts
 from pipelines.lines import publishing
-from pipelines.lines.dry_run import Rehearsed, Shown, rehearse
+from pipelines.lines.dry_run import DryRunStep, Rehearsed, rehearse
 from pipelines.management import printing
 from pipelines.management.commands.load_demo import administrator
 from pipelines.management.commands.run_scenarios import KEYS, UNUSABLE
@@ -135,7 +135,7 @@ def text_of(told: Rehearsed) -> str:
     return "\n".join(lines)
 
 
-def _step(step: Shown) -> str:
+def _step(step: DryRunStep) -> str:
     does = " ".join(filter(None, (step.who, f"at {step.at}" if step.at else "", step.said)))
     leads = ", ".join(step.entered) or step.status
     because = f"  [{step.why}]" if step.why else ""

@@ -21,8 +21,8 @@ from pipelines.models import Line
 from pipelines.routing.document.line import DocumentError
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.simulate.generate import generate
-from pipelines.routing.simulate.report import Report, report, told_generated
-from pipelines.routing.simulate.scenario import Scenario
+from pipelines.routing.simulate.report import ScenarioReport, report, told_generated
+from pipelines.routing.simulate.scenario import ScenarioScript
 
 UNUSABLE = 2
 KEYS = re.compile(r"([^/]+)/([^/]+)/([^/]+)\Z")
@@ -88,7 +88,9 @@ class Command(printing.Command):
         self.stdout.write(texts.dumps(found.scenarios), ending="")
 
 
-def _run(stored: Line | None, against: str, given: Iterable[Scenario] | None, name: str) -> Report:
+def _run(
+    stored: Line | None, against: str, given: Iterable[ScenarioScript] | None, name: str
+) -> ScenarioReport:
     if stored is None:
         if given is None:
             raise Refused("a file holds no scenarios; name theirs with --scenarios FILE")

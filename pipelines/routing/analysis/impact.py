@@ -26,7 +26,7 @@ GONE = "StationGone"
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class MigratingPosition:
     """A living token. `work`: "" at rest, "queued" with a job that nobody has begun, "running" with one that somebody
     works on. `judge`: the version that judged, or will judge, what it did last.
 
@@ -51,7 +51,7 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class MigrationEffect:
     """`how` it is done: keep (judged on by its version until its next move), pin (its job starts under the new
     version), carry (a new job at another station), still (nothing was decided yet), again (decided again), there
     (nothing to do), ended (with the whole task, by another branch), refuse (a mapping is missing).
@@ -87,22 +87,24 @@ class Effect:
         }
 
 
-def foresee(position: Position, line: Line, mapping: Mapping[str, str]) -> Effect:
+def foresee(position: MigratingPosition, line: Line, mapping: Mapping[str, str]) -> MigrationEffect:
     """What migrating to `line` does to this position. `mapping`: {old station: new station}."""
     mapping = composed(position.mapping, mapping)
     place = landed(line, mapping, position.station)
     if place is None:
         return _homeless(position)
     if position.there and place == position.station:
-        return Effect(position.token, STAYS, "there", place, position.status, error=position.error)
+        return MigrationEffect(position.token, STAYS, "there", place, position.status, error=position.error)
     if position.work == "running" or position.against:
         return _kept(position, line, mapping)
     if position.work == "queued":
         how, effect = ("pin", STAYS) if place == position.station else ("carry", MOVES)
         status = position.status if position.status == "held" else begins(line.station(place))
-        return Effect(position.token, effect, how, place, status, to=() if effect == STAYS else (place,))
+        return MigrationEffect(
+            position.token, effect, how, place, status, to=() if effect == STAYS else (place,)
+        )
     if position.situation is None:
-        return Effect(position.token, STAYS, "still", place, position.status, error=position.error)
+        return MigrationEffect(position.token, STAYS, "still", place, position.status, error=position.error)
     return _decided_again(position, line, mapping, place)
 
 
@@ -127,8 +129,8 @@ def situation_under(situation: Mapping[str, Any], line: Line, mapping: Mapping[s
     return {**situation, "station": station, "facts": facts}
 
 
-def _homeless(position: Position) -> Effect:
-    return Effect(
+def _homeless(position: MigratingPosition) -> MigrationEffect:
+    return MigrationEffect(
         position.token,
         STUCK,
         "refuse",
@@ -139,14 +141,14 @@ def _homeless(position: Position) -> Effect:
     )
 
 
-def _kept(position: Position, line: Line, mapping: Mapping[str, str]) -> Effect:
+def _kept(position: MigratingPosition, line: Line, mapping: Mapping[str, str]) -> MigrationEffect:
     """Its version judges on. What its next move may lead to, and is gone by then, is said beforehand."""
     targets = next_stations(position.judge, position.station)
     gone = tuple(key for key in targets if landed(line, mapping, key) is None)
     effect = AGAIN if position.voted else STAYS
     asked = tuple((position.answer or {}).get("gates") or ()) if position.status == "awaiting_review" else ()
     gates = tuple(key for key in asked if key not in position.approved)
-    return Effect(
+    return MigrationEffect(
         position.token,
         effect,
         "keep",
@@ -180,7 +182,9 @@ def begins(station: Station) -> str:
     return "running" if unattended(station) else "queued"
 
 
-def _decided_again(position: Position, line: Line, mapping: Mapping[str, str], place: str) -> Effect:
+def _decided_again(
+    position: MigratingPosition, line: Line, mapping: Mapping[str, str], place: str
+) -> MigrationEffect:
     assert position.situation is not None
     answer = decide(line, read_situation(situation_under(position.situation, line, mapping)))
     if isinstance(answer, Move):
@@ -196,13 +200,15 @@ def _decided_again(position: Position, line: Line, mapping: Mapping[str, str], p
     return _stopped(position, place, answer)
 
 
-def _stopped(position: Position, place: str, answer: Wait | Ask | Escalate | Stuck) -> Effect:
+def _stopped(
+    position: MigratingPosition, place: str, answer: Wait | Ask | Escalate | Stuck
+) -> MigrationEffect:
     where = staying(answer)
     same = (where.status, where.error) == (position.status, position.error)
     return _again(position, STAYS if same else STUCK, place, where.status, answer, error=where.error)
 
 
-def _same_question(position: Position, answer: Wait, line: Line, mapping: Mapping[str, str]) -> bool:
+def _same_question(position: MigratingPosition, answer: Wait, line: Line, mapping: Mapping[str, str]) -> bool:
     """The same gates before the same targets, and nobody has said a word yet that would be lost."""
     asked = position.answer or {}
     before = [landed(line, mapping, key) or key for key in asked.get("to") or ()]
@@ -211,5 +217,7 @@ def _same_question(position: Position, answer: Wait, line: Line, mapping: Mappin
     return same and position.status == "awaiting_review" and not lost
 
 
-def _again(position: Position, effect: str, place: str, status: str, answer: Decision, **more: Any) -> Effect:
-    return Effect(position.token, effect, "again", place, status, decision=answer, **more)
+def _again(
+    position: MigratingPosition, effect: str, place: str, status: str, answer: Decision, **more: Any
+) -> MigrationEffect:
+    return MigrationEffect(position.token, effect, "again", place, status, decision=answer, **more)

@@ -13,7 +13,7 @@ LONGEST = 300
 """Characters of a message that nobody here has written."""
 
 
-class Fault(Protocol):
+class SchemaFault(Protocol):
     """What this reads of the library's errors, of documents and of schemas."""
 
     validator: Any
@@ -25,7 +25,7 @@ class Fault(Protocol):
     def absolute_path(self) -> Iterable[str | int]: ...
 
 
-def problem(path: str, fault: Fault) -> Problem:
+def problem(path: str, fault: SchemaFault) -> Problem:
     """With its place below `path`."""
     for step in fault.absolute_path:
         path = join(path, step)
@@ -35,19 +35,19 @@ def problem(path: str, fault: Fault) -> Problem:
     return Problem(path, say(fault) if say else fault.message[:LONGEST])
 
 
-def _missing(fault: Fault) -> str:
+def _missing(fault: SchemaFault) -> str:
     """Each missing key is a fault of its own, which only its message tells."""
     wanted = (key for key in fault.validator_value if key not in fault.instance)
     return next((key for key in wanted if fault.message.startswith(f"{key!r} ")), "")
 
 
-def _type(fault: Fault) -> str:
+def _type(fault: SchemaFault) -> str:
     types = fault.validator_value
     wanted = [_TYPES.get(each, each) for each in ([types] if isinstance(types, str) else types)]
     return f"has to be {' or '.join(wanted)}, not {named(fault.instance)}"
 
 
-def _one_of(fault: Fault) -> str:
+def _one_of(fault: SchemaFault) -> str:
     values = [value if isinstance(value, str) else jsontext.dumps(value) for value in fault.validator_value]
     return f"has to be one of {', '.join(values)}"[:LONGEST]
 
@@ -62,7 +62,7 @@ _TYPES: Final = {
     "null": "null",
 }
 
-_WORDS: Final[Mapping[str, Callable[[Fault], Any]]] = {
+_WORDS: Final[Mapping[str, Callable[[SchemaFault], Any]]] = {
     "type": _type,
     "enum": _one_of,
     "anyOf": lambda fault: "fits none of the forms that it may have",

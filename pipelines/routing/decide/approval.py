@@ -24,7 +24,7 @@ class Voter:
 
 
 @dataclass(frozen=True, slots=True)
-class Vote:
+class CountedVote:
     """One person's word: approve, or one that decides at once."""
 
     person: str
@@ -66,7 +66,9 @@ def fills(voter: Voter, requirement: Requirement) -> bool:
     return requirement.name in (voter.roles if requirement.kind == "role" else voter.groups)
 
 
-def tally(requirements: Sequence[Requirement], votes: Iterable[Vote], eligible: Iterable[Voter]) -> Tally:
+def tally(
+    requirements: Sequence[Requirement], votes: Iterable[CountedVote], eligible: Iterable[Voter]
+) -> Tally:
     """Where a gate stands after `votes`, in the order in which they came.
 
     Votes of people who are not eligible do not count. The vote that completes the requirements, or the first

@@ -12,7 +12,7 @@ from pipelines.routing.document.model import Line
 SAME, CROSS = "same", "cross"
 
 
-class Counted(Protocol):
+class BudgetUsage(Protocol):
     """The facts that count; `visits` is asked for by `visits_of`."""
 
     @property
@@ -24,7 +24,7 @@ class Counted(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class MoveTarget:
     """One target of a move. `target`: a station, an end or `@blocked`; `rule`: the id of the rule that is taken."""
 
     source: str
@@ -50,7 +50,7 @@ def rework(line: Line, source: str, target: str) -> str | None:
     return SAME if source == target or target != there else None
 
 
-def spends(line: Line, budget: Budget, step: Step) -> bool:
+def spends(line: Line, budget: Budget, step: MoveTarget) -> bool:
     """Whether the move would spend one of this budget."""
     source, target = step.source, step.target
     match budget.kind:
@@ -78,7 +78,9 @@ def spends(line: Line, budget: Budget, step: Step) -> bool:
     raise AssertionError(budget.kind)
 
 
-def spent(line: Line, budget: Budget, step: Step, counted: Counted, visits: Mapping[str, int]) -> int:
+def spent(
+    line: Line, budget: Budget, step: MoveTarget, counted: BudgetUsage, visits: Mapping[str, int]
+) -> int:
     """How much of it is spent before this step, which would spend of it. `visits` of the stations that it names."""
     match budget.kind:
         case "rules":
@@ -103,7 +105,7 @@ def _edge_spends(line: Line, budget: Budget, edge: str, stage: str | None) -> bo
     if source not in line.stations_by_key:
         return False
     mine = stage is None or line.stage(source) == stage
-    return mine and spends(line, budget, Step(source, target))
+    return mine and spends(line, budget, MoveTarget(source, target))
 
 
 def _restarts(line: Line, budget: Budget, source: str, target: str) -> bool:

@@ -12,12 +12,12 @@ from pipelines.routing.decide.composing import composed
 from pipelines.routing.decide.decisions import Decision, Move, Stuck, Wait
 from pipelines.routing.decide.situation import Situation, check_situation
 from pipelines.routing.decide.steps import gates, tools
-from pipelines.routing.decide.steps.context import Case, Clock, Route, demanded, fallback
+from pipelines.routing.decide.steps.context import Case, Clock, TakenRoute, demanded, fallback
 from pipelines.routing.decide.steps.matching import Match, first_match
 from pipelines.routing.decide.steps.policies import on_failure, without_match
 from pipelines.routing.decide.steps.signals import follow
 from pipelines.routing.decide.steps.station_gate import after_station_gate
-from pipelines.routing.decide.steps.targets import Way, arrive, obstacle
+from pipelines.routing.decide.steps.targets import TransitionCandidate, arrive, obstacle
 from pipelines.routing.document import checks
 from pipelines.routing.document.compose_strategies import ComposeFailed
 from pipelines.routing.document.gates import Gate
@@ -34,7 +34,7 @@ def decide(line: Line, situation: Situation, *, clock: Clock | None = None) -> D
     case = Case(line, situation, clock)
     step = _begin(case)
     was_forced, standing = False, case.recorded.standing
-    while isinstance(step, Route):
+    while isinstance(step, TakenRoute):
         standing = step.seen.standing
         if step.forced and was_forced and not step.anew:
             step = _second(case, step)
@@ -47,7 +47,7 @@ def decide(line: Line, situation: Situation, *, clock: Clock | None = None) -> D
     return replace(step, trace=tuple(case.trace))
 
 
-def _begin(case: Case) -> Decision | Route:
+def _begin(case: Case) -> Decision | TakenRoute:
     """Steps 3, 4 and 5: what comes before the rules, and with which outcome the rules begin."""
     signal = case.situation.outcome.signal
     if signal is not None:
@@ -56,7 +56,7 @@ def _begin(case: Case) -> Decision | Route:
     if why:
         case.note("blocked", None, True, why)
         return fallback()
-    return after_station_gate(case, Route(case.recorded))
+    return after_station_gate(case, TakenRoute(case.recorded))
 
 
 def _blocked(case: Case) -> str:
@@ -72,7 +72,7 @@ def _blocked(case: Case) -> str:
     return ""
 
 
-def _take(case: Case, route: Route) -> Decision | Route:
+def _take(case: Case, route: TakenRoute) -> Decision | TakenRoute:
     """Step 6, and with a match 7 to 9."""
     if route.seen.standing == "failed" and not case.line.policy.failure_rules:
         case.note("rules", None, True, "failure_rules: no")
@@ -83,7 +83,7 @@ def _take(case: Case, route: Route) -> Decision | Route:
     return _lead(case, route, found) if isinstance(found, Match) else found
 
 
-def _lead(case: Case, route: Route, match: Match) -> Decision | Route:
+def _lead(case: Case, route: TakenRoute, match: Match) -> Decision | TakenRoute:
     rule = match.rule
     guards = [case.line.gate(key) for key in rule.gates]
     against = gates.word_against(case, "rule_gates", guards, rule)
@@ -102,7 +102,7 @@ def _lead(case: Case, route: Route, match: Match) -> Decision | Route:
         return Stuck(
             "NoOrigin", "No rule has brought this task here, so it has no origin to go back to.", rule.id
         )
-    way = Way(targets, route.by, rule, takes=True, feedback=feedback, variables=variables)
+    way = TransitionCandidate(targets, route.by, rule, takes=True, feedback=feedback, variables=variables)
     return obstacle(case, way) or _through_gates(case, way, guards) or arrive(case, way)
 
 
@@ -114,7 +114,7 @@ def _targets(case: Case, rule: Rule) -> tuple[str, ...] | None:
     return (origin,) if origin in case.line.stations_by_key else None
 
 
-def _through_gates(case: Case, way: Way, guards: list[Gate]) -> Decision | Route | None:
+def _through_gates(case: Case, way: TransitionCandidate, guards: list[Gate]) -> Decision | TakenRoute | None:
     """Step 8: the checks of all gates, then the people of all, asked together. None: through."""
     guards = gates.unspoken(case, "rule_gates", guards, way.rule)
     asked = tools.unrun(case, "rule_gates", guards, way.rule)
@@ -138,7 +138,7 @@ def _through_gates(case: Case, way: Way, guards: list[Gate]) -> Decision | Route
     return Wait("awaiting_review", tuple(undecided), way.targets, way.rule_id)
 
 
-def _second(case: Case, route: Route) -> Decision | Route:
+def _second(case: Case, route: TakenRoute) -> Decision | TakenRoute:
     """A second forced route is a loop; but a person's rework never ends in one (law §12): there the policy decides, as
     if no rule had taken it."""
     rule = route.demanded_by

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from pipelines.routing.document.checks import Result
+from pipelines.routing.document.checks import CheckResult
 from pipelines.routing.document.operand_trace import Seen
 
 STEPS = (
@@ -24,13 +24,13 @@ STEPS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TraceEntry:
     """One thing that was tried. `result`: true, false, "ask" or "error"; `took`: seconds, if a clock was given."""
 
     step: str
     rule: str | None
     result: bool | str
-    saw: tuple[Seen | Result, ...] = ()
+    saw: tuple[Seen | CheckResult, ...] = ()
     why: str = ""
     took: float | None = field(default=None, compare=False)
 
@@ -46,7 +46,7 @@ class Entry:
         }
 
 
-Trace = tuple[Entry, ...]
+Trace = tuple[TraceEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)

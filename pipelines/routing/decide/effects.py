@@ -23,7 +23,7 @@ Staying = Wait | Ask | Escalate | Stuck
 
 
 @dataclass(frozen=True)
-class About:
+class DecisionSubject:
     """What a decision was about. `line`: the version that it was judged by; `station` and `origin`: the token's.
 
     `word`: a person's, other than approve, that forced it; `asked_rule`: the rule that waited behind that gate.
@@ -80,7 +80,7 @@ def staying(answer: Staying) -> Stay:
     return Stay("stuck", {"message": answer.message, "rule": answer.rule}, answer.error)
 
 
-def aborts(about: About, answer: Finish) -> bool:
+def aborts(about: DecisionSubject, answer: Finish) -> bool:
     """Abort ends the whole task, whichever branch says it (law §7)."""
     if about.word:
         return about.word == "abort"
@@ -89,7 +89,7 @@ def aborts(about: About, answer: Finish) -> bool:
     return answer.by == "gate" and not takes_rule(about, answer, (answer.end,))
 
 
-def reason_of(about: About, answer: Finish) -> str:
+def reason_of(about: DecisionSubject, answer: Finish) -> str:
     """Why a task failed that nobody rejected: the reason of the signal that aborted it, or of the cancellation of a job
     that no rule took (ALP A4). Else nothing."""
     signal = about.outcome.signal
@@ -113,7 +113,7 @@ def targets_of(answer: Move | Finish | Wait) -> tuple[str, ...]:
 
 
 def counted(
-    about: About,
+    about: DecisionSubject,
     answer: Move | Finish | Wait,
     stations: Container[str],
     landing: tuple[str, ...] | None = None,
@@ -131,7 +131,7 @@ def counted(
     }
 
 
-def _failures(about: About, answer: Move | Finish | Wait) -> dict[str, dict[str, int]]:
+def _failures(about: DecisionSubject, answer: Move | Finish | Wait) -> dict[str, dict[str, int]]:
     """A station that is left for a station with a type of failure (AEEF E16): once, whatever it forks into."""
     kind = about.outcome.failure_type
     return {"failures": {failure(about.station, kind): 1}} if kind and isinstance(answer, Move) else {}
@@ -142,7 +142,7 @@ def entered(line: Line, source: str) -> frozenset[str]:
     return frozenset(key for key in line.stations_by_key if not line.waits_at(key, source))
 
 
-def takes_rule(about: About, answer: Move | Finish | Wait, targets: tuple[str, ...]) -> bool:
+def takes_rule(about: DecisionSubject, answer: Move | Finish | Wait, targets: tuple[str, ...]) -> bool:
     """Whether the rule that the decision names was taken, or only led to a policy, a budget's target or a person's
     word: a breach does not move by its rule, nor does what was said at its gate."""
     if getattr(answer, "by", "") == "policy" or (about.word and answer.rule == about.asked_rule):
@@ -159,7 +159,7 @@ def added_up(counter: Mapping[str, int], added: Mapping[str, int]) -> dict[str, 
     return {**counter, **{key: counter.get(key, 0) + n for key, n in added.items()}}
 
 
-def reworks_in_a_row(about: About, answer: Move, so_far: int) -> int:
+def reworks_in_a_row(about: DecisionSubject, answer: Move, so_far: int) -> int:
     followed = answer.by == "signal" and about.signal == "rework"
     return so_far + 1 if followed else 0
 
@@ -167,7 +167,7 @@ def reworks_in_a_row(about: About, answer: Move, so_far: int) -> int:
 # What is kept
 
 
-def gathered(about: About, answer: Move | Finish) -> dict[str, dict[str, Any]]:
+def gathered(about: DecisionSubject, answer: Move | Finish) -> dict[str, dict[str, Any]]:
     """`variables` to set and what goes into the `context`: objects only, later overwrites earlier, outputs of failed
     stations do not count (law §5 step 9)."""
     output = about.outcome.output
@@ -178,7 +178,7 @@ def gathered(about: About, answer: Move | Finish) -> dict[str, dict[str, Any]]:
     return {**found, "unreadable": unreadable} if unreadable else found
 
 
-def _unreadable(about: About, said: Mapping[str, Any]) -> dict[str, str]:
+def _unreadable(about: DecisionSubject, said: Mapping[str, Any]) -> dict[str, str]:
     """Output of a completed station that is not JSON is kept out of the context, and its keys are remembered with the
     station; "" for those that are said at last (Vibe Factory C25)."""
     if about.outcome.output_error and not about.failed:

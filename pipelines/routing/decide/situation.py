@@ -10,7 +10,7 @@ from pipelines.routing.basics import shapes
 from pipelines.routing.basics.outcome import Outcome, read_outcome
 from pipelines.routing.basics.problems import Malformed, join
 from pipelines.routing.basics.values import check
-from pipelines.routing.document.evaluations import ANSWERS, Answer
+from pipelines.routing.document.evaluations import ANSWERS, EvaluationAnswer
 from pipelines.routing.document.gates import JUMP, WORDS
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.preconditions import GATE_PASSED, HANDOFF
@@ -31,7 +31,7 @@ class SituationError(Malformed):
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class GateWord:
     """A person's decision at a gate on this visit. `decision` is None while there is none."""
 
     decision: str | None = None
@@ -79,8 +79,8 @@ class Facts:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     task: Mapping[str, Any] = field(default_factory=dict)
     unreadable: Mapping[str, str] = field(default_factory=dict)
-    answers: tuple[Answer, ...] = ()
-    gates: Mapping[str, Word] = field(default_factory=dict)
+    answers: tuple[EvaluationAnswer, ...] = ()
+    gates: Mapping[str, GateWord] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
     rounds: Mapping[str, int] = field(default_factory=dict)
     open_escalations: int = 0
@@ -215,13 +215,13 @@ def _texts(value: Any, path: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _answers(value: Any, path: str) -> tuple[Answer, ...]:
+def _answers(value: Any, path: str) -> tuple[EvaluationAnswer, ...]:
     return tuple(
         _answer(member, join(path, index)) for index, member in enumerate(shapes.sequence(value, path))
     )
 
 
-def _answer(value: Any, path: str) -> Answer:
+def _answer(value: Any, path: str) -> EvaluationAnswer:
     if type(value) is not dict:
         raise Malformed(path, "has to be an object")
     shapes.only(value, path, (*ANSWERS, "answer", "text"))
@@ -233,7 +233,9 @@ def _answer(value: Any, path: str) -> Answer:
     word = shapes.text(value.get("answer"), join(path, "answer"))
     if word is None:
         raise Malformed(join(path, "answer"), "is missing")
-    return Answer(kinds[0], value[kinds[0]], word, shapes.text(value.get("text"), join(path, "text")))
+    return EvaluationAnswer(
+        kinds[0], value[kinds[0]], word, shapes.text(value.get("text"), join(path, "text"))
+    )
 
 
 def _named(value: Any, path: str) -> dict[str, str]:
@@ -249,16 +251,16 @@ def _last_words(value: Any, path: str) -> dict[str, str]:
     return {key: word for key, word in said.items() if word is not None}
 
 
-def _gates(value: Any, path: str) -> dict[str, Word]:
+def _gates(value: Any, path: str) -> dict[str, GateWord]:
     found = shapes.mapping(value, path)
     return {key: _word(member, join(path, key)) for key, member in found.items() if member is not None}
 
 
-def _word(value: Any, path: str) -> Word:
+def _word(value: Any, path: str) -> GateWord:
     if type(value) is not dict:
         raise Malformed(path, "has to be an object")
     shapes.only(value, path, ("decision", "route", "reason"))
-    return Word(
+    return GateWord(
         decision=shapes.word(value.get("decision"), join(path, "decision"), WORDS),
         route=shapes.text(value.get("route"), join(path, "route")),
         reason=shapes.text(value.get("reason"), join(path, "reason")),

@@ -14,9 +14,9 @@ from pipelines.routing.basics.bounds import Steps
 from pipelines.routing.basics.errors import NotAnswered, OutputUnreadable
 from pipelines.routing.basics.values import number_in, size
 from pipelines.routing.document import operators
-from pipelines.routing.document.evaluations import Answer, Evaluation
+from pipelines.routing.document.evaluations import Evaluation, EvaluationAnswer
 from pipelines.routing.document.operand_trace import Seen
-from pipelines.routing.document.paths import Path
+from pipelines.routing.document.paths import OutputPath
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class View:
     document: Any
     unreadable: bool
     edges: Mapping[str, int]
-    answers: Mapping[str, Answer]
+    answers: Mapping[str, EvaluationAnswer]
     steps: Steps
     unreadable_keys: Container[str] = ()
     saw: list[Seen] = field(default_factory=list)
@@ -101,7 +101,7 @@ class EvalTest:
 class OutputTest:
     """`of`: some, every, count. `prepared` is the value as the operator wants it (a compiled pattern)."""
 
-    path: Path
+    path: OutputPath
     op: str
     value: Any = None
     of: str = "some"

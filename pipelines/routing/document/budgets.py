@@ -129,7 +129,7 @@ class Most(Count):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Role(Text):
+class BudgetRole(Text):
     """Nobody where it is empty."""
 
     default: str | None = None
@@ -170,7 +170,7 @@ class Budget:
     on_exhausted: str | None = declared(Exhausted(label=_("After that")))
     exhausted_to: str | None = None
     role: str | None = declared(
-        Role(
+        BudgetRole(
             label=_("Who is told"),
             help=_(
                 "Only where it is escalated. Leave empty for whom the escalations name for a used-up limit."

@@ -133,21 +133,21 @@ CHECK: Final = Record.of(
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CheckGroup:
     """`kind`: all or any; nested up to three deep."""
 
     kind: str
-    members: tuple[Check | Group, ...]
+    members: tuple[Check | CheckGroup, ...]
 
     def checks(self) -> Iterator[Check]:
         for member in self.members:
-            if isinstance(member, Group):
+            if isinstance(member, CheckGroup):
                 yield from member.checks()
             else:
                 yield member
 
     @property
-    def counted(self) -> tuple[Check | Group, ...]:
+    def counted(self) -> tuple[Check | CheckGroup, ...]:
         """Without warnings, which are shown and belong to no group, and without the groups of nothing else."""
         return tuple(each for each in self.members if _counts(each))
 
@@ -172,7 +172,7 @@ class Checks(Field):
         return {"checks": {"oneOf": kinds}, **CHECK.definitions()}
 
 
-def _read_group(value: Any, path: str, problems: Problems, depth: int) -> Group | None:
+def _read_group(value: Any, path: str, problems: Problems, depth: int) -> CheckGroup | None:
     if type(value) is not dict or len(value) != 1 or next(iter(value)) not in ("all", "any"):
         problems.note(path, "a group of checks is {all: […]} or {any: […]}")
         return None
@@ -184,27 +184,27 @@ def _read_group(value: Any, path: str, problems: Problems, depth: int) -> Group 
         problems.note(join(path, kind), f"has to be a list of checks, not {named(members)}")
         return None
     read = [_read_member(m, join(join(path, kind), i), problems, depth) for i, m in enumerate(members)]
-    return Group(kind, tuple(member for member in read if member is not None))
+    return CheckGroup(kind, tuple(member for member in read if member is not None))
 
 
-def _read_member(value: Any, path: str, problems: Problems, depth: int) -> Check | Group | None:
+def _read_member(value: Any, path: str, problems: Problems, depth: int) -> Check | CheckGroup | None:
     if type(value) is dict and ("all" in value or "any" in value):
         return _read_group(value, path, problems, depth + 1)
     return CHECK.read(Reader(value, path, problems), NOWHERE)
 
 
-def _write_member(member: Check | Group) -> dict[str, Any]:
-    if isinstance(member, Group):
+def _write_member(member: Check | CheckGroup) -> dict[str, Any]:
+    if isinstance(member, CheckGroup):
         return {member.kind: [_write_member(each) for each in member.members]}
     return CHECK.write(member)
 
 
-def _counts(member: Check | Group) -> bool:
-    return bool(member.counted) if isinstance(member, Group) else member.severity != "warn"
+def _counts(member: Check | CheckGroup) -> bool:
+    return bool(member.counted) if isinstance(member, CheckGroup) else member.severity != "warn"
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CheckResult:
     """How one check went: what it saw, whether it passed, and why it did not where the reason is not the value."""
 
     check: Check
@@ -228,39 +228,41 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GroupVerdict:
     """`action` is the worst that a failed check asks for: abort, rework, hold or proceed."""
 
     action: str
-    results: tuple[Result, ...]
+    results: tuple[CheckResult, ...]
 
 
-def evaluate(group: Group | None, read: Read) -> Verdict:
+def evaluate(group: CheckGroup | None, read: Read) -> GroupVerdict:
     """All checks are evaluated and reported; the worst failed action of the group wins."""
     if group is None:
-        return Verdict("proceed", ())
+        return GroupVerdict("proceed", ())
     results = {id(check): _run(check, read) for check in group.checks()}
     rank = _worst(group, results)
     action = next((name for name, value in RANK.items() if value == rank), "proceed")
-    return Verdict(action, tuple(results[id(check)] for check in group.checks()))
+    return GroupVerdict(action, tuple(results[id(check)] for check in group.checks()))
 
 
 def worst(actions: list[str]) -> str:
     return max(actions, key=lambda action: RANK.get(action, 0), default="proceed")
 
 
-def _run(check: Check, read: Read) -> Result:
+def _run(check: Check, read: Read) -> CheckResult:
     try:
         value = read(check.field)
     except UnknownField:
-        return Result(check, False, MISSING, "unknown field")
+        return CheckResult(check, False, MISSING, "unknown field")
     if value is MISSING:
-        return Result(check, False, MISSING, "no value")
+        return CheckResult(check, False, MISSING, "no value")
     operator = OPERATORS[check.operator]
     if check.field == "eval" and check.operator == "in":
-        return Result(check, any(equal(_eval_beside(value, each), each) for each in check.prepared), value)
+        return CheckResult(
+            check, any(equal(_eval_beside(value, each), each) for each in check.prepared), value
+        )
     value = _eval_beside(value, check.value) if check.field == "eval" else value
-    return Result(check, operator(value, check.prepared), value)
+    return CheckResult(check, operator(value, check.prepared), value)
 
 
 def _eval_beside(text: str, operand: Any) -> Any:
@@ -269,7 +271,7 @@ def _eval_beside(text: str, operand: Any) -> Any:
     return text if number is None else number
 
 
-def _worst(member: Group | Check, results: dict[int, Result]) -> int:
+def _worst(member: CheckGroup | Check, results: dict[int, CheckResult]) -> int:
     """The rank of the worst action that a member asks for, 0 if it asks for none."""
     if isinstance(member, Check):
         return 0 if results[id(member)].passed else RANK.get(member.action, 0)
@@ -278,7 +280,7 @@ def _worst(member: Group | Check, results: dict[int, Result]) -> int:
     return max((_worst(each, results) for each in member.counted), default=0)
 
 
-def _passes(member: Group | Check, results: dict[int, Result]) -> bool:
+def _passes(member: CheckGroup | Check, results: dict[int, CheckResult]) -> bool:
     if isinstance(member, Check):
         return results[id(member)].passed
     decide = all if member.kind == "all" else any

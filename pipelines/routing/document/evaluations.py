@@ -57,7 +57,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EvaluationAnswer:
     """One entry of the fact `answers`. Any word but the two of its kind is no answer."""
 
     kind: str
@@ -74,7 +74,7 @@ class Answer:
         return {self.kind: self.payload, "answer": self.word, **text}
 
 
-def by_key(answers: Iterable[Answer]) -> dict[str, Answer]:
+def by_key(answers: Iterable[EvaluationAnswer]) -> dict[str, EvaluationAnswer]:
     """Of several answers to one evaluation the last counts."""
     return {key_of(answer.kind, answer.payload): answer for answer in answers}
 

@@ -10,7 +10,7 @@ from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.translation import gettext_noop as _
-from pipelines.routing.document.checks import Checks, Group
+from pipelines.routing.document.checks import CheckGroup, Checks
 from pipelines.routing.document.fields.field import Around, Written, declared
 from pipelines.routing.document.fields.nested import Each, One
 from pipelines.routing.document.fields.plain import (
@@ -141,7 +141,7 @@ DUE_WORDS: Final = {"remind": _("remind"), "escalate": _("escalate"), "reject": 
 
 
 @dataclass(frozen=True)
-class Due:
+class DuePolicy:
     """After `after` seconds: remind, escalate or reject; never approve."""
 
     after: float = declared(
@@ -157,7 +157,7 @@ class Due:
     then: str = declared(Choice(DUE_WORDS, default="remind", label=_("When that time has passed")))
 
 
-DUE: Final = Record.of(Due)
+DUE: Final = Record.of(DuePolicy)
 
 
 # The gate
@@ -227,12 +227,12 @@ class Gate:
             help=_("Without it only a check that says hold asks one."),
         )
     )
-    checks: Group | None = declared(Checks())
+    checks: CheckGroup | None = declared(Checks())
     tool: Tool | None = declared(One(TOOL))
     approval: Approval = declared(One(APPROVAL, default=Approval()))
     offers: tuple[str, ...] = declared(Offers(label=_("What they can say")))
     on_reject: str | None = declared(Route(ON_REJECT, "route", label=_("After a rejection")))
-    due: Due | None = declared(One(DUE))
+    due: DuePolicy | None = declared(One(DUE))
     notify: tuple[str, ...] = declared(
         Texts(label=_("Also tell"), help=_("Mail addresses, one per line."), rows=2)
     )

@@ -8,10 +8,10 @@ from typing import Any
 from pipelines.routing.basics.canonical import CanonicalError, canonical, digest
 from pipelines.routing.basics.problems import DocumentError, Malformed, Problem
 from pipelines.routing.basics.values import check
-from pipelines.routing.document.checks import Check, Group
+from pipelines.routing.document.checks import Check
 from pipelines.routing.document.ends import BUILT_IN_ENDS, End
 from pipelines.routing.document.fields.field import Around
-from pipelines.routing.document.gates import WORDS, Approval, Due, Gate, Requirement
+from pipelines.routing.document.gates import WORDS, Approval, DuePolicy, Gate, Requirement
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.model import LAW, LINE, REVISION, Line
 from pipelines.routing.document.policy import DEFAULT_PRESET, PRESETS, Policy
@@ -77,10 +77,9 @@ __all__ = [
     "Check",
     "Compose",
     "DocumentError",
-    "Due",
+    "DuePolicy",
     "End",
     "Gate",
-    "Group",
     "Input",
     "Join",
     "Limits",

@@ -28,7 +28,7 @@ class PathError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class OutputPath:
     """A compiled path. `nodes` gives the values it finds in a document, in order; an empty list is missing."""
 
     text: str
@@ -50,13 +50,13 @@ class Path:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def compile_path(text: str) -> Path:
+def compile_path(text: str) -> OutputPath:
     """Raises PathError."""
     if not text:
         raise PathError("the path is empty")
     if len(text) > MAX_PATH:
         raise PathError(f"the path is longer than {MAX_PATH} characters")
-    return Path(text, _jsonpath(text) if text.startswith("$") else _key(text))
+    return OutputPath(text, _jsonpath(text) if text.startswith("$") else _key(text))
 
 
 def look_up(document: Any, key: str) -> Any:

@@ -19,7 +19,7 @@ from pipelines.routing.document.fields.field import Around, Field, Written, decl
 from pipelines.routing.document.fields.nested import Each
 from pipelines.routing.document.fields.plain import Choice, Count, Flag, Id, Text, extra
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.paths import Path, PathError, compile_path
+from pipelines.routing.document.paths import OutputPath, PathError, compile_path
 from pipelines.routing.document.reading.conditions import FALLBACK, read_condition
 from pipelines.routing.document.reading.reader import Problems, Reader, expected, quote
 
@@ -68,7 +68,7 @@ class Compose:
     """Stores what `path` finds (the whole output if there is none) in the variable `var`, merged by `strategy`."""
 
     var: str = declared(Variable(label=_("Variable"), code=True), given=True)
-    path: Path | None = declared(Found(label=_("Path")))
+    path: OutputPath | None = declared(Found(label=_("Path")))
     strategy: str | None = declared(Choice(tuple(STRATEGIES), default=None, label=_("With what it held")))
 
 

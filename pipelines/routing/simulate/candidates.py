@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Protocol
 
-from pipelines.routing.analysis.lint.study import Study
+from pipelines.routing.analysis.lint.study import StationAnalysis
 from pipelines.routing.analysis.regions.situations import Witness
 from pipelines.routing.analysis.regions.stations import STANDINGS
 from pipelines.routing.basics import jsontext
@@ -20,8 +20,8 @@ from pipelines.routing.document.gates import JUMP, Gate
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.stations import Station
 from pipelines.routing.simulate import made_up
-from pipelines.routing.simulate.scenario import Step
-from pipelines.routing.simulate.state import BLOCKED, READY, REVIEW, Position
+from pipelines.routing.simulate.scenario import ScenarioStep
+from pipelines.routing.simulate.state import BLOCKED, READY, REVIEW, SimulatedPosition
 
 REASON = "Scripted."
 CHOOSES = "reviewer_chooses"
@@ -31,14 +31,14 @@ CHOOSES = "reviewer_chooses"
 class Candidate:
     """A step, and the rule whose witness it is, if it is one's."""
 
-    step: Step
+    step: ScenarioStep
     rule: str | None = None
 
 
 class Analysed(Protocol):
     """Knows the analysis of each station: a whole Subject, or who makes it for one station at a time."""
 
-    def analysis(self, station: Station) -> Study: ...
+    def analysis(self, station: Station) -> StationAnalysis: ...
 
 
 class Candidates:
@@ -49,7 +49,7 @@ class Candidates:
         self._subject = subject
         self._outcomes: dict[str, tuple[Candidate, ...]] = {}
 
-    def at(self, position: Position) -> Iterator[Candidate]:
+    def at(self, position: SimulatedPosition) -> Iterator[Candidate]:
         """Nothing for a token that waits for siblings, is held or stuck, or asked a question: running again leads
         nowhere new."""
         if position.arrival:
@@ -73,32 +73,32 @@ class Candidates:
             self._outcomes[key] = tuple(first.values())
         return self._outcomes[key]
 
-    def _words(self, position: Position) -> Iterator[Step]:
+    def _words(self, position: SimulatedPosition) -> Iterator[ScenarioStep]:
         """Approve everything that is open, or one word against at one gate. Sending back leads nowhere new."""
         asked = position.asked
         assert asked is not None and isinstance(asked.decision, Wait)
         keys = [key for key in asked.decision.gates if key not in asked.words]
-        yield Step("gates", gates={key: {"decision": "approve"} for key in keys})
+        yield ScenarioStep("gates", gates={key: {"decision": "approve"} for key in keys})
         for key in keys:
             gate = JUMP_GATE if key == JUMP else self._line.gate(key)
             if "rework" in gate.offers:
-                yield Step("gates", gates={key: {"decision": "rework"}})
+                yield ScenarioStep("gates", gates={key: {"decision": "rework"}})
             if "reject" in gate.offers:
                 yield from self._rejections(gate)
 
-    def _rejections(self, gate: Gate) -> Iterator[Step]:
+    def _rejections(self, gate: Gate) -> Iterator[ScenarioStep]:
         word = {"decision": "reject", "reason": REASON}
         if (gate.on_reject or self._line.policy.on_reject) != CHOOSES:
-            yield Step("gates", gates={gate.key: word})
+            yield ScenarioStep("gates", gates={gate.key: word})
             return
         for station in self._line.stations:
-            yield Step("gates", gates={gate.key: {**word, "route": station.key}})
+            yield ScenarioStep("gates", gates={gate.key: {**word, "route": station.key}})
 
 
-def answers_to(evaluation: dict[str, Any]) -> Iterator[Step]:
+def answers_to(evaluation: dict[str, Any]) -> Iterator[ScenarioStep]:
     kind = next(iter(evaluation))
     for word in ANSWERS[kind]:
-        yield Step("answers", answers=({**evaluation, "answer": word},))
+        yield ScenarioStep("answers", answers=({**evaluation, "answer": word},))
 
 
 def _reported(station: Station, found: Candidate) -> Iterator[Candidate]:
@@ -110,7 +110,7 @@ def _reported(station: Station, found: Candidate) -> Iterator[Candidate]:
 def _outcomes(line: Line, station: Station, subject: Analysed) -> Iterator[Candidate]:
     """One for each rule, then what no rule takes; each also as the checks of the gates on its way want it."""
     if not station.rules:
-        yield Candidate(Step("outcome", outcome={"result": "success"}))
+        yield Candidate(ScenarioStep("outcome", outcome={"result": "success"}))
     analysis = subject.analysis(station)
     for standing in analysis.standings:
         if standing.witness:
@@ -129,7 +129,7 @@ def _tried(
     keys = [*([station.gate] if station.gate else []), *gates]
     checks = [check for key in keys for check in _checks(line.gate(key))]
     for each in [outcome, *([_suiting(outcome, checks)] if checks else [])]:
-        yield Candidate(Step("outcome", outcome=each, answers=answers), rule)
+        yield Candidate(ScenarioStep("outcome", outcome=each, answers=answers), rule)
 
 
 def _checks(gate: Gate) -> list[Check]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.routing.analysis.lint.study import MAX_STATION, Study, study
-from pipelines.routing.analysis.regions.stations import DEAD, Standing
+from pipelines.routing.analysis.lint.study import MAX_STATION, StationAnalysis, study
+from pipelines.routing.analysis.regions.stations import DEAD, Liveness
 from pipelines.routing.basics import jsontext
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.escalation_targets import ways
@@ -19,18 +19,18 @@ from pipelines.routing.document.model import Line
 from pipelines.routing.document.stations import Station
 from pipelines.routing.simulate.candidates import CHOOSES, REASON, Candidate, Candidates, answers_to
 from pipelines.routing.simulate.generate import killed
-from pipelines.routing.simulate.scenario import Step
+from pipelines.routing.simulate.scenario import ScenarioStep
 from pipelines.routing.simulate.search import answering
 from pipelines.routing.simulate.state import (
     BLOCKED,
     HELD,
     READY,
     REVIEW,
-    Escalation,
-    Position,
+    SimulatedEscalation,
+    SimulatedPosition,
+    SimulatedTask,
     StepRefused,
     Taken,
-    Walk,
 )
 from pipelines.routing.simulate.walk import take
 
@@ -42,13 +42,13 @@ _FIXED_ROUTES = ("fail", "rework")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SimulationChoice:
     """`taken`: what the step would do now; None where it cannot happen, and `refused` says why. `rule`: whose witness
     it is; `leads`: whether that rule is what decides now, for what was counted so far may keep it from being taken.
     `gate`: at which it is a word, "" for all that are open."""
 
     kind: str
-    step: Step | None
+    step: ScenarioStep | None
     taken: Taken | None = None
     refused: str = ""
     rule: str = ""
@@ -62,17 +62,19 @@ class _Stations:
     def __init__(self, line: Line) -> None:
         self._line = line
 
-    def analysis(self, station: Station) -> Study:
+    def analysis(self, station: Station) -> StationAnalysis:
         return study(self._line, station, MAX_STATION)
 
 
-def choices(line: Line, walk: Walk, position: Position) -> tuple[Choice, ...]:
+def choices(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> tuple[SimulationChoice, ...]:
     """For one of the walk's tokens that has not ended. A question is answered in words, which nobody can foresee: it
     has no choice but to run again. What is escalated is resolved, what is missing said to be there."""
     return tuple(_at_token(walk, position, _choices(line, walk, position)))
 
 
-def _at_token(walk: Walk, position: Position, found: Iterator[Choice]) -> Iterator[Choice]:
+def _at_token(
+    walk: SimulatedTask, position: SimulatedPosition, found: Iterator[SimulationChoice]
+) -> Iterator[SimulationChoice]:
     """While branches run side by side a step names its station."""
     several = sum(each.here for each in walk.positions) > 1
     for choice in found:
@@ -84,7 +86,7 @@ def _at_token(walk: Walk, position: Position, found: Iterator[Choice]) -> Iterat
         yield replace(choice, step=named)
 
 
-def _choices(line: Line, walk: Walk, position: Position) -> Iterator[Choice]:
+def _choices(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> Iterator[SimulationChoice]:
     if position.arrival:
         return
     if position.status == READY:
@@ -96,12 +98,12 @@ def _choices(line: Line, walk: Walk, position: Position) -> Iterator[Choice]:
             yield _tried(line, walk, position, ANSWER, step)
     yield from _resolutions(line, walk, position)
     if position.lacks:
-        yield from _happening(_tried(line, walk, position, THERE, Step("reconsider")))
+        yield from _happening(_tried(line, walk, position, THERE, ScenarioStep("reconsider")))
     if position.status in (STUCK, BLOCKED, HELD):
-        yield from _happening(_tried(line, walk, position, RETRY, Step("retry")))
+        yield from _happening(_tried(line, walk, position, RETRY, ScenarioStep("retry")))
 
 
-def _happening(choice: Choice) -> Iterator[Choice]:
+def _happening(choice: SimulationChoice) -> Iterator[SimulationChoice]:
     """Only what can happen."""
     if choice.taken is not None:
         yield choice
@@ -110,7 +112,7 @@ def _happening(choice: Choice) -> Iterator[Choice]:
 # Escalations
 
 
-def _resolutions(line: Line, walk: Walk, position: Position) -> Iterator[Choice]:
+def _resolutions(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> Iterator[SimulationChoice]:
     """Of the escalation that holds this position; the first one that has work, or waits, also has those that hold
     none."""
     index = walk.index_of(position.token)
@@ -119,11 +121,13 @@ def _resolutions(line: Line, walk: Walk, position: Position) -> Iterator[Choice]
         held = walk.holds(each)
         if held == index or (held is None and first):
             for said in _words_to(line, position, each, holds=held is not None):
-                step = Step("resolve", each.station or None, said={**said, "trigger": each.trigger})
+                step = ScenarioStep("resolve", each.station or None, said={**said, "trigger": each.trigger})
                 yield from _happening(_tried_as_it_is(line, walk, RESOLVE, step))
 
 
-def _words_to(line: Line, position: Position, of: Escalation, *, holds: bool) -> Iterator[dict[str, str]]:
+def _words_to(
+    line: Line, position: SimulatedPosition, of: SimulatedEscalation, *, holds: bool
+) -> Iterator[dict[str, str]]:
     yield {"word": "go_on"}
     if holds:
         yield from ({"word": "choose", "route": source} for source in position.wait.get("values", ()))
@@ -132,20 +136,20 @@ def _words_to(line: Line, position: Position, of: Escalation, *, holds: bool) ->
     yield {"word": "cancel"}
 
 
-def _tried_as_it_is(line: Line, walk: Walk, kind: str, step: Step) -> Choice:
+def _tried_as_it_is(line: Line, walk: SimulatedTask, kind: str, step: ScenarioStep) -> SimulationChoice:
     try:
-        return Choice(kind, step, take(line, walk, step))
+        return SimulationChoice(kind, step, take(line, walk, step))
     except StepRefused as why:
-        return Choice(kind, step, refused=str(why), leads=False)
+        return SimulationChoice(kind, step, refused=str(why), leads=False)
 
 
 # Outcomes
 
 
-def _outcomes(line: Line, walk: Walk, position: Position) -> Iterator[Choice]:
+def _outcomes(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> Iterator[SimulationChoice]:
     station = line.station(position.station)
     for outcome in _quick(station):
-        yield _tried(line, walk, position, QUICK, Step("outcome", outcome=outcome))
+        yield _tried(line, walk, position, QUICK, ScenarioStep("outcome", outcome=outcome))
     analysed = _Stations(line)
     found = list(Candidates(line, analysed).at(position))
     for standing in analysed.analysis(station).standings:
@@ -156,8 +160,12 @@ def _outcomes(line: Line, walk: Walk, position: Position) -> Iterator[Choice]:
 
 
 def _of_rule(
-    line: Line, walk: Walk, position: Position, standing: Standing, witnesses: list[Candidate]
-) -> Choice:
+    line: Line,
+    walk: SimulatedTask,
+    position: SimulatedPosition,
+    standing: Liveness,
+    witnesses: list[Candidate],
+) -> SimulationChoice:
     """The first witness that the rule takes now, else the first one, with what becomes of it."""
     rule = standing.rule.id
     tried = [_tried(line, walk, position, RULE, each.step, rule) for each in witnesses]
@@ -169,17 +177,24 @@ def _of_rule(
     why = (
         killed(standing) if standing.status == DEAD else standing.why or "no outcome was found that it takes"
     )
-    return Choice(RULE, None, refused=why, rule=rule, leads=False)
+    return SimulationChoice(RULE, None, refused=why, rule=rule, leads=False)
 
 
-def _tried(line: Line, walk: Walk, position: Position, kind: str, step: Step, rule: str = "") -> Choice:
+def _tried(
+    line: Line,
+    walk: SimulatedTask,
+    position: SimulatedPosition,
+    kind: str,
+    step: ScenarioStep,
+    rule: str = "",
+) -> SimulationChoice:
     try:
         asked, taken = answering(line, walk, replace(step, at=position.station))
     except StepRefused as why:
-        return Choice(kind, step, refused=str(why), rule=rule, leads=False)
+        return SimulationChoice(kind, step, refused=str(why), rule=rule, leads=False)
     waits = isinstance(taken.decision, Wait) and taken.decision.rule == rule
     leads = not rule or rule in taken.rules or waits
-    return Choice(kind, replace(asked, at=None), taken, rule=rule, leads=leads)
+    return SimulationChoice(kind, replace(asked, at=None), taken, rule=rule, leads=leads)
 
 
 def _quick(station: Station) -> list[dict[str, Any]]:
@@ -209,19 +224,19 @@ def _named(condition: Condition) -> Iterator[dict[str, Any]]:
 # Words
 
 
-def _words(line: Line, walk: Walk, position: Position) -> Iterator[Choice]:
+def _words(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> Iterator[SimulationChoice]:
     """Of each open gate those that it offers; approving all that are open at once is a choice of its own."""
     asked = position.asked
     assert asked is not None and isinstance(asked.decision, Wait)
     keys = [key for key in asked.decision.gates if key not in asked.words]
     if len(keys) > 1:
-        step = Step("gates", gates={key: {"decision": "approve"} for key in keys})
+        step = ScenarioStep("gates", gates={key: {"decision": "approve"} for key in keys})
         yield _tried(line, walk, position, WORD, step)
     for key in keys:
         gate = JUMP_GATE if key == JUMP else line.gate(key)
         for word in gate.offers:
             for said in _said(line, word, gate.on_reject or line.policy.on_reject):
-                step = Step("gates", gates={key: said})
+                step = ScenarioStep("gates", gates={key: said})
                 yield replace(_tried(line, walk, position, WORD, step), gate=key)
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from pipelines.routing.decide.decisions import Decision, Wait
 from pipelines.routing.document.model import Line
-from pipelines.routing.simulate.run import Result
+from pipelines.routing.simulate.run import ScenarioResult
 
 _KNOB = re.compile(r"(no_rules|no_match|on_failure|failure_rules): ")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownScenarios:
     """By one scenario, or by several: keys, ids, and `station: knob: value` of the policy where it was applied."""
 
     tested: frozenset[str] = frozenset()
@@ -24,23 +24,23 @@ class Shown:
     gates: frozenset[str] = frozenset()
     policy: frozenset[str] = frozenset()
 
-    def __or__(self, other: Shown) -> Shown:
-        return Shown(*(getattr(self, name) | getattr(other, name) for name in NAMES))
+    def __or__(self, other: ShownScenarios) -> ShownScenarios:
+        return ShownScenarios(*(getattr(self, name) | getattr(other, name) for name in NAMES))
 
     def to_dict(self) -> dict[str, list[str]]:
         return {name: sorted(getattr(self, name)) for name in NAMES}
 
     @classmethod
-    def of_dict(cls, data: dict[str, list[str]]) -> Shown:
+    def of_dict(cls, data: dict[str, list[str]]) -> ShownScenarios:
         return cls(*(frozenset(data.get(name, ())) for name in NAMES))
 
 
 NAMES = ("tested", "taken", "stations", "gates", "policy")
 
 
-def shown_by(result: Result) -> Shown:
+def shown_by(result: ScenarioResult) -> ShownScenarios:
     decisions = [pair for step in result.steps for pair in step.decisions]
-    return Shown(
+    return ShownScenarios(
         tested=frozenset(rule for _, decision in decisions for rule in _tested(decision)),
         taken=frozenset(result.taken),
         stations=frozenset(result.path),
@@ -51,8 +51,8 @@ def shown_by(result: Result) -> Shown:
     )
 
 
-def shown_by_all(results: Iterable[Result]) -> Shown:
-    shown = Shown()
+def shown_by_all(results: Iterable[ScenarioResult]) -> ShownScenarios:
+    shown = ShownScenarios()
     for result in results:
         shown = shown | shown_by(result)
     return shown
@@ -66,13 +66,13 @@ def _tested(decision: Decision) -> list[str]:
 class Coverage:
     """Of one line, in the order of its document. `percent`: rules taken, of all; 100 where there are none."""
 
-    shown: Shown
+    shown: ShownScenarios
     rules: tuple[str, ...]
     stations: tuple[str, ...]
     gates: tuple[str, ...]
 
     @classmethod
-    def of(cls, line: Line, shown: Shown) -> Coverage:
+    def of(cls, line: Line, shown: ShownScenarios) -> Coverage:
         return cls(shown, tuple(line.rules_by_id), tuple(line.stations_by_key), tuple(line.gates_by_key))
 
     @property

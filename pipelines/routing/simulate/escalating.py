@@ -8,17 +8,17 @@ from typing import Any
 
 from pipelines.routing.document.escalations import REVIEW, EscalationRule
 from pipelines.routing.document.model import Line
-from pipelines.routing.simulate.state import HELD, READY, Escalation, Walk
+from pipelines.routing.simulate.state import HELD, READY, SimulatedEscalation, SimulatedTask
 
 
 def opened(
-    line: Line, walk: Walk, trigger: str, index: int | None = None, *, role: str = "", rule: str = ""
-) -> tuple[Walk, Escalation]:
+    line: Line, walk: SimulatedTask, trigger: str, index: int | None = None, *, role: str = "", rule: str = ""
+) -> tuple[SimulatedTask, SimulatedEscalation]:
     """As the line says for this trigger. `index`: of the position where it arises, whose own status is not touched;
     `role`: another one that is named by what escalates."""
     said = line.escalation(trigger)
     position = walk.positions[index] if index is not None else None
-    new = Escalation(
+    new = SimulatedEscalation(
         walk.escalated + 1,
         trigger,
         role or said.role,
@@ -33,11 +33,11 @@ def opened(
     return walk, new
 
 
-def _with(walk: Walk, new: Escalation) -> Walk:
+def _with(walk: SimulatedTask, new: SimulatedEscalation) -> SimulatedTask:
     return replace(walk, escalations=(*walk.escalations, new), escalated=new.number)
 
 
-def blocked(walk: Walk, but: int | None = None) -> Walk:
+def blocked(walk: SimulatedTask, but: int | None = None) -> SimulatedTask:
     """All work that has not reported yet is held by every open escalation that blocks, as in `engine/holding.py`; it
     goes on when there is none. `but`: a position that has just reported."""
     waits = [{"paused_by": each.number, "trigger": each.trigger} for each in walk.escalations if each.blocks]
@@ -50,17 +50,17 @@ def blocked(walk: Walk, but: int | None = None) -> Walk:
     return replace(walk, positions=positions)
 
 
-def _convened(walk: Walk, said: EscalationRule, of: Escalation) -> Walk:
+def _convened(walk: SimulatedTask, said: EscalationRule, of: SimulatedEscalation) -> SimulatedTask:
     """A role that is asked already is not asked twice."""
     asked = {each.role for each in walk.escalations if (each.trigger, each.station) == (REVIEW, of.station)}
     for role in dict.fromkeys(said.notify or (of.role,)):
         if role in asked:
             continue
-        walk = _with(walk, Escalation(walk.escalated + 1, REVIEW, role, station=of.station))
+        walk = _with(walk, SimulatedEscalation(walk.escalated + 1, REVIEW, role, station=of.station))
     return walk
 
 
-def closed(walk: Walk, escalation: Escalation) -> Walk:
+def closed(walk: SimulatedTask, escalation: SimulatedEscalation) -> SimulatedTask:
     """What only it blocked goes on."""
     left = tuple(each for each in walk.escalations if each.number != escalation.number)
     return blocked(replace(walk, escalations=left))

@@ -8,11 +8,11 @@ from typing import Any
 
 from pipelines.routing.decide.decisions import Decision
 from pipelines.routing.simulate.scenario import Expect
-from pipelines.routing.simulate.state import Decided, Walk
+from pipelines.routing.simulate.state import Decided, SimulatedTask
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StepRecord:
     """One step as it went. `number` counts from 1; 0 is the start. `walk`: after it."""
 
     number: int
@@ -20,7 +20,7 @@ class Told:
     decision: Decision | None
     entered: tuple[str, ...]
     rules: tuple[str, ...]
-    walk: Walk
+    walk: SimulatedTask
     joined: tuple[Decided, ...] = ()
     also: tuple[tuple[str, Decision], ...] = ()
 
@@ -91,7 +91,7 @@ class Failure:
         return f"{where}{self.message}" + (f" ({self.why})" if self.why else "")
 
 
-def compare(expect: Expect, steps: Sequence[Told], walk: Walk) -> tuple[Failure, ...]:
+def compare(expect: Expect, steps: Sequence[StepRecord], walk: SimulatedTask) -> tuple[Failure, ...]:
     """Every expectation that does not hold, in the order path, rules, end, status."""
     found: list[Failure] = []
     if expect.path is not None:
@@ -106,7 +106,10 @@ def compare(expect: Expect, steps: Sequence[Told], walk: Walk) -> tuple[Failure,
 
 
 def _sequence(
-    what: str, wanted: tuple[str, ...], steps: Sequence[Told], of: Callable[[Told], tuple[str, ...]]
+    what: str,
+    wanted: tuple[str, ...],
+    steps: Sequence[StepRecord],
+    of: Callable[[StepRecord], tuple[str, ...]],
 ) -> list[Failure]:
     """The first place at which the two differ; the step is the one that went there, or the last."""
     went = [(each, step) for step in steps for each in of(step)]
@@ -126,7 +129,7 @@ def _sequence(
 NOUNS = {"path": "station", "rules": "rule"}
 
 
-def _word(what: str, wanted: str, got: str, steps: Sequence[Told]) -> list[Failure]:
+def _word(what: str, wanted: str, got: str, steps: Sequence[StepRecord]) -> list[Failure]:
     if wanted == got:
         return []
     last = steps[-1]

@@ -13,18 +13,26 @@ from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Wait
-from pipelines.routing.decide.effects import About, added_up
+from pipelines.routing.decide.effects import DecisionSubject, added_up
 from pipelines.routing.decide.joining.branches import Write
 from pipelines.routing.decide.situation import assumed, read_situation
 from pipelines.routing.document.model import Line
 from pipelines.routing.simulate import escalating, joins
-from pipelines.routing.simulate.state import HELD, REVIEW, Asked, Decided, Position, Taken, Walk
+from pipelines.routing.simulate.state import (
+    HELD,
+    REVIEW,
+    Decided,
+    OpenReview,
+    SimulatedPosition,
+    SimulatedTask,
+    Taken,
+)
 
 REJECT = "reject"
 
 
 def fresh(
-    line: Line, walk: Walk, index: int, outcome: Mapping[str, Any], missing: tuple[str, ...] = ()
+    line: Line, walk: SimulatedTask, index: int, outcome: Mapping[str, Any], missing: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """The situation of an outcome that nothing was decided about yet."""
     situation = walk.situation(line, index, outcome)
@@ -34,7 +42,7 @@ def fresh(
 
 def decided(
     line: Line,
-    walk: Walk,
+    walk: SimulatedTask,
     index: int,
     situation: dict[str, Any],
     word: str = "",
@@ -44,7 +52,7 @@ def decided(
     position = walk.positions[index]
     decision = decide(line, read_situation(situation))
     outcome = read_outcome(situation["outcome"])
-    about = About(
+    about = DecisionSubject(
         line, position.station, position.origin, outcome, word, asked_rule, unreadable=walk.unreadable
     )
     walk, rules = _counted(line, walk, about, decision)
@@ -91,7 +99,9 @@ def joined(line: Line, taken: Taken) -> Taken:
     return taken
 
 
-def _numbered(walk: Walk, position: Position, new: tuple[Position, ...]) -> tuple[Walk, tuple[Position, ...]]:
+def _numbered(
+    walk: SimulatedTask, position: SimulatedPosition, new: tuple[SimulatedPosition, ...]
+) -> tuple[SimulatedTask, tuple[SimulatedPosition, ...]]:
     """A token keeps its number; those that it forks into have new ones, and a join may give it back."""
     if len(new) == 1:
         return walk, new
@@ -100,7 +110,9 @@ def _numbered(walk: Walk, position: Position, new: tuple[Position, ...]) -> tupl
     return replace(walk, tokens=walk.tokens + len(new), forked=forked), children
 
 
-def _escalated(line: Line, walk: Walk, index: int, situation: dict[str, Any], decision: Escalate) -> Walk:
+def _escalated(
+    line: Line, walk: SimulatedTask, index: int, situation: dict[str, Any], decision: Escalate
+) -> SimulatedTask:
     """Held until somebody of the role resolves it; nobody is told twice of the same."""
     position = walk.positions[index]
     same = (position.token, decision.trigger)
@@ -112,12 +124,16 @@ def _escalated(line: Line, walk: Walk, index: int, situation: dict[str, Any], de
     return walk.put(index, replace(stayed, wait={**stayed.wait, "escalation": found.number}))
 
 
-def _having_written(walk: Walk, position: Position, about: About, decision: Move) -> Position:
+def _having_written(
+    walk: SimulatedTask, position: SimulatedPosition, about: DecisionSubject, decision: Move
+) -> SimulatedPosition:
     values = effects.gathered(about, decision)["context"]
     return replace(position, wrote=(*position.wrote, Write(walk.clock, values))) if values else position
 
 
-def _counted(line: Line, walk: Walk, about: About, decision: Decision) -> tuple[Walk, tuple[str, ...]]:
+def _counted(
+    line: Line, walk: SimulatedTask, about: DecisionSubject, decision: Decision
+) -> tuple[SimulatedTask, tuple[str, ...]]:
     if not isinstance(decision, Move | Finish | Wait):
         return walk, ()
     if isinstance(decision, Wait) and decision.status == REVIEW:
@@ -129,9 +145,11 @@ def _counted(line: Line, walk: Walk, about: About, decision: Decision) -> tuple[
     return replace(walk, **added), tuple(count["rules"])
 
 
-def _entered(walk: Walk, position: Position, about: About, decision: Move, target: str) -> Position:
+def _entered(
+    walk: SimulatedTask, position: SimulatedPosition, about: DecisionSubject, decision: Move, target: str
+) -> SimulatedPosition:
     alone = len(decision.to) == 1
-    return Position(
+    return SimulatedPosition(
         station=target,
         origin=effects.origin_after(position.station, position.origin, target),
         signal_reworks=effects.reworks_in_a_row(about, decision, position.signal_reworks) if alone else 0,
@@ -142,7 +160,7 @@ def _entered(walk: Walk, position: Position, about: About, decision: Move, targe
     )
 
 
-def _finished(walk: Walk, index: int, about: About, decision: Finish) -> Walk:
+def _finished(walk: SimulatedTask, index: int, about: DecisionSubject, decision: Finish) -> SimulatedTask:
     """An end inside a branch ends that branch only; abort ends them all (law §7)."""
     everything = effects.aborts(about, decision)
     ended = tuple(
@@ -162,15 +180,17 @@ def _finished(walk: Walk, index: int, about: About, decision: Finish) -> Walk:
     return replace(walk, positions=ended)
 
 
-def settled(walk: Walk) -> Walk:
+def settled(walk: SimulatedTask) -> SimulatedTask:
     """Terminal is final: nothing is open any more."""
     return replace(walk, escalations=()) if walk.over else walk
 
 
-def _stayed(line: Line, walk: Walk, position: Position, situation: dict[str, Any], decision: Any) -> Position:
+def _stayed(
+    line: Line, walk: SimulatedTask, position: SimulatedPosition, situation: dict[str, Any], decision: Any
+) -> SimulatedPosition:
     where = effects.staying(decision)
     wait = {key: value for key, value in where.wait.items() if value not in (None, [], ())}
-    asked = Asked(situation, decision) if isinstance(decision, Wait | Ask | Escalate) else None
+    asked = OpenReview(situation, decision) if isinstance(decision, Wait | Ask | Escalate) else None
     stayed = replace(position, status=where.status, wait=wait, error=where.error, asked=asked)
     rejected = _rejected_before(line, walk, stayed)
     if rejected:
@@ -178,7 +198,7 @@ def _stayed(line: Line, walk: Walk, position: Position, situation: dict[str, Any
     return stayed
 
 
-def _rejected_before(line: Line, walk: Walk, position: Position) -> str:
+def _rejected_before(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> str:
     """The gate whose last word was a reject about the very same: an unchanged question is not asked again (§6)."""
     if position.status != REVIEW:
         return ""
@@ -192,7 +212,7 @@ def _rejected_before(line: Line, walk: Walk, position: Position) -> str:
 # The same once more
 
 
-def once_more(line: Line, walk: Walk, index: int) -> dict[str, Any]:
+def once_more(line: Line, walk: SimulatedTask, index: int) -> dict[str, Any]:
     """The situation by which a position is held, by the facts of now."""
     asked = walk.positions[index].asked
     assert asked is not None
@@ -213,17 +233,17 @@ def reconsidered(line: Line, taken: Taken) -> Taken:
     return taken
 
 
-def differs(line: Line, position: Position, situation: Mapping[str, Any]) -> bool:
+def differs(line: Line, position: SimulatedPosition, situation: Mapping[str, Any]) -> bool:
     """Whether something else than what holds it would be decided."""
     assert position.asked is not None
     return said(again(line, situation)) != said(position.asked.decision)
 
 
-def run_again(walk: Walk, index: int, feedback: str, at: str = "") -> Taken:
+def run_again(walk: SimulatedTask, index: int, feedback: str, at: str = "") -> Taken:
     """Counts as a visit, but binds no budget (law §5 Counting). `at`: another station than its own."""
     old = walk.positions[index]
     station = at or old.station
-    new = Position(
+    new = SimulatedPosition(
         station,
         origin=effects.origin_after(old.station, old.origin, station),
         feedback=feedback,
@@ -235,7 +255,7 @@ def run_again(walk: Walk, index: int, feedback: str, at: str = "") -> Taken:
     return Taken(escalating.blocked(counted.put(index, new)), old.station, entered=(station,))
 
 
-def shown(line: Line, position: Position, gate: str) -> dict[str, Any]:
+def shown(line: Line, position: SimulatedPosition, gate: str) -> dict[str, Any]:
     """What is asked about. A scripted outcome leaves no artifacts, so that they never differ."""
     asked = position.asked
     assert asked is not None and isinstance(asked.decision, Wait)

@@ -7,16 +7,16 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from pipelines.routing.analysis.lint.subject import Subject, edges_in
-from pipelines.routing.analysis.regions.stations import DEAD, Standing
+from pipelines.routing.analysis.lint.subject import LintSubject, edges_in
+from pipelines.routing.analysis.regions.stations import DEAD, Liveness
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 from pipelines.routing.simulate.candidates import Candidates
 from pipelines.routing.simulate.expect import reason
 from pipelines.routing.simulate.run import expectation, run
-from pipelines.routing.simulate.scenario import Scenario, Step
-from pipelines.routing.simulate.search import Edges, Going, Key, Search, always, by_edges, coarse, fine
+from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
+from pipelines.routing.simulate.search import Edges, Going, Key, PathSearch, always, by_edges, coarse, fine
 from pipelines.routing.simulate.state import begin
 
 BOUND = 60_000
@@ -48,7 +48,7 @@ class Generated:
     """`scenarios`: one for each rule that was found, in the order of the line. `stopped`: before it was done, because
     whoever asked would wait no longer."""
 
-    scenarios: tuple[Scenario, ...]
+    scenarios: tuple[ScenarioScript, ...]
     missing: tuple[Missing, ...]
     stopped: bool = False
 
@@ -58,7 +58,7 @@ def generate(
 ) -> Generated:
     """A scenario for each rule that is live or partly shadowed. `taken_keys`: keys that the new ones must not have.
     `going` is asked before each step; once it says no, what was found so far is all."""
-    subject = Subject(line)
+    subject = LintSubject(line)
     standings = {standing.rule.id: (station, standing) for station, _, standing in subject.standings()}
     reasons = {rule: _never(subject, *found) for rule, found in standings.items()}
     never = {rule: why for rule, why in reasons.items() if why}
@@ -77,7 +77,7 @@ def generate(
     return Generated(tuple(scenarios), tuple(missing), hunt.stopped)
 
 
-def _never(subject: Subject, station: Station, standing: Standing) -> str:
+def _never(subject: LintSubject, station: Station, standing: Liveness) -> str:
     """Why the rule is proved never to be taken on a way by rules, policy and words; or nothing."""
     if standing.status == DEAD:
         return killed(standing)
@@ -86,7 +86,7 @@ def _never(subject: Subject, station: Station, standing: Standing) -> str:
     return ""
 
 
-def killed(standing: Standing) -> str:
+def killed(standing: Liveness) -> str:
     """Why a dead rule is one."""
     if standing.never:
         return "its condition can never be true"
@@ -96,17 +96,17 @@ def killed(standing: Standing) -> str:
 class _Hunt:
     """The searches of one line: a coarse one for all rules, then finer ones, station by station, for what is left."""
 
-    def __init__(self, line: Line, subject: Subject, wanted: list[str], bound: int, going: Going) -> None:
+    def __init__(self, line: Line, subject: LintSubject, wanted: list[str], bound: int, going: Going) -> None:
         self._line = line
         self._wanted = wanted
-        self._start = begin(line, Scenario("start", "start"))
+        self._start = begin(line, ScenarioScript("start", "start"))
         self._going = going
-        self._search = Search(line, Candidates(line, subject), bound, going)
+        self._search = PathSearch(line, Candidates(line, subject), bound, going)
         self._proofs = bound
         self._cut: set[str] = set()
         self._unproved: set[str] = set()
 
-    def found(self) -> dict[str, tuple[Step, ...]]:
+    def found(self) -> dict[str, tuple[ScenarioStep, ...]]:
         found = self._search.find(self._start, self._wanted, coarse, self._search.left)
         self._note(self._left(found))
         for station in self._line.stations:
@@ -118,7 +118,9 @@ class _Hunt:
                     self._note(mine)
         return found
 
-    def affordable(self, rule: str, steps: tuple[Step, ...] | None) -> tuple[Step, ...] | None:
+    def affordable(
+        self, rule: str, steps: tuple[ScenarioStep, ...] | None
+    ) -> tuple[ScenarioStep, ...] | None:
         """The steps, if as many may still be walked to prove them."""
         if steps is None:
             return None
@@ -133,7 +135,7 @@ class _Hunt:
         """Whether something is left to look for, and nobody waits for it any more."""
         return bool(self._cut or self._unproved) and not self._going()
 
-    def why(self, station: Station, standing: Standing) -> str:
+    def why(self, station: Station, standing: Liveness) -> str:
         """Why no scenario was found, as far as it is known."""
         rule = standing.rule.id
         if rule in self._unproved:
@@ -174,12 +176,12 @@ def _edges(rules: Iterable[Rule]) -> Edges:
 
 
 def _scenario(
-    line: Line, rule: str, name: str, steps: tuple[Step, ...] | None, keys: set[str]
-) -> Scenario | None:
+    line: Line, rule: str, name: str, steps: tuple[ScenarioStep, ...] | None, keys: set[str]
+) -> ScenarioScript | None:
     """With what its run shows as its expectation; None unless it takes the rule."""
     if steps is None:
         return None
-    result = run(line, Scenario(_key(rule, keys), name[:200], steps))
+    result = run(line, ScenarioScript(_key(rule, keys), name[:200], steps))
     if not result.holds or rule not in result.taken or result.walk is None:
         return None
     keys.add(result.scenario.key)

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines.routing.decide.decisions import Move
-from pipelines.routing.decide.effects import About, added_up
+from pipelines.routing.decide.effects import DecisionSubject, added_up
 from pipelines.routing.decide.joining.branches import Arrival, Branch, Fork, Write
 from pipelines.routing.decide.joining.context import contradictions, merged
 from pipelines.routing.decide.joining.joining import PASS, Merge, accounts_for, due
 from pipelines.routing.decide.steps.targets import FORBIDDEN
 from pipelines.routing.document.model import Line
 from pipelines.routing.simulate import escalating
-from pipelines.routing.simulate.state import HELD, Position, Walk
+from pipelines.routing.simulate.state import HELD, SimulatedPosition, SimulatedTask
 
 CONTRADICTION = "contradiction"
 
@@ -24,7 +24,7 @@ class Met:
     """One join that was decided. `index`: of the merged position; `judged`: its outcome is to be routed; `entered`: its
     station is, for that or to report. Else it may not begin."""
 
-    walk: Walk
+    walk: SimulatedTask
     merge: Merge
     index: int
     contradictions: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Met:
         return self.merge.verdict != PASS
 
 
-def branches(walk: Walk) -> list[Branch]:
+def branches(walk: SimulatedTask) -> list[Branch]:
     """By the index of their position."""
     return [
         Branch(index, each.station, each.within, each.arrival)
@@ -44,7 +44,9 @@ def branches(walk: Walk) -> list[Branch]:
     ]
 
 
-def placed(line: Line, walk: Walk, position: Position, about: About, answer: Move) -> Position:
+def placed(
+    line: Line, walk: SimulatedTask, position: SimulatedPosition, about: DecisionSubject, answer: Move
+) -> SimulatedPosition:
     """A position that has just left `about.station`: it waits where that is what its join waits for."""
     if not line.waits_at(position.station, about.station):
         return position
@@ -52,14 +54,14 @@ def placed(line: Line, walk: Walk, position: Position, about: About, answer: Mov
     return replace(position, arrival=arrival, feedback="")
 
 
-def within(walk: Walk, position: Position, answer: Move) -> tuple[Fork, ...]:
+def within(walk: SimulatedTask, position: SimulatedPosition, answer: Move) -> tuple[Fork, ...]:
     """The forks that a target's position is a branch of."""
     if len(answer.to) == 1:
         return position.within
     return (*position.within, Fork(walk.clock, position.station, answer.to))
 
 
-def meet(line: Line, walk: Walk) -> Met | None:
+def meet(line: Line, walk: SimulatedTask) -> Met | None:
     """The first join that can be decided, done; None if there is none."""
     merge = due(line, branches(walk))
     if merge is None:
@@ -74,7 +76,9 @@ def meet(line: Line, walk: Walk) -> Met | None:
     left = [each for i, each in enumerate(walk.positions) if i not in gone]
     forks = _forks(arrived[0], merge, takes_place)
     walk, token = _token(walk, merge, arrived[0], takes_place)
-    one = Position(merge.station, origin=merge.sources[-1], within=forks, wrote=_wrote(arrived), token=token)
+    one = SimulatedPosition(
+        merge.station, origin=merge.sources[-1], within=forks, wrote=_wrote(arrived), token=token
+    )
     walk = replace(walk, positions=(*left[:index], one, *left[index:]))
     writes = _since(arrived, merge)
     keys = contradictions(writes) if len(arrived) > 1 else ()
@@ -86,7 +90,9 @@ def meet(line: Line, walk: Walk) -> Met | None:
     return _begun(line, walk, merge, index, keys, values)
 
 
-def _token(walk: Walk, merge: Merge, first: Position, takes_place: bool) -> tuple[Walk, int]:
+def _token(
+    walk: SimulatedTask, merge: Merge, first: SimulatedPosition, takes_place: bool
+) -> tuple[SimulatedTask, int]:
     """Of the merged position: that of the fork whose place it takes, else one of its own."""
     if merge.fork is None:
         return walk, first.token
@@ -95,7 +101,7 @@ def _token(walk: Walk, merge: Merge, first: Position, takes_place: bool) -> tupl
     return replace(walk, tokens=walk.tokens + 1), walk.tokens + 1
 
 
-def _forks(arrived: Position, merge: Merge, takes_place: bool) -> tuple[Fork, ...]:
+def _forks(arrived: SimulatedPosition, merge: Merge, takes_place: bool) -> tuple[Fork, ...]:
     if merge.fork is None:
         return ()
     place = arrived.within.index(merge.fork)
@@ -104,7 +110,7 @@ def _forks(arrived: Position, merge: Merge, takes_place: bool) -> tuple[Fork, ..
 
 def _begun(
     line: Line,
-    walk: Walk,
+    walk: SimulatedTask,
     merge: Merge,
     index: int,
     keys: tuple[str, ...],
@@ -134,12 +140,12 @@ def _begun(
     return Met(begun, merge, index, keys)
 
 
-def _wrote(arrived: list[Position]) -> tuple[Write, ...]:
+def _wrote(arrived: list[SimulatedPosition]) -> tuple[Write, ...]:
     every = {write.order: write for each in arrived for write in each.wrote}
     return tuple(every[order] for order in sorted(every))
 
 
-def _since(arrived: list[Position], merge: Merge) -> list[list[Write]]:
+def _since(arrived: list[SimulatedPosition], merge: Merge) -> list[list[Write]]:
     """What was written before the fork is common to all."""
     since = merge.fork.id if merge.fork else 0
     return [[w for w in each.wrote if w.order > since] for each in arrived]

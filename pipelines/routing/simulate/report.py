@@ -10,16 +10,16 @@ from pipelines.routing.basics import jsontext
 from pipelines.routing.document.model import Line
 from pipelines.routing.simulate.coverage import Coverage, shown_by_all
 from pipelines.routing.simulate.generate import Generated
-from pipelines.routing.simulate.run import Result, run_all
-from pipelines.routing.simulate.scenario import Scenario
+from pipelines.routing.simulate.run import ScenarioResult, run_all
+from pipelines.routing.simulate.scenario import ScenarioScript
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ScenarioReport:
     """`line`: what was run, in the words of who asked."""
 
     line: str
-    results: tuple[Result, ...]
+    results: tuple[ScenarioResult, ...]
     coverage: Coverage
 
     @property
@@ -68,7 +68,7 @@ class Report:
         ]
 
 
-def _told(result: Result) -> list[str]:
+def _told(result: ScenarioResult) -> list[str]:
     head = f"{'ok  ' if result.holds else 'FAIL'}  {result.scenario.key}"
     name = f": {result.scenario.name}" if result.scenario.name != result.scenario.key else ""
     return [head + name, *(f"      {failure}" for failure in result.failures)]
@@ -79,10 +79,10 @@ def _sum(words: str, found: dict[str, Any], yes: str, no: str, missing: str) -> 
     return f"{words}: {len(found[yes])} of {found['all']}{left}"
 
 
-def report(line: Line, scenarios: Iterable[Scenario], name: str = "") -> Report:
+def report(line: Line, scenarios: Iterable[ScenarioScript], name: str = "") -> ScenarioReport:
     """Run them all."""
     results = run_all(line, scenarios)
-    return Report(name or line.key, results, Coverage.of(line, shown_by_all(results)))
+    return ScenarioReport(name or line.key, results, Coverage.of(line, shown_by_all(results)))
 
 
 def told_generated(generated: Generated) -> str:

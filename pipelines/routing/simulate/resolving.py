@@ -23,19 +23,25 @@ from pipelines.routing.simulate.following import (
     run_again,
     settled,
 )
-from pipelines.routing.simulate.scenario import Step
-from pipelines.routing.simulate.state import Escalation, Position, StepRefused, Taken, Walk
+from pipelines.routing.simulate.scenario import ScenarioStep
+from pipelines.routing.simulate.state import (
+    SimulatedEscalation,
+    SimulatedPosition,
+    SimulatedTask,
+    StepRefused,
+    Taken,
+)
 
 CANCELLED = "cancelled"
 
 
-def escalate(line: Line, walk: Walk, index: int, step: Step) -> Taken:
+def escalate(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> Taken:
     """By hand: it holds no station, and keeps the task from going forward."""
     after, _new = escalating.opened(line, walk, step.said["trigger"])
     return Taken(after, walk.positions[index].station)
 
 
-def resolve(line: Line, walk: Walk, index: int, step: Step) -> Taken:
+def resolve(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> Taken:
     """The oldest open one that the step means. What it held goes on as the step says, then all that waited for it."""
     found = meant(walk, step)
     held = walk.holds(found)
@@ -50,7 +56,7 @@ def resolve(line: Line, walk: Walk, index: int, step: Step) -> Taken:
     return reconsidered(line, _resolved(line, after, held, word, route, step.said.get("reason", "")))
 
 
-def meant(walk: Walk, step: Step) -> Escalation:
+def meant(walk: SimulatedTask, step: ScenarioStep) -> SimulatedEscalation:
     """The oldest open one, of the trigger and of the station that the step names. Raises StepRefused."""
     trigger, at = step.said.get("trigger"), step.at
     for each in walk.escalations:
@@ -61,7 +67,7 @@ def meant(walk: Walk, step: Step) -> Escalation:
     raise StepRefused(f"no escalation {which} is open" + (f"; open: {known}" if known else ""))
 
 
-def _resolved(line: Line, walk: Walk, held: int, word: str, route: str, reason: str) -> Taken:
+def _resolved(line: Line, walk: SimulatedTask, held: int, word: str, route: str, reason: str) -> Taken:
     position = walk.positions[held]
     if word == "choose":
         chosen = _chosen(position, route)
@@ -83,7 +89,7 @@ def _resolved(line: Line, walk: Walk, held: int, word: str, route: str, reason: 
     return decided(line, walk, held, situation)
 
 
-def _chosen(position: Position, route: str) -> dict[str, Any]:
+def _chosen(position: SimulatedPosition, route: str) -> dict[str, Any]:
     """What that branch says under the keys that are contradicted."""
     said: dict[str, dict[str, Any]] = position.wait.get("values", {})
     if route not in said:
@@ -92,7 +98,7 @@ def _chosen(position: Position, route: str) -> dict[str, Any]:
     return said[route]
 
 
-def _cancelled(walk: Walk) -> Walk:
+def _cancelled(walk: SimulatedTask) -> SimulatedTask:
     gone: dict[str, Any] = {"status": CANCELLED, "end": CANCELLED, "error": "", "wait": {}}
     ended = (
         each if each.over else replace(each, **gone, asked=None, arrival=None) for each in walk.positions
@@ -103,7 +109,7 @@ def _cancelled(walk: Walk) -> Walk:
 # What was missing
 
 
-def reconsider(line: Line, walk: Walk, index: int, step: Step) -> Taken:
+def reconsider(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> Taken:
     """All that a scenario may say is there by now, but for what the step names. That the station's gate was not passed
     only another run mends, an open escalation only somebody who resolves it."""
     position = walk.positions[index]
@@ -123,6 +129,6 @@ def reconsider(line: Line, walk: Walk, index: int, step: Step) -> Taken:
     return reconsidered(line, decided(line, walk, index, situation))
 
 
-def _tellable(position: Position) -> Iterator[str]:
+def _tellable(position: SimulatedPosition) -> Iterator[str]:
     fixed = (NO_ESCALATION, GATE_PASSED)
     yield from (str(name) for name in position.wait["missing"] if name not in fixed)

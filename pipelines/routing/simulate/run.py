@@ -9,19 +9,19 @@ from typing import Any
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide.decisions import Decision
 from pipelines.routing.document.model import Line
-from pipelines.routing.simulate.expect import Failure, Told, compare
-from pipelines.routing.simulate.scenario import Expect, Scenario
-from pipelines.routing.simulate.state import StepRefused, Taken, Walk, begin
+from pipelines.routing.simulate.expect import Failure, StepRecord, compare
+from pipelines.routing.simulate.scenario import Expect, ScenarioScript
+from pipelines.routing.simulate.state import SimulatedTask, StepRefused, Taken, begin
 from pipelines.routing.simulate.walk import take
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ScenarioResult:
     """What became of a scenario. `steps`: those that were taken; it holds if nothing failed."""
 
-    scenario: Scenario
-    steps: tuple[Told, ...]
-    walk: Walk | None
+    scenario: ScenarioScript
+    steps: tuple[StepRecord, ...]
+    walk: SimulatedTask | None
     failures: tuple[Failure, ...]
 
     @property
@@ -53,20 +53,20 @@ class Result:
         return {**found, "steps": [step.to_dict() for step in self.steps]} if traces else found
 
 
-def expectation(result: Result) -> Expect:
+def expectation(result: ScenarioResult) -> Expect:
     """Everything that a walk showed, as what is expected of the next one. It was walked: there is a `walk`."""
     assert result.walk is not None
     end = result.walk.end if result.walk.over else None
     return Expect(path=result.path, rules=result.taken, end=end, status=result.walk.status)
 
 
-def run(line: Line, scenario: Scenario) -> Result:
+def run(line: Line, scenario: ScenarioScript) -> ScenarioResult:
     """Walk the line by `decide`, step by step. A step that cannot happen ends the walk, and is named."""
     try:
         walk = begin(line, scenario)
     except Malformed as fault:
-        return Result(scenario, (), None, (Failure(None, str(fault)),))
-    told = [Told(0, walk.positions[0].station, None, (line.start,), (), walk)]
+        return ScenarioResult(scenario, (), None, (Failure(None, str(fault)),))
+    told = [StepRecord(0, walk.positions[0].station, None, (line.start,), (), walk)]
     refused: tuple[Failure, ...] = ()
     for number, step in enumerate(scenario.steps, 1):
         try:
@@ -76,15 +76,15 @@ def run(line: Line, scenario: Scenario) -> Result:
             break
         walk = taken.walk
         told.append(_told(number, taken))
-    return Result(scenario, tuple(told), walk, refused or compare(scenario.expect, told, walk))
+    return ScenarioResult(scenario, tuple(told), walk, refused or compare(scenario.expect, told, walk))
 
 
-def run_all(line: Line, scenarios: Iterable[Scenario]) -> tuple[Result, ...]:
+def run_all(line: Line, scenarios: Iterable[ScenarioScript]) -> tuple[ScenarioResult, ...]:
     return tuple(run(line, scenario) for scenario in scenarios)
 
 
-def _told(number: int, taken: Taken) -> Told:
+def _told(number: int, taken: Taken) -> StepRecord:
     decision: Decision | None = taken.decision
-    return Told(
+    return StepRecord(
         number, taken.station, decision, taken.entered, taken.rules, taken.walk, taken.joined, taken.also
     )

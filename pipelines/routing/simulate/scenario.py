@@ -28,7 +28,7 @@ STATUSES = (*LIVING, *ENDS)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScenarioStep:
     """One thing that happens. `kind`: outcome (with `answers` that are known already, perhaps), gates (words at
     open gates), answers (to an evaluation), answer (to a question of a blocked task), retry (by hand), escalate (by
     hand), resolve (an open escalation), reconsider (what was missing is there now).
@@ -83,10 +83,10 @@ class Expect:
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
+class ScenarioScript:
     key: str
     name: str
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ScenarioStep, ...] = ()
     inputs: Mapping[str, Any] = field(default_factory=dict)
     task: Mapping[str, Any] = field(default_factory=dict)
     expect: Expect = Expect()
@@ -103,13 +103,13 @@ class Scenario:
         }
 
 
-def read_scenarios(data: Any) -> tuple[Scenario, ...]:
+def read_scenarios(data: Any) -> tuple[ScenarioScript, ...]:
     """A list of scenarios. Raises Malformed with the place of the first fault; a key that stands twice is one."""
     if type(data) is not list:
         raise Malformed("", "has to be a list of scenarios")
     if len(data) > MAX_SCENARIOS:
         raise Malformed("", f"has more than {MAX_SCENARIOS} scenarios")
-    found: dict[str, Scenario] = {}
+    found: dict[str, ScenarioScript] = {}
     for index, each in enumerate(data):
         scenario = read_scenario(each, f"[{index}]")
         if scenario.key in found:
@@ -118,7 +118,7 @@ def read_scenarios(data: Any) -> tuple[Scenario, ...]:
     return tuple(found.values())
 
 
-def read_scenario(data: Any, at: str = "") -> Scenario:
+def read_scenario(data: Any, at: str = "") -> ScenarioScript:
     """Raises Malformed with the place of the first fault: an unknown key is one."""
     if type(data) is not dict:
         raise Malformed(at, "has to be an object")
@@ -130,7 +130,7 @@ def read_scenario(data: Any, at: str = "") -> Scenario:
     name = shapes.text(data.get("name"), join(at, "name")) or key
     if len(name) > 200:
         raise Malformed(join(at, "name"), "is longer than 200 characters")
-    return Scenario(
+    return ScenarioScript(
         key=key,
         name=name,
         steps=_steps(data.get("steps"), join(at, "steps")),
@@ -140,14 +140,14 @@ def read_scenario(data: Any, at: str = "") -> Scenario:
     )
 
 
-def _steps(data: Any, at: str) -> tuple[Step, ...]:
+def _steps(data: Any, at: str) -> tuple[ScenarioStep, ...]:
     steps = shapes.sequence(data, at)
     if len(steps) > MAX_STEPS:
         raise Malformed(at, f"has more than {MAX_STEPS} steps")
     return tuple(read_step(step, join(at, index)) for index, step in enumerate(steps))
 
 
-def read_step(data: Any, at: str) -> Step:
+def read_step(data: Any, at: str) -> ScenarioStep:
     """Raises Malformed with the place of the first fault."""
     if type(data) is not dict:
         raise Malformed(at, "has to be an object")
@@ -167,7 +167,7 @@ def read_step(data: Any, at: str) -> Step:
     missing = _texts(data.get("missing"), join(at, "missing")) or ()
     if missing and kind not in ("outcome", "reconsider"):
         raise Malformed(join(at, "missing"), "stands beside an outcome or reconsider")
-    return Step(
+    return ScenarioStep(
         kind=kind,
         at=shapes.text(data.get("at"), join(at, "at")),
         outcome=data.get("outcome") or {},

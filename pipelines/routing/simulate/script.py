@@ -10,7 +10,7 @@ from typing import Any
 from pipelines.routing.basics import shapes
 from pipelines.routing.basics.durations import DurationError, seconds
 from pipelines.routing.basics.problems import Malformed, join
-from pipelines.routing.simulate.scenario import Scenario, Step, read_scenario, read_step
+from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep, read_scenario, read_step
 
 AFTER = "after"
 """The kind of step that only the engine has: time passes."""
@@ -20,7 +20,7 @@ AGENTS = ("available", "busy", "suspended", "no_contract", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class ScriptedPerson:
     """Made up for the rehearsal. `roles`: in the project."""
 
     roles: tuple[str, ...] = ("operator",)
@@ -35,7 +35,7 @@ class Played:
     kind: str
     by: str = ""
     at: str | None = None
-    step: Step | None = None
+    step: ScenarioStep | None = None
     seconds: float = 0
 
 
@@ -44,8 +44,8 @@ class Script:
     """`scenario`: key, name, inputs, task and what is expected; its own steps are those of `played` that it knows.
     `agents`: how the agents that the stations name are, one of AGENTS, "available" where nothing is said."""
 
-    scenario: Scenario
-    people: Mapping[str, Person]
+    scenario: ScenarioScript
+    people: Mapping[str, ScriptedPerson]
     agents: Mapping[str, str]
     played: tuple[Played, ...]
 
@@ -85,15 +85,15 @@ def read_script(data: Any, at: str = "") -> Script:
     )
 
 
-def _person(data: Any, at: str) -> Person:
+def _person(data: Any, at: str) -> ScriptedPerson:
     """`reviewer`, `{role: reviewer, groups: [security]}` or `{roles: [designer, reviewer]}`."""
     if type(data) is str:
-        return Person((data,))
+        return ScriptedPerson((data,))
     found = shapes.mapping(data, at)
     shapes.only(found, at, ("role", "roles", "groups"))
     role = shapes.text(found.get("role"), join(at, "role"))
     roles = ((role,) if role else ()) + _texts(found, at, "roles")
-    return Person(roles or Person().roles, _texts(found, at, "groups"))
+    return ScriptedPerson(roles or ScriptedPerson().roles, _texts(found, at, "groups"))
 
 
 def _texts(found: Mapping[str, Any], at: str, key: str) -> tuple[str, ...]:

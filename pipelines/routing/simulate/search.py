@@ -17,11 +17,11 @@ from pipelines.routing.decide.decisions import Ask
 from pipelines.routing.document.evaluations import ANSWERS, key_of
 from pipelines.routing.document.model import Line
 from pipelines.routing.simulate.candidates import Candidate, Candidates
-from pipelines.routing.simulate.scenario import Step
-from pipelines.routing.simulate.state import Position, StepRefused, Taken, Walk
+from pipelines.routing.simulate.scenario import ScenarioStep
+from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, StepRefused, Taken
 from pipelines.routing.simulate.walk import take
 
-Key = Callable[[Walk], Hashable]
+Key = Callable[[SimulatedTask], Hashable]
 Going = Callable[[], bool]
 """Whether whoever asked still waits for the answer."""
 Edges = dict[str, int]
@@ -33,14 +33,14 @@ def always() -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    walk: Walk
-    before: Node | None = None
-    step: Step | None = None
+class SearchNode:
+    walk: SimulatedTask
+    before: SearchNode | None = None
+    step: ScenarioStep | None = None
 
-    def steps(self) -> tuple[Step, ...]:
-        found: list[Step] = []
-        node: Node | None = self
+    def steps(self) -> tuple[ScenarioStep, ...]:
+        found: list[ScenarioStep] = []
+        node: SearchNode | None = self
         while node is not None and node.step is not None:
             found.append(node.step)
             node = node.before
@@ -48,7 +48,7 @@ class Node:
 
 
 @dataclass
-class Search:
+class PathSearch:
     """`left`: how many steps may still be walked, for all searches together. `tried`: what became of a rule's own
     witness where it did not take the rule. `reached`: stations."""
 
@@ -60,11 +60,13 @@ class Search:
     reached: set[str] = field(default_factory=set)
     cut: bool = False
 
-    def find(self, start: Walk, wanted: Collection[str], key: Key, most: int) -> dict[str, tuple[Step, ...]]:
+    def find(
+        self, start: SimulatedTask, wanted: Collection[str], key: Key, most: int
+    ) -> dict[str, tuple[ScenarioStep, ...]]:
         """The steps to each wanted rule that was found, the last of which takes it. `cut` says whether a bound ended
         the search: `most` steps, or those that are left."""
-        missing, found = set(wanted), dict[str, tuple[Step, ...]]()
-        seen, todo = {key(start)}, deque([Node(start)])
+        missing, found = set(wanted), dict[str, tuple[ScenarioStep, ...]]()
+        seen, todo = {key(start)}, deque([SearchNode(start)])
         self.reached.add(self.line.start)
         self.cut = False
         while todo and missing:
@@ -74,7 +76,7 @@ class Search:
                 if most < 0 or self.left < 0 or not self.going():
                     self.cut = True
                     return found
-                new = Node(taken.walk, node, candidate.step)
+                new = SearchNode(taken.walk, node, candidate.step)
                 for rule in missing & set(taken.rules):
                     found[rule] = new.steps()
                 missing -= set(taken.rules)
@@ -87,7 +89,7 @@ class Search:
                     todo.append(new)
         return found
 
-    def _from(self, walk: Walk) -> Iterator[tuple[Candidate, Taken]]:
+    def _from(self, walk: SimulatedTask) -> Iterator[tuple[Candidate, Taken]]:
         living = [each for each in walk.positions if each.here]
         for index, position in enumerate(living):
             if position.station in (each.station for each in living[:index]):
@@ -103,7 +105,7 @@ class Search:
                 yield replace(candidate, step=step), taken
 
 
-def answering(line: Line, walk: Walk, step: Step) -> tuple[Step, Taken]:
+def answering(line: Line, walk: SimulatedTask, step: ScenarioStep) -> tuple[ScenarioStep, Taken]:
     """A witness answers every evaluation of its station; the step keeps those that are asked. Raises StepRefused."""
     answers = {_evaluation(each): each for each in step.answers} if step.kind == "outcome" else {}
     asked = replace(step, answers=()) if answers else step
@@ -125,11 +127,11 @@ def _evaluation(said: Mapping[str, Any]) -> str:
 # What counts as the same place
 
 
-def coarse(walk: Walk) -> Hashable:
+def coarse(walk: SimulatedTask) -> Hashable:
     return *(_place(each) for each in walk.positions if not each.over), bool(walk.escalations)
 
 
-def _place(position: Position) -> Hashable:
+def _place(position: SimulatedPosition) -> Hashable:
     wait = position.wait
     words = tuple(sorted(position.asked.words)) if position.asked else ()
     waits = (wait.get("rule"), tuple(wait.get("gates", ())), jsontext.dumps(wait.get("evaluation")))
@@ -142,7 +144,7 @@ def _place(position: Position) -> Hashable:
 def by_edges(edges: Edges) -> Key:
     """Also how often these edges were taken."""
 
-    def key(walk: Walk) -> Hashable:
+    def key(walk: SimulatedTask) -> Hashable:
         return coarse(walk), tuple(min(walk.edges.get(edge, 0), most) for edge, most in edges.items())
 
     return key
@@ -151,7 +153,7 @@ def by_edges(edges: Edges) -> Key:
 def fine(edges: Edges) -> Key:
     """Also everything that budgets count, and the context."""
 
-    def key(walk: Walk) -> Hashable:
+    def key(walk: SimulatedTask) -> Hashable:
         counters = (walk.visits, walk.rules, walk.rounds, walk.failures)
         counts = tuple(tuple(sorted(counter.items())) for counter in counters)
         return by_edges(edges)(walk), counts, jsontext.dumps(dict(walk.context))

@@ -12,7 +12,7 @@ from pipelines.routing.decide.decisions import Decision
 from pipelines.routing.decide.joining.branches import Arrival, Fork, Write
 from pipelines.routing.decide.joining.joining import Merge
 from pipelines.routing.document.model import Line
-from pipelines.routing.simulate.scenario import Scenario
+from pipelines.routing.simulate.scenario import ScenarioScript
 
 COUNTERS = ("visits", "edges", "rules", "rounds", "failures")
 READY, REVIEW, BLOCKED, HELD = "queued", "awaiting_review", "blocked", "held"
@@ -26,7 +26,7 @@ class StepRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OpenReview:
     """The situation that waits for people, and the words said so far at the gates that were asked together."""
 
     situation: Data
@@ -35,7 +35,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Escalation:
+class SimulatedEscalation:
     """An open one. `number`: it is the nth of this walk; `token`: where it arose, 0 for one that a person made or that
     was convened; `role`: who answers it; `blocks`: all work waits until it is resolved."""
 
@@ -53,7 +53,7 @@ class Escalation:
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class SimulatedPosition:
     """Of one token, which keeps its number from station to station. `status`: queued (its station is to report, or
     with an `arrival` its siblings at the join), awaiting_review, blocked, held, stuck, or the kind of its end.
     `feedback`: what the station gets with its prompt; `within`: the forks that it is a branch of; `wrote`: what was put
@@ -67,7 +67,7 @@ class Position:
     wait: Data = field(default_factory=dict)
     error: str = ""
     end: str = ""
-    asked: Asked | None = None
+    asked: OpenReview | None = None
     within: tuple[Fork, ...] = ()
     arrival: Arrival | None = None
     wrote: tuple[Write, ...] = ()
@@ -101,12 +101,12 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class SimulatedTask:
     """A task. Several positions while it is forked, in the order of the branches. `last_words`: of each gate the last
     word and what it was said about. `clock`: how many decisions were made; `tokens` and `escalated`: how many there
     were so far; `forked`: the token of each fork. `escalations`: the open ones, the oldest first."""
 
-    positions: tuple[Position, ...]
+    positions: tuple[SimulatedPosition, ...]
     visits: Counts
     edges: Counts = field(default_factory=dict)
     rules: Counts = field(default_factory=dict)
@@ -118,7 +118,7 @@ class Walk:
     inputs: Data = field(default_factory=dict)
     task: Data = field(default_factory=dict)
     last_words: Mapping[str, tuple[str, Data]] = field(default_factory=dict)
-    escalations: tuple[Escalation, ...] = ()
+    escalations: tuple[SimulatedEscalation, ...] = ()
     clock: int = 0
     tokens: int = 1
     escalated: int = 0
@@ -144,7 +144,7 @@ class Walk:
         """The first token that has not ended and waits for no sibling. Raises StopIteration."""
         return next(i for i, each in enumerate(self.positions) if each.here)
 
-    def put(self, index: int, position: Position) -> Walk:
+    def put(self, index: int, position: SimulatedPosition) -> SimulatedTask:
         return replace(self, positions=(*self.positions[:index], position, *self.positions[index + 1 :]))
 
     def index_of(self, token: int) -> int | None:
@@ -152,7 +152,7 @@ class Walk:
         found = (i for i, each in enumerate(self.positions) if each.token == token and not each.over)
         return next(found, None)
 
-    def holds(self, escalation: Escalation) -> int | None:
+    def holds(self, escalation: SimulatedEscalation) -> int | None:
         """The position that was decided so, if it still waits for that; others it only keeps from going forward."""
         index = self.index_of(escalation.token)
         waits = index is not None and self.positions[index].wait.get("escalation") == escalation.number
@@ -210,7 +210,7 @@ class Taken:
     order; `rules`: taken; `joined`: the joins that were decided by it; `also`: with its station, each decision about a
     token that had only waited for this."""
 
-    walk: Walk
+    walk: SimulatedTask
     station: str
     decision: Decision | None = None
     entered: tuple[str, ...] = ()
@@ -231,15 +231,15 @@ class Taken:
         )
 
 
-def begin(line: Line, scenario: Scenario) -> Walk:
+def begin(line: Line, scenario: ScenarioScript) -> SimulatedTask:
     """A task at the start. Inputs that the line does not have are refused (Malformed); defaults are filled in."""
     inputs = {each.key: each.default for each in line.inputs if each.has_default}
     known = {each.key for each in line.inputs}
     for key in scenario.inputs:
         if key not in known:
             raise Malformed(f"inputs.{key}", "is not an input of this line")
-    return Walk(
-        positions=(Position(line.start),),
+    return SimulatedTask(
+        positions=(SimulatedPosition(line.start),),
         visits={line.start: 1},
         inputs={**inputs, **scenario.inputs},
         task=scenario.task,

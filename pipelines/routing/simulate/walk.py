@@ -16,24 +16,24 @@ from pipelines.routing.document.gates import JUMP, Gate
 from pipelines.routing.document.model import Line
 from pipelines.routing.simulate import resolving
 from pipelines.routing.simulate.following import decided, fresh, run_again, shown
-from pipelines.routing.simulate.scenario import Step
+from pipelines.routing.simulate.scenario import ScenarioStep
 from pipelines.routing.simulate.state import (
     BLOCKED,
     HELD,
     READY,
     REVIEW,
-    Asked,
-    Position,
+    OpenReview,
+    SimulatedPosition,
+    SimulatedTask,
     StepRefused,
     Taken,
-    Walk,
 )
 
 APPROVE, SEND_BACK = "approve", "send_back"
 RETRIED = ("stuck", BLOCKED, HELD)
 
 
-def take(line: Line, walk: Walk, step: Step) -> Taken:
+def take(line: Line, walk: SimulatedTask, step: ScenarioStep) -> Taken:
     """One step further. Raises StepRefused where it cannot happen."""
     index = _where(walk, step) if step.kind != "resolve" else _anywhere(walk)
     try:
@@ -42,14 +42,14 @@ def take(line: Line, walk: Walk, step: Step) -> Taken:
         raise StepRefused(str(fault)) from None
 
 
-def _anywhere(walk: Walk) -> int:
+def _anywhere(walk: SimulatedTask) -> int:
     """What is resolved need not stand where it arose any more."""
     if walk.over:
         raise StepRefused(f"the walk is over: it ended at {walk.end}")
     return walk.present
 
 
-def _where(walk: Walk, step: Step) -> int:
+def _where(walk: SimulatedTask, step: ScenarioStep) -> int:
     first = _anywhere(walk)
     if step.at is None:
         return first
@@ -63,7 +63,7 @@ def _where(walk: Walk, step: Step) -> int:
 # What happens
 
 
-def _outcome(line: Line, walk: Walk, index: int, step: Step) -> Taken:
+def _outcome(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> Taken:
     position = walk.positions[index]
     _needs(position, (READY,), "an outcome")
     situation = fresh(line, walk, index, step.outcome, step.missing)
@@ -72,7 +72,7 @@ def _outcome(line: Line, walk: Walk, index: int, step: Step) -> Taken:
     return decided(line, walk, index, situation)
 
 
-def _gates(line: Line, walk: Walk, index: int, step: Step) -> Taken:
+def _gates(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> Taken:
     """Words that are said together: the first other than approve decides at once, approvals when all are there."""
     position = walk.positions[index]
     _needs(position, (REVIEW,), "words at gates")
@@ -93,7 +93,9 @@ def _gates(line: Line, walk: Walk, index: int, step: Step) -> Taken:
     return decided(line, walk, index, again, against[0] if against else "", asked.decision.rule)
 
 
-def _check_word(line: Line, walk: Walk, asked: Asked, key: str, word: Mapping[str, str]) -> None:
+def _check_word(
+    line: Line, walk: SimulatedTask, asked: OpenReview, key: str, word: Mapping[str, str]
+) -> None:
     open_gates = [each for each in getattr(asked.decision, "gates", ()) if each not in asked.words]
     if key not in open_gates:
         raise StepRefused(f"gate {key} is not open here, but {', '.join(open_gates)}")
@@ -108,13 +110,15 @@ def _gate(line: Line, key: str) -> Gate:
     return JUMP_GATE if key == JUMP else line.gate(key)
 
 
-def _recorded(line: Line, walk: Walk, position: Position, words: Mapping[str, Mapping[str, str]]) -> Walk:
+def _recorded(
+    line: Line, walk: SimulatedTask, position: SimulatedPosition, words: Mapping[str, Mapping[str, str]]
+) -> SimulatedTask:
     rounds = {key: 1 for key, word in words.items() if word["decision"] == SEND_BACK}
     said = {key: (word["decision"], shown(line, position, key)) for key, word in words.items()}
     return replace(walk, rounds=added_up(walk.rounds, rounds), last_words={**walk.last_words, **said})
 
 
-def _answers(line: Line, walk: Walk, index: int, step: Step) -> Taken:
+def _answers(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> Taken:
     """A person's or a machine's answer to the evaluation that is asked: decided again on the situation in which it was,
     but step 7 reads what other branches have spent and escalated meanwhile."""
     position = walk.positions[index]
@@ -126,7 +130,7 @@ def _answers(line: Line, walk: Walk, index: int, step: Step) -> Taken:
     return decided(line, walk, index, {**position.asked.situation, "facts": facts})
 
 
-def _answer(line: Line, walk: Walk, index: int, step: Step) -> Taken:
+def _answer(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> Taken:
     position = walk.positions[index]
     _needs(position, (BLOCKED,), "an answer")
     if position.wait.get("evaluation"):
@@ -134,7 +138,7 @@ def _answer(line: Line, walk: Walk, index: int, step: Step) -> Taken:
     return run_again(walk, index, step.answer)
 
 
-def _retry(line: Line, walk: Walk, index: int, step: Step) -> Taken:
+def _retry(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> Taken:
     position = walk.positions[index]
     _needs(position, RETRIED, "a retry")
     if "paused_by" in position.wait:
@@ -142,12 +146,12 @@ def _retry(line: Line, walk: Walk, index: int, step: Step) -> Taken:
     return run_again(walk, index, position.feedback)
 
 
-def _needs(position: Position, statuses: tuple[str, ...], what: str) -> None:
+def _needs(position: SimulatedPosition, statuses: tuple[str, ...], what: str) -> None:
     if position.status not in statuses:
         raise StepRefused(f"{_standing(position)}: {what} cannot come now")
 
 
-def _standing(position: Position) -> str:
+def _standing(position: SimulatedPosition) -> str:
     if position.status == READY:
         return f"{position.station} has not reported yet"
     gates = position.wait.get("gates")

@@ -16,14 +16,14 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines.models import ApiToken, User
-from pipelines.web.shell.forms import NewToken, Personal
+from pipelines.web.shell.forms import NewToken, PersonalForm
 from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
 
 
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def account(request: SignedIn) -> HttpResponse:
-    form = Personal(request.POST or None, instance=request.user)
+    form = PersonalForm(request.POST or None, instance=request.user)
     if request.method == "POST":
         if form.is_valid():
             form.save()
@@ -38,7 +38,7 @@ def page(request: SignedIn, status: int = 200, **context: Any) -> HttpResponse:
     """The account page with one of its forms as it came back."""
     user = request.user
     mine: dict[str, Any] = {
-        "personal": Personal(instance=user),
+        "personal": PersonalForm(instance=user),
         "password": PasswordChangeForm(user),
         "new_token": NewToken(),
         "tokens": ApiToken.objects.filter(user=user).order_by("revoked_at", "-created_at"),

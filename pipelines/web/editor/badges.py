@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pipelines.queries.words import answered_by, role_words, trigger_words
-from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.line import Line, Rule, Station
 from pipelines.routing.document.policy import Policy
@@ -22,7 +22,7 @@ KNOBS = {"passed": ("no_match", "no_match"), "failed": ("on_failure", "on_failur
 """Of outcomes that no rule takes: the policy, and the word with which it escalates."""
 
 
-def signs_of(subject: Subject) -> dict[str, Any]:
+def signs_of(subject: LintSubject) -> dict[str, Any]:
     """`stations`: of each that has any, lists of sentences `limits`, `escalates`, `needs`. `rules`: by id the least
     number of takings that binds, and the sentences. `line`: what binds wherever a task is."""
     line = subject.line
@@ -35,7 +35,7 @@ def signs_of(subject: Subject) -> dict[str, Any]:
     }
 
 
-def _station(subject: Subject, station: Station) -> dict[str, list[str]]:
+def _station(subject: LintSubject, station: Station) -> dict[str, list[str]]:
     line = subject.line
     found = {
         "limits": [*_limits(line, station), *_apart(line, station)],
@@ -128,7 +128,7 @@ def _then(line: Line, how: str, to: str | None, role: str | None = None) -> str:
 # Escalations and preconditions
 
 
-def _escalates(subject: Subject, station: Station) -> Iterator[str]:
+def _escalates(subject: LintSubject, station: Station) -> Iterator[str]:
     """What no rule takes, where there may be something, and a review that is late."""
     line = subject.line
     for standing, (knob, trigger) in KNOBS.items():

@@ -20,7 +20,7 @@ from pipelines.web.lines import lines
 from pipelines.web.shell.page import SignedIn, costly, in_project
 
 
-class Said(BaseModel):
+class NewComment(BaseModel):
     """A new comment at a place, or an answer."""
 
     id: uuid.UUID
@@ -30,7 +30,7 @@ class Said(BaseModel):
     parent: uuid.UUID | None = None
 
 
-class Changed(BaseModel):
+class CommentChange(BaseModel):
     do: Literal["edit", "resolve", "reopen", "delete"]
     text: str = ""
     revision: int = Field(default=0, ge=0, le=2**31 - 1)
@@ -88,7 +88,7 @@ def several(request: SignedIn, project: Project, line: str) -> HttpResponse:
         return _threads(found)
 
     def write() -> None:
-        said = Said.model_validate_json(request.body)
+        said = NewComment.model_validate_json(request.body)
         comments.write(
             found,
             request.user,
@@ -110,7 +110,7 @@ def one(request: SignedIn, project: Project, line: str, comment: uuid.UUID) -> H
     found = lines.get(request, project, line)
 
     def change() -> None:
-        wanted, now = Changed.model_validate_json(request.body), timezone.now()
+        wanted, now = CommentChange.model_validate_json(request.body), timezone.now()
         if wanted.do == "edit":
             comments.edit(found, comment, request.user, wanted.text, wanted.revision, now)
         elif wanted.do == "delete":

@@ -20,11 +20,11 @@ from pipelines.routing.analysis.lint.checks.no_rule_takes import is_gap
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.standings import Untaken
-from pipelines.routing.analysis.lint.study import Known, Study
+from pipelines.routing.analysis.lint.study import RememberedAnalysis, StationAnalysis
 from pipelines.routing.analysis.lint.visits import endless
 from pipelines.routing.analysis.lint.ways import onward
 from pipelines.routing.analysis.regions.situations import Witness
-from pipelines.routing.analysis.regions.stations import DEAD, SHADOWED, UNKNOWN, Standing
+from pipelines.routing.analysis.regions.stations import DEAD, SHADOWED, UNKNOWN, Liveness
 from pipelines.routing.document.line import Station
 from pipelines.web.editor.badges import signs_of
 from pipelines.web.editor.fixes.of_findings import Remedies, rule_for
@@ -71,7 +71,11 @@ def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
     line, language = remedies.line, get_language()
     studies = ((station, remedies.subject.analysis(station)) for station in line.stations)
     return answer | {
-        "rules": {rule["id"]: rule for _station, study in studies for rule in _rules(Known(study), language)},
+        "rules": {
+            rule["id"]: rule
+            for _station, study in studies
+            for rule in _rules(RememberedAnalysis(study), language)
+        },
         "untaken": {
             station.key: [_untaken(remedies, station, each) for each in gaps]
             for station, standings in zip(line.stations, found.stations, strict=True)
@@ -128,14 +132,14 @@ def _remedies(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | N
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _rules(known: Known, language: str) -> tuple[dict[str, Any], ...]:
+def _rules(known: RememberedAnalysis, language: str) -> tuple[dict[str, Any], ...]:
     """Of one station; an analysis is of certain rules, and after most changes it is the same one as before."""
     standings = known.study.standings
     numbers = {each.rule.id: number for number, each in enumerate(standings, start=1)}
     return tuple(_rule(known.study, numbers, each) for each in standings)
 
 
-def _rule(study: Study, numbers: Mapping[str, int], standing: Standing) -> dict[str, Any]:
+def _rule(study: StationAnalysis, numbers: Mapping[str, int], standing: Liveness) -> dict[str, Any]:
     """`example`: an outcome that the rule takes; of a dead rule one that it would take, and an earlier one does."""
     rule = standing.rule
     return {
@@ -148,7 +152,7 @@ def _rule(study: Study, numbers: Mapping[str, int], standing: Standing) -> dict[
     }
 
 
-def _why(study: Study, numbers: Mapping[str, int], standing: Standing) -> str:
+def _why(study: StationAnalysis, numbers: Mapping[str, int], standing: Liveness) -> str:
     if standing.status == UNKNOWN:
         return standing.why
     if standing.status == DEAD and not standing.killers:

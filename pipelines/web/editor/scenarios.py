@@ -14,14 +14,14 @@ from pydantic import BaseModel, Field, ValidationError
 from pipelines.engine.core import payload
 from pipelines.errors import Invalid, NotFound, Refused
 from pipelines.lines import scenarios
-from pipelines.lines.scenarios import DRAFT, DraftUnreadable, Subject
+from pipelines.lines.scenarios import DRAFT, DraftUnreadable, ScenarioSubject
 from pipelines.models import Line, Project, Scenario
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import Problem
 from pipelines.routing.simulate.coverage import Coverage
-from pipelines.routing.simulate.report import Report
-from pipelines.routing.simulate.run import Result, expectation, run
-from pipelines.web.editor.simulator import Asked, refused, scenario_of
+from pipelines.routing.simulate.report import ScenarioReport
+from pipelines.routing.simulate.run import ScenarioResult, expectation, run
+from pipelines.web.editor.simulator import SimulationRequest, refused, scenario_of
 from pipelines.web.editor.simulator import problem as first
 from pipelines.web.lines import lines
 from pipelines.web.shell.page import SignedIn, costly, in_project
@@ -29,18 +29,18 @@ from pipelines.web.shell.page import SignedIn, costly, in_project
 SHOWN = 500
 
 
-class Drawn(BaseModel):
+class DraftRequest(BaseModel):
     document: dict[str, Any]
 
 
-class Kept(Asked):
+class KeptScenarioRequest(SimulationRequest):
     """A walk to be kept. `key`: the scenario in whose place; none for a new one."""
 
     name: str = Field(min_length=1, max_length=200)
     key: str = Field(default="", max_length=64)
 
 
-class Gone(BaseModel):
+class DeletionRequest(BaseModel):
     key: str = Field(min_length=1, max_length=64)
 
 
@@ -91,7 +91,7 @@ def keep(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """The walk as a scenario that expects what it showed. 400: its steps cannot be walked to their end."""
     found = lines.get(request, project, line)
     try:
-        asked = Kept.model_validate_json(request.body)
+        asked = KeptScenarioRequest.model_validate_json(request.body)
         payload.accept(asked.document, "document")
         subject = scenarios.subject_of_document(found, asked.document)
         key = asked.key or scenarios.free_key(found, asked.name)
@@ -112,7 +112,7 @@ def keep(request: SignedIn, project: Project, line: str) -> HttpResponse:
 def delete(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = lines.get(request, project, line)
     try:
-        scenarios.delete(found, Gone.model_validate_json(request.body).key, request.user)
+        scenarios.delete(found, DeletionRequest.model_validate_json(request.body).key, request.user)
     except NotFound as gone:
         return refused(404, [Problem("key", str(gone))])
     except ValidationError as fault:
@@ -120,9 +120,9 @@ def delete(request: SignedIn, project: Project, line: str) -> HttpResponse:
     return JsonResponse(_listed(found))
 
 
-def _subject(line: Line, body: bytes) -> Subject:
+def _subject(line: Line, body: bytes) -> ScenarioSubject:
     """Raises ValidationError, Invalid, DraftUnreadable."""
-    drawn = Drawn.model_validate_json(body)
+    drawn = DraftRequest.model_validate_json(body)
     payload.accept(drawn.document, "document")
     return scenarios.subject_of_document(line, drawn.document)
 
@@ -140,7 +140,9 @@ def _refused(fault: ValidationError | Refused) -> JsonResponse:
 # What is answered
 
 
-def _listed(line: Line, subject: Subject | None = None, told: Report | None = None) -> dict[str, Any]:
+def _listed(
+    line: Line, subject: ScenarioSubject | None = None, told: ScenarioReport | None = None
+) -> dict[str, Any]:
     rows = list(line.scenarios.order_by("key")[:SHOWN])
     ran = {each.scenario.key: each for each in told.results} if told else {}
     coverage = told.coverage if told else _kept_coverage(line)
@@ -161,7 +163,7 @@ def _kept_coverage(line: Line) -> Coverage | None:
     return scenarios.coverage(line, subject)
 
 
-def _row(line: Line, row: Scenario, result: Result | None) -> dict[str, Any]:
+def _row(line: Line, row: Scenario, result: ScenarioResult | None) -> dict[str, Any]:
     return {
         "key": row.key,
         "name": row.name,
@@ -172,7 +174,7 @@ def _row(line: Line, row: Scenario, result: Result | None) -> dict[str, Any]:
     }
 
 
-def _ran(result: Result) -> dict[str, Any]:
+def _ran(result: ScenarioResult) -> dict[str, Any]:
     failures = [str(each) for each in result.failures[: scenarios.SHOWN_FAILURES]]
     return {"holds": result.holds, "failures": failures, "current": True}
 

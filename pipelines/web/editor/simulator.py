@@ -19,22 +19,22 @@ from pipelines.queries.trace import checks_of
 from pipelines.queries.why import explained
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import DocumentError, Line, Problem, read_line
-from pipelines.routing.simulate.expect import Told
+from pipelines.routing.simulate.expect import StepRecord
 from pipelines.routing.simulate.form import outcome_of
-from pipelines.routing.simulate.run import Result, run
-from pipelines.routing.simulate.scenario import MAX_STEPS, Scenario, read_scenario
+from pipelines.routing.simulate.run import ScenarioResult, run
+from pipelines.routing.simulate.scenario import MAX_STEPS, ScenarioScript, read_scenario
 from pipelines.web.lines import lines
 from pipelines.web.shell.page import SignedIn, costly, in_project
 
 
-class Form(BaseModel):
+class OutcomeFormRequest(BaseModel):
     """An outcome that is filled in field by field, as the step after `cursor`. `at`: the token's station."""
 
     at: str | None = None
     values: dict[str, Any]
 
 
-class Asked(BaseModel):
+class SimulationRequest(BaseModel):
     """`cursor`: after how many of the steps to stand; all of them where nothing is said. `expect`: of the stored
     scenario that is walked."""
 
@@ -43,7 +43,7 @@ class Asked(BaseModel):
     task: dict[str, Any] = Field(default_factory=dict)
     steps: list[Any] = Field(default_factory=list, max_length=MAX_STEPS)
     cursor: int | None = Field(default=None, ge=0, le=MAX_STEPS)
-    form: Form | None = None
+    form: OutcomeFormRequest | None = None
     expect: dict[str, Any] | None = None
 
 
@@ -55,7 +55,7 @@ def walk(request: SignedIn, project: Project, line: str) -> HttpResponse:
     whose fields are wrong, with the problems."""
     lines.get(request, project, line)
     try:
-        asked = Asked.model_validate_json(request.body)
+        asked = SimulationRequest.model_validate_json(request.body)
         payload.accept(asked.document, "document")
         said = stepped(asked)
         scenario = scenario_of(asked, said)
@@ -83,7 +83,7 @@ def problem(fault: ValidationError) -> Problem:
     return Problem(".".join(map(str, first["loc"])), str(first["msg"]))
 
 
-def stepped(asked: Asked) -> list[Any]:
+def stepped(asked: SimulationRequest) -> list[Any]:
     """The steps, the one of the form among them: it stands after the cursor, and what came later is no more.
     Raises Malformed."""
     if asked.form is None:
@@ -93,7 +93,9 @@ def stepped(asked: Asked) -> list[Any]:
     return [*kept, {**where, "outcome": outcome_of(asked.form.values)}]
 
 
-def scenario_of(asked: Asked, steps: list[Any], key: str = "walk", name: str = "") -> Scenario:
+def scenario_of(
+    asked: SimulationRequest, steps: list[Any], key: str = "walk", name: str = ""
+) -> ScenarioScript:
     """Raises Malformed, Invalid."""
     document = {
         "key": key,
@@ -111,7 +113,7 @@ def scenario_of(asked: Asked, steps: list[Any], key: str = "walk", name: str = "
 # What is answered
 
 
-def state(line: Line, result: Result, asked: Asked, steps: list[Any]) -> dict[str, Any]:
+def state(line: Line, result: ScenarioResult, asked: SimulationRequest, steps: list[Any]) -> dict[str, Any]:
     """Where it stands after `cursor` steps. `timeline` and `refused` are of all steps; `failures`: what was expected
     otherwise, once the whole of a stored scenario was walked."""
     if result.walk is None:
@@ -143,12 +145,12 @@ def state(line: Line, result: Result, asked: Asked, steps: list[Any]) -> dict[st
     }
 
 
-def _rules(told: Told) -> list[Any]:
+def _rules(told: StepRecord) -> list[Any]:
     trace = told.decision.trace if told.decision else ()
     return [entry for entry in trace if entry.step == "rules" and entry.rule]
 
 
-def _next(line: Line, here: Told, index: int) -> dict[str, Any]:
+def _next(line: Line, here: StepRecord, index: int) -> dict[str, Any]:
     """What may happen to a token: nothing to one that has ended, or that has the station of an earlier one."""
     positions = here.walk.positions
     position = positions[index]
@@ -171,7 +173,7 @@ def _input(field: Any) -> dict[str, Any]:
     }
 
 
-def why(line: Line, told: Told) -> str:
+def why(line: Line, told: StepRecord) -> str:
     """The decision of a step, rule by rule, as HTML; "" where nothing was decided."""
     if told.decision is None:
         return ""

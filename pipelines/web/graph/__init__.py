@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from pipelines.routing.document.line import Line
-from pipelines.web.graph.build import Ending, add_endings, build
+from pipelines.web.graph.build import DrawnEnding, add_endings, build
 from pipelines.web.graph.layout import place
 from pipelines.web.graph.reduce import reduced
 from pipelines.web.graph.route import draw
-from pipelines.web.graph.shapes import Drawing, Edge, Kind, Node
+from pipelines.web.graph.shapes import Drawing, Edge, Node, NodeKind
 
-__all__ = ["Drawing", "Edge", "Kind", "Node", "drawing_of", "end_label", "gate_name", "way_of"]
+__all__ = ["Drawing", "Edge", "Node", "NodeKind", "drawing_of", "way_of"]
 
 
 def drawing_of(line: Line) -> Drawing:
@@ -24,7 +24,7 @@ def way_of(
     visited: Collection[str],
     rules: Collection[str],
     ends: Collection[str],
-    endings: Collection[Ending] = (),
+    endings: Collection[DrawnEnding] = (),
 ) -> Drawing:
     """The short drawing of a task's page: the main way, and what the task has seen besides. `visited` stations, `rules`
     taken or waiting at a gate, `ends` reached. Words over the nodes have room."""

@@ -10,13 +10,13 @@ from django.utils.translation import gettext as _
 from pipelines.routing.document.line import BLOCKED, ORIGIN, Line, Rule, Station
 from pipelines.routing.sentences.names import end_name, gate_name
 from pipelines.templatetags.gateline import station_word
-from pipelines.web.graph.shapes import Drawing, Edge, Kind, Node, Port
+from pipelines.web.graph.shapes import Drawing, Edge, Node, NodeKind, Port
 
 
 def build(line: Line) -> Drawing:
     """Every station, every rule with its gates, and the ends that something leads to."""
     drawing = Drawing()
-    drawing.add(Node("start", Kind.START, _("Start")))
+    drawing.add(Node("start", NodeKind.START, _("Start")))
     for station in line.stations:
         drawing.add(_station(line, station))
     if line.start:
@@ -30,7 +30,7 @@ def build(line: Line) -> Drawing:
 
 
 @dataclass(frozen=True)
-class Ending:
+class DrawnEnding:
     """Where a task ended without following a rule to that end: a gate, the policy or a person ended it. `rule`: the
     one whose gate stopped it, "" where none did."""
 
@@ -39,7 +39,7 @@ class Ending:
     end: str
 
 
-def add_endings(drawing: Drawing, line: Line, endings: Iterable[Ending]) -> None:
+def add_endings(drawing: Drawing, line: Line, endings: Iterable[DrawnEnding]) -> None:
     for each in endings:
         gate, station = f"gate:{each.station}:{each.rule}", f"station:{each.station}"
         source = gate if gate in drawing.nodes else station
@@ -53,7 +53,7 @@ def add_endings(drawing: Drawing, line: Line, endings: Iterable[Ending]) -> None
 def _station(line: Line, station: Station) -> Node:
     node = Node(
         f"station:{station.key}",
-        Kind.STATION,
+        NodeKind.STATION,
         station.name,
         key=station.key,
         note=station_word(station.kind),
@@ -98,12 +98,12 @@ def _target(drawing: Drawing, line: Line, station: Station, number: int, key: st
     """The node of a target; None where a faulty rule names something that is not there."""
     if key in (ORIGIN, BLOCKED):
         words = _("Back to origin") if key == ORIGIN else _("Waits for an answer")
-        return drawing.add(Node(f"return:{station.key}:{number}", Kind.RETURN, words, key=key))
+        return drawing.add(Node(f"return:{station.key}:{number}", NodeKind.RETURN, words, key=key))
     if key in line.stations_by_key:
         return drawing.nodes[f"station:{key}"]
     if key in line.ends_by_key:
         return drawing.add(
-            Node(f"end:{key}", Kind.END, end_name(line, key), key=key, look=line.end(key).kind)
+            Node(f"end:{key}", NodeKind.END, end_name(line, key), key=key, look=line.end(key).kind)
         )
     return None
 
@@ -113,7 +113,7 @@ def _gates(line: Line, station: Station, rule: Rule) -> Node:
     modes = {line.gates_by_key[key].mode for key in rule.gates if key in line.gates_by_key}
     return Node(
         f"gate:{station.key}:{rule.id}",
-        Kind.GATE,
+        NodeKind.GATE,
         gate_name(line, rule.gates[0]),
         key=rule.gates[0],
         keys=rule.gates,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from pipelines.web.graph import ways
-from pipelines.web.graph.shapes import CHARACTER, GATE_NAME, OVER, Drawing, Edge, Kind, Node, Way
+from pipelines.web.graph.shapes import CHARACTER, GATE_NAME, OVER, Course, Drawing, Edge, Node, NodeKind
 
 MARGIN = 24
 LANE_GAP = 36
@@ -32,7 +32,7 @@ def place(drawing: Drawing) -> Drawing:
 def forward_edges(drawing: Drawing) -> list[Edge]:
     """All edges but those that lead back (or to the node itself) in the order of the document."""
     order = {
-        node.id: number for number, node in enumerate(drawing.nodes.values()) if node.kind is Kind.STATION
+        node.id: number for number, node in enumerate(drawing.nodes.values()) if node.kind is NodeKind.STATION
     }
     order["start"] = -1
 
@@ -53,20 +53,20 @@ def ranks_of(drawing: Drawing, forward: list[Edge]) -> None:
         into[edge.target].append(edge.source)
     for node in _in_order(drawing):
         sources = [drawing.nodes[source].rank + 1 for source in into[node.id]]
-        node.rank = max(sources, default=0 if node.kind is Kind.START else 1)
+        node.rank = max(sources, default=0 if node.kind is NodeKind.START else 1)
 
 
 def _in_order(drawing: Drawing) -> list[Node]:
     """Start, then each station with the gates of its rules, then what only ends."""
     gates: defaultdict[str, list[Node]] = defaultdict(list)
     for node in drawing.nodes.values():
-        if node.kind is Kind.GATE:
+        if node.kind is NodeKind.GATE:
             gates[node.id.split(":")[1]].append(node)
     ordered: list[Node] = [drawing.nodes["start"]]
     for node in drawing.nodes.values():
-        if node.kind is Kind.STATION:
+        if node.kind is NodeKind.STATION:
             ordered += [node, *gates[node.key]]
-    return ordered + [n for n in drawing.nodes.values() if n.kind in (Kind.END, Kind.RETURN)]
+    return ordered + [n for n in drawing.nodes.values() if n.kind in (NodeKind.END, NodeKind.RETURN)]
 
 
 def _lanes(drawing: Drawing, forward: list[Edge]) -> None:
@@ -95,7 +95,7 @@ def main_way(drawing: Drawing, forward: list[Edge]) -> list[str]:
         away[edge.source].append(edge.target)
     best: dict[str, tuple[int, list[str]]] = {}
     for node in reversed(_in_order(drawing)):
-        own = 1_000 if node.kind is Kind.END and node.look == "completed" else 0
+        own = 1_000 if node.kind is NodeKind.END and node.look == "completed" else 0
         found = [best[target] for target in away[node.id] if target in best]
         longest = max(found, key=lambda way: way[0], default=(0, []))
         best[node.id] = (own + longest[0] + 1, [node.id, *longest[1]])
@@ -106,7 +106,7 @@ def _rows(drawing: Drawing) -> None:
     above: defaultdict[int, float] = defaultdict(float)
     below: defaultdict[int, float] = defaultdict(float)
     for node in drawing.nodes.values():
-        name = (GATE_NAME if node.kind is Kind.GATE else 0) + (OVER if drawing.over else 0)
+        name = (GATE_NAME if node.kind is NodeKind.GATE else 0) + (OVER if drawing.over else 0)
         above[node.lane] = max(above[node.lane], node.above + name)
         below[node.lane] = max(below[node.lane], node.height - node.above)
     y, line = float(MARGIN), {}
@@ -128,14 +128,14 @@ def _columns(drawing: Drawing) -> None:
         width = max((_room(node) for node in nodes), default=0)
         for node in nodes:
             # Stations and gates stand in the middle of their column, ends at its left: their arrows are equally long.
-            node.x = x if node.kind in (Kind.END, Kind.RETURN) else x + (width - node.width) / 2
+            node.x = x if node.kind in (NodeKind.END, NodeKind.RETURN) else x + (width - node.width) / 2
         x += width + gap_after(drawing, rank)
     drawing.width = max((node.x + node.width for node in drawing.nodes.values()), default=0) + MARGIN
 
 
 def _room(node: Node) -> float:
     """A gate's name may be wider than its hexagon."""
-    return max(node.width, len(node.short) * CHARACTER) if node.kind is Kind.GATE else node.width
+    return max(node.width, len(node.short) * CHARACTER) if node.kind is NodeKind.GATE else node.width
 
 
 def gap_after(drawing: Drawing, rank: int) -> float:
@@ -160,10 +160,10 @@ def runs_in(drawing: Drawing, rank: int) -> list[tuple[str, str]]:
     for edge in drawing.edges:
         source, target = drawing.nodes[edge.source], drawing.nodes[edge.target]
         start = source.port(edge.port)
-        if source.rank == rank and edge.way not in (Way.STRAIGHT, Way.LOOP):
-            falls = edge.way not in (Way.STEP, Way.LANE) or target.middle > start
+        if source.rank == rank and edge.way not in (Course.STRAIGHT, Course.LOOP):
+            falls = edge.way not in (Course.STEP, Course.LANE) or target.middle > start
             (down if falls else up)[run_of(edge)] = start
-        if target.rank == rank + 1 and edge.way in (Way.TRACK, Way.BACK_LEFT):
+        if target.rank == rank + 1 and edge.way in (Course.TRACK, Course.BACK_LEFT):
             into[edge.target] = None
     falling = sorted(down, key=lambda run: -down[run])
     rising = sorted((run for run in up if run not in down), key=lambda run: up[run])

@@ -13,8 +13,8 @@ from pipelines.models import ENDED, GateVisit, Job, Status, Task, Token
 from pipelines.queries.branches import waits_at_join
 from pipelines.routing.document.line import Line
 from pipelines.templatetags.gateline import duration
-from pipelines.web.graph.build import Ending
-from pipelines.web.graph.shapes import Drawing, Edge, Kind, Node
+from pipelines.web.graph.build import DrawnEnding
+from pipelines.web.graph.shapes import Drawing, Edge, Node, NodeKind
 
 TAKEN, UNTAKEN = "taken", "untaken"
 TONES = {
@@ -39,7 +39,7 @@ def lay_over(
     jobs: Sequence[Job],
     visits: Sequence[GateVisit],
     now: datetime,
-    endings: Sequence[Ending] = (),
+    endings: Sequence[DrawnEnding] = (),
 ) -> Drawing:
     """Sets states and the words over nodes. `visits` oldest first."""
     _stations(drawing, line, task, jobs)
@@ -62,9 +62,9 @@ def _stations(drawing: Drawing, line: Line, task: Task, jobs: Sequence[Job]) -> 
         if job.ended_at:
             spent[job.station] += (job.ended_at - (job.started_at or job.created_at)).total_seconds()
     for node in drawing.nodes.values():
-        if node.kind is Kind.START:
+        if node.kind is NodeKind.START:
             node.state = TAKEN
-        elif node.kind is Kind.STATION:
+        elif node.kind is NodeKind.STATION:
             visits = task.visits.get(node.key, 0)
             node.state = TAKEN if visits else UNTAKEN
             node.over = _spent(spent[node.key], visits) if visits else _expected(line, node)
@@ -86,7 +86,7 @@ def _expected(line: Line, node: Node) -> str:
 
 def _gates(drawing: Drawing, visits: Sequence[GateVisit], now: datetime) -> None:
     for node in drawing.nodes.values():
-        for visit in visits if node.kind is Kind.GATE else ():
+        for visit in visits if node.kind is NodeKind.GATE else ():
             if visit.gate not in node.keys:
                 continue
             if visit.state == GateVisit.State.OPEN:
@@ -128,5 +128,5 @@ def _taken(drawing: Drawing, edge: Edge, task: Task, waiting: set[str]) -> bool:
         return True
     target = drawing.nodes[edge.target]
     if edge.rule:
-        return bool(task.rules.get(edge.rule)) or (target.kind is Kind.GATE and edge.rule in waiting)
+        return bool(task.rules.get(edge.rule)) or (target.kind is NodeKind.GATE and edge.rule in waiting)
     return bool(task.edges.get(f"{drawing.nodes[edge.source].key}->{target.key}"))

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from itertools import pairwise
 
 from pipelines.web.graph.layout import forward_edges, main_way
-from pipelines.web.graph.shapes import Drawing, Edge, Kind, Node
+from pipelines.web.graph.shapes import Drawing, Edge, Node, NodeKind
 
 
 def reduced(
@@ -35,7 +35,9 @@ def _first(drawing: Drawing, edge: Edge, steps: set[tuple[str, str]]) -> bool:
 
 
 def _seen(node: Node, visited: Collection[str], ends: Collection[str]) -> bool:
-    return node.key in (visited if node.kind is Kind.STATION else ends if node.kind is Kind.END else ())
+    return node.key in (
+        visited if node.kind is NodeKind.STATION else ends if node.kind is NodeKind.END else ()
+    )
 
 
 def _ports(drawing: Drawing, short: Drawing, steps: set[tuple[str, str]]) -> None:

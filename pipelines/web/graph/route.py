@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 
 from pipelines.web.graph.layout import ARROW, MARGIN, RUN, run_of, runs_in
-from pipelines.web.graph.shapes import JOIN_ROOM, Drawing, Edge, Node, Way
+from pipelines.web.graph.shapes import JOIN_ROOM, Course, Drawing, Edge, Node
 
 TRACK = 22
 LOOP_OUT, LOOP_DOWN = 13, 16  # between the port's circle and the labels
 
 Point = tuple[float, float]
-ON_TRACK = (Way.TRACK, Way.BACK_UP, Way.BACK_LEFT)
+ON_TRACK = (Course.TRACK, Course.BACK_UP, Course.BACK_LEFT)
 
 
 def draw(drawing: Drawing) -> Drawing:
@@ -76,7 +76,7 @@ def _apart(one: tuple[float, float], other: tuple[float, float]) -> bool:
 
 def _landing(drawing: Drawing, edge: Edge, runs: dict[tuple[str, str], float]) -> float:
     """Where an edge leaves its track."""
-    if edge.way is Way.BACK_UP:
+    if edge.way is Course.BACK_UP:
         target = drawing.nodes[edge.target]
         return target.x + target.width / 2
     return runs["in", edge.target]
@@ -88,17 +88,17 @@ def _points(
     source, target = drawing.nodes[edge.source], drawing.nodes[edge.target]
     start = (source.x + source.width, source.port(edge.port))
     entry = (target.x - (JOIN_ROOM if target.join else 0), target.middle)
-    if edge.way is Way.STRAIGHT:
+    if edge.way is Course.STRAIGHT:
         return [start, entry]
-    if edge.way is Way.LOOP:
+    if edge.way is Course.LOOP:
         return _loop(source, start)
     run = runs["out", run_of(edge)]
-    if edge.way in (Way.STEP, Way.LANE):
+    if edge.way in (Course.STEP, Course.LANE):
         return [start, (run, start[1]), (run, entry[1]), entry]
     track, landing = tracks[edge.target], _landing(drawing, edge, runs)
-    if edge.way is Way.BACK_UP:
+    if edge.way is Course.BACK_UP:
         return [start, (run, start[1]), (run, track), (landing, track), (landing, target.y + target.height)]
-    if edge.way is Way.BACK_LEFT:
+    if edge.way is Course.BACK_LEFT:
         entry = (entry[0], min(entry[1] + 14, target.y + target.height - 8))
     return [start, (run, start[1]), (run, track), (landing, track), (landing, entry[1]), entry]
 

@@ -18,7 +18,7 @@ CHARACTER = 6.4  # mean width of one in 12 px Plex Sans
 CUT = 24  # longer labels are cut, whole on hover
 
 
-class Kind(StrEnum):
+class NodeKind(StrEnum):
     START = "start"
     STATION = "station"
     GATE = "gate"
@@ -26,7 +26,7 @@ class Kind(StrEnum):
     RETURN = "return"  # “back to where it came from”: the target @origin
 
 
-class Way(StrEnum):
+class Course(StrEnum):
     """How an edge gets to its target."""
 
     STRAIGHT = "straight"
@@ -41,7 +41,7 @@ class Way(StrEnum):
 @dataclass(slots=True)
 class Node:
     id: str
-    kind: Kind
+    kind: NodeKind
     label: str
     narrow: bool = False
     key: str = ""
@@ -71,16 +71,16 @@ class Node:
 
     @property
     def over_y(self) -> float:
-        return self.y - OVER + (10 if self.kind is not Kind.GATE else 10 - GATE_NAME)
+        return self.y - OVER + (10 if self.kind is not NodeKind.GATE else 10 - GATE_NAME)
 
     @property
     def width(self) -> float:
         match self.kind:
-            case Kind.START:
+            case NodeKind.START:
                 return START
-            case Kind.STATION:
+            case NodeKind.STATION:
                 return NARROW_WIDTH if self.narrow else STATION_WIDTH
-            case Kind.GATE:
+            case NodeKind.GATE:
                 return GATE_WIDTH
             case _:
                 return max(88, round(len(self.short) * 7) + 46)
@@ -88,11 +88,11 @@ class Node:
     @property
     def height(self) -> float:
         match self.kind:
-            case Kind.START:
+            case NodeKind.START:
                 return START
-            case Kind.STATION:
+            case NodeKind.STATION:
                 return STATION_HEIGHT + PORT_STEP * max(0, self.ports - 1)
-            case Kind.GATE:
+            case NodeKind.GATE:
                 return GATE_HEIGHT
             case _:
                 return END_HEIGHT
@@ -100,7 +100,7 @@ class Node:
     @property
     def above(self) -> float:
         """How much of it stands over the line of its lane."""
-        return PORT_FIRST if self.kind is Kind.STATION else self.height / 2
+        return PORT_FIRST if self.kind is NodeKind.STATION else self.height / 2
 
     @property
     def centre(self) -> float:
@@ -113,11 +113,11 @@ class Node:
 
     def port(self, number: int) -> float:
         """The y of the edge that leaves by port `number` (from 1)."""
-        return self.middle + (PORT_STEP * (number - 1) if self.kind is Kind.STATION else 0)
+        return self.middle + (PORT_STEP * (number - 1) if self.kind is NodeKind.STATION else 0)
 
     @property
     def short(self) -> str:
-        return cut(self.label, 17 if self.kind is Kind.STATION else CUT)
+        return cut(self.label, 17 if self.kind is NodeKind.STATION else CUT)
 
 
 @dataclass(slots=True)
@@ -133,7 +133,7 @@ class Edge:
     fork: bool = False
     stopped: bool = False  # where a task ended that no rule of its line leads to an end
     arrow: bool = True
-    way: Way = Way.STRAIGHT
+    way: Course = Course.STRAIGHT
     points: list[tuple[float, float]] = field(default_factory=list)
     label_x: float = 0
     label_y: float = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from pipelines.web.graph.shapes import Drawing, Node, Way
+from pipelines.web.graph.shapes import Course, Drawing, Node
 
 
 def choose(drawing: Drawing) -> None:
@@ -13,16 +13,16 @@ def choose(drawing: Drawing) -> None:
     for edge in drawing.edges:
         source, target = drawing.nodes[edge.source], drawing.nodes[edge.target]
         if source is target:
-            edge.way = Way.LOOP
+            edge.way = Course.LOOP
         elif target.rank <= source.rank:
-            edge.way = Way.BACK_LEFT if _below(drawing, target) else Way.BACK_UP
+            edge.way = Course.BACK_LEFT if _below(drawing, target) else Course.BACK_UP
         elif target.rank == source.rank + 1:
-            edge.way = Way.STRAIGHT if source.port(edge.port) == target.middle else Way.STEP
+            edge.way = Course.STRAIGHT if source.port(edge.port) == target.middle else Course.STEP
         elif _free(standing, lanes[target.lane], source, target):
             lanes[target.lane].append((source.rank, target.rank, target.id))
-            edge.way = Way.STRAIGHT if source.port(edge.port) == target.middle else Way.LANE
+            edge.way = Course.STRAIGHT if source.port(edge.port) == target.middle else Course.LANE
         else:
-            edge.way = Way.TRACK
+            edge.way = Course.TRACK
 
 
 def _below(drawing: Drawing, target: Node) -> bool:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from pipelines.models import LineVersion, Project
 from pipelines.queries import analytics, versions
-from pipelines.queries.analytics import Never, Numbers, RuleNumbers, StationNumbers
+from pipelines.queries.analytics import LineInsights, Never, RuleNumbers, StationNumbers
 from pipelines.queries.why import policy_words
 from pipelines.routing.analysis.difference.words import brief
 from pipelines.routing.document.line import Line as Parsed
@@ -22,7 +22,7 @@ from pipelines.web.shell.page import SignedIn, in_project, show_line
 
 
 @dataclass(frozen=True, slots=True)
-class RuleRow:
+class RuleInsightsRow:
     rule: RuleNumbers
     targets: str
     percent: float
@@ -34,7 +34,7 @@ class RuleRow:
 @dataclass(frozen=True, slots=True)
 class StationCard:
     station: StationNumbers
-    rules: list[RuleRow]
+    rules: list[RuleInsightsRow]
     policy: list[tuple[str, int, float]]
 
 
@@ -61,7 +61,7 @@ def _published(line_id: int) -> list[int]:
     return list(rows.values_list("number", flat=True)[:200])
 
 
-def _context(found: Numbers | None, shown: LineVersion | None) -> dict[str, Any]:
+def _context(found: LineInsights | None, shown: LineVersion | None) -> dict[str, Any]:
     if found is None or shown is None:
         return {"numbers": None, "stations": []}
     parsed = versions.parsed(shown)
@@ -79,10 +79,10 @@ def _card(line: Parsed, station: StationNumbers) -> StationCard:
     return StationCard(station, [_row(line, station, rule) for rule in station.rules], policy)
 
 
-def _row(line: Parsed, station: StationNumbers, rule: RuleNumbers) -> RuleRow:
+def _row(line: Parsed, station: StationNumbers, rule: RuleNumbers) -> RuleInsightsRow:
     targets = ", ".join(target_name(line, key) for key in rule.to)
     words, example, tone = never_words(line, station.key, rule.never) if rule.never else ("", "", "")
-    return RuleRow(rule, targets, _percent(rule.taken, station.outcomes), words, example, tone)
+    return RuleInsightsRow(rule, targets, _percent(rule.taken, station.outcomes), words, example, tone)
 
 
 def _percent(count: int, total: int) -> float:

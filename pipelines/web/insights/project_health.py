@@ -21,7 +21,7 @@ MOST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FigureRow:
     figure: Figure
     name: str
     value: str
@@ -48,7 +48,7 @@ def health(request: SignedIn, project: Project) -> HttpResponse:
     )
 
 
-def _row(figure: Figure) -> Row:
+def _row(figure: Figure) -> FigureRow:
     names = {
         QUEUE: _("Tasks in the queue"),
         CYCLE: _("Average time from start to end, against before"),
@@ -63,7 +63,7 @@ def _row(figure: Figure) -> Row:
         ESCALATED: _("Review the trust levels and the abilities of the agents."),
         GATE: _("Look for the root cause, and retrain the agents or change their prompts."),
     }
-    return Row(
+    return FigureRow(
         figure, names[figure.key], _value(figure), _shown(figure.key, figure.threshold),
         todos[figure.key] if figure.alert else "",
     )  # fmt: skip

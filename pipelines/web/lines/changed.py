@@ -10,10 +10,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.formats.authorship import Hand
+from pipelines.formats.authorship import Author
 from pipelines.formats.change_words import condition, sentence
-from pipelines.formats.changes import AFFECTS, Change
-from pipelines.formats.overlay import Place, place_of
+from pipelines.formats.changes import AFFECTS, DocumentChange
+from pipelines.formats.overlay import PicturePlace, place_of
 from pipelines.lines.comparing import Apart
 from pipelines.models import User
 
@@ -40,44 +40,46 @@ LEGEND: tuple[tuple[str, str, Callable[[], str]], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ChangeRow:
     """One change. `look`: of the change itself, not of the thing; `people`: who made it, the last one last."""
 
     sentence: str
     what: str
     icon: str
     word: str
-    place: Place
+    place: PicturePlace
     people: tuple[str, ...] = ()
     at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ChangeGroup:
     key: str
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[ChangeRow, ...]
 
 
-def groups(apart: Apart, hands: Callable[[Change], Iterable[Hand]] = lambda _change: ()) -> list[Group]:
+def groups(
+    apart: Apart, hands: Callable[[DocumentChange], Iterable[Author]] = lambda _change: ()
+) -> list[ChangeGroup]:
     """`hands`: who made a change. What decides where tasks go comes first."""
     made = {change.path: tuple(hands(change)) for change in apart.changes}
     names = people(hand for each in made.values() for hand in each)
-    rows: dict[str, list[Row]] = {each: [] for each in AFFECTS}
+    rows: dict[str, list[ChangeRow]] = {each: [] for each in AFFECTS}
     for change in apart.changes:
         rows[change.affects].append(_row(apart, change, made[change.path], names))
-    return [Group(key, GROUPS[key](), tuple(found)) for key, found in rows.items() if found]
+    return [ChangeGroup(key, GROUPS[key](), tuple(found)) for key, found in rows.items() if found]
 
 
-def people(hands: Iterable[Hand]) -> dict[str, str]:
+def people(hands: Iterable[Author]) -> dict[str, str]:
     """{person: name}"""
     found = {hand.person for hand in hands if hand.person.isdigit()}
     return {str(pk): str(user) for pk, user in User.objects.in_bulk(found).items()}
 
 
-def _row(apart: Apart, change: Change, hands: tuple[Hand, ...], names: dict[str, str]) -> Row:
+def _row(apart: Apart, change: DocumentChange, hands: tuple[Author, ...], names: dict[str, str]) -> ChangeRow:
     icon, word = LOOKS[change.what]
-    return Row(
+    return ChangeRow(
         sentence(change, apart.old, apart.new),
         change.what,
         icon,
@@ -101,7 +103,7 @@ def legend() -> list[dict[str, str]]:
     return [{"mark": mark, "icon": icon, "word": word()} for mark, icon, word in LEGEND]
 
 
-def totals(found: list[Group]) -> dict[str, int]:
+def totals(found: list[ChangeGroup]) -> dict[str, int]:
     """How many decide where tasks go, and how many do not."""
     routing = sum(len(each.rows) for each in found if each.key == "routing")
     return {"routing": routing, "other": sum(len(each.rows) for each in found) - routing}

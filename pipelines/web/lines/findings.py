@@ -17,7 +17,7 @@ ICONS = {ERROR: "danger", WARNING: "warning"}
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class FindingView:
     finding: Finding
     icon: str
     help: str
@@ -25,16 +25,16 @@ class Shown:
     then: str
 
 
-def shown(findings: Sequence[Finding]) -> list[Shown]:
+def shown(findings: Sequence[Finding]) -> list[FindingView]:
     """The worst first, as lint gives them; no more than MOST."""
     return [_shown(finding) for finding in findings[:MOST]]
 
 
-def _shown(finding: Finding) -> Shown:
+def _shown(finding: Finding) -> FindingView:
     witness = finding.witness
     given = witness.situation if witness else {}
     parts = {key: given[key] for key in ("outcome", "facts") if key in given}
-    return Shown(
+    return FindingView(
         finding=finding,
         icon=ICONS.get(finding.severity, "info"),
         help=reverse("help-page", args=[finding.check]),

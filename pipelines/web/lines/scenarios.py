@@ -20,7 +20,7 @@ from pipelines import access
 from pipelines.errors import Invalid, Refused
 from pipelines.formats import scenarios as texts
 from pipelines.lines import scenarios
-from pipelines.lines.scenarios import DRAFT, LIVE, DraftUnreadable, LastRun, Subject
+from pipelines.lines.scenarios import DRAFT, LIVE, DraftUnreadable, LastRun, ScenarioSubject
 from pipelines.models import Line, Project, Scenario
 from pipelines.queries.recording import recorded
 from pipelines.routing.document.line import Problem
@@ -44,14 +44,14 @@ class RunWords:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScenarioRow:
     scenario: Scenario
     live: RunWords | None
     draft: RunWords | None
 
 
 @dataclass(frozen=True, slots=True)
-class RuleRow:
+class RuleCoverageRow:
     """`state`: taken, tested or never."""
 
     id: str
@@ -190,7 +190,10 @@ def _page(
         "lines/tests.html",
         line,
         status=422 if refused else 200,
-        rows=[Row(row, _run(row, LIVE, live), _run(row, DRAFT, line.draft_number)) for row in rows[:SHOWN]],
+        rows=[
+            ScenarioRow(row, _run(row, LIVE, live), _run(row, DRAFT, line.draft_number))
+            for row in rows[:SHOWN]
+        ],
         total=rows.count(),
         subject=subject,
         marks=_marks(line),
@@ -204,7 +207,7 @@ def _page(
     )
 
 
-def _subject(line: Line, against: str) -> tuple[Subject | None, list[Problem]]:
+def _subject(line: Line, against: str) -> tuple[ScenarioSubject | None, list[Problem]]:
     """What the coverage is of; nothing where the draft cannot be read."""
     wanted = LIVE if against == LIVE and line.live else DRAFT if against == DRAFT else ""
     try:
@@ -224,7 +227,7 @@ def _run(row: Scenario, mark: str, number: int | None) -> RunWords | None:
     return RunWords(found, datetime.fromisoformat(found.at)) if found else None
 
 
-def _coverage(line: Line, subject: Subject | None) -> dict[str, object] | None:
+def _coverage(line: Line, subject: ScenarioSubject | None) -> dict[str, object] | None:
     if subject is None:
         return None
     coverage = scenarios.coverage(line, subject)
@@ -241,8 +244,8 @@ def _coverage(line: Line, subject: Subject | None) -> dict[str, object] | None:
     }
 
 
-def _rule(rule: str, coverage: Coverage, subject: Subject) -> RuleRow:
+def _rule(rule: str, coverage: Coverage, subject: ScenarioSubject) -> RuleCoverageRow:
     station, found = subject.parsed.rules_by_id[rule]
     shown = coverage.shown
     state = "taken" if rule in shown.taken else "tested" if rule in shown.tested else "never"
-    return RuleRow(rule, found.label, station.name, state)
+    return RuleCoverageRow(rule, found.label, station.name, state)

@@ -19,7 +19,7 @@ from pipelines.models import Group, Membership, Project, Role
 from pipelines.models.people import granting
 from pipelines.queries import workers
 from pipelines.web.shell import errors
-from pipelines.web.shell.forms import AddMember, GroupPeople, NewGroup, Roles
+from pipelines.web.shell.forms import AddMember, GroupPeople, NewGroup, RolesForm
 from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
 
 # What a row of the table of roles says of an action of `access.TABLE`.
@@ -102,7 +102,7 @@ def add_member(request: SignedIn, project: Project) -> HttpResponse:
 @require_POST
 def change_member(request: SignedIn, project: Project, member: int) -> HttpResponse:
     """Change the roles, or remove somebody (`remove` in the form). A project always keeps an admin."""
-    form = Roles(request.POST)
+    form = RolesForm(request.POST)
     removing = "remove" in request.POST
     if not removing and not form.is_valid():
         messages.error(request, str(next(iter(form.errors.values()))[0]))
@@ -125,7 +125,7 @@ def change_member(request: SignedIn, project: Project, member: int) -> HttpRespo
     return redirect(_address(project, "project-settings"))
 
 
-def _apply(member: Membership, form: Roles, removing: bool) -> None:
+def _apply(member: Membership, form: RolesForm, removing: bool) -> None:
     if removing:
         member.delete()
         for group in Group.objects.filter(project=member.project_id, members=member.user_id):

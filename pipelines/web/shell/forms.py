@@ -23,7 +23,7 @@ METADATA = "metadata."
 DAYS = ((30, _("30 days")), (90, _("90 days")), (365, _("1 year")))
 
 
-class Personal(forms.ModelForm):
+class PersonalForm(forms.ModelForm):
     time_zone = forms.ChoiceField(label=_("Time zone"), choices=lambda: [(z, z) for z in sorted(_zones())])
 
     class Meta:
@@ -61,7 +61,7 @@ class NewMachineToken(NewToken):
         scopes.choices = [c for c in ApiToken.Scope.choices if c[0] != ApiToken.Scope.DECIDE]
 
 
-class Roles(forms.Form):
+class RolesForm(forms.Form):
     """The roles of a member, a set, and the permission that no role includes."""
 
     roles = forms.MultipleChoiceField(
@@ -73,7 +73,7 @@ class Roles(forms.Form):
         return simplify(self.cleaned_data["roles"])
 
 
-class AddMember(Roles):
+class AddMember(RolesForm):
     username = forms.CharField(label=_("Person"), max_length=150)
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
@@ -118,7 +118,7 @@ class GroupPeople(forms.Form):
         members.queryset = User.objects.filter(memberships__project=project)
 
 
-class Lines(forms.CharField):
+class LinesField(forms.CharField):
     """One entry a line; empty lines are none."""
 
     def clean(self, value: Any) -> list[str]:
@@ -134,14 +134,14 @@ class AgentForm(forms.Form):
         queryset=User.objects.none(), error_messages={"required": _("Somebody has to answer for it.")}
     )
     contract_version = forms.CharField(max_length=40, required=False)
-    allowed_inputs = Lines(max_length=20_000, required=False)
-    allowed_outputs = Lines(max_length=20_000, required=False)
-    forbidden_actions = Lines(max_length=20_000, required=False)
-    required_checks = Lines(max_length=20_000, required=False)
+    allowed_inputs = LinesField(max_length=20_000, required=False)
+    allowed_outputs = LinesField(max_length=20_000, required=False)
+    forbidden_actions = LinesField(max_length=20_000, required=False)
+    required_checks = LinesField(max_length=20_000, required=False)
     escalates_to = forms.CharField(max_length=100, required=False)
     valid_until = forms.DateField(required=False)
     capacity = forms.IntegerField(min_value=0, max_value=100_000, required=False)
-    trust = Lines(max_length=20_000, required=False)
+    trust = LinesField(max_length=20_000, required=False)
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -182,7 +182,7 @@ class NewAgent(AgentForm):
         return key
 
 
-class Seen(forms.Form):
+class SeenForm(forms.Form):
     """`token_version`: what the page showed of the position when the person decided."""
 
     token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
@@ -203,7 +203,7 @@ class EndedRetry(forms.Form):
     )
 
 
-class SeenReason(Seen, Reason):
+class SeenReason(SeenForm, Reason):
     """A reason about a position, bound to what the page showed of it."""
 
 
@@ -245,11 +245,11 @@ class Unlocked(Reason):
         return {**given, "output": given["output"] if given["word"] == "output" else None}
 
 
-class Answer(Seen):
+class AnswerForm(SeenForm):
     text = forms.CharField(label=_("Answer"), max_length=10_000)
 
 
-class GivenHandoff(Seen):
+class GivenHandoff(SeenForm):
     document = forms.CharField(label=_("Handoff document"), max_length=300_000)
 
     def clean_document(self) -> Any:
@@ -259,7 +259,7 @@ class GivenHandoff(Seen):
             raise ValidationError(_("This is not JSON: %(fault)s.") % {"fault": fault}) from fault
 
 
-class Supplied(Seen):
+class Supplied(SeenForm):
     """Besides, one field `metadata.NAME` for each that is asked for: `posted`, as they came; the engine checks them."""
 
     def clean(self) -> dict[str, Any]:
@@ -272,7 +272,7 @@ def posted(data: Mapping[str, str]) -> dict[str, str]:
     return {name: data[name].replace("\0", "") for name in data if name.startswith(METADATA)}
 
 
-class Fact(Seen):
+class Fact(SeenForm):
     """An answer to an evaluation: one word of two."""
 
     answer = forms.ChoiceField(

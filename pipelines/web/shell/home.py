@@ -22,7 +22,7 @@ YEAR = 365 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FirstStep:
     title: str
     words: str
     verb: str
@@ -47,7 +47,7 @@ def home(request: SignedIn) -> HttpResponse:
     )
 
 
-def first_steps(request: SignedIn, projects: list[Project]) -> list[Step]:
+def first_steps(request: SignedIn, projects: list[Project]) -> list[FirstStep]:
     """Ticked by what is there, not by clicks. Only for people who could do them, on a line to do them with."""
     able = [project for project in projects if access.can(request.user, "submit", project)]
     lines = Line.objects.filter(project__in=able, live__isnull=False).select_related("project__owner")
@@ -59,11 +59,11 @@ def first_steps(request: SignedIn, projects: list[Project]) -> list[Step]:
     decided = GateVisit.objects.filter(task__project__in=able, state=GateVisit.State.DECIDED).exists()
     changed = Line.objects.filter(project__in=able).annotate(n=Count("versions")).filter(n__gt=1).exists()
     return [
-        Step(_("Run the demo"), _("Start a task of %(line)s and watch it move.") % {"line": line.name},
+        FirstStep(_("Run the demo"), _("Start a task of %(line)s and watch it move.") % {"line": line.name},
              _("Run"), reverse("task-new", args=keys), ran),
-        Step(_("Approve it"), _("At its gate the task waits for a person: for you."),
+        FirstStep(_("Approve it"), _("At its gate the task waits for a person: for you."),
              _("See what needs you"), reverse("needs-me"), decided),
-        Step(_("Change the line"), _("Edit it on the canvas, publish it, and see what runs next follow it."),
+        FirstStep(_("Change the line"), _("Edit it on the canvas, publish it, and see what runs next follow it."),
              _("Edit"), reverse("line-draw", args=keys), changed),
     ]  # fmt: skip
 

@@ -21,7 +21,7 @@ FOUND = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class PaletteOption:
     label: str
     address: str
     icon: str
@@ -39,18 +39,20 @@ def palette(request: SignedIn) -> HttpResponse:
     return render(request, "shell/palette_options.html", {"options": options, "words": words})
 
 
-def _lines(projects: Sequence[Project], words: str) -> list[Option]:
+def _lines(projects: Sequence[Project], words: str) -> list[PaletteOption]:
     found = Line.objects.filter(project__in=projects, name__icontains=words).select_related("project__owner")
     return [
-        Option(line.name, reverse("line-live", args=_keys(line.project, line.key)), "line", str(line.project))
+        PaletteOption(
+            line.name, reverse("line-live", args=_keys(line.project, line.key)), "line", str(line.project)
+        )
         for line in found.only("name", "key", "project").order_by("name")[:FOUND]
     ]
 
 
-def _tasks(projects: Sequence[Project], words: str) -> list[Option]:
+def _tasks(projects: Sequence[Project], words: str) -> list[PaletteOption]:
     found = Task.objects.filter(matching(words), project__in=projects).select_related("project__owner")
     return [
-        Option(task.title, reverse("task", args=_keys(task.project, task.name)), f"status-{task.status}",
+        PaletteOption(task.title, reverse("task", args=_keys(task.project, task.name)), f"status-{task.status}",
                str(status(task.status).word), task.name)
         for task in found.defer("context", "variables", "inputs").order_by("-created_at")[:FOUND]
     ]  # fmt: skip
@@ -60,21 +62,23 @@ def _keys(project: Project, last: str) -> list[str]:
     return [project.owner.key, project.key, last]
 
 
-def _pages(here: Project | None, words: str) -> list[Option]:
+def _pages(here: Project | None, words: str) -> list[PaletteOption]:
     pages = [
-        Option(_("Home"), reverse("home"), "home"),
-        Option(_("Inbox"), reverse("needs-me"), "needs"),
-        Option(_("All tasks"), reverse("tasks-everywhere"), "tasks"),
-        Option(_("Personal settings"), reverse("account"), "settings"),
-        Option(_("Help"), reverse("help"), "help"),
+        PaletteOption(_("Home"), reverse("home"), "home"),
+        PaletteOption(_("Inbox"), reverse("needs-me"), "needs"),
+        PaletteOption(_("All tasks"), reverse("tasks-everywhere"), "tasks"),
+        PaletteOption(_("Personal settings"), reverse("account"), "settings"),
+        PaletteOption(_("Help"), reverse("help"), "help"),
     ]
     if here:
         keys = [here.owner.key, here.key]
         pages += [
-            Option(_("New task"), reverse("task-new-choose", args=keys), "plus", str(here)),
-            Option(_("Tasks"), reverse("tasks", args=keys), "tasks", str(here)),
-            Option(_("Lines"), reverse("lines", args=keys), "lines", str(here)),
-            Option(_("New line"), reverse("lines-new", args=keys), "plus", str(here)),
-            Option(_("Project settings"), reverse("project-settings", args=keys), "settings", str(here)),
+            PaletteOption(_("New task"), reverse("task-new-choose", args=keys), "plus", str(here)),
+            PaletteOption(_("Tasks"), reverse("tasks", args=keys), "tasks", str(here)),
+            PaletteOption(_("Lines"), reverse("lines", args=keys), "lines", str(here)),
+            PaletteOption(_("New line"), reverse("lines-new", args=keys), "plus", str(here)),
+            PaletteOption(
+                _("Project settings"), reverse("project-settings", args=keys), "settings", str(here)
+            ),
         ]
     return [page for page in pages if words.lower() in page.label.lower()]

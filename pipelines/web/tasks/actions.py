@@ -27,12 +27,12 @@ from pipelines.queries.task import TaskView
 from pipelines.routing.document.line import Input, Problem
 from pipelines.web.shell.forms import (
     METADATA,
-    Answer,
+    AnswerForm,
     EndedRetry,
     Fact,
     GivenHandoff,
     Reason,
-    Seen,
+    SeenForm,
     SeenReason,
     Supplied,
     first_fault,
@@ -61,7 +61,7 @@ def answer(request: SignedIn, project: Project, wi: str, token: int) -> HttpResp
     task = tasks.get(request, project, wi)
     found = token_of(task, token)
     kept = typed(request, "text", _("Answer"))
-    form = Fact(request.POST) if "evaluation" in found.wait else Answer(request.POST)
+    form = Fact(request.POST) if "evaluation" in found.wait else AnswerForm(request.POST)
     if not form.is_valid():
         return refused(request, task, _("Enter an answer. The station runs again with it."), kept)
     words = {**form.cleaned_data}
@@ -155,7 +155,7 @@ def _because(
 def release(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
     """Let go what a person holds."""
     task = tasks.get(request, project, wi)
-    found, form = token_of(task, token), Seen(request.POST)
+    found, form = token_of(task, token), SeenForm(request.POST)
     if not form.is_valid():
         return refused(request, task, first_fault(form), {})
     do = partial(engine.release, found.pk, user=request.user, **form.cleaned_data)

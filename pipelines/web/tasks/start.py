@@ -31,7 +31,7 @@ LONGEST = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class StartField:
     """One input with its name in the form, what was typed, and what is wrong with it. `id`: where a page has several
     forms with this field."""
 
@@ -71,7 +71,7 @@ def fields_of(
     problems: Sequence[Problem] = (),
     at: str = "inputs",
     place: str = "",
-) -> list[Field]:
+) -> list[StartField]:
     """`typed` is None for a fresh form, which shows the defaults; `place` makes the ids of several forms differ."""
     found = []
     for each in inputs:
@@ -79,7 +79,7 @@ def fields_of(
         value = typed.get(name, "") if typed is not None else each.default if each.has_default else ""
         said = [_sentence(problem) for problem in problems if problem.path == name]
         found.append(
-            Field(each, name, "" if value is None else value, said, f"{name}-{place}" if place else "")
+            StartField(each, name, "" if value is None else value, said, f"{name}-{place}" if place else "")
         )
     return found
 
@@ -128,7 +128,7 @@ def choose(request: SignedIn, project: Project) -> HttpResponse:
 def start(request: SignedIn, project: Project, line: str) -> HttpResponse:
     found = access.get_line(request.user, project.owner.key, project.key, line)
     follows, blocks = _named(request, project, "follows"), _named(request, project, "blocks")
-    about = About(follows, blocks)
+    about = RelatedTasks(follows, blocks)
     if found.live is None or request.method != "POST":
         return _page(request, found, _filled(request, found, about), [], about)
     post, problems = uploads.take(request, project, versions.parsed(found.live).inputs, "inputs")
@@ -144,14 +144,14 @@ def start(request: SignedIn, project: Project, line: str) -> HttpResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class RelatedTasks:
     """Tasks that the new one has to do with: `follows` has ended, `blocks` cannot go on before it."""
 
     follows: Task | None = None
     blocks: Task | None = None
 
 
-def _submit(request: SignedIn, live: LineVersion, about: About, post: Mapping[str, str]) -> Task:
+def _submit(request: SignedIn, live: LineVersion, about: RelatedTasks, post: Mapping[str, str]) -> Task:
     """Raises InputError with every problem."""
     return engine.submit(
         live,
@@ -186,7 +186,7 @@ def _named(request: SignedIn, project: Project, field: str) -> Task | None:
     return access.find_task(request.user, project.owner.key, project.key, name) if name else None
 
 
-def _filled(request: SignedIn, line: Line, about: About) -> dict[str, Any] | None:
+def _filled(request: SignedIn, line: Line, about: RelatedTasks) -> dict[str, Any] | None:
     """What a fresh form begins with: what it follows, what an address says, or nothing."""
     if about.follows is not None:
         return _again(about.follows, line)
@@ -218,7 +218,7 @@ def _page(
     line: Line,
     typed: Mapping[str, Any] | None,
     problems: Sequence[Problem],
-    about: About,
+    about: RelatedTasks,
 ) -> HttpResponse:
     project = lines.get(request, line.project, line.key).project
     inputs = versions.parsed(line.live).inputs if line.live else ()

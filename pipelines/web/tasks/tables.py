@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from pipelines import access
 from pipelines.models import DISPLAYED, Line, Priority, Project
-from pipelines.queries.tasks import SORTS, Search, counts, table
+from pipelines.queries.tasks import SORTS, TaskFilter, counts, table
 from pipelines.web.shell.page import (
     Crumb,
     SignedIn,
@@ -29,7 +29,7 @@ FIELDS = ("q", "status", "line", "priority", "requester", "sort")
 STATUSES = ("open", "ended", *(value for value, _word in DISPLAYED))
 
 
-def search_of(request: SignedIn) -> Search:
+def search_of(request: SignedIn) -> TaskFilter:
     """Values that do not exist narrow nothing instead of failing: addresses are kept, words change."""
     given = {name: request.GET.get(name, "").strip()[:200] for name in FIELDS}
     if given["status"] not in STATUSES:
@@ -38,7 +38,7 @@ def search_of(request: SignedIn) -> Search:
         given["priority"] = ""
     given["sort"] = given["sort"] if given["sort"] in SORTS else "new"
     given["requester"] = "me" if given["requester"] == "me" else ""
-    return Search(**given)
+    return TaskFilter(**given)
 
 
 def number(text: str | None, otherwise: int = 1) -> int:
@@ -75,7 +75,7 @@ def _page(
 ) -> HttpResponse:
     search = search_of(request)
     if line:
-        search = Search(search.q, search.status, line.key, search.priority, search.requester, search.sort)
+        search = TaskFilter(search.q, search.status, line.key, search.priority, search.requester, search.sort)
     context: dict[str, Any] = {
         "search": search,
         "rows": table(projects, search, request.user, number(request.GET.get("page"))),

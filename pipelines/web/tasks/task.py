@@ -26,11 +26,11 @@ from pipelines.queries.words import blocker_words, question_of
 from pipelines.routing.basics.visible import visible
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import station_name
-from pipelines.web.graph import Ending, way_of
+from pipelines.web.graph import DrawnEnding, way_of
 from pipelines.web.graph.overlay import lay_over
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, in_project, show
 from pipelines.web.tasks.escalation_cards import deadlocks_of, open_of, triggers
-from pipelines.web.tasks.start import Field, fields_of
+from pipelines.web.tasks.start import StartField, fields_of
 from pipelines.web.tasks.tables import number
 from pipelines.work import logs
 
@@ -110,7 +110,7 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
     }
 
 
-def _endings(view: TaskView) -> list[Ending]:
+def _endings(view: TaskView) -> list[DrawnEnding]:
     """Where positions ended that no rule led to their end."""
     told = {token["id"]: event.data for event in view.events for token in event.data.get("tokens", ())}
     found = []
@@ -119,7 +119,7 @@ def _endings(view: TaskView) -> list[Ending]:
         by_gate = data.get("by") == "gate"
         rule = str(data.get("rule") or "")
         if token.end and not token.joined_id and not token.forked and (by_gate or not rule):
-            found.append(Ending(token.station, rule, token.end))
+            found.append(DrawnEnding(token.station, rule, token.end))
     return found
 
 
@@ -136,7 +136,7 @@ def stations_to_retry(task: Task, view: TaskView) -> list[tuple[str, str]]:
     return [(key, station_name(view.line, key)) for key in keys]
 
 
-def supplied(line: Line, token: Token) -> list[Field]:
+def supplied(line: Line, token: Token) -> list[StartField]:
     """The fields for the metadata that a held token waits for."""
     return fields_of(metadata(line, token), None, (), "metadata", str(token.pk))
 

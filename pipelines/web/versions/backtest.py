@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from pipelines.errors import Invalid
-from pipelines.lines.backtest import Target, read_selection, target_of
+from pipelines.lines.backtest import BacktestTarget, read_selection, target_of
 from pipelines.lines.backtest.stream import streamed
 from pipelines.models import Decision, Line, Project, Task
 from pipelines.routing.document.line import DocumentError, Problem
@@ -63,7 +63,7 @@ def stream(request: HttpRequest, project: Project, line: str) -> HttpResponseBas
     return streamed(found, target, selection, each_task=False)
 
 
-def _target(line: Line, to: str) -> tuple[Target | None, list[Problem]]:
+def _target(line: Line, to: str) -> tuple[BacktestTarget | None, list[Problem]]:
     try:
         return target_of(line, to), []
     except (DocumentError, Invalid) as fault:

@@ -25,7 +25,7 @@ MAX_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ChangeView:
     """`place`: the station or gate that it is about, "" for the line. `situation`: the sample as JSON."""
 
     place: str
@@ -79,7 +79,7 @@ def context(found: Difference | None, most: int = MAX_SHOWN) -> dict[str, Any]:
     if found is None:
         return {"verdict": "", "groups": [], "unknown": [], "left_out": 0}
     shown = [*_structure(found), *_changes(found)]
-    groups: dict[str, list[Shown]] = {}
+    groups: dict[str, list[ChangeView]] = {}
     for each in shown[:most]:
         groups.setdefault(each.place, []).append(each)
     return {
@@ -91,7 +91,7 @@ def context(found: Difference | None, most: int = MAX_SHOWN) -> dict[str, Any]:
     }
 
 
-def _structure(found: Difference) -> list[Shown]:
+def _structure(found: Difference) -> list[ChangeView]:
     return [
         _shown(
             found, words.place_of(found.pair, each.key), words.of_structural(found.pair, each), each.sample
@@ -100,7 +100,7 @@ def _structure(found: Difference) -> list[Shown]:
     ]
 
 
-def _changes(found: Difference) -> list[Shown]:
+def _changes(found: Difference) -> list[ChangeView]:
     return [
         _shown(
             found, words.place_of(found.pair, each.station), words.of_change(found.pair, each), each.sample
@@ -109,9 +109,9 @@ def _changes(found: Difference) -> list[Shown]:
     ]
 
 
-def _shown(found: Difference, place: str, sentence: str, sample: Sample | None) -> Shown:
+def _shown(found: Difference, place: str, sentence: str, sample: Sample | None) -> ChangeView:
     if sample is None:
-        return Shown(place, sentence)
+        return ChangeView(place, sentence)
     old, new = words.went(found.pair, sample)
     situation = json.dumps(sample.situation, indent=2, ensure_ascii=False, default=str)
-    return Shown(place, sentence, old, new, situation)
+    return ChangeView(place, sentence, old, new, situation)

@@ -39,7 +39,7 @@ PUT_ASIDE = 20
 
 
 @dataclass(frozen=True)
-class Entry:
+class VersionEntry:
     """One in the list: a version, the draft, or a draft that was put aside. `side`: its name in addresses."""
 
     side: str
@@ -190,10 +190,10 @@ def _compared(line: Line, before: str, to: str) -> dict[str, Any]:
     return {"groups": found, "totals": totals(found)}
 
 
-def _entries(line: Line, rows: list[LineVersion], differs: bool) -> list[Entry]:
+def _entries(line: Line, rows: list[LineVersion], differs: bool) -> list[VersionEntry]:
     """Newest first, the draft on top where it says anything else than what is live."""
     found = [
-        Entry(
+        VersionEntry(
             str(each.number),
             f"v{each.number}",
             each.name,
@@ -205,7 +205,7 @@ def _entries(line: Line, rows: list[LineVersion], differs: bool) -> list[Entry]:
     ]
     kept = line.record.filter(draft__isnull=False).order_by("-pk").defer("draft", "draft_text")[:PUT_ASIDE]
     found += [
-        Entry(
+        VersionEntry(
             f"{comparing.ASIDE}{each.pk}",
             _("Draft %(number)s") % {"number": each.data.get("draft", "")},
             who=each.data.get("by", ""),
@@ -218,12 +218,12 @@ def _entries(line: Line, rows: list[LineVersion], differs: bool) -> list[Entry]:
     return [_draft(line), *found] if differs else found
 
 
-def _draft(line: Line) -> Entry:
+def _draft(line: Line) -> VersionEntry:
     title = _("Draft %(number)s") % {"number": line.draft_number}
-    return Entry(comparing.DRAFT, title, who=str(line.draft_by or ""), at=line.draft_at)
+    return VersionEntry(comparing.DRAFT, title, who=str(line.draft_by or ""), at=line.draft_at)
 
 
-def _draft_choice(line: Line, differs: bool) -> list[Entry]:
+def _draft_choice(line: Line, differs: bool) -> list[VersionEntry]:
     return [] if differs else [_draft(line)]
 
 

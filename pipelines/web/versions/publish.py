@@ -36,7 +36,7 @@ NEWEST = "200"
 
 
 @dataclass(frozen=True)
-class Refused:
+class PublishRefusal:
     """Why it was not published, and everything that was told about it. `stale`: what was shown is not true any more."""
 
     status: int
@@ -121,31 +121,31 @@ def _confirmed(said: QueryDict, form: Publish) -> publish_review.Confirmed:
     )
 
 
-def _refused(line: Line, form: Publish, fault: Exception) -> Refused:
+def _refused(line: Line, form: Publish, fault: Exception) -> PublishRefusal:
     match fault:
         case publishing.DraftConflict():
             title = _("The draft was changed after this page was made")
-            return Refused(
+            return PublishRefusal(
                 409, title, (fault.detail, *_since(line, form.cleaned_data["based_on"])), stale=True
             )
         case publishing.NothingToPublish():
-            return Refused(409, _("There is nothing to publish"), (fault.detail,))
+            return PublishRefusal(409, _("There is nothing to publish"), (fault.detail,))
         case publishing.LiveConflict() | publish_review.StaleFindings() | StaleImpact():
             titles: dict[type, str] = {
                 publishing.LiveConflict: _("Another version is live by now"),
                 publish_review.StaleFindings: _("The problems of this draft changed"),
                 StaleImpact: _("The running tasks changed"),
             }
-            return Refused(409, titles[type(fault)], (fault.detail,), stale=True)
+            return PublishRefusal(409, titles[type(fault)], (fault.detail,), stale=True)
         case publishing.PublishRefused():
             said = _("Errors keep this draft from being published; they are listed below.")
-            return Refused(422, _("Not published"), (said,))
+            return PublishRefusal(422, _("Not published"), (said,))
         case Invalid():
-            return Refused(422, _("Not published yet"), _asked(fault), fault.problems)
+            return PublishRefusal(422, _("Not published yet"), _asked(fault), fault.problems)
         case Forbidden():
-            return Refused(403, _("Not published"), (fault.detail,))
+            return PublishRefusal(403, _("Not published"), (fault.detail,))
     detail = fault.detail if isinstance(fault, Conflict) else str(fault)
-    return Refused(409, _("Not published"), (detail,), stale=True)
+    return PublishRefusal(409, _("Not published"), (detail,), stale=True)
 
 
 def _since(line: Line, number: int) -> list[str]:
@@ -174,7 +174,9 @@ def _asked(fault: Invalid) -> tuple[str, ...]:
     )
 
 
-def _page(request: SignedIn, line: Line, said: QueryDict, refused: Refused | None = None) -> HttpResponse:
+def _page(
+    request: SignedIn, line: Line, said: QueryDict, refused: PublishRefusal | None = None
+) -> HttpResponse:
     """`said`: what was typed and ticked, which is kept whatever happens."""
     stored = lines.get(request, line.project, line.key) if refused else line
     kept = {

@@ -19,7 +19,7 @@ from pipelines.models import Line
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.basics.problems import Problem
 from pipelines.web.lines.changed import groups, people, totals
-from pipelines.web.lines.findings import Shown, shown
+from pipelines.web.lines.findings import FindingView, shown
 from pipelines.web.shell.page import Permissions
 from pipelines.web.versions import impact
 from pipelines.web.versions.difference import context as difference_context
@@ -117,7 +117,7 @@ def _placed(line: Line, finding: Finding) -> dict[str, Any]:
     }
 
 
-def _where(found: Shown) -> str:
+def _where(found: FindingView) -> str:
     return found.finding.station or found.finding.path
 
 

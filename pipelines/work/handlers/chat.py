@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.work.handlers.timed import Heard, TimeIsUp, stopped, timed
 from pipelines.work.models import conversation
-from pipelines.work.models.completion import NoAnswer, Question, Reply, ask
+from pipelines.work.models.completion import CompletionRequest, NoAnswer, Reply, ask
 from pipelines.work.models.conversation import Conversation, NoConversation
 from pipelines.work.results import output
 from pipelines.work.spec.base import Outcome, Sink, Spec
@@ -48,9 +48,9 @@ async def talked(spec: Spec, sink: Sink, heard: Heard) -> Outcome:
     return outcome_of(spec, told, reply, history)
 
 
-def question(spec: Spec, told: Conversation) -> Question:
+def question(spec: Spec, told: Conversation) -> CompletionRequest:
     work = spec.work
-    return Question(
+    return CompletionRequest(
         told.messages,
         model=str(work.get("model") or ""),
         temperature=work.get("temperature"),

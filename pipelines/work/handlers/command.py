@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.work.processes.isolation import CannotIsolate
-from pipelines.work.processes.process import CannotStart, Ended, Launch, Process
+from pipelines.work.processes.process import CannotStart, Launch, Process, ProcessEnd
 from pipelines.work.results import document, output
-from pipelines.work.results.signals import MOST, Reader, Signal, carried, is_valid
+from pipelines.work.results.signals import MOST, Signal, SignalReader, carried, is_valid
 from pipelines.work.results.text import escaped
 from pipelines.work.spec.base import Outcome, Sink, Spec
 
@@ -114,7 +114,7 @@ class Watch:
     text_cut: bool = False
     signals: list[Signal] = field(default_factory=list)
     cancelled: str = ""
-    _reader: Reader = field(default_factory=Reader)
+    _reader: SignalReader = field(default_factory=SignalReader)
     _hurry: asyncio.TimerHandle | None = None
 
     async def until_the_end(self) -> Outcome:
@@ -215,7 +215,7 @@ class Watch:
         finally:
             self.process.stdin.close()
 
-    def _outcome(self, ended: Ended, found: document.Document) -> Outcome:
+    def _outcome(self, ended: ProcessEnd, found: document.Document) -> Outcome:
         outcome, code = dict(found.fields), ended.code
         if self.signals:
             outcome["signals"] = [*self.signals, *outcome.get("signals", [])]

@@ -25,7 +25,7 @@ GRACE_SECONDS = 2.0
 
 
 @dataclass
-class Said:
+class ProgramAnswer:
     """What a program left: both streams as they came, `code` (None: it never ran to an end), and what stopped it."""
 
     out: bytearray = field(default_factory=bytearray)
@@ -92,7 +92,7 @@ async def tool(spec: Spec, sink: Sink, how: Try) -> Outcome:
     return found
 
 
-def _read(said: Said, how: Try) -> Outcome:
+def _read(said: ProgramAnswer, how: Try) -> Outcome:
     if said.trouble:
         kind = "timeout" if said.started else "not_started"
         return {"result": "failure", "failure_type": kind, "summary": said.trouble[:2000]}
@@ -113,13 +113,13 @@ def unanswered(why: str) -> Outcome:
     return {"result": "failure", "failure_type": "no_answer", "summary": why[:2000]}
 
 
-def _outcome(said: Said, began: float) -> Outcome:
+def _outcome(said: ProgramAnswer, began: float) -> Outcome:
     code = {} if said.code is None else {"exit_code": said.code}
     return {**code, "usage": {"duration_sec": round(time.monotonic() - began, 3)}}
 
 
-async def _run(spec: Spec, sink: Sink, *, confined: bool) -> Said:
-    said = Said()
+async def _run(spec: Spec, sink: Sink, *, confined: bool) -> ProgramAnswer:
+    said = ProgramAnswer()
     try:
         if confined:
             inside(spec)
@@ -142,7 +142,7 @@ def inside(spec: Spec) -> None:
         raise CannotStart(f"the program {escaped(name)} lies outside the workspace")
 
 
-async def _until_the_end(spec: Spec, sink: Sink, process: Process, said: Said) -> None:
+async def _until_the_end(spec: Spec, sink: Sink, process: Process, said: ProgramAnswer) -> None:
     clock = asyncio.create_task(_clock(spec, process, said))
     prompt = asyncio.create_task(_question(spec, process))
     try:
@@ -159,7 +159,7 @@ async def _until_the_end(spec: Spec, sink: Sink, process: Process, said: Said) -
         await asyncio.gather(clock, prompt, return_exceptions=True)
 
 
-async def _copy(name: str, stream: asyncio.StreamReader, sink: Sink, said: Said) -> None:
+async def _copy(name: str, stream: asyncio.StreamReader, sink: Sink, said: ProgramAnswer) -> None:
     while data := await stream.read(READ_BYTES):
         said.both += data[: max(0, KEPT_BYTES - len(said.both))]
         if name == "out":
@@ -180,7 +180,7 @@ async def _question(spec: Spec, process: Process) -> None:
     process.stdin.close()
 
 
-async def _clock(spec: Spec, process: Process, said: Said) -> None:
+async def _clock(spec: Spec, process: Process, said: ProgramAnswer) -> None:
     if spec.limits.total:
         await asyncio.sleep(spec.limits.total)
         said.trouble = f"Stopped: it took longer than {spec.limits.total:g} s."

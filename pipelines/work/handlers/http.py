@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from pipelines.work.handlers.timed import TimeIsUp, stopped, timed
-from pipelines.work.outgoing.fetching import MOST_BYTES, Answer, Call, fetch
+from pipelines.work.outgoing.fetching import MOST_BYTES, Call, HttpAnswer, fetch
 from pipelines.work.outgoing.guard import RefusedAddress
 from pipelines.work.results import output
 from pipelines.work.results.strict_json import Unreadable, parse
@@ -71,7 +71,7 @@ def shown(url: str) -> str:
     return str(parsed.copy_with(userinfo=b"", query=None, fragment=None))
 
 
-def outcome_of(call: Call, answer: Answer, wanted: tuple[str, ...]) -> Outcome:
+def outcome_of(call: Call, answer: HttpAnswer, wanted: tuple[str, ...]) -> Outcome:
     good = 200 <= answer.status < 300
     outcome: Outcome = {
         "result": "success" if good else "failure",
@@ -82,7 +82,7 @@ def outcome_of(call: Call, answer: Answer, wanted: tuple[str, ...]) -> Outcome:
     return {**outcome, **output_of(answer, wanted)}
 
 
-def output_of(answer: Answer, wanted: tuple[str, ...] = ()) -> Outcome:
+def output_of(answer: HttpAnswer, wanted: tuple[str, ...] = ()) -> Outcome:
     """The body as output: JSON where it is, or says that it is; else the text."""
     if answer.cut:
         return {"output_error": f"The answer is larger than {MOST_BYTES} bytes."}

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 
-from pipelines.work.results.text import Lines, Masker, escaped, stamped
+from pipelines.work.results.text import LineCutter, Masker, escaped, stamped
 
 CHUNK_SECONDS = 0.5
 CHUNK_BYTES = 64 * 1024
@@ -29,7 +29,7 @@ class JobLog:
     ) -> None:
         secrets = tuple(secrets)
         self._store, self._limit, self._clock = store, limit, clock
-        self._streams = {name: Lines(Masker(secrets)) for name in ("out", "err")}
+        self._streams = {name: LineCutter(Masker(secrets)) for name in ("out", "err")}
         self._began = clock()
         self._waiting: deque[str] = deque()
         self._size = 0

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pipelines.work.handlers.chat import hearing
 from pipelines.work.handlers.timed import Heard, TimeIsUp, stopped, timed
-from pipelines.work.models.completion import NoAnswer, Question, Reply, ask
+from pipelines.work.models.completion import CompletionRequest, NoAnswer, Reply, ask
 from pipelines.work.spec.base import Outcome, Sink, Spec
 
 ANSWER_CHARACTERS = 200
@@ -34,7 +34,7 @@ async def picked(spec: Spec, sink: Sink, heard: Heard) -> Outcome:
     listed = "\n".join(f"- {label}" for label in spec.labels)
     said = f"{(spec.prompt or '').rstrip()}\n\nAnswer with exactly one of these labels, and nothing else:\n{listed}\n"
     told = [{"role": "system", "content": work["system"]}] if work.get("system") else []
-    asked = Question(
+    asked = CompletionRequest(
         [*told, {"role": "user", "content": said}],
         model=str(work.get("model") or ""),
         temperature=work.get("temperature"),

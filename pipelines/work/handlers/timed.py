@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from pipelines.work.spec.base import Limits, Outcome, Sink
+from pipelines.work.spec.base import Outcome, ProcessLimits, Sink
 
 Heard = Callable[[], None]
 
@@ -20,7 +20,7 @@ class TimeIsUp(Exception):
 
 
 @asynccontextmanager
-async def timed(limits: Limits) -> AsyncIterator[Heard]:
+async def timed(limits: ProcessLimits) -> AsyncIterator[Heard]:
     """Call what you get whenever something was heard. :raises TimeIsUp: from the block"""
     loop = asyncio.get_running_loop()
     total, idle = asyncio.timeout(limits.total or None), asyncio.timeout(limits.idle or None)

@@ -20,14 +20,14 @@ from pipelines.work.handlers.timed import TimeIsUp, stopped, timed
 from pipelines.work.models import conversation
 from pipelines.work.models.conversation import Conversation, NoConversation, ToolCall
 from pipelines.work.outgoing.fetching import fetch
-from pipelines.work.spec.base import Limits, Outcome, Sink, Spec
+from pipelines.work.spec.base import Outcome, ProcessLimits, Sink, Spec
 from pipelines.work.spec.toolbox import (
     ALLOW,
     APPROVE,
     DENY,
     BadCall,
+    OfferedTool,
     Request,
-    Tool,
     action,
     argv_of,
     call_of,
@@ -44,7 +44,7 @@ APPROVALS = ("approve", "approved", "yes", "allow", "ok")
 
 
 @dataclass(frozen=True)
-class Result:
+class ToolResult:
     call: ToolCall
     status: str
     text: str
@@ -60,7 +60,7 @@ class Result:
 
 
 @dataclass
-class Kept:
+class KeepingSink:
     """A sink that hands on, and keeps the beginning."""
 
     sink: Sink
@@ -107,7 +107,7 @@ async def called(spec: Spec, sink: Sink) -> Outcome:
         refusal = "The policy denies this call." if what == DENY else ""
         if what == APPROVE and word:
             refusal = f"A person denied this call: {word}"
-        results.append(Result(call, DENIED, refusal) if refusal else await one(spec, sink, call))
+        results.append(ToolResult(call, DENIED, refusal) if refusal else await one(spec, sink, call))
         await sink.note(f"[gateline] {call.name}: {results[-1].status}")
     return outcome_of(results, before, history)
 
@@ -134,11 +134,11 @@ def judged(spec: Spec, call: ToolCall) -> str:
     return ALLOW if said == APPROVE and unfit(tool, arguments) else said
 
 
-def named(spec: Spec, call: ToolCall) -> Tool | None:
+def named(spec: Spec, call: ToolCall) -> OfferedTool | None:
     return next((tool for tool in spec.tools if tool.name == call.name), None)
 
 
-def unfit(tool: Tool, arguments: Any) -> str:
+def unfit(tool: OfferedTool, arguments: Any) -> str:
     """Why the tool is not run with these, or nothing."""
     return misfit(tool, arguments) if isinstance(arguments, dict) else "The arguments are no JSON object."
 
@@ -178,24 +178,26 @@ def answered(spec: Spec, calls: list[ToolCall]) -> str | None:
 # One call
 
 
-async def one(spec: Spec, sink: Sink, call: ToolCall) -> Result:
+async def one(spec: Spec, sink: Sink, call: ToolCall) -> ToolResult:
     tool, arguments = named(spec, call), conversation.parsed(call.arguments)
     if tool is None:
-        return Result(call, ERROR, f"There is no tool {call.name[:64]}.")
+        return ToolResult(call, ERROR, f"There is no tool {call.name[:64]}.")
     why = unfit(tool, arguments)
     if why:
-        return Result(call, ERROR, why)
+        return ToolResult(call, ERROR, why)
     await sink.note(f"[gateline] {call.name}({call.arguments[:500]})")
     try:
         if tool.http is not None:
             return await _fetched(spec, sink, call, tool, tool.http, arguments)
         return await _ran(spec, sink, call, tool, arguments)
     except BadCall as error:
-        return Result(call, ERROR, str(error))
+        return ToolResult(call, ERROR, str(error))
 
 
-async def _ran(spec: Spec, sink: Sink, call: ToolCall, tool: Tool, arguments: Mapping[str, Any]) -> Result:
-    kept = Kept(sink)
+async def _ran(
+    spec: Spec, sink: Sink, call: ToolCall, tool: OfferedTool, arguments: Mapping[str, Any]
+) -> ToolResult:
+    kept = KeepingSink(sink)
     own = {name: command_text(text, arguments) for name, text in tool.env.items()}
     made = replace(
         spec,
@@ -203,7 +205,7 @@ async def _ran(spec: Spec, sink: Sink, call: ToolCall, tool: Tool, arguments: Ma
         prompt=json.dumps(arguments) + "\n",
         env={**own, **spec.env},
         cwd=tool.cwd,
-        limits=Limits(total=tool.timeout),
+        limits=ProcessLimits(total=tool.timeout),
         output_keys=(),
         heeds_signals=False,
     )
@@ -211,10 +213,10 @@ async def _ran(spec: Spec, sink: Sink, call: ToolCall, tool: Tool, arguments: Ma
     text, errors = (bytes(part).decode(errors="replace")[:SHOWN_CHARACTERS] for part in (kept.out, kept.err))
     code = outcome.get("exit_code")
     if outcome.get("result") == "cancelled":
-        return Result(call, ERROR, f"{text}\n{outcome.get('reason')}".strip(), code)
+        return ToolResult(call, ERROR, f"{text}\n{outcome.get('reason')}".strip(), code)
     if code != 0:
-        return Result(call, ERROR, "\n".join(filter(None, (text, errors, outcome.get("summary")))), code)
-    return Result(call, OK, text, code)
+        return ToolResult(call, ERROR, "\n".join(filter(None, (text, errors, outcome.get("summary")))), code)
+    return ToolResult(call, OK, text, code)
 
 
 def command_text(text: Any, arguments: Mapping[str, Any]) -> str:
@@ -223,22 +225,22 @@ def command_text(text: Any, arguments: Mapping[str, Any]) -> str:
 
 
 async def _fetched(
-    spec: Spec, sink: Sink, call: ToolCall, tool: Tool, request: Request, arguments: Mapping[str, Any]
-) -> Result:
+    spec: Spec, sink: Sink, call: ToolCall, tool: OfferedTool, request: Request, arguments: Mapping[str, Any]
+) -> ToolResult:
     made = call_of(request, arguments)
     try:
-        async with timed(Limits(total=tool.timeout)):
+        async with timed(ProcessLimits(total=tool.timeout)):
             answer = await fetch(made, spec.outgoing.guard, SILENT_SECONDS)
     except TimeIsUp:
-        return Result(call, ERROR, f"{shown(made.url)} did not answer in time.")
+        return ToolResult(call, ERROR, f"{shown(made.url)} did not answer in time.")
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-        return Result(call, ERROR, f"{shown(made.url)}: {error or type(error).__name__}")
+        return ToolResult(call, ERROR, f"{shown(made.url)}: {error or type(error).__name__}")
     await sink.write("out", answer.body[:KEPT_BYTES] + b"\n")
     good = 200 <= answer.status < 300
-    return Result(call, OK if good else ERROR, answer.text()[:SHOWN_CHARACTERS], answer.status)
+    return ToolResult(call, OK if good else ERROR, answer.text()[:SHOWN_CHARACTERS], answer.status)
 
 
-def outcome_of(results: list[Result], before: Conversation, history: str) -> Outcome:
+def outcome_of(results: list[ToolResult], before: Conversation, history: str) -> Outcome:
     good = all(result.status == OK for result in results)
     found: dict[str, Any] = {"results": [result.to_dict() for result in results], "tool_calls": []}
     if history:

@@ -16,20 +16,20 @@ FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Answered:
+class ModelVerdict:
     """`word` is "" where the text gives no answer; `why`: the explanation that came with it."""
 
     word: str
     why: str
 
 
-def answer_in(text: str) -> Answered:
+def answer_in(text: str) -> ModelVerdict:
     """One JSON object {answer, explanation}; else the last line that says only yes or no; else the last line, if it
     holds one of the two words and not the other."""
-    return _as_json(text) or _as_line(text) or _in_last_line(text) or Answered("", text.strip())
+    return _as_json(text) or _as_line(text) or _in_last_line(text) or ModelVerdict("", text.strip())
 
 
-def _as_json(text: str) -> Answered | None:
+def _as_json(text: str) -> ModelVerdict | None:
     fenced = FENCED.match(text)
     try:
         value = parse(fenced.group(1) if fenced else text, "answer")
@@ -39,20 +39,20 @@ def _as_json(text: str) -> Answered | None:
     if not isinstance(word, str) or word.strip().lower() not in WORDS:
         return None
     why = value.get("explanation")
-    return Answered(word.strip().lower(), why.strip() if isinstance(why, str) else "")
+    return ModelVerdict(word.strip().lower(), why.strip() if isinstance(why, str) else "")
 
 
-def _as_line(text: str) -> Answered | None:
+def _as_line(text: str) -> ModelVerdict | None:
     lines = text.splitlines()
     for index in range(len(lines) - 1, -1, -1):
         found = ALONE.match(lines[index])
         if found:
             rest = [*lines[:index], *lines[index + 1 :]]
-            return Answered(found.group(1).lower(), "\n".join(rest).strip())
+            return ModelVerdict(found.group(1).lower(), "\n".join(rest).strip())
     return None
 
 
-def _in_last_line(text: str) -> Answered | None:
+def _in_last_line(text: str) -> ModelVerdict | None:
     lines = text.strip().splitlines()
     words = {found.lower() for found in WORD.findall(lines[-1])} if lines else set()
-    return Answered(words.pop(), text.strip()) if len(words) == 1 else None
+    return ModelVerdict(words.pop(), text.strip()) if len(words) == 1 else None

@@ -20,7 +20,7 @@ Hear = Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Question:
+class CompletionRequest:
     messages: Sequence[Message]
     model: str = ""
     temperature: float | None = None
@@ -65,7 +65,7 @@ class NoAnswer(Exception):
         super().__init__(message[:2000])
 
 
-async def ask(question: Question, outgoing: Outgoing, hear: Hear) -> Reply:
+async def ask(question: CompletionRequest, outgoing: Outgoing, hear: Hear) -> Reply:
     """`hear` gets the text as it comes. :raises NoAnswer: what went wrong, after the retries of the settings"""
     if not outgoing.endpoint.url:
         raise NoAnswer("model_not_set", "No model is set: an operator sets GATELINE_MODEL_URL.")
@@ -105,13 +105,15 @@ def _status(code: int) -> str:
     return known.get(code, "model_error" if code >= 500 else "model_refused")
 
 
-async def _answer(client: openai.AsyncOpenAI, question: Question, body: dict[str, Any], hear: Hear) -> Reply:
+async def _answer(
+    client: openai.AsyncOpenAI, question: CompletionRequest, body: dict[str, Any], hear: Hear
+) -> Reply:
     if not question.stream:
         whole = await client.chat.completions.create(**body)
         reply = _whole(_plain(whole))
         await hear(reply.text)
         return reply
-    said = Said()
+    said = StreamedAnswer()
     async with await client.chat.completions.create(
         **body, stream=True, stream_options={"include_usage": True}
     ) as chunks:
@@ -175,7 +177,7 @@ def _whole(answer: dict[str, Any]) -> Reply:
     return reply
 
 
-class Said:
+class StreamedAnswer:
     """An answer that comes in pieces."""
 
     def __init__(self) -> None:

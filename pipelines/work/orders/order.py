@@ -20,7 +20,7 @@ from pipelines.work.config import WorkerConfig
 from pipelines.work.processes.isolation import Access
 from pipelines.work.results.document import FLUX, NATIVE
 from pipelines.work.results.output import example
-from pipelines.work.spec.base import Attempt, Limits, Spec
+from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
 
 FEEDBACK = "FEEDBACK FROM PREVIOUS EVALUATION:"
 QUESTION, ANSWER = "YOUR QUESTION:", "THE ANSWER:"
@@ -40,7 +40,7 @@ class Unrenderable(Exception):
 
 
 @dataclass(frozen=True)
-class Question:
+class QuestionOrder:
     """What the job of a question is to answer: the question as the decision asks it, about this outcome. None where the
     token waits for it no longer; then its report will be refused, too."""
 
@@ -49,7 +49,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Station:
+class StationOrder:
     """What the worker has to know of the station. `labels`: those that a `route` chooses from."""
 
     key: str
@@ -85,7 +85,7 @@ class Orders:
     project: str
     preset: str
     kind: str
-    station: Station
+    station: StationOrder
     # The tools of which its model is told, as the station that runs them declares them.
     declared: tuple[Mapping[str, Any], ...]
     scope: Mapping[str, Any] = field(repr=False)
@@ -93,7 +93,7 @@ class Orders:
     repositories: tuple[str, ...] = ()
     # The document that the station before handed over; None where there is none.
     handoff: Any = field(default=None, repr=False)
-    question: Question | None = None
+    question: QuestionOrder | None = None
     # Of this worker, at the moment at which it gets the job.
     machine: Mapping[str, Any] = field(default_factory=lambda: here(), repr=False, compare=False)
 
@@ -107,8 +107,8 @@ class Orders:
         station, question = plain["station"], plain["question"]
         its = {name: tuple(station[name]) for name in ("output_keys", "labels")}
         made = {name: tuple(plain[name]) for name in ("declared", "repositories")}
-        whole: dict[str, Any] = {**plain, **made, "station": Station(**{**station, **its})}
-        return cls(**{**whole, "question": Question(**question) if question else None})
+        whole: dict[str, Any] = {**plain, **made, "station": StationOrder(**{**station, **its})}
+        return cls(**{**whole, "question": QuestionOrder(**question) if question else None})
 
 
 def here() -> dict[str, Any]:
@@ -130,7 +130,7 @@ def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec
         prompt=prompt(orders),
         env={**own, **environment(orders, attempt, config)},
         cwd=rendered(orders, "cwd", str(work.get("cwd", "."))),
-        limits=Limits(idle=station.idle_timeout, total=station.max_timeout or MAX_SECONDS),
+        limits=ProcessLimits(idle=station.idle_timeout, total=station.max_timeout or MAX_SECONDS),
         result_document=station.result_document,
         document_style=FLUX if orders.preset == FLUX else NATIVE,
         output_keys=tuple(station.output_keys),

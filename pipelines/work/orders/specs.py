@@ -16,7 +16,7 @@ from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.kinds.tools import ARGUMENT
 from pipelines.routing.document.templates import FAMILIES
 from pipelines.routing.document.work.keys import Json
-from pipelines.routing.document.work.keys import Text as TextKey
+from pipelines.routing.document.work.keys import TextKey as TextKey
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import (
     MAX_SECONDS,
@@ -27,8 +27,8 @@ from pipelines.work.orders.order import (
     prompt,
     rendered,
 )
-from pipelines.work.spec.base import Attempt, Limits, Spec
-from pipelines.work.spec.toolbox import Argument, Request, Text, Tool, offered
+from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
+from pipelines.work.spec.toolbox import Argument, OfferedTool, Request, Text, offered
 
 PLACE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 # A tool that writes a result document would speak for its station.
@@ -51,7 +51,7 @@ def plain(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     return Spec(
         kind=station.kind,
         attempt=attempt,
-        limits=Limits(idle=station.idle_timeout, total=station.max_timeout or MAX_SECONDS),
+        limits=ProcessLimits(idle=station.idle_timeout, total=station.max_timeout or MAX_SECONDS),
         output_keys=tuple(station.output_keys),
         isolation=config.isolation,
         work=station.work,
@@ -154,10 +154,10 @@ def of_tools(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     )
 
 
-def _tool(orders: Orders, tool: Mapping[str, Any], config: WorkerConfig) -> Tool:
+def _tool(orders: Orders, tool: Mapping[str, Any], config: WorkerConfig) -> OfferedTool:
     place = f"tools.{tool['name']}"
     timeout = tool.get("timeout")
-    return Tool(
+    return OfferedTool(
         name=tool["name"],
         parameters=tool.get("parameters") or {},
         argv=tuple(_open(orders, f"{place}.argv", part) for part in tool.get("argv") or ()),

@@ -23,7 +23,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpAnswer:
     """`cut`: the body went on beyond `MOST_BYTES`. `url`: who answered in the end."""
 
     status: int
@@ -36,7 +36,7 @@ class Answer:
         return self.body.decode(errors="replace")
 
 
-async def fetch(call: Call, guard: Guard, seconds: float, most: int = MOST_BYTES) -> Answer:
+async def fetch(call: Call, guard: Guard, seconds: float, most: int = MOST_BYTES) -> HttpAnswer:
     """Call, following redirects through the same guard. Headers of the call stay with the origin that they were meant
     for: another one gets none of them. `seconds`: for which a server may be silent.
 
@@ -69,13 +69,13 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-async def _read(response: httpx.Response, most: int) -> Answer:
+async def _read(response: httpx.Response, most: int) -> HttpAnswer:
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
         if len(body) > most:
             break
-    return Answer(
+    return HttpAnswer(
         response.status_code,
         dict(response.headers),
         bytes(body[:most]),

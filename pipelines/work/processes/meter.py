@@ -24,7 +24,7 @@ THREADS_PER_PROCESS = 16
 
 
 @dataclass
-class Meter:
+class ResourceMeter:
     """`limits`: {cpu_seconds, memory_bytes, processes, disk_bytes, folder}; nothing is measured without them.
     `wrappers`: processes above the command that are not its own (bubblewrap's)."""
 

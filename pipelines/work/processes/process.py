@@ -48,7 +48,7 @@ class Launch:
 
 
 @dataclass(frozen=True)
-class Ended:
+class ProcessEnd:
     """`code` as a shell has it: 128 + n after signal n; None if nobody saw it end. `survivors`: pids. `limit`: which of
     its limits it exceeded, "" for none."""
 
@@ -125,7 +125,7 @@ class Process:
         """SIGKILL to everything, now."""
         self._send(b'{"kill": true}\n')
 
-    async def wait(self) -> Ended:
+    async def wait(self) -> ProcessEnd:
         """Until the last process of the command is gone."""
         code, number, survivors, limit = None, None, (), ""
         while message := await self._message():
@@ -137,7 +137,7 @@ class Process:
             if isinstance(found := message.get("survivors"), list):
                 survivors = tuple(found)
             limit = str(message.get("limit", limit))
-        return Ended(code, number, survivors, limit)
+        return ProcessEnd(code, number, survivors, limit)
 
     def _send(self, data: bytes) -> None:
         with contextlib.suppress(BrokenPipeError):  # it has ended already; `wait` says how

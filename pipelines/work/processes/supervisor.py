@@ -88,7 +88,7 @@ class Supervisor:
         self.levels = 0
         self.code: int | None = None  # as of os.waitstatus_to_exitcode
         self.killing_at: float | None = None
-        self.meter: meter.Meter | None = None
+        self.meter: meter.ResourceMeter | None = None
         self.limit = ""
 
     def tell(self, **message: Any) -> None:
@@ -99,7 +99,7 @@ class Supervisor:
         """Fork and execute; the failure of either is told and is the end."""
         self.levels = work.get("levels", 0)
         if work.get("limits"):
-            self.meter = meter.Meter(work["limits"], self.levels)
+            self.meter = meter.ResourceMeter(work["limits"], self.levels)
         failed_read, failed_write = os.pipe()
         self.child = os.fork()
         if self.child == 0:

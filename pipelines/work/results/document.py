@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.routing.basics.outcome import OutcomeError, is_signal, read_outcome
-from pipelines.work.results.files import Refused, opened
+from pipelines.work.results.files import FileRefused, opened
 from pipelines.work.results.strict_json import Unreadable, parse
 from pipelines.work.spec.base import Attempt, Outcome
 
@@ -53,7 +53,7 @@ def read_document(attempt: Attempt, limit: int, style: str = NATIVE) -> Document
             raise Unreadable("result document: has to be one JSON object")
         fields = document_fields(value, style)
         read_outcome({"exit_code": 0, **fields}, "result document")
-    except (Refused, Unreadable, UnicodeDecodeError, OutcomeError) as error:
+    except (FileRefused, Unreadable, UnicodeDecodeError, OutcomeError) as error:
         return Document(True, error=str(error))
     return Document(True, fields, more=bool(value.keys() - FIELDS - SIGNAL_FIELDS))
 

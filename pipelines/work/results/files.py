@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 
-class Refused(Exception):
+class FileRefused(Exception):
     """The path does not name a plain file inside the folder."""
 
 
@@ -23,14 +23,14 @@ def opened(root: Path, relative: str) -> Iterator[BinaryIO]:
     descriptor = _walk(root, _parts(relative))
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Refused(f"{relative} is not a plain file")
+            raise FileRefused(f"{relative} is not a plain file")
         yield file
 
 
 def _parts(relative: str) -> tuple[str, ...]:
     path = PurePosixPath(relative)
     if not relative or "\x00" in relative or path.is_absolute() or ".." in path.parts or not path.parts:
-        raise Refused(f"{relative!r} does not name a file inside the workspace")
+        raise FileRefused(f"{relative!r} does not name a file inside the workspace")
     return path.parts
 
 
@@ -47,5 +47,5 @@ def _walk(root: Path, parts: tuple[str, ...]) -> int:
     except (OSError, ValueError) as error:
         os.close(here)
         reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
-        raise Refused(f"{'/'.join(parts)}: {reason}") from error
+        raise FileRefused(f"{'/'.join(parts)}: {reason}") from error
     return here

@@ -19,7 +19,7 @@ import structlog
 from pipelines.routing.basics import jsontext
 from pipelines.work.processes.isolation import CannotIsolate
 from pipelines.work.processes.process import CannotStart, Launch, Process
-from pipelines.work.results.files import Refused, opened
+from pipelines.work.results.files import FileRefused, opened
 from pipelines.work.results.strict_json import Unreadable, parse
 from pipelines.work.spec.base import Spec
 
@@ -75,7 +75,7 @@ def _text(workspace: Path, path: str) -> str:
     try:
         with opened(workspace, path) as file:
             return file.read(MOST_BYTES).decode("utf-8", "replace").strip()
-    except Refused:
+    except FileRefused:
         return ""
 
 

@@ -27,7 +27,7 @@ def is_valid(signal: Mapping[str, Any]) -> bool:
     return is_signal(signal.get("verdict"))
 
 
-class Reader:
+class SignalReader:
     """Cuts a stream of bytes into lines and answers the signals in them. A line above LONGEST_LINE bytes is none."""
 
     def __init__(self) -> None:

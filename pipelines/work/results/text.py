@@ -59,7 +59,7 @@ class Masker:
 
 
 @dataclass
-class Lines:
+class LineCutter:
     """One stream of a running job, cut into whole lines."""
 
     masker: Masker

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.processes.isolation import OPEN, Access, Isolation
 from pipelines.work.processes.resources import DEFAULT, Resources
-from pipelines.work.spec.toolbox import Tool
+from pipelines.work.spec.toolbox import OfferedTool
 
 NOTHING = Isolation("none")
 # An outcome as of law §2, plain JSON.
@@ -58,7 +58,7 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ProcessLimits:
     """Seconds and bytes. `idle`: without a byte of output. `grace`: between SIGTERM and SIGKILL."""
 
     idle: float | None = None
@@ -79,7 +79,7 @@ class Spec:
     prompt: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str = "."
-    limits: Limits = Limits()
+    limits: ProcessLimits = ProcessLimits()
     result_document: str = "none"
     document_style: str = "native"
     output_keys: tuple[str, ...] = ()
@@ -96,6 +96,6 @@ class Spec:
     # What a `route` may choose; the tools that a model is told of; those that a station declares.
     labels: tuple[str, ...] = ()
     offered: tuple[Mapping[str, Any], ...] = ()
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[OfferedTool, ...] = ()
     # Whether a signal on standard output is followed; what a tool shows is somebody else's text.
     heeds_signals: bool = True

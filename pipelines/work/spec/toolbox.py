@@ -52,7 +52,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Tool:
+class OfferedTool:
     name: str
     description: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -78,7 +78,7 @@ def offered(tools: tuple[Mapping[str, Any], ...]) -> list[dict[str, Any]]:
     ]
 
 
-def misfit(tool: Tool, arguments: Mapping[str, Any]) -> str:
+def misfit(tool: OfferedTool, arguments: Mapping[str, Any]) -> str:
     """How the arguments do not fit the `parameters` that the tool declares, each fault with its place; or nothing."""
     if not tool.parameters:
         return ""
@@ -105,7 +105,7 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def argv_of(tool: Tool, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+def argv_of(tool: OfferedTool, arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """:raises BadCall: an argument is missing, or one would be read as an option"""
     found = []
     for part in tool.argv:

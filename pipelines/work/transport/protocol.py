@@ -40,7 +40,7 @@ class Started:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ReportAnswer:
     """What became of a report, and the next job of the same token if it came already leased. `status`: accepted,
     repeated, ignored, conflict, invalid (then `path` and `detail` say what); `decision`: what was decided."""
 
@@ -182,7 +182,7 @@ class Transport(Protocol):
 
     # Report
 
-    async def report(self, started: Started, outcome: dict[str, Any], go_on: bool) -> Answer:
+    async def report(self, started: Started, outcome: dict[str, Any], go_on: bool) -> ReportAnswer:
         """`go_on`: the next job of the token may come along. :raises ReportFailed: nothing moved"""
 
     def close(self) -> None:

@@ -23,8 +23,8 @@ from pipelines.work.transport.protocol import Before, LeaseLost, Started, Transp
 from pipelines.work.worker import handover
 from pipelines.work.worker.evaluations import Asking
 from pipelines.work.worker.handover import Packed, failed, pack, with_changes
-from pipelines.work.worker.running import Running, Work
-from pipelines.work.workspaces import Folders, Kept, Picture, restore
+from pipelines.work.worker.running import Running, RunningWork
+from pipelines.work.workspaces import Folders, KeptFolder, Picture, restore
 
 log = structlog.get_logger(__name__)
 
@@ -118,7 +118,7 @@ class Driver:
             finally:
                 self.running.end(work)
 
-    async def _stopped(self, work: Work) -> None:
+    async def _stopped(self, work: RunningWork) -> None:
         """Cancelled, and the processes are gone. A lost lease is somebody else's now; a planned stop gives it back."""
         if work.lost:
             log.info("lease_lost", job=work.started.orders.job_id)
@@ -126,7 +126,7 @@ class Driver:
         orders = work.started.orders
         await self.transport.give_back(orders.job_id, orders.attempt, work.started.lease)
 
-    async def _station(self, work: Work, may_go_on: bool) -> Started | None:
+    async def _station(self, work: RunningWork, may_go_on: bool) -> Started | None:
         started = work.started
         outcome = await self._work(started)
         go_on = may_go_on and not self.stopping
@@ -210,7 +210,7 @@ class Driver:
         return masked(outcome, self._masker)
 
     async def _logged(
-        self, started: Started, spec: Spec, kept: Kept | None, stood: Mapping[str, str]
+        self, started: Started, spec: Spec, kept: KeptFolder | None, stood: Mapping[str, str]
     ) -> tuple[Outcome, Packed]:
         """Run the work with its log. The log is complete before anything else is stored."""
         sink = self._sink(started)
@@ -232,7 +232,7 @@ class Driver:
 
     # In threads, with files
 
-    def _prepare(self, task_id: int, attempt: Attempt, before: Before | None) -> Kept | None:
+    def _prepare(self, task_id: int, attempt: Attempt, before: Before | None) -> KeptFolder | None:
         """Fill the attempt's folder with what the station before left."""
         self.folders.make(attempt)
         if before is None:
@@ -252,7 +252,7 @@ class Driver:
         if picture is None:
             self.folders.remove(attempt)
         else:
-            self.folders.keep(task_id, Kept(attempt, picture.digest, picture.stamps))
+            self.folders.keep(task_id, KeptFolder(attempt, picture.digest, picture.stamps))
 
 
 class Silence:

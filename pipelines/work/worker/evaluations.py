@@ -17,13 +17,13 @@ from pipelines.work.handlers.evaluate import unanswered
 from pipelines.work.handlers.log import JobLog
 from pipelines.work.orders.order import Orders, access, environment
 from pipelines.work.processes.isolation import Access
-from pipelines.work.spec.base import Attempt, Limits, Outcome, Sink, Spec
+from pipelines.work.spec.base import Attempt, Outcome, ProcessLimits, Sink, Spec
 from pipelines.work.transport.protocol import Before, Started, Transport
-from pipelines.work.workspaces import Folders, Kept, WorkspaceTooLarge, take_picture
+from pipelines.work.workspaces import Folders, KeptFolder, WorkspaceTooLarge, take_picture
 
 # As long as a model may take, if the administrator says nothing else.
 EVALUATOR_SECONDS = 600.0
-Prepare = Callable[[int, Attempt, Before | None], Kept | None]
+Prepare = Callable[[int, Attempt, Before | None], KeptFolder | None]
 Run = Callable[[Spec, Sink, Orders], Awaitable[Outcome]]
 
 
@@ -75,14 +75,14 @@ class Asking:
             raise
         return outcome
 
-    def _tidy(self, task_id: int, attempt: Attempt, before: Before | None, kept: Kept | None) -> None:
+    def _tidy(self, task_id: int, attempt: Attempt, before: Before | None, kept: KeptFolder | None) -> None:
         """The folder serves the next station as long as nothing in it was changed."""
         try:
             picture = take_picture(attempt.workspace, kept.stamps if kept else None) if before else None
         except WorkspaceTooLarge:
             picture = None
         if before and picture and picture.digest == before.digest:
-            self.folders.keep(task_id, Kept(attempt, picture.digest, picture.stamps))
+            self.folders.keep(task_id, KeptFolder(attempt, picture.digest, picture.stamps))
         else:
             self.folders.remove(attempt)
 
@@ -123,7 +123,7 @@ def _spec(
         argv=argv,
         prompt=json.dumps(stdin, ensure_ascii=False, default=str) + "\n",
         env=environment(orders, attempt, config),
-        limits=Limits(total=limit),
+        limits=ProcessLimits(total=limit),
         isolation=config.isolation,
         access=access(orders, config),
         resources=config.resources.overridden(orders.station.resources),

@@ -11,7 +11,7 @@ from typing import Any
 from pipelines.work.measuring import TooLarge, measure
 from pipelines.work.orders.order import ARTIFACTS, CONTEXT, HANDOFF, INPUTS
 from pipelines.work.results.document import read_document
-from pipelines.work.results.files import Refused, opened
+from pipelines.work.results.files import FileRefused, opened
 from pipelines.work.results.text import escaped
 from pipelines.work.spec.base import Attempt, Outcome, Spec
 from pipelines.work.transport.protocol import (
@@ -23,7 +23,7 @@ from pipelines.work.transport.protocol import (
     Wanted,
     Workspace,
 )
-from pipelines.work.workspaces import Kept, Picture, WorkspaceTooLarge, take_picture
+from pipelines.work.workspaces import KeptFolder, Picture, WorkspaceTooLarge, take_picture
 
 MOST_ARTIFACTS = 200
 MOST_BYTES = 1024**3
@@ -75,10 +75,10 @@ def collect(attempt: Attempt, named: Iterable[Any]) -> tuple[tuple[HandedOver, .
         name, path = label(said, index), str(said.get("path") or said.get("name") or "")
         try:
             if index >= MOST_ARTIFACTS:
-                raise Refused(f"more than {MOST_ARTIFACTS} artifacts")
+                raise FileRefused(f"more than {MOST_ARTIFACTS} artifacts")
             with opened(attempt.workspace, path) as file:
                 measured = measure(file, room)
-        except (Refused, TooLarge) as error:
+        except (FileRefused, TooLarge) as error:
             found[name] = HandedOver(name, error=escaped(str(error)))
             continue
         room -= measured.size
@@ -122,7 +122,7 @@ class Packed:
         return Leavings(root, self.wanted, self.artifacts, workspace)
 
 
-def pack(spec: Spec, outcome: Outcome, kept: Kept | None) -> tuple[Outcome, Packed]:
+def pack(spec: Spec, outcome: Outcome, kept: KeptFolder | None) -> tuple[Outcome, Packed]:
     """Look at the artifacts and at the workspace. In a thread."""
     attempt = spec.attempt
     artifacts, wanted = collect(attempt, outcome.get("artifacts") or ())

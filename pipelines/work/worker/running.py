@@ -15,7 +15,7 @@ STRAY_SIGHTINGS = 4
 
 
 @dataclass
-class Work:
+class RunningWork:
     """One job under way. `reporting`: the engine is about to take the lease away by itself."""
 
     started: Started
@@ -30,26 +30,26 @@ class Running:
     """Used in the event loop's thread only. `clock` answers seconds."""
 
     clock: Callable[[], float] = time.monotonic
-    work: dict[int, Work] = field(default_factory=dict)
+    work: dict[int, RunningWork] = field(default_factory=dict)
     abandoned: set[int] = field(default_factory=set)
     _strays: dict[tuple[int, uuid.UUID], int] = field(default_factory=dict)
 
-    def begin(self, started: Started, task: asyncio.Task[object]) -> Work:
+    def begin(self, started: Started, task: asyncio.Task[object]) -> RunningWork:
         """A job may come back under another lease while its earlier run is still being driven: it was held and let go
         again. That run is lost."""
-        found, job_id = Work(started, task, self.clock()), started.orders.job_id
+        found, job_id = RunningWork(started, task, self.clock()), started.orders.job_id
         if (earlier := self.work.get(job_id)) is not None:
             _lose(earlier)
         self.abandoned.discard(job_id)
         self.work[job_id] = found
         return found
 
-    def abandon(self, work: Work) -> None:
+    def abandon(self, work: RunningWork) -> None:
         """Nobody renews its lease: it expires, and counts as an attempt, so that it cannot go on for ever."""
         if self.work.get(work.started.orders.job_id) is work:
             self.abandoned.add(work.started.orders.job_id)
 
-    def end(self, work: Work) -> None:
+    def end(self, work: RunningWork) -> None:
         if self.work.get(work.started.orders.job_id) is work:
             del self.work[work.started.orders.job_id]
 
@@ -73,7 +73,7 @@ class Running:
                 work.task.cancel()
 
 
-def _lose(work: Work) -> None:
+def _lose(work: RunningWork) -> None:
     if not work.reporting and not work.lost:
         work.lost = True
         work.task.cancel()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.engine.moves.gates import policy_of
-from pipelines.routing.decide.approval import Vote, tally
+from pipelines.routing.decide.approval import CountedVote, tally
 from tests.engine.stateful.people import Cast
 from tests.engine.stateful.sight import ENDED, Row, Subject
 
@@ -122,6 +122,6 @@ def _review(subject: Subject, cast: Cast) -> str:
 def settles(subject: Subject, visit: Row, cast: Cast) -> bool:
     """Whether the approval of the next person decides this gate visit."""
     voted = [cast.by_id(vote["user_id"]) for vote in subject.votes(visit)]
-    words = [Vote(person.username, "approve") for person in [*voted, cast.next_voter(subject, visit)]]
+    words = [CountedVote(person.username, "approve") for person in [*voted, cast.next_voter(subject, visit)]]
     who = policy_of(subject.line_of(visit), visit["gate"]).who
     return tally(who, words, cast.voters).word is not None

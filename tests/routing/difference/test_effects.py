@@ -6,14 +6,20 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.difference.effects import Effect, of_gate, of_policy, of_rule, only_told
+from pipelines.routing.analysis.difference.effects import (
+    RoutingEffect,
+    of_gate,
+    of_policy,
+    of_rule,
+    only_told,
+)
 from tests.routing.support import ruled
 
 FAILED = frozenset([("failed", "failed")])
 STUCK = frozenset([("stuck",)])
 
 
-def effect(rule: dict[str, Any], **more: Any) -> Effect:
+def effect(rule: dict[str, Any], **more: Any) -> RoutingEffect:
     of = ruled(rule, **more)
     return of_rule(of, of.stations[0], of.stations[0].rules[0])
 
@@ -57,12 +63,15 @@ def test_a_revisit_is_a_matter_of_the_rule_or_of_the_knob() -> None:
 
 
 def test_what_differs_is_named_and_a_knob_that_both_follow_is_not() -> None:
-    one, other = Effect(STUCK, revisit=("allow", True)), Effect(FAILED, error="x", revisit=("forbid", True))
+    one, other = (
+        RoutingEffect(STUCK, revisit=("allow", True)),
+        RoutingEffect(FAILED, error="x", revisit=("forbid", True)),
+    )
     assert one.differs_in(other) == ("to", "error")
-    assert one.differs_in(Effect(STUCK, revisit=("forbid", False))) == ("revisit",)
-    assert one.differs_in(Effect(STUCK, revisit=("allow", False))) == ()
-    assert one.as_written() == Effect(STUCK, revisit=("", True))
-    assert Effect(STUCK).as_written() == Effect(STUCK)
+    assert one.differs_in(RoutingEffect(STUCK, revisit=("forbid", False))) == ("revisit",)
+    assert one.differs_in(RoutingEffect(STUCK, revisit=("allow", False))) == ()
+    assert one.as_written() == RoutingEffect(STUCK, revisit=("", True))
+    assert RoutingEffect(STUCK).as_written() == RoutingEffect(STUCK)
 
 
 def key(**gate: Any) -> Any:
@@ -101,24 +110,24 @@ def test_the_one_gate_at_which_only_a_person_demands_rework() -> None:
     assert told({**one, "mode": "auto", "checks": checks("hold")}) == ""
 
 
-POLICIES: list[tuple[dict[str, Any], str, Effect]] = [
-    ({}, "blocked", Effect(frozenset([("@blocked",)]))),
-    ({"on_failure": "halt"}, "failed", Effect(FAILED)),
-    ({"on_failure": "stuck"}, "failed", Effect(STUCK, error="NoValidTransition")),
-    ({"on_failure": "escalate"}, "failed", Effect(frozenset([("escalate", "on_failure")]))),
-    ({"on_failure": "fallback"}, "failed", Effect(frozenset([("fallback", "on_failure")]))),
-    ({"no_match": "fallback"}, "passed", Effect(frozenset([("fallback", "no_match")]))),
-    ({"on_failure": "station:c"}, "failed", Effect(frozenset([("c",)]))),
-    ({"no_match": "default"}, "passed", Effect(frozenset([("b",)]))),
-    ({"no_match": "fail"}, "passed", Effect(FAILED, error="NoValidTransition")),
-    ({"no_match": "stuck"}, "passed", Effect(STUCK, error="NoValidTransition")),
-    ({"no_match": "escalate"}, "passed", Effect(frozenset([("escalate", "no_match")]))),
+POLICIES: list[tuple[dict[str, Any], str, RoutingEffect]] = [
+    ({}, "blocked", RoutingEffect(frozenset([("@blocked",)]))),
+    ({"on_failure": "halt"}, "failed", RoutingEffect(FAILED)),
+    ({"on_failure": "stuck"}, "failed", RoutingEffect(STUCK, error="NoValidTransition")),
+    ({"on_failure": "escalate"}, "failed", RoutingEffect(frozenset([("escalate", "on_failure")]))),
+    ({"on_failure": "fallback"}, "failed", RoutingEffect(frozenset([("fallback", "on_failure")]))),
+    ({"no_match": "fallback"}, "passed", RoutingEffect(frozenset([("fallback", "no_match")]))),
+    ({"on_failure": "station:c"}, "failed", RoutingEffect(frozenset([("c",)]))),
+    ({"no_match": "default"}, "passed", RoutingEffect(frozenset([("b",)]))),
+    ({"no_match": "fail"}, "passed", RoutingEffect(FAILED, error="NoValidTransition")),
+    ({"no_match": "stuck"}, "passed", RoutingEffect(STUCK, error="NoValidTransition")),
+    ({"no_match": "escalate"}, "passed", RoutingEffect(frozenset([("escalate", "no_match")]))),
 ]
 
 
 @pytest.mark.parametrize(("policy", "standing", "expected"), POLICIES)
 def test_where_no_rule_matches_the_policy_is_the_effect(
-    policy: dict[str, Any], standing: str, expected: Effect
+    policy: dict[str, Any], standing: str, expected: RoutingEffect
 ) -> None:
     of = ruled({"when": {"result": "failure"}}, policy=policy)
     assert of_policy(of, of.stations[0], standing) == expected
@@ -127,12 +136,12 @@ def test_where_no_rule_matches_the_policy_is_the_effect(
 @pytest.mark.parametrize(
     ("knob", "station", "expected"),
     [
-        ("advance", 1, Effect(frozenset([("c",)]))),
-        ("advance", 2, Effect(frozenset([("completed", "completed")]))),
-        ("end", 1, Effect(frozenset([("completed", "completed")]))),
-        ("refuse", 1, Effect(STUCK, error="NoValidTransition")),
+        ("advance", 1, RoutingEffect(frozenset([("c",)]))),
+        ("advance", 2, RoutingEffect(frozenset([("completed", "completed")]))),
+        ("end", 1, RoutingEffect(frozenset([("completed", "completed")]))),
+        ("refuse", 1, RoutingEffect(STUCK, error="NoValidTransition")),
     ],
 )
-def test_where_there_are_no_rules_too(knob: str, station: int, expected: Effect) -> None:
+def test_where_there_are_no_rules_too(knob: str, station: int, expected: RoutingEffect) -> None:
     of = ruled({}, policy={"no_rules": knob})
     assert of_policy(of, of.stations[station], "passed") == expected

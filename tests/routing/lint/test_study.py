@@ -9,7 +9,7 @@ import pytest
 from pipelines.routing.analysis.lint import study
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.analysis.lint.standings import standings
-from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.stations import STANDINGS, Analysis
 from pipelines.routing.document.line import Line, read_line
 from tests.routing.lint.support import DOCS, examples
@@ -50,7 +50,7 @@ def test_an_edit_of_what_a_decision_never_reads_analyses_nothing() -> None:
 @pytest.mark.parametrize("check", PAGES)
 def test_an_excerpt_says_the_same_as_the_whole_line(check: str) -> None:
     for of in examples(check):
-        subject = Subject(of)
+        subject = LintSubject(of)
         for station in of.stations:
             whole = Analysis(of, station)
             part = subject.analysis(station)
@@ -63,7 +63,7 @@ def test_a_large_station_is_bounded_and_what_is_not_known_says_so() -> None:
         {"id": f"r{n}", "when": {"output": {"path": f"$.k{n}", "op": "gt", "value": n}}, "to": "completed"}
         for n in range(1_000)
     ]
-    [station] = standings(Subject(line({"rules": rules})))
+    [station] = standings(LintSubject(line({"rules": rules})))
     assert len(station.rules) == 1_000
     assert station.rules[0].standing == "live"
     assert {rule.why for rule in station.rules if rule.standing == "unknown"} == {
@@ -74,7 +74,7 @@ def test_a_large_station_is_bounded_and_what_is_not_known_says_so() -> None:
 def test_what_deciding_costs_counts_too_where_many_paths_have_to_be_walked() -> None:
     paths = [{"output": {"path": f"$..a[?@.b=={n}]", "op": "contains", "value": "x"}} for n in range(20)]
     rules = [{"id": f"r{n}", "when": {"any": paths}, "to": "completed"} for n in range(40)]
-    [station] = standings(Subject(line({"rules": rules})))
+    [station] = standings(LintSubject(line({"rules": rules})))
     bounded = [rule for rule in station.rules if rule.why == "it would take more work than the bounds allow"]
     assert len(bounded) > 30
 
@@ -95,4 +95,4 @@ def test_a_station_of_the_stage_of_another_is_studied_without_it() -> None:
             ],
         }
     )  # fmt: skip
-    assert [each.status for each in Subject(staged).analysis(staged.station("fix")).standings] == ["live"]
+    assert [each.status for each in LintSubject(staged).analysis(staged.station("fix")).standings] == ["live"]

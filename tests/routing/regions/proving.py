@@ -11,7 +11,7 @@ from pipelines.routing.analysis.regions.stations import DEAD, LIVE, STANDINGS, U
 from pipelines.routing.basics.outcome import FORCED, Derived
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import Situation, read_situation
-from pipelines.routing.decide.steps.context import Case, Route
+from pipelines.routing.decide.steps.context import Case, TakenRoute
 from pipelines.routing.document.algebra import holds
 from pipelines.routing.document.line import Line
 from tests.routing.regions.attacks import Attacker
@@ -77,7 +77,7 @@ def true_of(of: Line, situation: Situation) -> tuple[set[str], str] | None:
     seen = seen_by_rules(of, case)
     if seen is None or situation.outcome.output_error:
         return None
-    view = case.view(Route(seen))
+    view = case.view(TakenRoute(seen))
     return {rule.id for rule in of.station("a").rules if holds(rule.when, view)}, seen.standing
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipelines.routing.analysis.regions.automata import searching
 from pipelines.routing.analysis.regions.outcomes import Unknown
-from pipelines.routing.analysis.regions.texts import NUMERAL, Texts, TextTest
+from pipelines.routing.analysis.regions.texts import NUMERAL, TextSet, TextTest
 from pipelines.routing.basics.values import number_in
 
 PATTERNS = (
@@ -71,7 +71,7 @@ tests = st.frozensets(
 def test_no_text_is_in_a_set_that_is_said_to_be_empty(
     wanted: frozenset[tuple[TextTest, bool]], text: str
 ) -> None:
-    among = Texts(tests=wanted)
+    among = TextSet(tests=wanted)
     assert not (among.is_empty and among.holds(text))
     assert all(among.holds(sample) for sample in among.samples(5))
     assert among.is_empty == (not list(among.samples(1)))

@@ -32,7 +32,7 @@ def test_what_is_decided_under_a_bound_is_what_is_decided_without() -> None:
 
 
 def test_a_bound_ends_with_its_block_and_binds_every_question_within() -> None:
-    with effort.at_most(10), pytest.raises(effort.Exhausted):
+    with effort.at_most(10), pytest.raises(effort.EffortExhausted):
         effort.spend(11)
     effort.spend(10**12)
 

@@ -11,17 +11,17 @@ from pipelines.routing.analysis.regions import cells, choices, numbers, texts
 from pipelines.routing.analysis.regions.automata import (
     Beginning,
     Containing,
-    Listed,
+    ListedTexts,
     alphabet,
     searching,
     words,
 )
-from pipelines.routing.analysis.regions.choices import Choice
-from pipelines.routing.analysis.regions.effort import Exhausted, at_most, spend
+from pipelines.routing.analysis.regions.choices import ValueChoice
+from pipelines.routing.analysis.regions.effort import EffortExhausted, at_most, spend
 from pipelines.routing.analysis.regions.evals import Evals
 from pipelines.routing.analysis.regions.formulas import Both, Either, Literal, negation
 from pipelines.routing.analysis.regions.guesses import around, guesses
-from pipelines.routing.analysis.regions.numbers import Interval, Numbers
+from pipelines.routing.analysis.regions.numbers import Interval, NumberSet
 from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
 from pipelines.routing.analysis.regions.situations import evaluations
 from pipelines.routing.analysis.regions.solver import Box, solve
@@ -55,7 +55,7 @@ def test_a_range_has_both_its_ends_and_an_empty_one_nothing() -> None:
 
 
 def test_intervals_that_touch_share_the_point_only_if_both_have_it() -> None:
-    def shared(left: str, right: str) -> Numbers:
+    def shared(left: str, right: str) -> NumberSet:
         return numbers.compared(left, 2).meet(numbers.compared(right, 2))
 
     assert shared("lte", "gte") == numbers.just(2)
@@ -91,11 +91,11 @@ def test_the_simplest_number_is_shown_first() -> None:
 
 
 def test_choices_meet_and_turn_round() -> None:
-    some, but = choices.only("a", "b"), Choice(None, frozenset(["b", "c"]))
+    some, but = choices.only("a", "b"), ValueChoice(None, frozenset(["b", "c"]))
     assert some.meet(but) == but.meet(some) == choices.only("a")
-    assert some.complement() == Choice(None, frozenset(["a", "b"]))
+    assert some.complement() == ValueChoice(None, frozenset(["a", "b"]))
     assert some.complement().complement() == some
-    assert but.meet(Choice(None, frozenset(["d"]))) == Choice(None, frozenset("bcd"))
+    assert but.meet(ValueChoice(None, frozenset(["d"]))) == ValueChoice(None, frozenset("bcd"))
     assert (choices.ANY.is_empty, choices.NONE.is_empty, but.is_empty) == (False, True, False)
     assert [but.holds(each) for each in "abc"] == [True, False, False]
 
@@ -241,8 +241,8 @@ def test_the_last_character_of_all_is_a_letter_like_another() -> None:
         ([(Containing("aab"), True)], "aab"),
         ([(Containing("ab", at_end=True), True), (Containing("ba"), True)], "bab"),
         ([(Containing("aa", at_end=True), True), (Containing("aaa"), False), (Beginning("b"), True)], "baa"),
-        ([(Listed(frozenset(["", "x", "a"])), False)], "b"),
-        ([(Listed(frozenset(["ab", "ba"])), True), (Beginning("b"), True)], "ba"),
+        ([(ListedTexts(frozenset(["", "x", "a"])), False)], "b"),
+        ([(ListedTexts(frozenset(["ab", "ba"])), True), (Beginning("b"), True)], "ba"),
         ([(Beginning("ab"), True), (Beginning("a"), False)], None),
         ([(searching("^a*$"), True), (Containing("aa"), False), (Beginning("a"), True)], "a"),
     ],
@@ -422,7 +422,7 @@ def test_the_last_unit_may_be_spent_and_not_one_more() -> None:
         spend(4)
         spend(6)
         assert meter.left == 0
-        with pytest.raises(Exhausted, match=r"^it would take more work than the bounds allow$"):
+        with pytest.raises(EffortExhausted, match=r"^it would take more work than the bounds allow$"):
             spend(1)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.document.line import Line
-from pipelines.routing.simulate.run import Result, run
+from pipelines.routing.simulate.run import ScenarioResult, run
 from pipelines.routing.simulate.scenario import read_scenario
 
 OK: dict[str, Any] = {"outcome": {"result": "success"}}
@@ -16,9 +16,9 @@ def said(*steps: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"key": "one", "steps": list(steps), **more}
 
 
-def walked(line: Line, *steps: dict[str, Any], **more: Any) -> Result:
+def walked(line: Line, *steps: dict[str, Any], **more: Any) -> ScenarioResult:
     return run(line, read_scenario(said(*steps, **more)))
 
 
-def messages(result: Result) -> list[str]:
+def messages(result: ScenarioResult) -> list[str]:
     return [str(failure) for failure in result.failures]

@@ -5,34 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.document.line import Line
-from pipelines.routing.simulate.choices import Choice, choices
-from pipelines.routing.simulate.scenario import Scenario, Step
-from pipelines.routing.simulate.state import Walk, begin
+from pipelines.routing.simulate.choices import SimulationChoice, choices
+from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
+from pipelines.routing.simulate.state import SimulatedTask, begin
 from pipelines.routing.simulate.walk import take
 from tests.routing.support import line, ruled
 
 
-def after(of: Line, *steps: Step) -> Walk:
-    walk = begin(of, Scenario("s", "s"))
+def after(of: Line, *steps: ScenarioStep) -> SimulatedTask:
+    walk = begin(of, ScenarioScript("s", "s"))
     for step in steps:
         walk = take(of, walk, step).walk
     return walk
 
 
-def outcome(**said: Any) -> Step:
-    return Step("outcome", outcome=said)
+def outcome(**said: Any) -> ScenarioStep:
+    return ScenarioStep("outcome", outcome=said)
 
 
-def found(of: Line, *steps: Step, token: int = 0) -> list[Choice]:
+def found(of: Line, *steps: ScenarioStep, token: int = 0) -> list[SimulationChoice]:
     walk = after(of, *steps)
     return list(choices(of, walk, walk.positions[token]))
 
 
-def of_kind(kind: str, given: list[Choice]) -> list[Choice]:
+def of_kind(kind: str, given: list[SimulationChoice]) -> list[SimulationChoice]:
     return [each for each in given if each.kind == kind]
 
 
-def went(choice: Choice) -> str:
+def went(choice: SimulationChoice) -> str:
     """Where its token is after it."""
     assert choice.taken is not None
     return choice.taken.walk.end or choice.taken.walk.positions[0].station
@@ -114,7 +114,7 @@ TWO = [
 ]
 
 
-def said(choice: Choice) -> dict[str, Any]:
+def said(choice: SimulationChoice) -> dict[str, Any]:
     assert choice.step is not None and choice.step.kind == "gates"
     return {key: dict(word) for key, word in choice.step.gates.items()}
 
@@ -137,7 +137,7 @@ def test_each_open_gate_offers_its_words_and_all_can_be_approved_at_once() -> No
 
 def test_a_gate_that_has_its_word_is_not_asked_again() -> None:
     of = ruled({"gates": ["g", "h"]}, gates=TWO)
-    words = found(of, outcome(result="success"), Step("gates", gates={"g": {"decision": "approve"}}))
+    words = found(of, outcome(result="success"), ScenarioStep("gates", gates={"g": {"decision": "approve"}}))
     assert [(each.gate, list(said(each))) for each in words] == [("h", ["h"]), ("h", ["h"])]
 
 

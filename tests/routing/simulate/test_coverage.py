@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.simulate.coverage import Coverage, Shown, shown_by, shown_by_all
+from pipelines.routing.simulate.coverage import Coverage, ShownScenarios, shown_by, shown_by_all
 from pipelines.routing.simulate.report import report
 from pipelines.routing.simulate.scenario import read_scenario
 from tests.routing.simulate.support import FAILED, OK, said, walked
@@ -43,11 +43,11 @@ def test_the_policy_is_told_where_it_was_applied() -> None:
 def test_several_scenarios_add_up_and_read_back() -> None:
     shown = shown_by(walked(LINE, FAILED)) | shown_by(walked(LINE, OK))
     assert shown.tested == {"r1", "r2"}
-    assert Shown.of_dict(shown.to_dict()) == shown
+    assert ShownScenarios.of_dict(shown.to_dict()) == shown
 
 
 def test_a_line_without_rules_is_covered() -> None:
-    assert Coverage.of(line({}), Shown()).percent == 100
+    assert Coverage.of(line({}), ShownScenarios()).percent == 100
 
 
 def test_the_report_says_what_failed_and_what_was_never_taken() -> None:

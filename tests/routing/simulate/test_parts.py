@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.simulate.candidates import Candidate, Candidates, plain
 from pipelines.routing.simulate.expect import Failure
 from pipelines.routing.simulate.report import report
 from pipelines.routing.simulate.run import expectation, run
-from pipelines.routing.simulate.scenario import Expect, Scenario, read_scenario
-from pipelines.routing.simulate.state import Position, Walk, begin
+from pipelines.routing.simulate.scenario import Expect, ScenarioScript, read_scenario
+from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, begin
 from tests.routing.support import ruled
 
 
 def tried(*rules: dict[str, Any], **more: Any) -> list[Candidate]:
     of = ruled(*rules, **more)
-    return list(Candidates(of, Subject(of)).at(Position("a")))
+    return list(Candidates(of, LintSubject(of)).at(SimulatedPosition("a")))
 
 
 def outcomes(*rules: dict[str, Any], **more: Any) -> list[tuple[str | None, Any]]:
@@ -38,7 +38,7 @@ def test_each_rule_is_tried_with_what_it_takes_then_what_none_takes() -> None:
 
 def test_a_station_without_rules_is_tried_with_success_first() -> None:
     of = ruled({})
-    found = list(Candidates(of, Subject(of)).at(Position("b")))
+    found = list(Candidates(of, LintSubject(of)).at(SimulatedPosition("b")))
     assert found[0].step.to_dict()["outcome"] == {"result": "success"}
     assert found[0].rule is None
 
@@ -46,14 +46,14 @@ def test_a_station_without_rules_is_tried_with_success_first() -> None:
 @pytest.mark.parametrize("status", ["held", "stuck", "completed", "blocked"])
 def test_nothing_is_tried_where_nothing_new_can_come(status: str) -> None:
     of = ruled({})
-    assert list(Candidates(of, Subject(of)).at(Position("a", status=status))) == []
+    assert list(Candidates(of, LintSubject(of)).at(SimulatedPosition("a", status=status))) == []
 
 
 def test_an_evaluation_is_tried_with_each_of_its_words() -> None:
     of = ruled({})
     asked = {"agentic": {"question": "Good?"}}
-    position = Position("a", status="blocked", wait={"evaluation": asked})
-    found = [each.step.answers for each in Candidates(of, Subject(of)).at(position)]
+    position = SimulatedPosition("a", status="blocked", wait={"evaluation": asked})
+    found = [each.step.answers for each in Candidates(of, LintSubject(of)).at(position)]
     assert found == [({**asked, "answer": "yes"},), ({**asked, "answer": "no"},)]
 
 
@@ -101,8 +101,10 @@ def test_numbers_that_no_store_holds_are_made_plain() -> None:
 
 
 def test_a_position_tells_what_is_said_of_it_and_nothing_empty() -> None:
-    assert Position("a").to_dict() == {"station": "a", "status": "queued"}
-    position = Position("a", "stuck", origin="b", feedback="f", wait={"w": 1}, error="E", end="failed")
+    assert SimulatedPosition("a").to_dict() == {"station": "a", "status": "queued"}
+    position = SimulatedPosition(
+        "a", "stuck", origin="b", feedback="f", wait={"w": 1}, error="E", end="failed"
+    )
     assert position.to_dict() == {
         "station": "a",
         "status": "stuck",
@@ -115,18 +117,21 @@ def test_a_position_tells_what_is_said_of_it_and_nothing_empty() -> None:
 
 
 def test_a_task_is_over_when_its_last_branch_is_and_ends_as_the_worst() -> None:
-    done, failed = Position("b", "completed", end="completed"), Position("c", "failed", end="broken")
-    going = Walk((done, Position("c")), {})
+    done, failed = (
+        SimulatedPosition("b", "completed", end="completed"),
+        SimulatedPosition("c", "failed", end="broken"),
+    )
+    going = SimulatedTask((done, SimulatedPosition("c")), {})
     assert (going.over, going.end, going.present) == (False, "", 1)
-    ended = Walk((done, failed), {})
+    ended = SimulatedTask((done, failed), {})
     assert (ended.over, ended.end) == (True, "broken")
 
 
 def test_a_task_begins_at_the_start_with_its_inputs() -> None:
     of = ruled({}, start="b", inputs=[{"key": "k", "default": "usual"}, {"key": "m"}])
-    walk = begin(of, Scenario("s", "s", inputs={"m": 1}, task={"title": "t"}))
+    walk = begin(of, ScenarioScript("s", "s", inputs={"m": 1}, task={"title": "t"}))
     assert (walk.inputs, walk.task, walk.visits) == ({"k": "usual", "m": 1}, {"title": "t"}, {"b": 1})
-    assert walk.positions == (Position("b"),)
+    assert walk.positions == (SimulatedPosition("b"),)
 
 
 def test_a_failure_is_one_line() -> None:
@@ -175,12 +180,12 @@ def test_a_result_says_what_became_of_the_scenario() -> None:
 
 
 def test_of_a_walk_that_is_not_over_no_end_is_expected() -> None:
-    found = run(ruled({}), Scenario("s", "s"))
+    found = run(ruled({}), ScenarioScript("s", "s"))
     assert expectation(found) == Expect(("a",), (), None, found.walk.status if found.walk else "")
 
 
 def test_a_scenario_that_cannot_begin_has_no_walk() -> None:
-    found = run(ruled({}), Scenario("s", "s", inputs={"nobody": 1}))
+    found = run(ruled({}), ScenarioScript("s", "s", inputs={"nobody": 1}))
     assert (found.walk, found.steps, found.holds) == (None, (), False)
     assert (found.to_dict()["end"], found.to_dict()["status"]) == ("", "")
     assert found.failures[0].step is None and "nobody" in found.failures[0].message

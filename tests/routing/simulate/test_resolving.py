@@ -10,7 +10,7 @@ import pytest
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import Line
 from pipelines.routing.simulate.choices import RESOLVE, THERE, choices
-from pipelines.routing.simulate.run import Result
+from pipelines.routing.simulate.run import ScenarioResult
 from pipelines.routing.simulate.scenario import read_scenario
 from tests.routing.simulate.support import FAILED, OK, messages, said, walked
 from tests.routing.support import line, ruled
@@ -31,7 +31,7 @@ def resolve(word: str, **more: str) -> dict[str, Any]:
     return {"resolve": {"word": word, **more} if more else word}
 
 
-def standing(result: Result) -> tuple[str, str]:
+def standing(result: ScenarioResult) -> tuple[str, str]:
     assert result.walk is not None
     return result.walk.status, result.walk.positions[0].station
 

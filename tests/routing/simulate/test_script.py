@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.simulate.script import AFTER, Person, Played, read_script, read_scripts
+from pipelines.routing.simulate.script import AFTER, Played, ScriptedPerson, read_script, read_scripts
 
 OUTCOME = {"at": "a", "outcome": {"result": "success"}}
 
@@ -31,9 +31,9 @@ def test_it_says_who_plays_and_that_time_passes() -> None:
         script(people=people, agents=agents, steps=[{**OUTCOME, "by": "ann"}, {"after": "2h", "by": "bob"}])
     )
     assert found.people == {
-        "ann": Person(("reviewer",)),
-        "bob": Person(("operator",), ("security",)),
-        "eve": Person(("admin",)),
+        "ann": ScriptedPerson(("reviewer",)),
+        "bob": ScriptedPerson(("operator",), ("security",)),
+        "eve": ScriptedPerson(("admin",)),
     }
     assert found.agents == {"dev": "suspended", "qa": "available"}
     assert [each.by for each in found.played] == ["ann", "bob"]

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.routing.decide.decisions import Finish, Stuck
 from pipelines.routing.simulate.coverage import shown_by
-from pipelines.routing.simulate.run import Result
+from pipelines.routing.simulate.run import ScenarioResult
 from tests.routing.simulate.support import FAILED, OK, messages, walked
 from tests.routing.support import line, ruled
 
@@ -229,7 +229,7 @@ class TestForks:
         assert result.walk is not None
         assert [each.status for each in result.walk.positions] == ["failed", "failed"]
 
-    def joined(self, *steps: Any, aggregation: str = "all-pass", **more: Any) -> Result:
+    def joined(self, *steps: Any, aggregation: str = "all-pass", **more: Any) -> ScenarioResult:
         join = {"wait_for": ["b", "c"], "aggregation": aggregation}
         stations = [
             {"rules": [{"id": "fork", "to": ["b", "c"]}]},
@@ -315,7 +315,7 @@ def test_C25_what_could_not_be_read_stops_who_asks_for_it() -> None:
 TAKEN = {"when": {"edge": {"from": "c", "to": "d", "at_least": 1}}, "to": "d"}
 
 
-def overtaken(word: Any, **more: Any) -> Result:
+def overtaken(word: Any, **more: Any) -> ScenarioResult:
     """b asks, then c goes to d, by which another rule of b would be true; then the word is said."""
     behind = {"id": "on", "to": "completed", "gates": ["review"], "max_retries": 1, **more.pop("rule", {})}
     of = line(

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipelines.routing.analysis.difference.effects import Pair
 from pipelines.routing.analysis.difference.samples import Sample, Situation, passing, tried
-from pipelines.routing.analysis.regions.choices import Choice
+from pipelines.routing.analysis.regions.choices import ValueChoice
 from pipelines.routing.analysis.regions.evals import Evals
 from pipelines.routing.analysis.regions.formulas import EVAL, STATUS, Formula, eval_is
 from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
@@ -127,7 +127,7 @@ def searched(
     try:
         for statuses in (given - {EXHAUSTED}, given & {EXHAUSTED}):
             try:
-                box: Box = {**_FORCED[change.after is not None], recorded: Choice(statuses)}
+                box: Box = {**_FORCED[change.after is not None], recorded: ValueChoice(statuses)}
                 return replace(change, sample=solve(every, box, accept))
             except Impossible:
                 continue
@@ -145,7 +145,10 @@ def _given(change: Change) -> tuple[tuple[str, ...], frozenset[tuple[str, str]]]
     return first(STATUS), RECORDED | {EXHAUSTED}
 
 
-_FORCED: dict[bool, Box] = {False: {}, True: {STATUS: Choice(FORCED_FAILURE), EVAL: eval_is("error").yes}}
+_FORCED: dict[bool, Box] = {
+    False: {},
+    True: {STATUS: ValueChoice(FORCED_FAILURE), EVAL: eval_is("error").yes},
+}
 """What the rules see after a gate has demanded rework, by whether one has."""
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from pipelines.routing.analysis.regions.situations import evaluations
 from pipelines.routing.basics.canonical import canonical
 from pipelines.routing.decide.check_fields import ALIASES
-from pipelines.routing.document.checks import RANK, Check, Group
+from pipelines.routing.document.checks import RANK, Check, CheckGroup
 from pipelines.routing.document.gate_tools import TOOL
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import Line
@@ -25,7 +25,7 @@ NO_MATCH = "NoValidTransition"
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class RoutingEffect:
     """`to`: targets, or what happens instead of a move. `revisit`: what keeps the move from coming back, and whether
     that is the line's knob."""
 
@@ -37,14 +37,14 @@ class Effect:
     revisit: tuple[str, bool] = ("allow", False)
     error: str | None = None
 
-    def differs_in(self, other: Effect) -> tuple[str, ...]:
+    def differs_in(self, other: RoutingEffect) -> tuple[str, ...]:
         """Names of what is not the same; a knob that both follow is a matter of `structure`."""
         found = [f.name for f in fields(self) if getattr(self, f.name) != getattr(other, f.name)]
         by_knob = self.revisit[1] and other.revisit[1]
         equal = by_knob or self.revisit[0] == other.revisit[0]
         return tuple(name for name in found if name != "revisit" or not equal)
 
-    def as_written(self) -> Effect:
+    def as_written(self) -> RoutingEffect:
         """Without what the knob says: equal to another's where `differs_in` names nothing, and quicker."""
         return replace(self, revisit=("", True)) if self.revisit[1] else self
 
@@ -57,10 +57,10 @@ class Pair:
     new: Line
 
 
-def of_rule(line: Line, station: Station, rule: Rule) -> Effect:
+def of_rule(line: Line, station: Station, rule: Rule) -> RoutingEffect:
     gates = tuple(key for each in rule.gates if (key := of_gate(line, line.gate(each))))
     to_stations = [key for key in rule.to if key in line.stations_by_key or key == ORIGIN]
-    return Effect(
+    return RoutingEffect(
         to=frozenset(target(line, key) for key in rule.to),
         gates=gates,
         compose=_compose(line, rule),
@@ -132,12 +132,12 @@ def _may_stop(gate: Gate) -> bool:
     )
 
 
-def _group(group: Group) -> Key:
+def _group(group: CheckGroup) -> Key:
     return (group.kind, *map(_member, group.counted))
 
 
-def _member(member: Check | Group) -> Key:
-    if isinstance(member, Group):
+def _member(member: Check | CheckGroup) -> Key:
+    if isinstance(member, CheckGroup):
         return _group(member)
     value = b"" if member.operator == "exists" else canonical(member.value)
     return (ALIASES.get(member.field, member.field), member.operator, value, RANK.get(member.action, 0))
@@ -170,46 +170,48 @@ def only_told(line: Line, rule: Rule) -> str:
     return "" if gates[0].enforces_checks else gates[0].key
 
 
-def unreadable() -> Effect:
-    return Effect(frozenset([("stuck",)]), error="InvalidTransitionSyntax")
+def unreadable() -> RoutingEffect:
+    return RoutingEffect(frozenset([("stuck",)]), error="InvalidTransitionSyntax")
 
 
-def of_policy(line: Line, station: Station, standing: str) -> Effect:
+def of_policy(line: Line, station: Station, standing: str) -> RoutingEffect:
     """`standing`: passed, failed or blocked."""
     if standing == "blocked":
-        return Effect(frozenset([(BLOCKED,)]))
+        return RoutingEffect(frozenset([(BLOCKED,)]))
     if standing == "failed":
         return _on_failure(line)
     return _no_match(line, station) if station.rules else _no_rules(line, station)
 
 
-def _on_failure(line: Line) -> Effect:
+def _on_failure(line: Line) -> RoutingEffect:
     knob = line.policy.on_failure
     if knob == "halt":
-        return Effect(frozenset([("failed", "failed")]))
+        return RoutingEffect(frozenset([("failed", "failed")]))
     if knob == "stuck":
-        return Effect(frozenset([("stuck",)]), error=NO_MATCH)
+        return RoutingEffect(frozenset([("stuck",)]), error=NO_MATCH)
     if knob in ("escalate", "fallback"):
-        return Effect(frozenset([(knob, "on_failure")]))
-    return Effect(frozenset([target(line, knob.removeprefix("station:"))]))
+        return RoutingEffect(frozenset([(knob, "on_failure")]))
+    return RoutingEffect(frozenset([target(line, knob.removeprefix("station:"))]))
 
 
-def _no_match(line: Line, station: Station) -> Effect:
+def _no_match(line: Line, station: Station) -> RoutingEffect:
     knob = line.policy.no_match
     if knob == "default":
-        return Effect(frozenset([_next(line, station)]))
+        return RoutingEffect(frozenset([_next(line, station)]))
     if knob == "fail":
-        return Effect(frozenset([("failed", "failed")]), error=NO_MATCH)
+        return RoutingEffect(frozenset([("failed", "failed")]), error=NO_MATCH)
     if knob == "stuck":
-        return Effect(frozenset([("stuck",)]), error=NO_MATCH)
-    return Effect(frozenset([(knob, "no_match")]))
+        return RoutingEffect(frozenset([("stuck",)]), error=NO_MATCH)
+    return RoutingEffect(frozenset([(knob, "no_match")]))
 
 
-def _no_rules(line: Line, station: Station) -> Effect:
+def _no_rules(line: Line, station: Station) -> RoutingEffect:
     knob = line.policy.no_rules
     if knob == "refuse":
-        return Effect(frozenset([("stuck",)]), error=NO_MATCH)
-    return Effect(frozenset([_next(line, station) if knob == "advance" else target(line, "completed")]))
+        return RoutingEffect(frozenset([("stuck",)]), error=NO_MATCH)
+    return RoutingEffect(
+        frozenset([_next(line, station) if knob == "advance" else target(line, "completed")])
+    )
 
 
 def _next(line: Line, station: Station) -> Key:

@@ -99,7 +99,7 @@ def _answered(condition: Answered) -> Three:
     variable, every = ("answer", evaluation.key), frozenset([*WORDS[evaluation.kind], NOT_YET])
 
     def said(words: frozenset[str]) -> Literal:
-        return Literal(variable, choices.Choice(words), choices.Choice(every - words))
+        return Literal(variable, choices.ValueChoice(words), choices.ValueChoice(every - words))
 
     yes = frozenset([condition.answer])
     return Three(said(yes), said(every - yes - {NOT_YET}), {evaluation.key: said(frozenset([NOT_YET]))})

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pipelines.routing.analysis.difference import effects
-from pipelines.routing.analysis.difference.effects import Effect
+from pipelines.routing.analysis.difference.effects import RoutingEffect
 from pipelines.routing.analysis.regions.formulas import Either, Formula, formula_of, negation, status_in
 from pipelines.routing.analysis.regions.stations import FAILED, PASSED, STANDINGS
 from pipelines.routing.basics.canonical import canonical
@@ -21,15 +21,15 @@ Facts = dict[tuple[str, bool], Formula]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class OutcomeRegion:
     """`rule` is None where none matches; `standing` then says which outcomes these are, "" a rule that is faulty."""
 
-    effect: Effect
+    effect: RoutingEffect
     holds: Facts
     rule: Rule | None = None
     standing: str = ""
 
-    def excludes(self, other: Cell) -> bool:
+    def excludes(self, other: OutcomeRegion) -> bool:
         """At a glance: what is true in the one is false in the other."""
         return any((key, not sign) in other.holds for key, sign in self.holds)
 
@@ -49,7 +49,7 @@ def readable(rules: Iterable[Rule]) -> tuple[Rule, ...]:
     return tuple(found)
 
 
-def cells(line: Line, station: Station, left_out: Rule | None = None, told: str = "") -> list[Cell]:
+def cells(line: Line, station: Station, left_out: Rule | None = None, told: str = "") -> list[OutcomeRegion]:
     """All of them, the rules in order.
 
     `left_out`: the rule whose gate demanded rework. `told`: the only gate that can have, by a person's word: on the
@@ -66,10 +66,10 @@ def cells(line: Line, station: Station, left_out: Rule | None = None, told: str 
             effect = effects.of_rule(line, station, rule)
             if told:
                 effect = replace(effect, gates=tuple(gate for gate in effect.gates if gate[0] != told))
-            found.append(Cell(effect, {**before, own: formula_of(rule.when)}, rule))
+            found.append(OutcomeRegion(effect, {**before, own: formula_of(rule.when)}, rule))
         before = {**before, (own[0], False): negation(formula_of(rule.when))}
     if len(read) < len(rules):
-        return [*found, Cell(effects.unreadable(), before), *_stopped(line, station)]
+        return [*found, OutcomeRegion(effects.unreadable(), before), *_stopped(line, station)]
     return [*found, *_unmatched(line, station, before)]
 
 
@@ -78,14 +78,14 @@ def reaching(line: Line) -> Formula | None:
     return None if line.policy.failure_rules else negation(status_in(FAILED))
 
 
-def _stopped(line: Line, station: Station) -> list[Cell]:
+def _stopped(line: Line, station: Station) -> list[OutcomeRegion]:
     if line.policy.failure_rules:
         return []
     held: Facts = {("failed", True): status_in(FAILED)}
-    return [Cell(effects.of_policy(line, station, "failed"), held, None, "failed")]
+    return [OutcomeRegion(effects.of_policy(line, station, "failed"), held, None, "failed")]
 
 
-def _unmatched(line: Line, station: Station, before: Facts) -> list[Cell]:
+def _unmatched(line: Line, station: Station, before: Facts) -> list[OutcomeRegion]:
     found = []
     for standing, statuses in (
         ("passed", PASSED),
@@ -96,11 +96,11 @@ def _unmatched(line: Line, station: Station, before: Facts) -> list[Cell]:
             found += _stopped(line, station)
             continue
         held: Facts = {**before, (standing, True): status_in(statuses)}
-        found.append(Cell(effects.of_policy(line, station, standing), held, None, standing))
+        found.append(OutcomeRegion(effects.of_policy(line, station, standing), held, None, standing))
     return found
 
 
-def may_fail(old: Cell, new: Cell) -> Formula | None:
+def may_fail(old: OutcomeRegion, new: OutcomeRegion) -> Formula | None:
     """Where `compose` fails, if what follows then is all that differs; None: that is no condition on the output."""
     if old.rule is None or new.rule is None or old.effect.differs_in(new.effect) != ("compose",):
         return None

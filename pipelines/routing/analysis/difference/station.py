@@ -15,13 +15,13 @@ from typing import Any
 from pipelines.routing.analysis.difference import effects, stops
 from pipelines.routing.analysis.difference.change import Both, Change, Sides, searched
 from pipelines.routing.analysis.difference.effects import Pair
-from pipelines.routing.analysis.difference.partition import Cell, cells, may_fail, readable, text_of
+from pipelines.routing.analysis.difference.partition import OutcomeRegion, cells, may_fail, readable, text_of
 from pipelines.routing.analysis.difference.rework import demanded, only_gate, pairs_demanding
 from pipelines.routing.analysis.difference.samples import Situation, variants, with_facts
 from pipelines.routing.analysis.regions.effort import at_most
 from pipelines.routing.analysis.regions.formulas import Formula
 from pipelines.routing.analysis.regions.possible import at_first
-from pipelines.routing.analysis.regions.situations import Walk, walked
+from pipelines.routing.analysis.regions.situations import TestedSituation, walked
 from pipelines.routing.analysis.regions.solver import Box
 from pipelines.routing.analysis.regions.stations import STANDINGS
 from pipelines.routing.document.model import Line
@@ -30,7 +30,7 @@ from pipelines.routing.document.stations import Station
 WORK = 6_000_000
 """Units of `regions.effort` for one station."""
 
-Claim = Callable[[Line, Walk], bool]
+Claim = Callable[[Line, TestedSituation], bool]
 """Whether a walk of `decide` in this version is the one that is claimed of the region."""
 
 
@@ -58,7 +58,9 @@ def _regions(sides: Sides) -> Iterator[Change]:
     now = cells(sides.pair.new, sides.new)
     for old, new in _differing(before, now):
 
-        def claim(line: Line, walk: Walk, old: Cell = old, new: Cell = new) -> bool:
+        def claim(
+            line: Line, walk: TestedSituation, old: OutcomeRegion = old, new: OutcomeRegion = new
+        ) -> bool:
             return _takes(line, walk, old if line is sides.pair.old else new)
 
         yield from _found(sides, old, new, (), claim)
@@ -77,14 +79,18 @@ def _second_walks(sides: Sides) -> Iterator[Change]:
             yield from _after_rework(sides, after, taken[0], taken[1])
 
 
-def _after_rework(sides: Sides, after: Both, first_old: Cell, first_new: Cell) -> Iterator[Change]:
+def _after_rework(
+    sides: Sides, after: Both, first_old: OutcomeRegion, first_new: OutcomeRegion
+) -> Iterator[Change]:
     taken = [at_first(formula) for formula in (first_old.holds | first_new.holds).values()]
     told = only_gate(sides, after)
     before = cells(sides.pair.old, sides.old, after[0], told)
     now = cells(sides.pair.new, sides.new, after[1], told)
     for old, new in _differing(before, now):
 
-        def claim(line: Line, walk: Walk, old: Cell = old, new: Cell = new) -> bool:
+        def claim(
+            line: Line, walk: TestedSituation, old: OutcomeRegion = old, new: OutcomeRegion = new
+        ) -> bool:
             cell, rule = (old, after[0]) if line is sides.pair.old else (new, after[1])
             matched = (rule.id, *((cell.rule.id,) if cell.rule else ()))
             return walk.matches[: len(matched)] == matched
@@ -92,7 +98,9 @@ def _after_rework(sides: Sides, after: Both, first_old: Cell, first_new: Cell) -
         yield from _found(sides, old, new, taken, claim, after)
 
 
-def _differing(before: list[Cell], now: list[Cell]) -> Iterator[tuple[Cell, Cell]]:
+def _differing(
+    before: list[OutcomeRegion], now: list[OutcomeRegion]
+) -> Iterator[tuple[OutcomeRegion, OutcomeRegion]]:
     for new in now:
         yield from (
             (old, new) for old in before if old.effect.differs_in(new.effect) and not old.excludes(new)
@@ -100,7 +108,7 @@ def _differing(before: list[Cell], now: list[Cell]) -> Iterator[tuple[Cell, Cell
 
 
 def _found(
-    sides: Sides, old: Cell, new: Cell, more: Any, claim: Claim, after: Both | None = None
+    sides: Sides, old: OutcomeRegion, new: OutcomeRegion, more: Any, claim: Claim, after: Both | None = None
 ) -> Iterator[Change]:
     formulas: list[Formula] = [*more, *(old.holds | new.holds).values()]
     failing = may_fail(old, new)
@@ -118,7 +126,7 @@ def _found(
         yield found
 
 
-def _takes(line: Line, walk: Walk, cell: Cell) -> bool:
+def _takes(line: Line, walk: TestedSituation, cell: OutcomeRegion) -> bool:
     """Whether the first walk through the rules ended in this cell."""
     if cell.rule is not None:
         return walk.matches[:1] == (cell.rule.id,)

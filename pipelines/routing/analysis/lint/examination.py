@@ -12,7 +12,7 @@ from pipelines.routing.analysis.lint.finding import ERROR, SEVERITIES, Finding
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.run import findings_of
 from pipelines.routing.analysis.lint.standings import StationStandings, standings
-from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.visits import worst_visits
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.document.model import Line
@@ -33,7 +33,7 @@ class Examination:
     line: Line | None = None
     visits: Mapping[str, int] = field(default_factory=dict)
     stations: tuple[StationStandings, ...] = ()
-    subject: Subject | None = field(default=None, compare=False, repr=False)
+    subject: LintSubject | None = field(default=None, compare=False, repr=False)
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -81,7 +81,7 @@ class Examination:
 
 def examine(line: Line, people: People | None = None) -> Examination:
     """`people`: who there is to decide; without them nothing is said of whether they suffice."""
-    subject = Subject(line, people)
+    subject = LintSubject(line, people)
     return Examination(findings_of(subject), line, worst_visits(subject), standings(subject), subject)
 
 

@@ -26,7 +26,7 @@ from pipelines.routing.analysis.regions.solver import Box, is_impossible
 from pipelines.routing.basics.outcome import RESULTS, SIGNALS, VERDICTS
 from pipelines.routing.basics.values import exact, is_number
 from pipelines.routing.decide.check_fields import ALIASES
-from pipelines.routing.document.checks import RANK, Check, Group
+from pipelines.routing.document.checks import RANK, Check, CheckGroup
 from pipelines.routing.document.gates import WORDS
 
 OPERATORS = {
@@ -41,7 +41,7 @@ FLAT = ("input", "variables", "gates", "usage")
 DOTTED = ("output", "task", "context")
 
 
-def contradiction(group: Group, action: str) -> tuple[Check, ...]:
+def contradiction(group: CheckGroup, action: str) -> tuple[Check, ...]:
     """Checks that cannot all hold, so that the group always asks for this action or a worse one; none where that is
     not proved. Each of them is needed for it. Raises Exhausted."""
     if not _always_fails(group, RANK[action], frozenset()):
@@ -55,7 +55,7 @@ def contradiction(group: Group, action: str) -> tuple[Check, ...]:
     return tuple(check for check in needed if id(check) not in granted)
 
 
-def _always_fails(group: Group, rank: int, granted: frozenset[int]) -> bool:
+def _always_fails(group: CheckGroup, rank: int, granted: frozenset[int]) -> bool:
     """`granted`: checks that are taken to hold, whatever they say."""
     return is_impossible([_below(group, rank, granted), *_given(group)], {}, _accept)
 
@@ -68,7 +68,7 @@ def _counts(check: Check, rank: int) -> bool:
     return check.severity != "warn" and RANK.get(check.action, 0) >= rank
 
 
-def _below(member: Group | Check, rank: int, granted: frozenset[int]) -> Formula:
+def _below(member: CheckGroup | Check, rank: int, granted: frozenset[int]) -> Formula:
     """The member asks for less than this rank (checks.py, `_worst`)."""
     if isinstance(member, Check):
         return _holds(member, granted) if _counts(member, rank) else TRUE
@@ -76,7 +76,7 @@ def _below(member: Group | Check, rank: int, granted: frozenset[int]) -> Formula
     return Either((_passes(member, granted), each)) if member.kind == "any" else each
 
 
-def _passes(member: Group | Check, granted: frozenset[int]) -> Formula:
+def _passes(member: CheckGroup | Check, granted: frozenset[int]) -> Formula:
     if isinstance(member, Check):
         return _holds(member, granted)
     each = tuple(_passes(one, granted) for one in member.counted)
@@ -103,7 +103,7 @@ def _places(name: str) -> tuple[Place, ...]:
     return ((family, rest),) if family in FLAT and rest else ((name,),)
 
 
-def _given(group: Group) -> list[Literal]:
+def _given(group: CheckGroup) -> list[Literal]:
     """What can be said of a field before any check: absent, or one of the words that it can be."""
     known = []
     for name in dict.fromkeys(check.field for check in group.checks()):
@@ -137,7 +137,7 @@ def _eval(op: str, check: Check) -> Formula:
     return _text(texts.tested(op, value))
 
 
-def _number(held: numbers.Numbers) -> Formula:
+def _number(held: numbers.NumberSet) -> Formula:
     return Literal(EVAL, Evals(within=held), Evals(outside=held))
 
 

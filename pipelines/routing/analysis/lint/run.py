@@ -28,11 +28,11 @@ from pipelines.routing.analysis.lint.checks import (
 )
 from pipelines.routing.analysis.lint.finding import SEVERITIES, Finding
 from pipelines.routing.analysis.lint.people import People
-from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.visits import worst_visits
 from pipelines.routing.document.model import Line
 
-Check = Callable[[Subject], Iterator[Finding]]
+Check = Callable[[LintSubject], Iterator[Finding]]
 
 CHECKS: tuple[tuple[str, Check], ...] = (
     (not_publishable.ID, not_publishable.check),
@@ -63,14 +63,14 @@ def lint(line: Line, people: People | None = None) -> tuple[Finding, ...]:
 
     `people`: who there is to decide at gates; without them nothing is said of whether they suffice.
     """
-    return findings_of(Subject(line, people))
+    return findings_of(LintSubject(line, people))
 
 
-def findings_of(subject: Subject) -> tuple[Finding, ...]:
+def findings_of(subject: LintSubject) -> tuple[Finding, ...]:
     found = [finding for _, check in CHECKS for finding in check(subject)]
     return tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
 def visits(line: Line) -> dict[str, int]:
     """How often each station that is reached can be entered at most."""
-    return worst_visits(Subject(line))
+    return worst_visits(LintSubject(line))

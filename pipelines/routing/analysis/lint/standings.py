@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines.routing.analysis.lint.aftermath import then
-from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.situations import Witness
-from pipelines.routing.analysis.regions.stations import STANDINGS, Rest, Standing
+from pipelines.routing.analysis.regions.stations import STANDINGS, Liveness, Rest
 from pipelines.routing.document.stations import Station
 
 Place = tuple[int | None, int | None]
@@ -94,12 +94,12 @@ class StationStandings:
         }
 
 
-def standings(subject: Subject) -> tuple[StationStandings, ...]:
+def standings(subject: LintSubject) -> tuple[StationStandings, ...]:
     """Of all stations, in the order of the line."""
     return tuple(_of_station(subject, station) for station in subject.line.stations)
 
 
-def _of_station(subject: Subject, station: Station) -> StationStandings:
+def _of_station(subject: LintSubject, station: Station) -> StationStandings:
     study = subject.analysis(station)
     rests = (study.rest(outcomes) for outcomes in STANDINGS)
     return StationStandings(
@@ -110,7 +110,7 @@ def _of_station(subject: Subject, station: Station) -> StationStandings:
     )
 
 
-def _of_rule(subject: Subject, station: Station, index: int, standing: Standing) -> RuleStanding:
+def _of_rule(subject: LintSubject, station: Station, index: int, standing: Liveness) -> RuleStanding:
     return RuleStanding(
         rule=standing.rule.id,
         path=subject.path(station, index),

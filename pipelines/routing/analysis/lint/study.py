@@ -19,9 +19,9 @@ from pipelines.routing.analysis.regions.stations import (
     SHADOWED,
     STANDINGS,
     Analysis,
+    Liveness,
     Rest,
     Shadow,
-    Standing,
 )
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import Rule
@@ -34,14 +34,14 @@ REMEMBERED = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class StationAnalysis:
     """`shadowing`: for each rule the earlier ones that take a part of it. `cost`: units of work that it took.
 
     `readable`: the rules above the first faulty one. `constants`: those whose condition is always true or false.
     """
 
     readable: tuple[Rule, ...]
-    standings: tuple[Standing, ...]
+    standings: tuple[Liveness, ...]
     shadowing: dict[str, tuple[Shadow, ...]]
     constants: dict[str, bool]
     rests: dict[str, Rest]
@@ -57,20 +57,20 @@ class Study:
         return self.rests.get(standing)
 
 
-class Known:
+class RememberedAnalysis:
     """A study by identity: it is remembered, so the same one stands for the same excerpt of a line."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: StationAnalysis) -> None:
         self.study = study
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Known) and other.study is self.study
+        return isinstance(other, RememberedAnalysis) and other.study is self.study
 
     def __hash__(self) -> int:
         return id(self.study)
 
 
-def study(line: Line, station: Station, units: int) -> Study:
+def study(line: Line, station: Station, units: int) -> StationAnalysis:
     """`units`: how much work is left for the whole line. What costs more than allowed is unknown."""
     part = excerpt(line, station)
     allowed = min(units, MAX_STATION)
@@ -152,11 +152,11 @@ class _Excerpt:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _remembered(part: _Excerpt) -> Study:
+def _remembered(part: _Excerpt) -> StationAnalysis:
     return _study(part.line, part.station, MAX_STATION)
 
 
-def _study(line: Line, key: str, units: int) -> Study:
+def _study(line: Line, key: str, units: int) -> StationAnalysis:
     station = line.station(key)
     analysis = Analysis(line, station)
     with at_most(units) as meter:
@@ -165,7 +165,7 @@ def _study(line: Line, key: str, units: int) -> Study:
         rests = {standing: analysis.rest(standing) for standing in STANDINGS}
         targets = {rule.id: set(rule.to) for rule in analysis.readable}
         shadowing = {each.rule.id: _shadows(analysis, each, targets) for each in standings}
-    return Study(
+    return StationAnalysis(
         readable=analysis.readable,
         standings=standings,
         shadowing=shadowing,
@@ -175,7 +175,7 @@ def _study(line: Line, key: str, units: int) -> Study:
     )
 
 
-def _shadows(analysis: Analysis, standing: Standing, targets: dict[str, set[str]]) -> tuple[Shadow, ...]:
+def _shadows(analysis: Analysis, standing: Liveness, targets: dict[str, set[str]]) -> tuple[Shadow, ...]:
     """Of rules that can be taken. Situations are kept only of the first and where a gate could be gone round."""
     rule = standing.rule
     if rule.fault is not None or standing.status == DEAD:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from pipelines.routing.analysis.lint.people import People
-from pipelines.routing.analysis.lint.study import Study, study
-from pipelines.routing.analysis.lint.ways import Way, ways
-from pipelines.routing.analysis.regions.stations import DEAD, Standing
+from pipelines.routing.analysis.lint.study import StationAnalysis, study
+from pipelines.routing.analysis.lint.ways import CyclePath, ways
+from pipelines.routing.analysis.regions.stations import DEAD, Liveness
 from pipelines.routing.basics.problems import join
 from pipelines.routing.document.algebra import All, Always, Condition, EdgeTaken, leaves
 from pipelines.routing.document.model import Line
@@ -19,24 +19,24 @@ MAX_LINE = 20_000_000
 """Units of work for all stations of a line together: some seconds. The first ones come first."""
 
 
-class Subject:
+class LintSubject:
     def __init__(self, line: Line, people: People | None = None) -> None:
         self.line = line
         self.people = people
 
-    def analysis(self, station: Station) -> Study:
+    def analysis(self, station: Station) -> StationAnalysis:
         return self._studies[station.key]
 
     @cached_property
-    def _studies(self) -> dict[str, Study]:
-        found: dict[str, Study] = {}
+    def _studies(self) -> dict[str, StationAnalysis]:
+        found: dict[str, StationAnalysis] = {}
         left = MAX_LINE
         for station in self.line.stations:
             found[station.key] = study(self.line, station, left)
             left = max(left - found[station.key].cost, 0)
         return found
 
-    def standings(self) -> Iterator[tuple[Station, int, Standing]]:
+    def standings(self) -> Iterator[tuple[Station, int, Liveness]]:
         for station in self.line.stations:
             for index, standing in enumerate(self.analysis(station).standings):
                 yield station, index, standing
@@ -47,7 +47,7 @@ class Subject:
         return frozenset(s.rule.id for _, _, s in self.standings() if s.status == DEAD)
 
     @cached_property
-    def ways(self) -> tuple[Way, ...]:
+    def ways(self) -> tuple[CyclePath, ...]:
         """All ways from station to station and to ends, those of dead rules left out."""
         return tuple(ways(self.line, self.dead, self.unmatched))
 

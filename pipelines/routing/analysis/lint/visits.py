@@ -5,9 +5,9 @@ Bounds of entries by rules and policy; a person's words, jumps and moves by hand
 
 from __future__ import annotations
 
-from pipelines.routing.analysis.lint.subject import Subject
-from pipelines.routing.analysis.lint.ways import Way
-from pipelines.routing.decide.budget_usage import Step, spends
+from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.analysis.lint.ways import CyclePath
+from pipelines.routing.decide.budget_usage import MoveTarget, spends
 from pipelines.routing.document.algebra import All, Condition, FailureTypeIs
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.model import Line
@@ -16,7 +16,7 @@ PATIENCE = 150
 """Rounds of counting in a cycle; the usual cap of 100 visits is reached before."""
 
 
-def bound(line: Line, way: Way) -> int | None:
+def bound(line: Line, way: CyclePath) -> int | None:
     """How often the way can be gone, by its own budgets and those of its target; None: only the cap binds."""
     bounds = [_entries(line, way)]
     if way.rule is not None:
@@ -29,12 +29,12 @@ def bound(line: Line, way: Way) -> int | None:
     return min(given) if given else None
 
 
-def _binds(line: Line, budget: Budget, way: Way) -> bool:
+def _binds(line: Line, budget: Budget, way: CyclePath) -> bool:
     """Whether each going of the way spends of the named budget, whatever the outcome."""
     rule = way.rule
     kinds = (_failure_types(rule.when) if rule is not None else ()) or (None,)
     taken = rule.id if rule is not None else None
-    return all(spends(line, budget, Step(way.source, way.target, taken, kind)) for kind in kinds)
+    return all(spends(line, budget, MoveTarget(way.source, way.target, taken, kind)) for kind in kinds)
 
 
 def _failure_types(condition: Condition) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ def _failure_types(condition: Condition) -> tuple[str, ...]:
     return ()
 
 
-def _entries(line: Line, way: Way) -> int | None:
+def _entries(line: Line, way: CyclePath) -> int | None:
     """What the target and the revisit policy allow."""
     if way.target not in line.stations_by_key:
         return 1
@@ -59,12 +59,12 @@ def _entries(line: Line, way: Way) -> int | None:
     return min((each for each in bounds if each is not None), default=None)
 
 
-def unbounded_cycles(subject: Subject) -> list[tuple[str, ...]]:
+def unbounded_cycles(subject: LintSubject) -> list[tuple[str, ...]]:
     """Groups of stations that can be gone round without a budget, each in the order of the line."""
     return _cycles(subject.line, _unbounded(subject))
 
 
-def breaking(subject: Subject, station: str) -> tuple[str, ...]:
+def breaking(subject: LintSubject, station: str) -> tuple[str, ...]:
     """Of the unbounded cycles that the station is the first of: stations that, once each has a limit of visits, leave
     none. Those that a task comes back to are taken first; not always as few as would do."""
     after, found = _unbounded(subject), list[str]()
@@ -79,7 +79,7 @@ def _within(after: dict[str, set[str]], group: set[str]) -> dict[str, set[str]]:
     return {key: targets & group for key, targets in after.items() if key in group}
 
 
-def _unbounded(subject: Subject) -> dict[str, set[str]]:
+def _unbounded(subject: LintSubject) -> dict[str, set[str]]:
     """Where each station leads without a budget."""
     after: dict[str, set[str]] = {}
     for way in _moves(subject):
@@ -93,7 +93,7 @@ def _cycles(line: Line, after: dict[str, set[str]]) -> list[tuple[str, ...]]:
     return sorted((tuple(sorted(g, key=line.position)) for g in groups), key=lambda g: line.position(g[0]))
 
 
-def endless(subject: Subject) -> dict[str, tuple[str, ...]]:
+def endless(subject: LintSubject) -> dict[str, tuple[str, ...]]:
     """Of rules that lie in such a cycle, by their id: the targets that go on round it."""
     group = {key: at for at, keys in enumerate(unbounded_cycles(subject)) for key in keys}
     found: dict[str, tuple[str, ...]] = {}
@@ -104,7 +104,7 @@ def endless(subject: Subject) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _moves(subject: Subject) -> list[Way]:
+def _moves(subject: LintSubject) -> list[CyclePath]:
     """Between stations, by rules and policy."""
     return [
         way
@@ -113,7 +113,7 @@ def _moves(subject: Subject) -> list[Way]:
     ]
 
 
-def worst_visits(subject: Subject) -> dict[str, int]:
+def worst_visits(subject: LintSubject) -> dict[str, int]:
     """An upper bound of the entries of each station that is reached; the cap where nothing else binds."""
     line = subject.line
     into: dict[str, list[tuple[str, int | None]]] = {}

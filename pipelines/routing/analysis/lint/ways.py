@@ -19,7 +19,7 @@ ANYWHERE = "@anywhere"
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class CyclePath:
     """`by`: rule, exhausted, policy or gate. `rule`: the one that is taken, whose budgets bind."""
 
     source: str
@@ -28,7 +28,7 @@ class Way:
     rule: Rule | None = None
 
 
-def ways(line: Line, dead: frozenset[str], unmatched: frozenset[tuple[str, str]]) -> Iterator[Way]:
+def ways(line: Line, dead: frozenset[str], unmatched: frozenset[tuple[str, str]]) -> Iterator[CyclePath]:
     """`unmatched`: (station, passed or failed) for which an outcome may be taken by no rule."""
     origins = _origins(line, dead)
     for station in line.stations:
@@ -38,7 +38,7 @@ def ways(line: Line, dead: frozenset[str], unmatched: frozenset[tuple[str, str]]
         if station.gate is not None:
             yield from _of_gate(line, station, line.gate(station.gate))
         yield from _of_policy(line, station, unmatched)
-    yield from (Way(ANYWHERE, station.key, "gate") for station in line.stations)
+    yield from (CyclePath(ANYWHERE, station.key, "gate") for station in line.stations)
 
 
 def _origins(line: Line, dead: frozenset[str]) -> dict[str, list[str]]:
@@ -53,11 +53,11 @@ def _origins(line: Line, dead: frozenset[str]) -> dict[str, list[str]]:
     return found
 
 
-def _of_rule(line: Line, station: Station, rule: Rule, origins: dict[str, list[str]]) -> Iterator[Way]:
+def _of_rule(line: Line, station: Station, rule: Rule, origins: dict[str, list[str]]) -> Iterator[CyclePath]:
     targets = origins.get(station.key, []) if rule.to == (ORIGIN,) else rule.to
-    yield from (Way(station.key, target, "rule", rule) for target in targets if target != BLOCKED)
+    yield from (CyclePath(station.key, target, "rule", rule) for target in targets if target != BLOCKED)
     if rule.exhausted_to:
-        yield Way(station.key, rule.exhausted_to, "exhausted")
+        yield CyclePath(station.key, rule.exhausted_to, "exhausted")
     for key in rule.gates:
         yield from _of_gate(line, station, line.gate(key))
     # After a demanded rework the other rules may leave the outcome to the policy, as after a compose that fails.
@@ -65,19 +65,19 @@ def _of_rule(line: Line, station: Station, rule: Rule, origins: dict[str, list[s
         yield from _of_failure(line, station)
 
 
-def _of_gate(line: Line, station: Station, gate: Gate) -> Iterator[Way]:
+def _of_gate(line: Line, station: Station, gate: Gate) -> Iterator[CyclePath]:
     if gate.mode == "skip":
         return
     if "reject" in gate.offers:
         knob = gate.on_reject or line.policy.on_reject
         if knob.startswith("route:"):
-            yield Way(station.key, knob.removeprefix("route:"), "gate")
+            yield CyclePath(station.key, knob.removeprefix("route:"), "gate")
         elif knob == "reviewer_chooses":
-            yield Way(station.key, ANYWHERE, "gate")
+            yield CyclePath(station.key, ANYWHERE, "gate")
         elif knob == "fail":
-            yield Way(station.key, "failed", "gate")
+            yield CyclePath(station.key, "failed", "gate")
     if "abort" in gate.offers:
-        yield Way(station.key, "failed", "gate")
+        yield CyclePath(station.key, "failed", "gate")
 
 
 def onward(line: Line, station: Station) -> str | None:
@@ -89,19 +89,19 @@ def onward(line: Line, station: Station) -> str | None:
     return {"end": "completed", "fail": "failed"}.get(knob)
 
 
-def _of_policy(line: Line, station: Station, unmatched: frozenset[tuple[str, str]]) -> Iterator[Way]:
+def _of_policy(line: Line, station: Station, unmatched: frozenset[tuple[str, str]]) -> Iterator[CyclePath]:
     if (station.key, "failed") in unmatched:
         yield from _of_failure(line, station)
     if (station.key, "passed") not in unmatched:
         return
     target = onward(line, station)
     if target is not None:
-        yield Way(station.key, target, "policy")
+        yield CyclePath(station.key, target, "policy")
 
 
-def _of_failure(line: Line, station: Station) -> Iterator[Way]:
+def _of_failure(line: Line, station: Station) -> Iterator[CyclePath]:
     knob = line.policy.on_failure
     if knob == "halt":
-        yield Way(station.key, "failed", "policy")
+        yield CyclePath(station.key, "failed", "policy")
     elif knob.startswith("station:"):
-        yield Way(station.key, knob.removeprefix("station:"), "policy")
+        yield CyclePath(station.key, knob.removeprefix("station:"), "policy")

@@ -10,7 +10,7 @@ from pipelines.routing.basics.canonical import canonical
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class DecidedEffect:
     """`kind`: move, finish, review, blocked, held, ask, escalate or stuck. `to`: stations (of a fork in the order of
     their keys), or the end. `detail`: the kind of the end, the error, what is missing or the evaluation."""
 
@@ -23,30 +23,30 @@ class Effect:
         return {"kind": self.kind, "to": list(self.to), "detail": self.detail, "rule": self.rule}
 
 
-def effect_of(answer: Mapping[str, Any]) -> Effect:
+def effect_of(answer: Mapping[str, Any]) -> DecidedEffect:
     """Of an answer as it is stored (line-document.md, The decision tool)."""
     kind, rule = answer["decision"], answer.get("rule")
     if kind == "move":
-        return Effect("move", tuple(sorted(answer["to"])), "", rule)
+        return DecidedEffect("move", tuple(sorted(answer["to"])), "", rule)
     if kind == "finish":
-        return Effect("finish", (answer["end"],), answer["kind"], rule)
+        return DecidedEffect("finish", (answer["end"],), answer["kind"], rule)
     if kind == "wait":
         return _waiting(answer)
     if kind == "ask":
-        return Effect("ask", (), _evaluation(answer["evaluation"]))
+        return DecidedEffect("ask", (), _evaluation(answer["evaluation"]))
     if kind == "escalate":
-        return Effect("escalate", (), "", rule)
-    return Effect("stuck", (), answer["error"], rule)
+        return DecidedEffect("escalate", (), "", rule)
+    return DecidedEffect("stuck", (), answer["error"], rule)
 
 
-def _waiting(answer: Mapping[str, Any]) -> Effect:
+def _waiting(answer: Mapping[str, Any]) -> DecidedEffect:
     status, rule = answer["status"], answer.get("rule")
     if status == "awaiting_review":
-        return Effect("review", tuple(sorted(answer["gates"])), "", rule)
+        return DecidedEffect("review", tuple(sorted(answer["gates"])), "", rule)
     if status == "held":
-        return Effect("held", tuple(sorted(answer["to"])), ", ".join(answer["missing"]), rule)
+        return DecidedEffect("held", tuple(sorted(answer["to"])), ", ".join(answer["missing"]), rule)
     asked = answer.get("evaluation")
-    return Effect("blocked", (), _evaluation(asked) if asked else "", rule)
+    return DecidedEffect("blocked", (), _evaluation(asked) if asked else "", rule)
 
 
 def _evaluation(evaluation: Mapping[str, Any]) -> str:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TypeVar
 
-from pipelines.routing.analysis.redecide.walk import Walk
+from pipelines.routing.analysis.redecide.walk import RedecidedWalk
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.decisions import Decision, Stuck
 from pipelines.routing.decide.situation import Situation
-from pipelines.routing.document.checks import Result
+from pipelines.routing.document.checks import CheckResult
 from pipelines.routing.document.gates import JUMP, Gate
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.operand_trace import Seen
@@ -28,11 +28,13 @@ class Unrecorded:
     message: str
 
 
-Again = Callable[[Situation], Walk]
+Again = Callable[[Situation], RedecidedWalk]
 Finding = Iterator[Unrecorded]
 
 
-def unrecorded(old: Line, new: Line, situation: Situation, walked: Walk, again: Again) -> Unrecorded | None:
+def unrecorded(
+    old: Line, new: Line, situation: Situation, walked: RedecidedWalk, again: Again
+) -> Unrecorded | None:
     """The first fact that is missing, if one is. `old`: the version that was recorded; `walked`: the walk under
     `new`; `again` walks under it on another situation."""
     found = chain(
@@ -53,7 +55,7 @@ def _origin(new: Line, situation: Situation, last: Decision) -> Finding:
 # People's words
 
 
-def _words(old: Line, new: Line, situation: Situation, walked: Walk) -> Finding:
+def _words(old: Line, new: Line, situation: Situation, walked: RedecidedWalk) -> Finding:
     """A word is worth what the policy was worth under which it was said."""
     for key in walked.asked:
         if key in walked.assumed or key == JUMP:
@@ -77,14 +79,14 @@ def _policy(gate: Gate) -> object:
 # Fields that checks read
 
 
-def _fields(old: Line, situation: Situation, walked: Walk) -> Finding:
-    for result in _seen(walked, Result):
+def _fields(old: Line, situation: Situation, walked: RedecidedWalk) -> Finding:
+    for result in _seen(walked, CheckResult):
         if result.saw is MISSING and not _could_be_there(result.check.field, old, situation, walked):
             message = f"A check reads {result.check.field}, which the version of that time did not have."
             yield Unrecorded("field_not_recorded", message)
 
 
-def _could_be_there(field: str, old: Line, situation: Situation, walked: Walk) -> bool:
+def _could_be_there(field: str, old: Line, situation: Situation, walked: RedecidedWalk) -> bool:
     family, _, name = field.partition(".")
     if family == "input":
         return name in situation.facts.inputs or any(name == each.key for each in old.inputs)
@@ -102,7 +104,7 @@ def _composed(line: Line) -> Iterator[str]:
 # Counters
 
 
-def _counters(old: Line, new: Line, situation: Situation, walked: Walk, again: Again) -> Finding:
+def _counters(old: Line, new: Line, situation: Situation, walked: RedecidedWalk, again: Again) -> Finding:
     """What was counted under a name that is gone may belong to a name that is new: decided only where no such count
     changes anything."""
     names = [*_edges(old, new, situation, walked), *_rules(old, new, situation, walked)]
@@ -118,7 +120,7 @@ Counter = tuple[str, str, int]
 """Which counters, the name in it, and how high it can be."""
 
 
-def _edges(old: Line, new: Line, situation: Situation, walked: Walk) -> Iterator[Counter]:
+def _edges(old: Line, new: Line, situation: Situation, walked: RedecidedWalk) -> Iterator[Counter]:
     """Edges that conditions read, to or from a station that the recorded version did not have."""
     counted = situation.facts.edges
     read = dict.fromkeys(seen.path for seen in _seen(walked, Seen) if seen.operand == "edge" and seen.path)
@@ -131,7 +133,7 @@ def _knows(line: Line, edge: str) -> bool:
     return all(end in line.stations_by_key or end in line.ends_by_key for end in edge.split("->"))
 
 
-def _rules(old: Line, new: Line, situation: Situation, walked: Walk) -> Iterator[Counter]:
+def _rules(old: Line, new: Line, situation: Situation, walked: RedecidedWalk) -> Iterator[Counter]:
     """Rules that the recorded version did not have, where the counter of one of its rules at this station is left
     over; only the budgets of the rule that was taken are read."""
     counted = situation.of_now.facts.rules
@@ -143,7 +145,7 @@ def _rules(old: Line, new: Line, situation: Situation, walked: Walk) -> Iterator
     yield from (("rules", rule, gone) for rule in strange if gone)
 
 
-def _matters(situation: Situation, walked: Walk, counter: Counter, again: Again) -> bool:
+def _matters(situation: Situation, walked: RedecidedWalk, counter: Counter, again: Again) -> bool:
     kind, name, most = counter
     for count in range(1, most + 1):
         other = again(_counted(situation, kind, name, count))
@@ -163,7 +165,7 @@ def _counted(situation: Situation, kind: str, name: str, count: int) -> Situatio
 T = TypeVar("T")
 
 
-def _seen(walked: Walk, kind: type[T]) -> Iterator[T]:
+def _seen(walked: RedecidedWalk, kind: type[T]) -> Iterator[T]:
     for step in walked.steps:
         for entry in step.trace:
             yield from (seen for seen in entry.saw if isinstance(seen, kind))

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from pipelines.routing.analysis.redecide.effects import Effect, effect_of
+from pipelines.routing.analysis.redecide.effects import DecidedEffect, effect_of
 from pipelines.routing.analysis.redecide.unrecorded import unrecorded
-from pipelines.routing.analysis.redecide.walk import Walk, walk
+from pipelines.routing.analysis.redecide.walk import RedecidedWalk, walk
 from pipelines.routing.decide.decisions import Ask, Wait
-from pipelines.routing.decide.situation import Situation, SituationError, Word, read_situation
+from pipelines.routing.decide.situation import GateWord, Situation, SituationError, read_situation
 from pipelines.routing.document.model import Line
 
 
@@ -36,8 +36,8 @@ class Redecided:
     the verdict does not say it all; `message`: a sentence."""
 
     verdict: Verdict
-    then: Effect
-    now: Effect | None = None
+    then: DecidedEffect
+    now: DecidedEffect | None = None
     asked: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     reason: str = ""
@@ -64,7 +64,7 @@ def redecide(old: Line, situation: Mapping[str, Any], answer: Mapping[str, Any],
 
 def _then(
     old: Line, situation: Situation, answer: Mapping[str, Any]
-) -> tuple[Effect, tuple[str, ...], dict[str, Word]]:
+) -> tuple[DecidedEffect, tuple[str, ...], dict[str, GateWord]]:
     """Where it led, whom it asked, and the words that count although nobody is asked on the way."""
     words = situation.facts.gates
     if not words and answer.get("status") != "awaiting_review":
@@ -77,7 +77,9 @@ def _then(
     return walked.effect, walked.asked, kept
 
 
-def _compared(then: Effect, before: tuple[str, ...], now: Walk, situation: Situation) -> Redecided:
+def _compared(
+    then: DecidedEffect, before: tuple[str, ...], now: RedecidedWalk, situation: Situation
+) -> Redecided:
     asked = tuple(key for key in now.asked if key not in before)
     skipped = tuple(key for key in before if key not in now.asked)
     effect = now.effect
@@ -98,7 +100,7 @@ def _compared(then: Effect, before: tuple[str, ...], now: Walk, situation: Situa
     return Redecided(Verdict.SAME, then, effect)
 
 
-def _unknown(now: Walk, situation: Situation, skipped: tuple[str, ...]) -> tuple[str, str] | None:
+def _unknown(now: RedecidedWalk, situation: Situation, skipped: tuple[str, ...]) -> tuple[str, str] | None:
     """Why nobody can know where it would have led: a person or an evaluation that was never asked would decide it."""
     if isinstance(now.last, Ask):
         return "not_answered", "It depends on an evaluation that was not asked then."
@@ -113,17 +115,17 @@ def _unknown(now: Walk, situation: Situation, skipped: tuple[str, ...]) -> tuple
     return None
 
 
-def _against(word: Word | None) -> bool:
+def _against(word: GateWord | None) -> bool:
     return word is not None and word.decision not in (None, "approve")
 
 
-def _why(then: Effect, now: Effect) -> tuple[str, str]:
+def _why(then: DecidedEffect, now: DecidedEffect) -> tuple[str, str]:
     if then.kind == "ask":
         return "not_asked", "An evaluation was asked then; now it is decided without."
     return "", ""
 
 
-def _undecidable(then: Effect, reason: str, message: str) -> Redecided:
+def _undecidable(then: DecidedEffect, reason: str, message: str) -> Redecided:
     return Redecided(Verdict.UNDECIDABLE, then, None, (), (), reason, message)
 
 

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from pipelines.routing.analysis.redecide.effects import Effect, effect_of
+from pipelines.routing.analysis.redecide.effects import DecidedEffect, effect_of
 from pipelines.routing.analysis.redecide.recorded import said
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision, Wait
-from pipelines.routing.decide.situation import Situation, Word
+from pipelines.routing.decide.situation import GateWord, Situation
 from pipelines.routing.document.model import Line
 
-APPROVED = Word("approve")
+APPROVED = GateWord("approve")
 
 
 @dataclass(frozen=True)
-class Walk:
+class RedecidedWalk:
     """`asked`: the gates at which a person is asked, in order. `assumed`: those of them where nobody's word is
     recorded, so that an approval was assumed. `steps`: the decisions, the last one is where it leads."""
 
@@ -30,11 +30,11 @@ class Walk:
         return self.steps[-1]
 
     @cached_property
-    def effect(self) -> Effect:
+    def effect(self) -> DecidedEffect:
         return effect_of(said(self.last))
 
 
-def walk(line: Line, situation: Situation, kept: Mapping[str, Word] | None = None) -> Walk:
+def walk(line: Line, situation: Situation, kept: Mapping[str, GateWord] | None = None) -> RedecidedWalk:
     """A recorded word counts only at a gate that this line asks at: what was said where nobody would be asked was
     never said. `kept`: words that count from the start. Raises SituationError."""
     words = dict(kept or {})
@@ -45,7 +45,7 @@ def walk(line: Line, situation: Situation, kept: Mapping[str, Word] | None = Non
         steps.append(decide(line, with_words(situation, words)))
         fresh = [key for key in _gates(steps[-1]) if key not in words]
         if not fresh:
-            return Walk(tuple(asked), tuple(assumed), tuple(steps))
+            return RedecidedWalk(tuple(asked), tuple(assumed), tuple(steps))
         for key in fresh:
             word = situation.facts.gates.get(key)
             if word is None or word.decision is None:
@@ -55,7 +55,7 @@ def walk(line: Line, situation: Situation, kept: Mapping[str, Word] | None = Non
             words[key] = word
 
 
-def with_words(situation: Situation, words: Mapping[str, Word]) -> Situation:
+def with_words(situation: Situation, words: Mapping[str, GateWord]) -> Situation:
     if situation.facts.gates == words:
         return situation
     return replace(situation, facts=replace(situation.facts, gates=dict(words)))

@@ -99,7 +99,7 @@ class Beginning:
         return _borders_of(self.text)
 
 
-class Listed:
+class ListedTexts:
     """One of some texts; the state is what was read as long as a text begins so, else None."""
 
     def __init__(self, texts: frozenset[str]) -> None:

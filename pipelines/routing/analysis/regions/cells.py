@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing.analysis.regions import choices, numbers, texts
-from pipelines.routing.analysis.regions.choices import Choice
+from pipelines.routing.analysis.regions.choices import ValueChoice
 from pipelines.routing.analysis.regions.effort import spend
 from pipelines.routing.analysis.regions.frozen import Frozen, freeze
-from pipelines.routing.analysis.regions.numbers import Numbers
-from pipelines.routing.analysis.regions.texts import Texts
+from pipelines.routing.analysis.regions.numbers import NumberSet
+from pipelines.routing.analysis.regions.texts import TextSet
 from pipelines.routing.basics.values import MISSING, exact, kind
 from pipelines.routing.document.operators import ALONE, ORDERED, OUTPUT
 
@@ -19,7 +19,7 @@ from pipelines.routing.document.operators import ALONE, ORDERED, OUTPUT
 class Lists:
     """`literals`, frozen, of which each `has` (sign true) or has not (false) the frozen members named."""
 
-    literals: Choice = choices.ANY
+    literals: ValueChoice = choices.ANY
     has: frozenset[tuple[Frozen, bool]] = frozenset()
 
     @property
@@ -32,7 +32,7 @@ class Lists:
     def meet(self, other: Lists) -> Lists:
         literals, has = self.literals.meet(other.literals), self.has | other.has
         if literals.only is not None:
-            return Lists(Choice(frozenset(each for each in literals.only if _has(each, has))))
+            return Lists(ValueChoice(frozenset(each for each in literals.only if _has(each, has))))
         return Lists(literals, has)
 
 
@@ -51,10 +51,10 @@ class Cell:
     missing: bool = True
     null: bool = True
     booleans: frozenset[bool] = frozenset([True, False])
-    numbers: Numbers = numbers.ANY
-    texts: Texts = texts.ANY
+    numbers: NumberSet = numbers.ANY
+    texts: TextSet = texts.ANY
     lists: Lists = ANY_LIST
-    objects: Choice = choices.ANY
+    objects: ValueChoice = choices.ANY
 
     @property
     def is_empty(self) -> bool:
@@ -136,8 +136,8 @@ def one_of(values: list[Any]) -> Pair:
         by_kind.setdefault(kind(value), []).append(value)
     held = numbers.listed(map(exact, by_kind.get("number", ())))
     said = texts.listed(frozenset(by_kind.get("string", ())))
-    arrays = Choice(frozenset(map(freeze, by_kind.get("array", ()))))
-    objects = Choice(frozenset(map(freeze, by_kind.get("object", ()))))
+    arrays = ValueChoice(frozenset(map(freeze, by_kind.get("array", ()))))
+    objects = ValueChoice(frozenset(map(freeze, by_kind.get("object", ()))))
     booleans = frozenset(by_kind.get("boolean", ()))
     yes = Cell(False, "null" in by_kind, booleans, held, said.yes, Lists(arrays), objects)
     no = Cell(

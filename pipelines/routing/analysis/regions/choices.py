@@ -10,7 +10,7 @@ from pipelines.routing.analysis.regions.effort import spend
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ValueChoice:
     """`only` of them, or all but `but`."""
 
     only: frozenset[Any] | None = None
@@ -23,21 +23,21 @@ class Choice:
     def holds(self, value: Hashable) -> bool:
         return value in self.only if self.only is not None else value not in self.but
 
-    def meet(self, other: Choice) -> Choice:
+    def meet(self, other: ValueChoice) -> ValueChoice:
         if self.only is not None:
             spend(len(self.only) // 8)
-            return Choice(frozenset(value for value in self.only if other.holds(value)))
+            return ValueChoice(frozenset(value for value in self.only if other.holds(value)))
         if other.only is not None:
             return other.meet(self)
-        return Choice(None, self.but | other.but)
+        return ValueChoice(None, self.but | other.but)
 
-    def complement(self) -> Choice:
-        return Choice(None, self.only) if self.only is not None else Choice(self.but)
-
-
-ANY = Choice()
-NONE = Choice(frozenset())
+    def complement(self) -> ValueChoice:
+        return ValueChoice(None, self.only) if self.only is not None else ValueChoice(self.but)
 
 
-def only(*values: Hashable) -> Choice:
-    return Choice(frozenset(values))
+ANY = ValueChoice()
+NONE = ValueChoice(frozenset())
+
+
+def only(*values: Hashable) -> ValueChoice:
+    return ValueChoice(frozenset(values))

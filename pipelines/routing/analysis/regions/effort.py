@@ -20,7 +20,7 @@ STEP = 4
 """Of one step of a decision that is tried, in units."""
 
 
-class Exhausted(Unknown):
+class EffortExhausted(Unknown):
     """The work that was allowed for all questions together is done."""
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Exhausted(Unknown):
 
 
 @dataclass
-class Meter:
+class EffortMeter:
     """`left`: units of about a microsecond."""
 
     left: int
@@ -36,16 +36,16 @@ class Meter:
     def spend(self, units: int) -> None:
         self.left -= units
         if self.left < 0:
-            raise Exhausted
+            raise EffortExhausted
 
 
-_METER: ContextVar[Meter | None] = ContextVar("meter", default=None)
+_METER: ContextVar[EffortMeter | None] = ContextVar("meter", default=None)
 
 
 @contextmanager
-def at_most(units: int) -> Iterator[Meter]:
+def at_most(units: int) -> Iterator[EffortMeter]:
     """Within it, questions raise Exhausted once they have cost `units` together."""
-    meter = Meter(units)
+    meter = EffortMeter(units)
     token = _METER.set(meter)
     try:
         with counted(lambda steps: meter.spend(STEP * steps)):

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.routing.analysis.regions import numbers, texts
-from pipelines.routing.analysis.regions.numbers import Number, Numbers
+from pipelines.routing.analysis.regions.numbers import Number, NumberSet
 from pipelines.routing.analysis.regions.outcomes import Unknown
-from pipelines.routing.analysis.regions.texts import NUMERAL, Texts
+from pipelines.routing.analysis.regions.texts import NUMERAL, TextSet
 from pipelines.routing.basics.values import number_in
 
 _NUMERALS = texts.tested("matches", NUMERAL)
@@ -19,9 +19,9 @@ MAX_TRIED = 200
 class Evals:
     """Texts that say a number `within` (None: or no number at all), and none of `outside`."""
 
-    texts: Texts = texts.ANY
-    within: Numbers | None = None
-    outside: Numbers = numbers.NONE
+    texts: TextSet = texts.ANY
+    within: NumberSet | None = None
+    outside: NumberSet = numbers.NONE
 
     def holds(self, text: str) -> bool:
         return self.texts.holds(text) and self._fits(text)
@@ -40,7 +40,7 @@ class Evals:
         met = Evals(self.texts.meet(other.texts), within, outside)
         if met.texts.only is None:
             return met
-        return Evals(Texts(frozenset(text for text in met.texts.only if met._fits(text))))
+        return Evals(TextSet(frozenset(text for text in met.texts.only if met._fits(text))))
 
     @property
     def is_empty(self) -> bool:
@@ -59,7 +59,7 @@ class Evals:
         return not self.outside.is_empty and self.texts.meet(_NUMERALS.no).is_empty
 
     @property
-    def _numbers(self) -> Numbers:
+    def _numbers(self) -> NumberSet:
         return (self.within or numbers.ANY).meet(self.outside.complement())
 
     def sample(self) -> str:

@@ -35,7 +35,7 @@ from pipelines.routing.document.algebra import (
     VerdictIs,
 )
 from pipelines.routing.document.evaluations import WORDS
-from pipelines.routing.document.paths import Path
+from pipelines.routing.document.paths import OutputPath
 
 Variable = tuple[Any, ...]
 Domain = Any
@@ -99,12 +99,12 @@ def formula_of(condition: Condition) -> Formula:
     return _LITERALS[type(condition)](condition)
 
 
-def choice(variable: Variable, allowed: choices.Choice) -> Literal:
+def choice(variable: Variable, allowed: choices.ValueChoice) -> Literal:
     return Literal(variable, allowed, allowed.complement())
 
 
 def status_in(pairs: frozenset[tuple[str, str]]) -> Literal:
-    return choice(STATUS, choices.Choice(pairs))
+    return choice(STATUS, choices.ValueChoice(pairs))
 
 
 def eval_is(text: str) -> Literal:
@@ -133,7 +133,7 @@ def _answered(condition: Answered) -> Formula:
     evaluation = condition.evaluation
     no = frozenset(WORDS[evaluation.kind]) - {condition.answer}
     variable = ("answer", evaluation.key)
-    return Literal(variable, choices.only(condition.answer), choices.Choice(no))
+    return Literal(variable, choices.only(condition.answer), choices.ValueChoice(no))
 
 
 # eval
@@ -151,7 +151,7 @@ def _eval(condition: EvalTest) -> Formula:
     return _eval_text(condition.op, condition.value)
 
 
-def _eval_number(allowed: numbers.Numbers) -> Formula:
+def _eval_number(allowed: numbers.NumberSet) -> Formula:
     return Literal(EVAL, Evals(within=allowed), Evals(outside=allowed))
 
 
@@ -199,7 +199,7 @@ def _or_missing(cell: cells.Cell) -> cells.Cell:
 
 
 @lru_cache(maxsize=20_000)
-def places_of(path: Path) -> tuple[Place, ...] | None:
+def places_of(path: OutputPath) -> tuple[Place, ...] | None:
     """The places of a singular path: of a dotted key the flat one, then the dotted one; None if not singular."""
     if path.is_key:
         parts = tuple(path.text.split("."))

@@ -58,7 +58,7 @@ def _sooner(a: Interval, b: Interval) -> tuple[Number | None, bool]:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class NumberSet:
     """A union of intervals, none of them empty."""
 
     intervals: tuple[Interval, ...] = ()
@@ -70,16 +70,16 @@ class Numbers:
     def holds(self, number: Number) -> bool:
         return any(interval.holds(number) for interval in self.intervals)
 
-    def meet(self, other: Numbers) -> Numbers:
+    def meet(self, other: NumberSet) -> NumberSet:
         if self is ANY or self == other:
             return other
         if other is ANY:
             return self
         spend(3 * len(self.intervals) * len(other.intervals))
         met = (a.meet(b) for a in self.intervals for b in other.intervals)
-        return Numbers(tuple(interval for interval in met if not interval.is_empty))
+        return NumberSet(tuple(interval for interval in met if not interval.is_empty))
 
-    def complement(self) -> Numbers:
+    def complement(self) -> NumberSet:
         rest = ANY
         for interval in self.intervals:
             rest = rest.meet(_outside(interval))
@@ -91,10 +91,10 @@ class Numbers:
             yield from (number for number in _candidates(interval) if interval.holds(number))
 
 
-def _outside(interval: Interval) -> Numbers:
+def _outside(interval: Interval) -> NumberSet:
     below = () if interval.low is None else (Interval(None, interval.low, True, not interval.low_closed),)
     above = () if interval.high is None else (Interval(interval.high, None, not interval.high_closed, True),)
-    return Numbers(below + above)
+    return NumberSet(below + above)
 
 
 def _candidates(interval: Interval) -> Iterator[Number]:
@@ -124,27 +124,27 @@ def _middle(low: Number, high: Number) -> Decimal:
         return (Decimal(low) + Decimal(high)) / 2
 
 
-ANY = Numbers((Interval(),))
-NONE = Numbers()
+ANY = NumberSet((Interval(),))
+NONE = NumberSet()
 
 
-def just(number: Any) -> Numbers:
-    return Numbers((Interval(number, number),))
+def just(number: Any) -> NumberSet:
+    return NumberSet((Interval(number, number),))
 
 
-def listed(given: Iterable[Number]) -> Numbers:
+def listed(given: Iterable[Number]) -> NumberSet:
     """Each of them, and nothing between."""
-    return Numbers(tuple(Interval(number, number) for number in dict.fromkeys(given)))
+    return NumberSet(tuple(Interval(number, number) for number in dict.fromkeys(given)))
 
 
-def compared(op: str, number: Any) -> Numbers:
+def compared(op: str, number: Any) -> NumberSet:
     """The numbers for which `gt`, `gte`, `lt` or `lte` of `number` is true."""
     closed = op.endswith("e")
-    return Numbers(
+    return NumberSet(
         (Interval(number, None, closed) if op[0] == "g" else Interval(None, number, True, closed),)
     )
 
 
-def between(low: Any, high: Any) -> Numbers:
+def between(low: Any, high: Any) -> NumberSet:
     interval = Interval(low, high)
-    return NONE if interval.is_empty else Numbers((interval,))
+    return NONE if interval.is_empty else NumberSet((interval,))

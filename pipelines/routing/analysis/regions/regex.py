@@ -59,7 +59,7 @@ Node = (
 
 def compiled(pattern: str) -> Nfa:
     """Raises Unknown outside the subset."""
-    node = _Parser(pattern).parse()
+    node = _RegexParser(pattern).parse()
     nfa = Nfa()
     nfa.start = nfa.state()
     nfa.final = _link(nfa, node, nfa.start)
@@ -106,7 +106,7 @@ def _repeat(nfa: Nfa, node: Node, source: int) -> int:
     return after
 
 
-class _Parser:
+class _RegexParser:
     def __init__(self, pattern: str) -> None:
         self.text = pattern
         self.at = 0

@@ -22,7 +22,7 @@ from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision
 from pipelines.routing.decide.situation import assumed, read_situation
-from pipelines.routing.decide.steps.context import Case, Route
+from pipelines.routing.decide.steps.context import Case, TakenRoute
 from pipelines.routing.document.algebra import Answered, Condition, OutputTest, holds, leaves
 from pipelines.routing.document.evaluations import ANSWERS, Evaluation
 from pipelines.routing.document.kinds import failed
@@ -108,7 +108,7 @@ def _outcome(box: Box, kind_of_work: str) -> dict[str, Any]:
     return said
 
 
-def _chosen(allowed: choices.Choice) -> str:
+def _chosen(allowed: choices.ValueChoice) -> str:
     if allowed.only is not None:
         return min(value for value in allowed.only if value is not None)
     return next(word for i in range(len(allowed.but) + 1) if allowed.holds(word := f"other{i or ''}"))
@@ -124,7 +124,7 @@ def _facts(line: Line, station: Station, box: Box, gates: dict[str, Any]) -> dic
     return {key: value for key, value in facts.items() if value}
 
 
-def _least(taken: numbers.Numbers) -> int:
+def _least(taken: numbers.NumberSet) -> int:
     counts = [interval.low for interval in taken.intervals if interval.low is not None and interval.low > 0]
     if taken.holds(0):
         return 0
@@ -154,7 +154,7 @@ def evaluations(condition: Condition) -> list[Evaluation]:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class TestedSituation:
     """What `decide` said of a situation; `tested`: the rules in the order tested, with what came out."""
 
     decision: Decision
@@ -175,18 +175,18 @@ class Walk:
         return Witness(self.situation, shown, self.matches[0] if self.matches else None)
 
 
-def walked(line: Line, given: dict[str, Any]) -> Walk:
+def walked(line: Line, given: dict[str, Any]) -> TestedSituation:
     decision = decide(line, read_situation(given))
     entries = [entry for entry in decision.trace if entry.step == "rules" and entry.rule]
     rules = {rule.id for rule in line.station(given["station"]).rules}
-    return Walk(
+    return TestedSituation(
         decision, given, tuple((str(e.rule), e.result) for e in entries if e.rule in rules and not e.why)
     )
 
 
 def first_walk(
     line: Line, found: list[dict[str, Any]], wanted: Rule | None, after: Rule | None = None
-) -> Walk:
+) -> TestedSituation:
     """The first situation that `decide` takes as claimed. Raises Unknown.
 
     `wanted` is the match, or None: no rule is. `after`: the rule that was taken first, until its gate demanded
@@ -237,7 +237,7 @@ def _are_true(line: Line, given: dict[str, Any], rules: tuple[Rule, ...]) -> boo
         seen = seen.with_verdict("fail")
     elif seen.standing == "blocked":
         seen = FORCED["blocked"]
-    view = case.view(Route(seen))
+    view = case.view(TakenRoute(seen))
     try:
         return all(holds(rule.when, view) for rule in rules)
     except EvaluationFailed:
@@ -249,7 +249,9 @@ def position(rules: tuple[Rule, ...], wanted: Rule) -> int:
     return next(index for index, rule in enumerate(rules) if rule.id == wanted.id)
 
 
-def _is_as_claimed(walk: Walk, rules: tuple[Rule, ...], wanted: Rule | None, after: Rule | None) -> bool:
+def _is_as_claimed(
+    walk: TestedSituation, rules: tuple[Rule, ...], wanted: Rule | None, after: Rule | None
+) -> bool:
     if wanted is None:
         return walk.none_of(rules)
     before = rules[: position(rules, after or wanted)]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from pipelines.routing.analysis.regions.effort import Exhausted, spend
+from pipelines.routing.analysis.regions.effort import EffortExhausted, spend
 from pipelines.routing.analysis.regions.formulas import (
     Both,
     Domain,
@@ -34,7 +34,7 @@ COST = 5
 
 
 @dataclass
-class Search:
+class Solver:
     """`accept` makes something of a box, or raises Impossible (go on) or Unknown (go on, but nothing is proved)."""
 
     branches: int = MAX_BRANCHES
@@ -43,7 +43,7 @@ class Search:
 
 def solve(formulas: Iterable[Formula], given: Box, accept: Callable[[Box], T]) -> T:
     """What `accept` made of the first box it took. Raises Impossible (proved) or Unknown."""
-    search = Search()
+    search = Solver()
     try:
         return _solve(list(formulas), dict(given), accept, search, 0)
     except Impossible:
@@ -58,14 +58,14 @@ def is_impossible(formulas: Iterable[Formula], given: Box, accept: Callable[[Box
         solve(formulas, given, accept)
     except Impossible:
         return True
-    except Exhausted:
+    except EffortExhausted:
         raise
     except Unknown:
         return False
     return False
 
 
-def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: Search, depth: int) -> T:
+def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: Solver, depth: int) -> T:
     choices = _settled(todo, box)
     search.branches -= 1
     if search.branches < 0 or depth > MAX_CHOICES:
@@ -83,7 +83,7 @@ def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: Se
     raise Impossible
 
 
-def _accepted(box: Box, accept: Callable[[Box], T], search: Search) -> T:
+def _accepted(box: Box, accept: Callable[[Box], T], search: Solver) -> T:
     try:
         return accept(box)
     except Unknown as unknown:

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pipelines.routing.analysis.regions.choices import Choice
-from pipelines.routing.analysis.regions.effort import Exhausted, spend
+from pipelines.routing.analysis.regions.choices import ValueChoice
+from pipelines.routing.analysis.regions.effort import EffortExhausted, spend
 from pipelines.routing.analysis.regions.evals import Evals
 from pipelines.routing.analysis.regions.formulas import EVAL, STATUS, Formula, eval_is, formula_of, negation
 from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
@@ -25,7 +25,7 @@ from pipelines.routing.analysis.regions.possible import AT_FIRST, COUPLED, at_fi
 from pipelines.routing.analysis.regions.situations import (
     BLOCKED,
     EXHAUSTED,
-    Walk,
+    TestedSituation,
     Witness,
     first_walk,
     position,
@@ -57,7 +57,7 @@ class Shadow:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Liveness:
     """Of one rule. `witness`: a situation that it takes; `killers`: earlier rules that together leave it nothing, and
     `instead` a situation that it would take, were they not there.
 
@@ -106,40 +106,40 @@ class Analysis:
         return rules[: next((i for i, rule in enumerate(rules) if rule.fault), len(rules))]
 
     @cached_property
-    def standings(self) -> tuple[Standing, ...]:
+    def standings(self) -> tuple[Liveness, ...]:
         """One for each rule, in order."""
         found = [self._standing(index) for index in range(len(self.readable))]
         faulty = self.station.rules[len(self.readable) :]
-        return (*found, *(Standing(rule, UNKNOWN, why=self._behind(rule)) for rule in faulty))
+        return (*found, *(Liveness(rule, UNKNOWN, why=self._behind(rule)) for rule in faulty))
 
     def _behind(self, rule: Rule) -> str:
         return "the rule cannot be read" if rule.fault else "a rule above it cannot be read"
 
-    def _standing(self, index: int) -> Standing:
+    def _standing(self, index: int) -> Liveness:
         rule, earlier = self.readable[index], self.readable[:index]
         try:
             spend(1 + index)
             walk = self._search([self._of(rule), *map(self._not, earlier)], rule)
         except Unknown as unknown:
-            return Standing(rule, UNKNOWN, why=str(unknown))
+            return Liveness(rule, UNKNOWN, why=str(unknown))
         except Impossible:
             return self._not_at_first(rule, earlier)
         return self._beside(rule, earlier, walk.to_witness())
 
-    def _beside(self, rule: Rule, earlier: tuple[Rule, ...], shown: Witness) -> Standing:
+    def _beside(self, rule: Rule, earlier: tuple[Rule, ...], shown: Witness) -> Liveness:
         """Of a rule that can be taken: whether earlier ones take a part of it."""
         doubt = ""
         for other in earlier:
             try:
                 self._overlap(rule, other)
-                return Standing(rule, SHADOWED, shown)
+                return Liveness(rule, SHADOWED, shown)
             except Impossible:
                 continue
-            except Exhausted as exhausted:
-                return Standing(rule, UNKNOWN, why=str(exhausted))
+            except EffortExhausted as exhausted:
+                return Liveness(rule, UNKNOWN, why=str(exhausted))
             except Unknown as unknown:
                 doubt = doubt or f"{other.id}: {unknown}"
-        return Standing(rule, LIVE, shown, why=doubt)
+        return Liveness(rule, LIVE, shown, why=doubt)
 
     def _overlap(self, rule: Rule, other: Rule) -> dict[str, Any]:
         """A situation that is true of both. Raises Impossible (proved) or Unknown."""
@@ -158,7 +158,7 @@ class Analysis:
                 spend(1 + index)
                 formulas = [self._of(rule), self._of(other), *map(self._not, earlier[:index])]
                 found.append(Shadow(other.id, self._search(formulas, other, also=(rule,)).to_witness()))
-            except Exhausted:
+            except EffortExhausted:
                 break
             except (Impossible, Unknown):
                 continue
@@ -183,7 +183,7 @@ class Analysis:
             if self._is_impossible([self._of(rule)]):
                 return False
             return True if self._is_impossible([self._not(rule)]) else None
-        except Exhausted:
+        except EffortExhausted:
             return None
 
     # What is searched
@@ -200,7 +200,7 @@ class Analysis:
         return self._negations[rule.id]
 
     def _given(self, statuses: frozenset[tuple[str, str]]) -> Box:
-        return {STATUS: Choice(statuses)}
+        return {STATUS: ValueChoice(statuses)}
 
     def _search(
         self,
@@ -208,7 +208,7 @@ class Analysis:
         wanted: Rule | None,
         statuses: frozenset[tuple[str, str]] | None = None,
         also: tuple[Rule, ...] = (),
-    ) -> Walk:
+    ) -> TestedSituation:
         """A walk of `decide` in which `wanted` is the match, true of `also`, too. Raises Impossible or Unknown."""
         among = self.statuses if statuses is None else statuses
         try:
@@ -222,7 +222,7 @@ class Analysis:
         wanted: Rule | None,
         among: frozenset[tuple[str, str]],
         also: tuple[Rule, ...],
-    ) -> Walk:
+    ) -> TestedSituation:
         if not among:
             raise Impossible
         return solve(
@@ -243,25 +243,25 @@ class Analysis:
 
     # Rules that fire only after a gate has demanded rework
 
-    def _not_at_first(self, rule: Rule, earlier: tuple[Rule, ...]) -> Standing:
+    def _not_at_first(self, rule: Rule, earlier: tuple[Rule, ...]) -> Liveness:
         doubt = ""
         if self.line.policy.failure_rules:
             for left_out in earlier:
                 try:
                     walk = self._after_rework(rule, earlier, left_out)
-                    return Standing(rule, SHADOWED, walk.to_witness(), after_rework=left_out.id)
+                    return Liveness(rule, SHADOWED, walk.to_witness(), after_rework=left_out.id)
                 except Impossible:
                     continue
                 except Unknown as unknown:
                     doubt = str(unknown)
         if doubt:
-            return Standing(rule, UNKNOWN, why=doubt)
+            return Liveness(rule, UNKNOWN, why=doubt)
         if self.constant(rule) is False:
-            return Standing(rule, DEAD, never=True)
+            return Liveness(rule, DEAD, never=True)
         killers = self._killers(rule, earlier)
-        return Standing(rule, DEAD, killers=killers, instead=self._instead(rule, earlier, killers))
+        return Liveness(rule, DEAD, killers=killers, instead=self._instead(rule, earlier, killers))
 
-    def _after_rework(self, rule: Rule, earlier: tuple[Rule, ...], left_out: Rule) -> Walk:
+    def _after_rework(self, rule: Rule, earlier: tuple[Rule, ...], left_out: Rule) -> TestedSituation:
         """`left_out` is taken first, its gate demands rework, and the rest of the rules is tested again."""
         demanding = [gate for key in left_out.gates if demands_rework(gate := self.line.gate(key))]
         if not demanding:
@@ -271,12 +271,12 @@ class Analysis:
         at_start = [at_first(each) for each in (self._of(left_out), *map(self._not, before))]
         words = {gate.key: {"decision": "rework"} for gate in demanding if _can_be_told(gate)}
         given = {
-            first(STATUS): Choice(RECORDED | {EXHAUSTED}),
-            STATUS: Choice(FORCED_FAILURE),
+            first(STATUS): ValueChoice(RECORDED | {EXHAUSTED}),
+            STATUS: ValueChoice(FORCED_FAILURE),
             EVAL: eval_is("error").yes,
         }
 
-        def accept(box: Box) -> Walk:
+        def accept(box: Box) -> TestedSituation:
             seen = {**box, STATUS: box[first(STATUS)], EVAL: box.get(first(EVAL), Evals())}
             bare = {variable: domain for variable, domain in seen.items() if variable[-1] != AT_FIRST}
             return first_walk(self.line, witness(self.line, self.station, bare, words), rule, left_out)
@@ -293,7 +293,7 @@ class Analysis:
             try:
                 if self._is_impossible([self._of(rule), *map(self._not, without)]):
                     kept = list(without)
-            except Exhausted:
+            except EffortExhausted:
                 break
         return tuple(each.id for each in kept)
 
@@ -342,8 +342,8 @@ __all__ = [
     "STANDINGS",
     "UNKNOWN",
     "Analysis",
+    "Liveness",
     "Rest",
     "Shadow",
-    "Standing",
     "demands_rework",
 ]

@@ -12,11 +12,11 @@ from pipelines.routing.analysis.regions.automata import (
     Automaton,
     Beginning,
     Containing,
-    Listed,
+    ListedTexts,
     searching,
     words,
 )
-from pipelines.routing.analysis.regions.effort import Exhausted, spend
+from pipelines.routing.analysis.regions.effort import EffortExhausted, spend
 from pipelines.routing.analysis.regions.outcomes import Unknown
 from pipelines.routing.document.operators import OUTPUT, compile_pattern
 
@@ -53,7 +53,7 @@ _pattern = lru_cache(maxsize=2_000)(compile_pattern)
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class TextSet:
     """`only` of them, or all but `but` for which each test is as its sign says."""
 
     only: frozenset[str] | None = None
@@ -65,15 +65,15 @@ class Texts:
             return text in self.only
         return text not in self.but and all(test.holds(text) == sign for test, sign in self.tests)
 
-    def meet(self, other: Texts) -> Texts:
+    def meet(self, other: TextSet) -> TextSet:
         spend((len(self.only or ()) + len(other.only or ()) + len(self.but) + len(other.but)) // 8)
         if self.only is not None:
-            return self if other is ANY else Texts(frozenset(t for t in self.only if other.holds(t)))
+            return self if other is ANY else TextSet(frozenset(t for t in self.only if other.holds(t)))
         if other.only is not None:
-            return other if self is ANY else Texts(frozenset(t for t in other.only if self.holds(t)))
+            return other if self is ANY else TextSet(frozenset(t for t in other.only if self.holds(t)))
         if other is ANY or self is other:
             return self
-        return Texts(None, self.but | other.but, self.tests | other.tests)
+        return TextSet(None, self.but | other.but, self.tests | other.tests)
 
     @property
     def is_empty(self) -> bool:
@@ -95,8 +95,8 @@ class Texts:
             yield from islice(_words(self.but, self.tests), most)
 
 
-ANY = Texts()
-NONE = Texts(frozenset())
+ANY = TextSet()
+NONE = TextSet(frozenset())
 
 
 def _plain() -> Iterator[str]:
@@ -111,7 +111,7 @@ def _words(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> Iter
     if any(len(test.text) > MAX_PRODUCT for test, _ in tests):
         raise Unknown("a text is longer than the bound")
     spend(sum(len(test.text) for test, _ in tests) // 5)
-    parts: list[tuple[Automaton, bool]] = [(Listed(but), False)] if but else []
+    parts: list[tuple[Automaton, bool]] = [(ListedTexts(but), False)] if but else []
     parts += [(test.automaton(), sign) for test, sign in sorted(tests, key=repr)]
     for text in words(parts):
         if text in but or not all(test.holds(text) == sign for test, sign in tests):
@@ -129,7 +129,7 @@ def _first(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> str 
 def _is_empty(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> bool:
     try:
         return _first(but, tests) is None
-    except Exhausted:
+    except EffortExhausted:
         raise  # not to be remembered: the next one may ask with more to spend
     except Unknown:
         return False
@@ -139,15 +139,15 @@ def _is_empty(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> b
 class Just:
     """A test and its opposite as sets."""
 
-    yes: Texts
-    no: Texts
+    yes: TextSet
+    no: TextSet
 
 
 def tested(kind: str, text: str) -> Just:
     pattern = OUTPUT[kind].pattern
     test = TextTest("matches", pattern(text)) if pattern else TextTest(kind, text)
-    return Just(Texts(tests=frozenset([(test, True)])), Texts(tests=frozenset([(test, False)])))
+    return Just(TextSet(tests=frozenset([(test, True)])), TextSet(tests=frozenset([(test, False)])))
 
 
 def listed(texts: frozenset[str]) -> Just:
-    return Just(Texts(texts), Texts(None, texts))
+    return Just(TextSet(texts), TextSet(None, texts))

@@ -28,7 +28,7 @@ PASS = "pass"
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class JoinGroup:
     """Tokens of one fork that wait at one join. `missing`: stations that have not delivered; `may`: of each of those
     the tokens that can still reach it."""
 
@@ -107,7 +107,7 @@ def due(line: Line, branches: Sequence[Branch]) -> Merge | None:
     return _merge(line, branches, stale[0], circular=True) if stale else None
 
 
-def groups(line: Line, branches: Sequence[Branch]) -> list[Group]:
+def groups(line: Line, branches: Sequence[Branch]) -> list[JoinGroup]:
     """Every join at which tokens wait, the longest waiting first."""
     together: dict[tuple[str, int | None], list[Branch]] = {}
     waiting = [branch for branch in branches if branch.arrival]
@@ -122,7 +122,7 @@ def _order(branch: Branch) -> int:
     return branch.arrival.order
 
 
-def _hopeful(group: Group, all_groups: Sequence[Group]) -> bool:
+def _hopeful(group: JoinGroup, all_groups: Sequence[JoinGroup]) -> bool:
     """Whether a token that does not wait itself can still reach what is missing, or set free one that can."""
     held = {branch.id: other for other in all_groups for branch in other.arrived}
     seen, todo = {id(group)}, [group]
@@ -170,14 +170,14 @@ def _join(line: Line, station: str) -> Join:
 # Who has delivered, and who still can
 
 
-def _group(line: Line, branches: Sequence[Branch], station: str, arrived: list[Branch]) -> Group:
+def _group(line: Line, branches: Sequence[Branch], station: str, arrived: list[Branch]) -> JoinGroup:
     join, fork = _join(line, station), home_of(line, arrived[0], station)
     delivered = _delivered(join, [branch.arrival for branch in arrived if branch.arrival])
     missing = tuple(key for key in join.wait_for if key not in delivered)
     ids = {branch.id for branch in arrived}
     others = [each for each in branches if each.id not in ids and (fork is None or fork in each.within)]
     may = _may(line, station, fork, others, missing) if missing and others else dict.fromkeys(missing, ())
-    return Group(station, fork, tuple(arrived), delivered, missing, may)
+    return JoinGroup(station, fork, tuple(arrived), delivered, missing, may)
 
 
 def _delivered(join: Join, arrivals: Sequence[Arrival]) -> dict[str, str]:
@@ -235,7 +235,7 @@ def aggregate(aggregation: str, standings: Sequence[str]) -> str:
     return PASS if enough[aggregation] else "fail"
 
 
-def _merge(line: Line, branches: Sequence[Branch], group: Group, circular: bool = False) -> Merge:
+def _merge(line: Line, branches: Sequence[Branch], group: JoinGroup, circular: bool = False) -> Merge:
     join = _join(line, group.station)
     standings = {key: group.delivered.get(key, FAILED) for key in join.wait_for}
     ids = {branch.id for branch in group.arrived}
@@ -261,7 +261,7 @@ def _below(branch: Branch, fork: Fork | None) -> tuple[Fork, ...]:
     return branch.within[branch.within.index(fork) + 1 :] if fork else branch.within
 
 
-def _failure_type(join: Join, group: Group) -> str:
+def _failure_type(join: Join, group: JoinGroup) -> str:
     """Of the first station, in the order of the join, that failed and says one."""
     for key in join.wait_for:
         for branch in group.arrived:

@@ -9,7 +9,7 @@ from pipelines.routing.basics.problems import Malformed, join
 from pipelines.routing.basics.values import check
 from pipelines.routing.decide.joining.branches import WORST_FIRST, Arrival, Branch, Fork, Write
 from pipelines.routing.decide.joining.context import contradictions
-from pipelines.routing.decide.joining.joining import Group, Merge, due, groups
+from pipelines.routing.decide.joining.joining import JoinGroup, Merge, due, groups
 from pipelines.routing.document.model import Line
 
 
@@ -33,7 +33,7 @@ def told(line: Line, data: Any) -> dict[str, Any]:
     return {"waiting": waiting, "merge": _merge(merge, wrote) if merge else None}
 
 
-def _group(group: Group) -> dict[str, Any]:
+def _group(group: JoinGroup) -> dict[str, Any]:
     return {
         "station": group.station,
         "arrived": [branch.id for branch in group.arrived],

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.routing.decide.budget_usage import Step, spends, spent
-from pipelines.routing.decide.steps.candidate import Way, stations
+from pipelines.routing.decide.budget_usage import MoveTarget, spends, spent
+from pipelines.routing.decide.steps.candidate import TransitionCandidate, stations
 from pipelines.routing.decide.steps.context import Case
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.rules import Rule
@@ -25,12 +25,12 @@ class Breach:
     role: str | None = None
 
 
-def breaches(case: Case, way: Way) -> list[Breach]:
+def breaches(case: Case, way: TransitionCandidate) -> list[Breach]:
     """Every budget that this way would go beyond: the rule's own, the stations', the line's, in this order."""
     return [*_of_rule(case, way), *_of_stations(case, way), *_of_line(case, way)]
 
 
-def _of_rule(case: Case, way: Way) -> list[Breach]:
+def _of_rule(case: Case, way: TransitionCandidate) -> list[Breach]:
     """The rule's own budgets, with what each of them leads to."""
     rule = way.rule
     if rule is None or not way.takes:
@@ -50,20 +50,20 @@ def _of_rule(case: Case, way: Way) -> list[Breach]:
     return [Breach(how, why, rule.exhausted_to) for why in whys]
 
 
-def _is_free_loop(case: Case, way: Way, rule: Rule) -> bool:
+def _is_free_loop(case: Case, way: TransitionCandidate, rule: Rule) -> bool:
     """Leads to its own station, and has neither `max_retries` nor `max_visits`."""
     free = rule.max_retries is None and rule.max_visits is None
     return free and case.station.key in stations(case, way)
 
 
-def _of_stations(case: Case, way: Way) -> Iterator[Breach]:
+def _of_stations(case: Case, way: TransitionCandidate) -> Iterator[Breach]:
     for station in stations(case, way):
         most, visits = case.line.station(station).limits.max_visits, case.of_now.visits_of(station)
         if most is not None and visits >= most:
             yield Breach(case.line.policy.on_exhausted, f"{station} was entered {visits} of {most} times")
 
 
-def _of_line(case: Case, way: Way) -> Iterator[Breach]:
+def _of_line(case: Case, way: TransitionCandidate) -> Iterator[Breach]:
     """Named budgets bind every move that is decided, by whatever it is: a breach is never let through."""
     for budget in case.line.limits:
         if budget.key not in way.over:
@@ -74,12 +74,13 @@ def _of_line(case: Case, way: Way) -> Iterator[Breach]:
                 yield Breach(how, why, budget.exhausted_to, budget.key, budget.role)
 
 
-def _breach(case: Case, way: Way, budget: Budget) -> str:
+def _breach(case: Case, way: TransitionCandidate, budget: Budget) -> str:
     """Why the way goes beyond the budget, or nothing. Of a fork every branch counts; a rule is taken once."""
     assert budget.most is not None
     taken = way.rule_id if way.takes else None
     steps = [
-        Step(case.station.key, target, taken, case.situation.outcome.failure_type) for target in way.targets
+        MoveTarget(case.station.key, target, taken, case.situation.outcome.failure_type)
+        for target in way.targets
     ]
     spending = [step for step in steps if spends(case.line, budget, step)]
     if not spending:

@@ -11,7 +11,7 @@ from pipelines.routing.document.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class TransitionCandidate:
     """Where a token is about to go, and why.
 
     `rule` names the rule that led here; `takes` says that this very rule is taken, so that its budgets and
@@ -36,6 +36,6 @@ class Way:
         return " + ".join(self.targets)
 
 
-def stations(case: Case, way: Way) -> tuple[str, ...]:
+def stations(case: Case, way: TransitionCandidate) -> tuple[str, ...]:
     """Those among its targets."""
     return tuple(target for target in way.targets if target in case.line.stations_by_key)

@@ -11,11 +11,11 @@ from pipelines.routing.basics.bounds import Steps
 from pipelines.routing.basics.outcome import FORCED, Derived, derive
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.check_fields import read_field
-from pipelines.routing.decide.decisions import Entry
+from pipelines.routing.decide.decisions import TraceEntry
 from pipelines.routing.decide.situation import Facts, Situation
 from pipelines.routing.document.algebra import View
-from pipelines.routing.document.checks import Result
-from pipelines.routing.document.evaluations import Answer, by_key
+from pipelines.routing.document.checks import CheckResult
+from pipelines.routing.document.evaluations import EvaluationAnswer, by_key
 from pipelines.routing.document.kinds import failed
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.operand_trace import Seen
@@ -27,7 +27,7 @@ Clock = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class TakenRoute:
     """A walk through the rules of the station, with the outcome as the rules see it.
 
     `by`: what a target chosen by a rule says it was chosen by. `forced`: demanded by a signal, a gate or the
@@ -45,12 +45,12 @@ class Route:
     no_output: bool = False
 
 
-def forced(kind: str, by: str) -> Route:
+def forced(kind: str, by: str) -> TakenRoute:
     """The forced success, failure or blocked route (law §5, Forced route)."""
-    return Route(FORCED[kind], by, forced=True, no_output=kind == "blocked")
+    return TakenRoute(FORCED[kind], by, forced=True, no_output=kind == "blocked")
 
 
-def demanded(case: Case, rule: Rule | None, reason: str | None = None, word_at: str = "") -> Route:
+def demanded(case: Case, rule: Rule | None, reason: str | None = None, word_at: str = "") -> TakenRoute:
     """The forced failure route that a gate demands: of a station, or of a rule, which is left out from now on.
 
     `word_at`: the gate at which a person demanded it; there nobody is asked again."""
@@ -61,7 +61,7 @@ def demanded(case: Case, rule: Rule | None, reason: str | None = None, word_at: 
     return replace(forced("failure", "gate"), demanded_by=rule, reason=reason, anew=bool(word_at))
 
 
-def fallback(rule: Rule | None = None) -> Route:
+def fallback(rule: Rule | None = None) -> TakenRoute:
     """The forced blocked route; `rule`: whose compose failed."""
     return replace(forced("blocked", "fallback"), demanded_by=rule)
 
@@ -71,7 +71,7 @@ class Case:
     line: Line
     situation: Situation
     clock: Clock | None = None
-    trace: list[Entry] = field(default_factory=list)
+    trace: list[TraceEntry] = field(default_factory=list)
     steps: Steps = field(default_factory=Steps)
     # Whether the station has no gate, or the token passed it with its checks (a precondition of law §8).
     gate_passed: bool = False
@@ -105,11 +105,11 @@ class Case:
         rule: Rule | None,
         result: bool | str,
         why: str = "",
-        saw: tuple[Seen | Result, ...] = (),
+        saw: tuple[Seen | CheckResult, ...] = (),
     ) -> None:
-        self.trace.append(Entry(step, rule.id if rule else None, result, saw, why))
+        self.trace.append(TraceEntry(step, rule.id if rule else None, result, saw, why))
 
-    def view(self, route: Route) -> View:
+    def view(self, route: TakenRoute) -> View:
         """What conditions see on this route."""
         outcome = self.situation.outcome
         return View(
@@ -126,7 +126,7 @@ class Case:
         )
 
     @cached_property
-    def answers(self) -> dict[str, Answer]:
+    def answers(self) -> dict[str, EvaluationAnswer]:
         """By what was asked; the last answer counts."""
         return by_key(self.facts.answers) if self.facts.answers else {}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.routing.decide.decisions import Decision, Finish
-from pipelines.routing.decide.situation import Word
-from pipelines.routing.decide.steps.context import Case, Route, demanded
-from pipelines.routing.decide.steps.targets import Way, enter
+from pipelines.routing.decide.situation import GateWord
+from pipelines.routing.decide.steps.context import Case, TakenRoute, demanded
+from pipelines.routing.decide.steps.targets import TransitionCandidate, enter
 from pipelines.routing.document import checks
 from pipelines.routing.document.checks import Read
 from pipelines.routing.document.gates import JUMP, Gate
@@ -20,7 +20,9 @@ JUMP_GATE = Gate(key=JUMP, name="Jump")
 """The review of a jump: no checks, the line's knob on a reject, the usual number of rounds."""
 
 
-def word_against(case: Case, step: str, gates: Sequence[Gate], rule: Rule | None) -> Decision | Route | None:
+def word_against(
+    case: Case, step: str, gates: Sequence[Gate], rule: Rule | None
+) -> Decision | TakenRoute | None:
     """What the first word other than approve leads to. It decides at once, before targets and checks."""
     spoken = [(gate, word) for gate in gates if (word := _word(case, step, gate, rule)) is not None]
     for decision in RANK:
@@ -31,7 +33,7 @@ def word_against(case: Case, step: str, gates: Sequence[Gate], rule: Rule | None
     return None
 
 
-def _word(case: Case, step: str, gate: Gate, rule: Rule | None) -> Word | None:
+def _word(case: Case, step: str, gate: Gate, rule: Rule | None) -> GateWord | None:
     """A word other than approve that counts here: none at a skipped gate nor where it was followed already, no send
     back beyond its rounds."""
     word = case.facts.gates.get(gate.key)
@@ -43,7 +45,7 @@ def _word(case: Case, step: str, gate: Gate, rule: Rule | None) -> Word | None:
     return word
 
 
-def _follow(case: Case, gate: Gate, word: Word, rule: Rule | None) -> Decision | Route:
+def _follow(case: Case, gate: Gate, word: GateWord, rule: Rule | None) -> Decision | TakenRoute:
     if word.decision == "reject":
         return _reject(case, gate, word, rule)
     if word.decision == "rework":
@@ -53,7 +55,7 @@ def _follow(case: Case, gate: Gate, word: Word, rule: Rule | None) -> Decision |
     return failed(rule)
 
 
-def _reject(case: Case, gate: Gate, word: Word, rule: Rule | None) -> Decision:
+def _reject(case: Case, gate: Gate, word: GateWord, rule: Rule | None) -> Decision:
     knob = gate.on_reject or case.line.policy.on_reject
     if knob == "reviewer_chooses":
         # check_situation has made sure that a route was named.
@@ -64,8 +66,8 @@ def _reject(case: Case, gate: Gate, word: Word, rule: Rule | None) -> Decision:
     return _to(case, target, word, rule)
 
 
-def _to(case: Case, station: str, word: Word, rule: Rule | None) -> Decision:
-    return enter(case, Way((station,), "gate", rule, feedback=word.reason))
+def _to(case: Case, station: str, word: GateWord, rule: Rule | None) -> Decision:
+    return enter(case, TransitionCandidate((station,), "gate", rule, feedback=word.reason))
 
 
 def failed(rule: Rule | None) -> Finish:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
-from pipelines.routing.decide.decisions import Ask, Decision, Entry, Stuck, Wait
-from pipelines.routing.decide.steps.context import Case, Route
+from pipelines.routing.decide.decisions import Ask, Decision, Stuck, TraceEntry, Wait
+from pipelines.routing.decide.steps.context import Case, TakenRoute
 from pipelines.routing.document.algebra import View, holds
 from pipelines.routing.document.rules import Rule
 
@@ -19,7 +19,7 @@ class Match:
     text: str | None
 
 
-def first_match(case: Case, route: Route) -> Match | Decision | None:
+def first_match(case: Case, route: TakenRoute) -> Match | Decision | None:
     """The match, or None, or a decision where a rule is faulty, cannot be evaluated, or has to ask."""
     view = case.view(route)
     for rule in case.station.rules:
@@ -54,4 +54,4 @@ def _note(
     case: Case, rule: Rule, result: bool | str, view: View, why: str, started: float | None = None
 ) -> None:
     took = case.clock() - started if case.clock and started is not None else None
-    case.trace.append(Entry("rules", rule.id, result, tuple(view.saw), why, took))
+    case.trace.append(TraceEntry("rules", rule.id, result, tuple(view.saw), why, took))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pipelines.routing.decide.decisions import Decision, Escalate, Finish, Stuck, Wait
-from pipelines.routing.decide.steps.context import Case, Route, fallback
-from pipelines.routing.decide.steps.targets import Way, enter
+from pipelines.routing.decide.steps.context import Case, TakenRoute, fallback
+from pipelines.routing.decide.steps.targets import TransitionCandidate, enter
 from pipelines.routing.document.rules import Rule
 
 NO_MATCH = "NoValidTransition"
 
 
-def without_match(case: Case, route: Route) -> Decision | Route:
+def without_match(case: Case, route: TakenRoute) -> Decision | TakenRoute:
     standing = route.seen.standing
     if standing == "failed":
         return on_failure(case, feedback=route.reason)
@@ -22,7 +22,7 @@ def without_match(case: Case, route: Route) -> Decision | Route:
 
 def on_failure(
     case: Case, rule: Rule | None = None, cause: str | None = None, feedback: str | None = None
-) -> Decision | Route:
+) -> Decision | TakenRoute:
     """The knob `on_failure`; with `cause` (`compose_failed`) of a rule that matched.
 
     `feedback` goes to the station that it leads to, whichever that is.
@@ -38,7 +38,9 @@ def on_failure(
         return Escalate(cause or "on_failure", rule_id)
     if knob == "fallback":
         return fallback(rule)
-    return enter(case, Way((knob.removeprefix("station:"),), "policy", rule, feedback=feedback))
+    return enter(
+        case, TransitionCandidate((knob.removeprefix("station:"),), "policy", rule, feedback=feedback)
+    )
 
 
 def _failed_message(case: Case, cause: str | None) -> str:
@@ -47,19 +49,19 @@ def _failed_message(case: Case, cause: str | None) -> str:
     return f"{case.station.key} failed, and no rule takes it."
 
 
-def _no_rules(case: Case) -> Decision | Route:
+def _no_rules(case: Case) -> Decision | TakenRoute:
     knob = case.line.policy.no_rules
     case.note("rules", None, True, f"no_rules: {knob}")
     if knob == "refuse":
         return Stuck(NO_MATCH, f"{case.station.key} has no rules, and this line wants some.")
-    return enter(case, Way((_next(case),) if knob == "advance" else ("completed",), "policy"))
+    return enter(case, TransitionCandidate((_next(case),) if knob == "advance" else ("completed",), "policy"))
 
 
-def _no_match(case: Case) -> Decision | Route:
+def _no_match(case: Case) -> Decision | TakenRoute:
     knob = case.line.policy.no_match
     case.note("rules", None, True, f"no_match: {knob}")
     if knob == "default":
-        return enter(case, Way((_next(case),), "policy"))
+        return enter(case, TransitionCandidate((_next(case),), "policy"))
     if knob == "fail":
         return Finish("failed", "failed", None, "policy", NO_MATCH)
     if knob == "escalate":

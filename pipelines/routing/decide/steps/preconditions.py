@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.decisions import Wait
-from pipelines.routing.decide.steps.candidate import Way
+from pipelines.routing.decide.steps.candidate import TransitionCandidate
 from pipelines.routing.decide.steps.context import Case
 from pipelines.routing.document import handoffs
 from pipelines.routing.document.preconditions import AGENT, GATE_PASSED, HANDOFF, METADATA
@@ -18,7 +18,7 @@ Missing = tuple[str, str]
 """The name, and why."""
 
 
-def missing(case: Case, way: Way) -> Wait | None:
+def missing(case: Case, way: TransitionCandidate) -> Wait | None:
     """Of a forward move: what the station requires, in its order; what the facts say is not met; then
     `no_open_escalation`."""
     forward = [target for target in way.targets if _is_forward(case, target)]

@@ -7,16 +7,16 @@ from typing import Any
 
 from pipelines.routing.decide.decisions import Decision, Finish, Wait
 from pipelines.routing.decide.steps import gates
-from pipelines.routing.decide.steps.context import Case, Route, forced
+from pipelines.routing.decide.steps.context import Case, TakenRoute, forced
 from pipelines.routing.decide.steps.station_gate import after_station_gate
-from pipelines.routing.decide.steps.targets import Way, arrive, enter, obstacle
+from pipelines.routing.decide.steps.targets import TransitionCandidate, arrive, enter, obstacle
 from pipelines.routing.document.model import SIGNAL_RETRIES
 from pipelines.routing.document.operand_trace import Seen
 
 STEP = "signal"
 
 
-def follow(case: Case, signal: Mapping[str, Any]) -> Decision | Route:
+def follow(case: Case, signal: Mapping[str, Any]) -> Decision | TakenRoute:
     """Where the signal leads: a decision, or the route with which the rules begin."""
     verdict = signal["verdict"]
     saw = tuple(Seen(key, signal[key]) for key in ("verdict", "reason") if signal.get(key) is not None)
@@ -28,18 +28,18 @@ def follow(case: Case, signal: Mapping[str, Any]) -> Decision | Route:
     return _hold(case, signal) if verdict == "hold" else _rework(case)
 
 
-def _rework(case: Case) -> Decision | Route:
+def _rework(case: Case) -> Decision | TakenRoute:
     """This station again, up to its `max_retries`; exhausted, the verdict becomes fail and nothing else changes."""
     given = case.station.limits.max_retries
     most = SIGNAL_RETRIES if given is None else given
     done = case.facts.signal_reworks
     if done < most:
-        return enter(case, Way((case.station.key,), "signal"))
+        return enter(case, TransitionCandidate((case.station.key,), "signal"))
     case.note(STEP, None, False, f"reworked {done} of {most} times: the verdict becomes fail")
-    return after_station_gate(case, Route(case.recorded.with_verdict("fail")))
+    return after_station_gate(case, TakenRoute(case.recorded.with_verdict("fail")))
 
 
-def _hold(case: Case, signal: Mapping[str, Any]) -> Decision | Route:
+def _hold(case: Case, signal: Mapping[str, Any]) -> Decision | TakenRoute:
     meta = signal.get("meta") or {}
     if signal.get("reason") == "already_complete":
         target = meta.get("targetState")
@@ -50,14 +50,14 @@ def _hold(case: Case, signal: Mapping[str, Any]) -> Decision | Route:
     return Wait("blocked", question=question if type(question) is str else None)
 
 
-def _jump(case: Case, target: str) -> Decision | Route:
+def _jump(case: Case, target: str) -> Decision | TakenRoute:
     """Step 7 without the revisit policy, then, where the line asks people at all, a review of the jump itself."""
     reviewed = case.line.asks_a_person
     if reviewed:
         against = gates.word_against(case, STEP, [gates.JUMP_GATE], None)
         if against is not None:
             return against
-    way = Way((target,), "signal")
+    way = TransitionCandidate((target,), "signal")
     stopped = obstacle(case, way)
     if stopped is not None:
         return stopped

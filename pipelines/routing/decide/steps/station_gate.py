@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pipelines.routing.decide.decisions import Decision, Wait
 from pipelines.routing.decide.steps import gates, tools
-from pipelines.routing.decide.steps.context import Case, Route, demanded
+from pipelines.routing.decide.steps.context import Case, TakenRoute, demanded
 from pipelines.routing.document import checks
 
 STEP = "station_gate"
 
 
-def after_station_gate(case: Case, then: Route, *, people_only: bool = False) -> Decision | Route:
+def after_station_gate(case: Case, then: TakenRoute, *, people_only: bool = False) -> Decision | TakenRoute:
     """`then` if there is no station gate, or the token passes it; else what the gate leads to.
 
     `people_only`: after a `proceed` signal only the human step is kept, if the gate has one.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pipelines.routing.decide.decisions import Decision, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.steps.budgets import RETRY_LIMIT, Breach, breaches
-from pipelines.routing.decide.steps.candidate import Way, stations
+from pipelines.routing.decide.steps.candidate import TransitionCandidate, stations
 from pipelines.routing.decide.steps.context import Case
 from pipelines.routing.decide.steps.preconditions import missing
 from pipelines.routing.decide.steps.unreadable_templates import unreadable
@@ -17,15 +17,15 @@ from pipelines.routing.document.rules import BLOCKED
 FORBIDDEN = "ForbiddenParallel"
 HOWS = ("fail", "stuck", "escalate", "target")
 
-__all__ = ["Way", "arrive", "enter", "obstacle"]
+__all__ = ["TransitionCandidate", "arrive", "enter", "obstacle"]
 
 
-def enter(case: Case, way: Way) -> Decision:
+def enter(case: Case, way: TransitionCandidate) -> Decision:
     """Step 7, then 9, for what no rule gate guards."""
     return obstacle(case, way) or arrive(case, way)
 
 
-def obstacle(case: Case, way: Way) -> Decision | None:
+def obstacle(case: Case, way: TransitionCandidate) -> Decision | None:
     """What stands in the way, if anything; what an exhausted budget leads to is a decision, too."""
     return (
         (_circle(case, way) if way.takes else None)
@@ -37,7 +37,7 @@ def obstacle(case: Case, way: Way) -> Decision | None:
     )
 
 
-def arrive(case: Case, way: Way) -> Decision:
+def arrive(case: Case, way: TransitionCandidate) -> Decision:
     case.note("effects", way.rule, True, f"goes to {way.shown} (by {way.by})")
     target = way.targets[0]
     if target == BLOCKED:
@@ -47,7 +47,7 @@ def arrive(case: Case, way: Way) -> Decision:
     return Move(way.targets, way.rule_id, way.by, way.feedback, way.variables)
 
 
-def _circle(case: Case, way: Way) -> Decision | None:
+def _circle(case: Case, way: TransitionCandidate) -> Decision | None:
     """The revisit policy: it binds moves by a rule only, and the rule's `allow_revisit` overrides it."""
     for station in stations(case, way):
         if _revisits(case, way, station):
@@ -57,7 +57,7 @@ def _circle(case: Case, way: Way) -> Decision | None:
     return None
 
 
-def _revisits(case: Case, way: Way, station: str) -> bool:
+def _revisits(case: Case, way: TransitionCandidate, station: str) -> bool:
     policy = case.line.policy
     allowed = way.rule.allow_revisit if way.rule else None
     if allowed is True:
@@ -68,7 +68,7 @@ def _revisits(case: Case, way: Way, station: str) -> bool:
     return limit is not None and case.of_now.visits_of(station) > limit
 
 
-def _cap(case: Case, way: Way) -> Decision | None:
+def _cap(case: Case, way: TransitionCandidate) -> Decision | None:
     cap = case.line.policy.visit_cap
     for station in stations(case, way):
         visits = case.of_now.visits_of(station)
@@ -78,7 +78,7 @@ def _cap(case: Case, way: Way) -> Decision | None:
     return None
 
 
-def _forbidden(case: Case, way: Way) -> Decision | None:
+def _forbidden(case: Case, way: TransitionCandidate) -> Decision | None:
     """Pairs of stations that must never run in parallel (law §7). Waiting at a join is not running there."""
     entered = [target for target in stations(case, way) if not case.line.waits_at(target, case.station.key)]
     for place, station in enumerate(entered):
@@ -89,7 +89,7 @@ def _forbidden(case: Case, way: Way) -> Decision | None:
     return None
 
 
-def _stuck(case: Case, way: Way, error: str, message: str) -> Stuck:
+def _stuck(case: Case, way: TransitionCandidate, error: str, message: str) -> Stuck:
     case.note("target", way.rule, False, message)
     return Stuck(error, message, way.rule_id)
 
@@ -97,7 +97,7 @@ def _stuck(case: Case, way: Way, error: str, message: str) -> Stuck:
 # Budgets
 
 
-def _exhausted(case: Case, way: Way) -> Decision | None:
+def _exhausted(case: Case, way: TransitionCandidate) -> Decision | None:
     """Of several breaches fail > stuck > escalate > a target, which a rule that is taken or a named budget names."""
     found = breaches(case, way)
     if not found:
@@ -115,7 +115,7 @@ def _exhausted(case: Case, way: Way) -> Decision | None:
     return _instead(case, way, worst, found)
 
 
-def _instead(case: Case, way: Way, breach: Breach, found: list[Breach]) -> Decision:
+def _instead(case: Case, way: TransitionCandidate, breach: Breach, found: list[Breach]) -> Decision:
     """The target that a rule or a named budget has for its exhaustion: checked once, no gates, no variables.
 
     The rule's own budgets are spent, as are the named ones that led here, and do not bind again; the station's
@@ -124,5 +124,5 @@ def _instead(case: Case, way: Way, breach: Breach, found: list[Breach]) -> Decis
     assert breach.to is not None
     over = way.over | {each.budget for each in found if each.budget}
     by = "policy" if breach.budget else "rule"
-    instead = Way((breach.to,), by, way.rule, feedback=way.feedback, over=over)
+    instead = TransitionCandidate((breach.to,), by, way.rule, feedback=way.feedback, over=over)
     return _circle(case, instead) or enter(case, instead)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pipelines.routing.decide.decisions import Stuck
-from pipelines.routing.decide.steps.candidate import Way, stations
+from pipelines.routing.decide.steps.candidate import TransitionCandidate, stations
 from pipelines.routing.decide.steps.context import Case
 from pipelines.routing.document.templates import wanted
 
 ERROR = "OutputDataParseError"
 
 
-def unreadable(case: Case, way: Way) -> Stuck | None:
+def unreadable(case: Case, way: TransitionCandidate) -> Stuck | None:
     """Only where one of its wanted keys is asked for: else output that is not JSON harms nobody."""
     for station in stations(case, way) if case.unreadable else ():
         for family, name in sorted(wanted(case.line.station(station).work)):
@@ -22,7 +22,7 @@ def unreadable(case: Case, way: Way) -> Stuck | None:
     return None
 
 
-def _reads_context(case: Case, way: Way, family: str, key: str) -> bool:
+def _reads_context(case: Case, way: TransitionCandidate, family: str, key: str) -> bool:
     """`{{.x}}` tries variables and inputs first."""
     if family:
         return family == "context"

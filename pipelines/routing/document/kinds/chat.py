@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.routing.basics.translation import gettext_noop as _
-from pipelines.routing.document.work.keys import Flag, StationOf
+from pipelines.routing.document.work.keys import FlagKey, StationOf
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.model_keys import HISTORY, asking, first_line
 
@@ -20,7 +20,7 @@ KIND = Kind(
             "say what the model is asked",
             spared=lambda work: bool(work.get("history")),
         ),
-        "stream": Flag(label=_("Show the answer in the log while it comes"), default=True),
+        "stream": FlagKey(label=_("Show the answer in the log while it comes"), default=True),
         "tools": StationOf(
             label=_("Tools of"),
             help=_("The model may call what this station declares. It is run when a rule leads there."),

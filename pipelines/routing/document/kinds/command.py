@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.routing.basics.translation import gettext_noop as _
-from pipelines.routing.document.work.keys import PROMPT, Text, Work
+from pipelines.routing.document.work.keys import PROMPT, TextKey, Work
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, argv, command_line
 
@@ -22,7 +22,7 @@ KIND = Kind(
     keys={
         "argv": argv("a command needs a program, like [ruff, check]"),
         "env": ENVIRONMENT,
-        "prompt": Text(
+        "prompt": TextKey(
             label=_("Standard input"),
             help=_("A template: {{task.title}}, {{input.key}}, {{context.key}}."),
             longest=PROMPT,

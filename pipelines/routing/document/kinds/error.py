@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.routing.basics.translation import gettext_noop as _
-from pipelines.routing.document.work.keys import Text
+from pipelines.routing.document.work.keys import TextKey
 from pipelines.routing.document.work.kind import Kind
 
 KIND = Kind(
@@ -14,7 +14,7 @@ KIND = Kind(
     docs="kinds.md#error",
     title=_("Error"),
     keys={
-        "message": Text(
+        "message": TextKey(
             label=_("Message"),
             help=_("A template."),
             asked="say what went wrong",
@@ -22,7 +22,7 @@ KIND = Kind(
             template=True,
             rows=2,
         ),
-        "failure_type": Text(
+        "failure_type": TextKey(
             label=_("Failure type"),
             help=_("What rules may ask for."),
             placeholder="raised",

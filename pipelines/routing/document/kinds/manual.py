@@ -8,12 +8,12 @@ from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.document.fields.nested import Each
 from pipelines.routing.document.inputs import INPUT, Input, read_inputs
 from pipelines.routing.document.stations import Station
-from pipelines.routing.document.work.keys import Key, Text
+from pipelines.routing.document.work.keys import TextKey, WorkKey
 from pipelines.routing.document.work.kind import PERSON, Kind
 
 
 @dataclass(frozen=True, kw_only=True)
-class Form(Each, Key):
+class FormKey(Each, WorkKey):
     """Fields that a person fills in, as the line's inputs are. `add`, `empty`: said where a row is added, and where
     there is none."""
 
@@ -33,13 +33,13 @@ KIND = Kind(
     docs="kinds.md#manual",
     title=_("Work of a person"),
     keys={
-        "instructions": Text(
+        "instructions": TextKey(
             label=_("Instructions"),
             help=_("What is to be done."),
             template=True,
             rows=5,
         ),
-        "form": Form(
+        "form": FormKey(
             INPUT,
             unique="key",
             what="the field",

@@ -10,7 +10,7 @@ from pipelines.routing.document.algebra import All, AnyOf, Condition, EvalTest
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.stations import Station
-from pipelines.routing.document.work.keys import Choice, Flag, Work
+from pipelines.routing.document.work.keys import ChoiceKey, FlagKey, Work
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.model_keys import asking
 
@@ -57,7 +57,7 @@ KIND = Kind(
     docs="kinds.md#route",
     title=_("Choice of a route"),
     keys={
-        "by": Choice(
+        "by": ChoiceKey(
             {"model": _("A model"), "person": _("A person")},
             default="model",
             label=_("Who chooses"),
@@ -68,7 +68,7 @@ KIND = Kind(
             spared=_by_person,
             hidden=_by_person,
         ),
-        "strict": Flag(
+        "strict": FlagKey(
             label=_("An answer without a label is a failure"),
             help=_("Otherwise it is for the rule that takes everything else."),
             hidden=_by_person,

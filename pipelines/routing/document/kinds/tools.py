@@ -29,7 +29,7 @@ from pipelines.routing.document.reading.names import note_twins
 from pipelines.routing.document.reading.reader import Reader, quote
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.call import ADDRESS, CALL, ONE_BODY
-from pipelines.routing.document.work.keys import Key, TextsIn, Work, texts_in
+from pipelines.routing.document.work.keys import TextsIn, Work, WorkKey, texts_in
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.model_keys import HISTORY
 from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, argv
@@ -37,7 +37,7 @@ from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, argv
 ARGUMENT = re.compile(r"\{\{\s*argument\.([^\s{}|()\"']+)\s*\}\}")
 """A value that the call of a tool brings along; everything else is rendered before the work starts."""
 ACTIONS = ("allow", "approve", "deny")
-PROGRAM: Mapping[str, Key] = {"argv": argv(), "env": ENVIRONMENT, "cwd": FOLDER}
+PROGRAM: Mapping[str, WorkKey] = {"argv": argv(), "env": ENVIRONMENT, "cwd": FOLDER}
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
 
@@ -98,7 +98,7 @@ TOOL: Record[dict[str, Any]] = Record(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tools(Key):
+class Tools(WorkKey):
     """What may be called: each a program, or an HTTP call."""
 
     default: tuple[Any, ...] = ()
@@ -157,7 +157,7 @@ def _names(reader: Reader) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calls(Key):
+class Calls(WorkKey):
     """Calls that are made whatever a model asks for."""
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
@@ -179,7 +179,7 @@ def _call(reader: Reader, names: tuple[str, ...]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Policy(Key):
+class CallPolicy(WorkKey):
     """Which calls are run, which a person is asked for, which are not run."""
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
@@ -260,7 +260,7 @@ KIND = Kind(
                 'A list such as [{"tool": "look", "arguments": {}}]. Without it, what the model asks for.'
             ),
         ),
-        "policy": Policy(label=_("What no rule names")),
+        "policy": CallPolicy(label=_("What no rule names")),
         "history": HISTORY,
     },
     fields=("tools", "history", "policy", "calls"),

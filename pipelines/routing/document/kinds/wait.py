@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.routing.basics.translation import gettext_noop as _
-from pipelines.routing.document.work.keys import Duration, Text
+from pipelines.routing.document.work.keys import DurationKey, TextKey
 from pipelines.routing.document.work.kind import CLOCK, Kind, NotBoth
 
 KIND = Kind(
@@ -14,8 +14,8 @@ KIND = Kind(
     docs="kinds.md#wait",
     title=_("Wait"),
     keys={
-        "for": Duration(label=_("For"), help=_("From when the task enters the station.")),
-        "until": Text(
+        "for": DurationKey(label=_("For"), help=_("From when the task enters the station.")),
+        "until": TextKey(
             label=_("Until"),
             help=_("A template that gives a time: 2031-05-06T07:08:09+02:00, or a date."),
             placeholder="{{input.when}}",

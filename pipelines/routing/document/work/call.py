@@ -13,7 +13,7 @@ from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.document.fields.field import Around
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.reading.reader import Reader, quote
-from pipelines.routing.document.work.keys import PROMPT, Choice, Json, Key, Text, TextsIn, Work
+from pipelines.routing.document.work.keys import PROMPT, ChoiceKey, Json, TextKey, TextsIn, Work, WorkKey
 from pipelines.routing.document.work.kind import NotBoth
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
@@ -26,7 +26,7 @@ _HOST = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/?#]*")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Address(Text):
+class Address(TextKey):
     """An address is http(s), or one placeholder; where it leads is not pieced together. `least`: characters that the
     JSON Schema wants."""
 
@@ -49,7 +49,7 @@ class Address(Text):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Headers(Key):
+class Headers(WorkKey):
     """Each a line of text, or a secret that the worker fills in."""
 
     rows: int = 2
@@ -101,14 +101,14 @@ ADDRESS = Address(
     template=True,
     code=True,
 )
-CALL: Mapping[str, Key] = {
-    "method": Choice(METHODS, default="GET", label=_("Method")),
+CALL: Mapping[str, WorkKey] = {
+    "method": ChoiceKey(METHODS, default="GET", label=_("Method")),
     "url": ADDRESS,
     "headers": Headers(
         label=_("Headers"),
         help=_('Name=value, one per line. As JSON also {"Authorization": {"secret": "NAME"}}.'),
     ),
-    "body": Text(
+    "body": TextKey(
         label=_("Body"),
         help=_("A template."),
         longest=PROMPT,

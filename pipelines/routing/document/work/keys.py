@@ -27,7 +27,7 @@ def never(work: Work) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Key(Field):
+class WorkKey(Field):
     """`asked`: what is said where a line is published without it, "" where it may be left out; `spared`: whether this
     work does without it. `hidden`: whether its field is left out of the inspector, since it means nothing there."""
 
@@ -52,7 +52,7 @@ class Key(Field):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Text(plain.Text, Key):
+class TextKey(plain.Text, WorkKey):
     template: bool = False
 
     def templates(self, value: Any, path: str) -> TextsIn:
@@ -61,7 +61,7 @@ class Text(plain.Text, Key):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ContextKey(Text):
+class ContextKey(TextKey):
     """Names a key of the context."""
 
     longest: int = 64
@@ -77,7 +77,7 @@ class ContextKey(Text):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StationOf(Text):
+class StationOf(TextKey):
     """Names a station of this kind of work. `none`: how no station is called."""
 
     kind: str
@@ -93,27 +93,27 @@ class StationOf(Text):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice(plain.Choice, Key):
+class ChoiceKey(plain.Choice, WorkKey):
     pass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Flag(plain.Flag, Key):
+class FlagKey(plain.Flag, WorkKey):
     pass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Count(plain.Count, Key):
+class CountKey(plain.Count, WorkKey):
     pass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Duration(plain.Duration, Key):
+class DurationKey(plain.Duration, WorkKey):
     pass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Number(Key):
+class NumberKey(WorkKey):
     """From 0 to `most`, with fractions."""
 
     most: int
@@ -129,7 +129,7 @@ class Number(Key):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Json(Key):
+class Json(WorkKey):
     """Any JSON; its texts are templates."""
 
     rows: int = 3
@@ -139,7 +139,7 @@ class Json(Key):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments(plain.Texts, Key):
+class ArgumentsKey(plain.Texts, WorkKey):
     """A program with its arguments."""
 
     rows: int = 3
@@ -158,7 +158,7 @@ class Arguments(plain.Texts, Key):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Environment(plain.Object, Key):
+class EnvironmentKey(plain.Object, WorkKey):
     """Names of variables, and their values."""
 
     rows: int = 2

@@ -15,7 +15,7 @@ from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.stations import Station
-from pipelines.routing.document.work.keys import Key, TextsIn, Work, never
+from pipelines.routing.document.work.keys import TextsIn, Work, WorkKey, never
 from pipelines.routing.document.work.network import Network
 
 WORKER: Final = "worker"
@@ -65,7 +65,7 @@ class Kind:
     """Of its fields in the inspector; a kind without keys has none."""
     help: str = ""
 
-    keys: Mapping[str, Key] = field(default_factory=dict)
+    keys: Mapping[str, WorkKey] = field(default_factory=dict)
     fields: tuple[str, ...] = ()
     """The order of the fields in the inspector, where it is another than that of the keys."""
     not_both: NotBoth | None = None

@@ -6,7 +6,16 @@ from collections.abc import Callable, Mapping
 
 from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.document.stations import Station
-from pipelines.routing.document.work.keys import PROMPT, ContextKey, Count, Key, Number, Text, Work, never
+from pipelines.routing.document.work.keys import (
+    PROMPT,
+    ContextKey,
+    CountKey,
+    NumberKey,
+    TextKey,
+    Work,
+    WorkKey,
+    never,
+)
 
 HOTTEST = 2
 HISTORY = ContextKey(
@@ -19,10 +28,10 @@ HISTORY = ContextKey(
 
 def asking(
     said: str, asked: str, *, spared: Callable[[Work], bool], hidden: Callable[[Work], bool] = never
-) -> Mapping[str, Key]:
+) -> Mapping[str, WorkKey]:
     """`said` is the help of the prompt; `asked` and `spared` are the prompt's, too; `hidden`: of all the others."""
     return {
-        "system": Text(
+        "system": TextKey(
             label=_("System"),
             help=_("What the model is told of its part."),
             longest=PROMPT,
@@ -30,7 +39,7 @@ def asking(
             rows=3,
             hidden=hidden,
         ),
-        "prompt": Text(
+        "prompt": TextKey(
             label=_("Prompt"),
             help=said,
             longest=PROMPT,
@@ -39,21 +48,21 @@ def asking(
             asked=asked,
             spared=spared,
         ),
-        "model": Text(
+        "model": TextKey(
             label=_("Model"),
             help=_("Its name. Without one, the one that an operator has set."),
             longest=200,
             code=True,
             hidden=hidden,
         ),
-        "temperature": Number(
+        "temperature": NumberKey(
             label=_("Temperature"),
             help=_("From 0 to 2."),
             placeholder="0.7",
             most=HOTTEST,
             hidden=hidden,
         ),
-        "max_tokens": Count(label=_("Most tokens of an answer"), least=1, hidden=hidden),
+        "max_tokens": CountKey(label=_("Most tokens of an answer"), least=1, hidden=hidden),
     }
 
 

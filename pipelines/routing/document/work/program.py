@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.document.stations import Station
-from pipelines.routing.document.work.keys import Arguments, Environment, Key, Text
+from pipelines.routing.document.work.keys import ArgumentsKey, EnvironmentKey, TextKey, WorkKey
 
-ENVIRONMENT = Environment(label=_("Environment"), help=_("NAME=value, one per line."))
-FOLDER = Text(
+ENVIRONMENT = EnvironmentKey(label=_("Environment"), help=_("NAME=value, one per line."))
+FOLDER = TextKey(
     label=_("Folder"),
     help=_("Below the working folder of the task."),
     placeholder=".",
@@ -16,8 +16,8 @@ FOLDER = Text(
 )
 
 
-def argv(asked: str = "") -> Key:
-    return Arguments(
+def argv(asked: str = "") -> WorkKey:
+    return ArgumentsKey(
         label=_("Program and arguments"),
         help=_("No shell reads it: | and > are arguments. Put what has spaces into quotes."),
         placeholder="ruff check --output-format=json .",

@@ -29,7 +29,7 @@ from pipelines.routing.analysis.lint.checks import (
     unsatisfiable_gate,
 )
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
-from pipelines.routing.analysis.lint.subject import Subject, edges_in
+from pipelines.routing.analysis.lint.subject import LintSubject, edges_in
 from pipelines.routing.analysis.lint.visits import breaking
 from pipelines.routing.document.ends import BUILT_IN_ENDS
 from pipelines.routing.document.line import Line, Rule, Station
@@ -54,7 +54,7 @@ TAKING: Mapping[str, Mapping[str, Any]] = {
 class Remedies:
     """Of the findings of one line; `document` is what it was read from."""
 
-    def __init__(self, subject: Subject, document: Mapping[str, Any]) -> None:
+    def __init__(self, subject: LintSubject, document: Mapping[str, Any]) -> None:
         self.line = subject.line
         self.document = document
         self.subject = subject

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.routing.analysis.lint.checks import forbidden_parallel, unfillable_join, unjoined_fork
 from pipelines.routing.analysis.lint.finding import Finding
-from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.line import Line, Station
 from pipelines.routing.document.stations import Join
 from pipelines.web.editor.fixes import edits
@@ -44,7 +44,7 @@ def _waiting(of: Remedies, station: Station, wait_for: Sequence[str]) -> Iterato
     kept = station.join or Join(())
     changed = replace(station, join=replace(kept, wait_for=tuple(wait_for)))
     others = tuple(changed if each.key == station.key else each for each in of.line.stations)
-    if _found(Subject(replace(of.line, stations=others))) < _found(of.subject):
+    if _found(LintSubject(replace(of.line, stations=others))) < _found(of.subject):
         written = of.document["stations"][of.line.position(station.key)].get("join") or {}
         yield wait_for_all(station.key, written, wait_for)
 
@@ -55,7 +55,7 @@ def wait_for_all(station: str, written: object, wait_for: Sequence[str]) -> Reme
     return Remedy(label, (edits.change_station(station, join=join),), "fork")
 
 
-def _found(subject: Subject) -> set[tuple[str, str, str]]:
+def _found(subject: LintSubject) -> set[tuple[str, str, str]]:
     return {(each.check, each.path, each.message) for check in CHECKS for each in check.check(subject)}
 
 
@@ -64,7 +64,7 @@ def rework_below(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     line, key = of.line, finding.station or ""
     stage = line.stage(key)
     moved = _above(line, key, stage)
-    if _ways(Subject(moved)) == _ways(of.subject):
+    if _ways(LintSubject(moved)) == _ways(of.subject):
         kept = [edits.change_line(start=line.start)] if line.stations[0].key != moved.stations[0].key else []
         label = _("Move above %(place)s") % {"place": line.station(stage).name}
         yield Remedy(label, (*kept, edits.move_station(key, stage)), "arrow-up")
@@ -76,5 +76,5 @@ def _above(line: Line, key: str, stage: str) -> Line:
     return replace(line, stations=(*others[:place], line.station(key), *others[place:]))
 
 
-def _ways(subject: Subject) -> set[tuple[str, str, str]]:
+def _ways(subject: LintSubject) -> set[tuple[str, str, str]]:
     return {(way.source, way.target, way.by) for way in subject.ways}

@@ -20,7 +20,7 @@ AN_UNKNOWN_KEY = "unknown key"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DocumentPlace:
     """What a path of a document leads through; None where it names no such thing. `rest`: what comes after."""
 
     station: str | None = None
@@ -29,17 +29,17 @@ class Place:
     rest: str = ""
 
 
-def place_of(document: Document, path: str) -> Place:
+def place_of(document: Document, path: str) -> DocumentPlace:
     """Station, rule and gate by name, if they have one."""
     found = re.match(r"(stations|gates)\[(\d+)\](?:\.rules\[(\d+)\])?\.?", path)
     if found is None:
-        return Place(rest=path)
+        return DocumentPlace(rest=path)
     member = _member(document.get(found[1]), found[2])
     rule = _member(member.get("rules"), found[3]) if found[3] else {}
     rest = path[found.end() :]
     if found[1] == "gates":
-        return Place(gate=_name(member, "key"), rest=rest)
-    return Place(station=_name(member, "key"), rule=_name(rule, "id"), rest=rest)
+        return DocumentPlace(gate=_name(member, "key"), rest=rest)
+    return DocumentPlace(station=_name(member, "key"), rule=_name(rule, "id"), rest=rest)
 
 
 def _member(members: Any, index: str) -> Document:
@@ -59,7 +59,7 @@ def remedies_of(document: Document, finding: Finding) -> list[Remedy]:
     return [remedy for make in MAKERS for remedy in make(document, finding, place)]
 
 
-def _unknown_key(document: Document, finding: Finding, place: Place) -> Iterator[Remedy]:
+def _unknown_key(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
     """Not inside of conditions, checks and work: there a person looks."""
     key = place.rest
     if finding.message != AN_UNKNOWN_KEY or not key or not key.isidentifier():
@@ -70,7 +70,7 @@ def _unknown_key(document: Document, finding: Finding, place: Place) -> Iterator
         yield Remedy(label, (edit,), "x")
 
 
-def _unset(place: Place, key: str, **changed: Any) -> edits.Edit | None:
+def _unset(place: DocumentPlace, key: str, **changed: Any) -> edits.Edit | None:
     if place.rule:
         return edits.change_rule(place.rule, key, **changed)
     if place.station:
@@ -80,7 +80,7 @@ def _unset(place: Place, key: str, **changed: Any) -> edits.Edit | None:
     return edits.change_line(key, **changed)
 
 
-def _gone(document: Document, finding: Finding, place: Place) -> Iterator[Remedy]:
+def _gone(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
     """What leads to, or waits for, something that is not there any more."""
     for pattern, key, words in GONE:
         if key == "join" and _leading(document, place):
@@ -101,7 +101,7 @@ GONE: tuple[tuple[str, str, Callable[[], str]], ...] = (
 )
 
 
-def _joined(document: Document, finding: Finding, place: Place) -> Iterator[Remedy]:
+def _joined(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
     """A join that waits for a station that was deleted: for those instead that lead to it."""
     leading = _leading(document, place)
     if place.station and leading:
@@ -109,7 +109,7 @@ def _joined(document: Document, finding: Finding, place: Place) -> Iterator[Reme
         yield wait_for_all(place.station, join, leading)
 
 
-def _leading(document: Document, place: Place) -> list[str]:
+def _leading(document: Document, place: DocumentPlace) -> list[str]:
     """Of a join that names a station that is not there: those that lead to it, if there are several."""
     if not place.station or not re.fullmatch(r"join\.wait_for\[\d+\]", place.rest):
         return []
@@ -132,7 +132,7 @@ def _targets(station: Document) -> set[str]:
     return found
 
 
-def _knob(document: Document, finding: Finding, place: Place) -> Iterator[Remedy]:
+def _knob(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
     found = re.fullmatch(r"policy\.(\w+)", place.rest)
     policy = document.get("policy")
     if found and isinstance(policy, dict) and found[1] in policy:
@@ -141,7 +141,7 @@ def _knob(document: Document, finding: Finding, place: Place) -> Iterator[Remedy
         yield Remedy(label, (edits.change_line(policy=kept),), "x")
 
 
-def _pair(document: Document, finding: Finding, place: Place) -> Iterator[Remedy]:
+def _pair(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
     found = re.match(r"forbidden_parallel\[(\d+)\]", place.rest)
     pairs = document.get("forbidden_parallel")
     if found and isinstance(pairs, list):
@@ -150,14 +150,14 @@ def _pair(document: Document, finding: Finding, place: Place) -> Iterator[Remedy
         yield Remedy(label, (edits.change_line(forbidden_parallel=kept),), "x")
 
 
-def _switched_off(document: Document, finding: Finding, place: Place) -> Iterator[Remedy]:
+def _switched_off(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
     if place.rest == "when" and "switched off" in finding.message:
         flags = document.get("flags")
         on = {**(flags if isinstance(flags, dict) else {}), "agentic_conditions": True}
         yield Remedy(_("Switch them on in this line"), (edits.change_line(flags=on),), "check")
 
 
-def _no_rules(document: Document, finding: Finding, place: Place) -> Iterator[Remedy]:
+def _no_rules(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
     """A station without rules, in a line whose policy wants some: what passes goes on, as it would elsewhere."""
     if place.station and place.rest == "rules" and "has no rules" in finding.message:
         keys = [_name(each, "key") for each in document["stations"]]

@@ -19,8 +19,8 @@ from pipelines.routing.analysis.lint.checks import (
     undecided,
 )
 from pipelines.routing.analysis.lint.finding import INFO, Finding
-from pipelines.routing.analysis.lint.study import Known, excerpt
-from pipelines.routing.analysis.lint.subject import Subject, spread
+from pipelines.routing.analysis.lint.study import RememberedAnalysis, excerpt
+from pipelines.routing.analysis.lint.subject import LintSubject, spread
 from pipelines.routing.analysis.lint.visits import components
 from pipelines.routing.analysis.regions.stations import DEAD
 from pipelines.routing.document.line import Line, Rule, Station
@@ -35,7 +35,7 @@ Name = tuple[str, str | None, tuple[str, ...]]
 
 
 class Trials:
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: LintSubject) -> None:
         self.subject = subject
         self._reached: dict[str, frozenset[str]] = {}
         self._ends = _tried.cache_info().misses + MAX_NEW
@@ -45,13 +45,13 @@ class Trials:
     ) -> bool:
         """Whether `gone` is not found any more after this change of the station's rules, and nothing is worse.
         `what` tells the changes of one station apart. What would take too long is no remedy."""
-        known = Known(self.subject.analysis(station))
+        known = RememberedAnalysis(self.subject.analysis(station))
         if _tried.cache_info().misses >= self._ends:
             return False
         line = self.subject.line
-        before = _tried(_Question(known, (), line, station.key))
+        before = _tried(_TrialQuestion(known, (), line, station.key))
         changed = replace(station, rules=change(station.rules))
-        after = _tried(_Question(known, what, _with(line, changed), station.key))
+        after = _tried(_TrialQuestion(known, what, _with(line, changed), station.key))
         worse = after.names - (before.names - {_name(gone)})
         living = before.dead - after.dead
         return not worse and all(self.may_lead(station, r) for r in changed.rules if r.id in living)
@@ -94,16 +94,16 @@ class Trials:
         return self._reached[target]
 
 
-class _Question:
+class _TrialQuestion:
     """Of a change (`what`) of the station that the study is of. It keeps no line alive."""
 
-    def __init__(self, known: Known, what: tuple[str, ...], line: Line, station: str) -> None:
+    def __init__(self, known: RememberedAnalysis, what: tuple[str, ...], line: Line, station: str) -> None:
         self.key = known, what
         self.excerpt = excerpt(line, line.station(station))
         self.station = station
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Question) and other.key == self.key
+        return isinstance(other, _TrialQuestion) and other.key == self.key
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -116,8 +116,8 @@ class _Trial:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _tried(question: _Question) -> _Trial:
-    subject = Subject(question.excerpt)
+def _tried(question: _TrialQuestion) -> _Trial:
+    subject = LintSubject(question.excerpt)
     found = (finding for check in CHECKS for finding in check.check(subject))
     names = frozenset(_name(each) for each in found if each.severity != INFO or each.check == undecided.ID)
     study = subject.analysis(subject.line.station(question.station))

@@ -8,16 +8,16 @@ from typing import Any, TypeVar
 
 from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.asked import Asked, Deed
-from pipelines.web.editor.forms.fields import Field, Refused
-from pipelines.web.editor.forms.form import Form, Rows, Section, Setting, examine, fields_of, rows_of
+from pipelines.web.editor.forms.asked import Deed, FormRequest
+from pipelines.web.editor.forms.fields import FieldRefused, FormField
+from pipelines.web.editor.forms.form import PartForm, Rows, Section, Setting, examine, fields_of, rows_of
 
 T = TypeVar("T")
 Typed = Mapping[str, Sequence[str]]
 
 
 @dataclass
-class Answer:
+class FormAnswer:
     """`refused`: fields whose typed text is kept in the form only, with what was typed; `problems` by field name, ""
     for those that no field shows; `label`: what was changed, for undo."""
 
@@ -30,7 +30,7 @@ class Answer:
     stored: dict[str, list[str]] = field(default_factory=dict)
 
 
-def answer(form: Form, asked: Asked, setting: Setting) -> Answer:
+def answer(form: PartForm, asked: FormRequest, setting: Setting) -> FormAnswer:
     before = form.sections(asked.fragment, setting)
     items = [item for section in before for item in section.fields]
     known = _fields(before, asked.fragment)
@@ -48,7 +48,7 @@ def answer(form: Form, asked: Asked, setting: Setting) -> Answer:
 
 
 def _tried(
-    form: Form, fragment: Any, known: Mapping[str, Field], typed: Typed, setting: Setting
+    form: PartForm, fragment: Any, known: Mapping[str, FormField], typed: Typed, setting: Setting
 ) -> tuple[Any, dict[str, list[str]], dict[str, list[Problem]]]:
     """The fragment with what can be read of the typed; what cannot, and why."""
     wrong: dict[str, list[Problem]] = {}
@@ -63,21 +63,23 @@ def _tried(
     return (_written(fragment, known, kept, {}) if refused else tried), refused, wrong
 
 
-def _written(fragment: Any, known: Mapping[str, Field], typed: Typed, wrong: dict[str, list[Problem]]) -> Any:
+def _written(
+    fragment: Any, known: Mapping[str, FormField], typed: Typed, wrong: dict[str, list[Problem]]
+) -> Any:
     for name, texts in typed.items():
         try:
             fragment = known[name].written(fragment, texts)
-        except Refused as fault:
+        except FieldRefused as fault:
             wrong[name] = [Problem(name, fault.message, fault.hint)]
     return fragment
 
 
-def _fields(sections: Sequence[Section], fragment: Any) -> dict[str, Field]:
+def _fields(sections: Sequence[Section], fragment: Any) -> dict[str, FormField]:
     items = [item for section in sections for item in section.fields]
     return {each.name: each for each in fields_of(items, fragment)}
 
 
-def owner_of(path: str, fields: Mapping[str, Field]) -> str:
+def owner_of(path: str, fields: Mapping[str, FormField]) -> str:
     """The field that shows a problem: the longest name that the path begins with, else the rest of its row or form."""
     named = next((name for name, each in fields.items() if path in each.covers), "")
     inside = [name for name in fields if path.startswith(name) and path[len(name) :][:1] in ("", ".", "[")]
@@ -91,7 +93,7 @@ def owner_of(path: str, fields: Mapping[str, Field]) -> str:
 
 def _done(
     deed: Deed,
-    items: Sequence[Field | Rows],
+    items: Sequence[FormField | Rows],
     fragment: Any,
     refused: dict[str, list[str]],
     wrong: dict[str, list[Problem]],
@@ -132,14 +134,14 @@ def _moved(by_name: Mapping[str, T], rename: Mapping[str, str | None]) -> dict[s
 
 
 def _shown(
-    form: Form,
+    form: PartForm,
     fragment: Any,
     setting: Setting,
     refused: dict[str, list[str]],
     wrong: Mapping[str, list[Problem]],
     label: str,
     focus: str,
-) -> Answer:
+) -> FormAnswer:
     sections = form.sections(fragment, setting)
     known = _fields(sections, fragment)
     refused = {name: texts for name, texts in refused.items() if name in known}
@@ -151,4 +153,4 @@ def _shown(
             problems.setdefault(name, []).append(problem)
     problems.update({name: wrong.get(name, []) for name in refused})
     stored = {name: known[name].shown(fragment) for name in refused}
-    return Answer(fragment, sections, problems, refused, label, focus, stored)
+    return FormAnswer(fragment, sections, problems, refused, label, focus, stored)

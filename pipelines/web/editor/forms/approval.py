@@ -9,12 +9,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from pipelines.engine.moves.entitlement import Person, people_of
+from pipelines.engine.moves.entitlement import EntitledPerson, people_of
 from pipelines.models import Group, Role
 from pipelines.models.people import expand
 from pipelines.routing.document.gates import REQUIREMENTS
 from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.fields import Choice, Field, Number, Options
+from pipelines.web.editor.forms.fields import ChoiceField, FormField, NumberField, Options
 from pipelines.web.editor.forms.form import Fragment, Rows, Setting
 from pipelines.web.editor.forms.places import MISSING, Place
 
@@ -22,7 +22,7 @@ WHO: Place = ("approval", "who")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind(Choice):
+class RequirementKindField(ChoiceField):
     """Role, group or user: the key that the requirement has. `firsts`: who is asked where the kind changes."""
 
     firsts: dict[str, str]
@@ -47,7 +47,7 @@ def kind_of(requirement: Any) -> str:
     return kinds[0] if len(kinds) == 1 else ""
 
 
-def approvers(fragment: Fragment, setting: Setting) -> list[Field | Rows]:
+def approvers(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
     """None where the list is none: then it is shown as it is."""
     known = places.get(fragment, WHO)
     if known is not MISSING and type(known) is not list:
@@ -57,17 +57,17 @@ def approvers(fragment: Fragment, setting: Setting) -> list[Field | Rows]:
     firsts = {kind: next((value for value, words in found), "") for kind, found in names.items()}
     firsts["role"] = Role.REVIEWER
 
-    def row(fragment: Fragment, at: Place) -> list[Field | Rows]:
+    def row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
         kind = kind_of(places.get(fragment, at))
         if not kind:
             return []
         kinds = [("role", _("Role")), ("group", _("Group")), ("user", _("Person"))]
-        found: list[Field | Rows] = [
-            Kind(at=(*at, "kind"), label=_("Asked is a"), options=kinds, firsts=firsts),
-            Choice(at=(*at, kind), label=dict(kinds)[kind], options=names[kind], free=True, needed=True),
+        found: list[FormField | Rows] = [
+            RequirementKindField(at=(*at, "kind"), label=_("Asked is a"), options=kinds, firsts=firsts),
+            ChoiceField(at=(*at, kind), label=dict(kinds)[kind], options=names[kind], free=True, needed=True),
         ]
         if kind != "user":
-            found.append(Number(at=(*at, "count"), label=_("How many of them"), placeholder="1"))
+            found.append(NumberField(at=(*at, "count"), label=_("How many of them"), placeholder="1"))
         return found
 
     return [
@@ -92,21 +92,21 @@ def _title(member: Any, index: int) -> str:
     return f"{count} × {member[kind]}" if kind != "user" else str(member[kind])
 
 
-def _roles(people: Sequence[Person]) -> Options:
+def _roles(people: Sequence[EntitledPerson]) -> Options:
     return [
         (value, f"{words} – {_count(sum(value in expand(person.roles) for person in people))}")
         for value, words in Role.choices
     ]
 
 
-def _groups(setting: Setting, people: Sequence[Person]) -> Options:
+def _groups(setting: Setting, people: Sequence[EntitledPerson]) -> Options:
     groups = Group.objects.filter(project=setting.project).order_by("key").values_list("key", "name")
     return [
         (key, f"{name} – {_count(sum(key in person.groups for person in people))}") for key, name in groups
     ]
 
 
-def _users(people: Sequence[Person]) -> Options:
+def _users(people: Sequence[EntitledPerson]) -> Options:
     words = dict(Role.choices)
     return [
         (person.username, f"{person.username} – {', '.join(str(words[role]) for role in person.roles)}")

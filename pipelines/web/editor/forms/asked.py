@@ -10,7 +10,7 @@ MOST = 5_000
 Name = str
 
 
-class Named(BaseModel):
+class NamedPart(BaseModel):
     """A station, gate or end of the line: what a form needs to name it."""
 
     key: str
@@ -24,14 +24,14 @@ class Outline(BaseModel):
     preset: Any = None
     policy: Any = None
     flags: Any = None
-    stations: list[Named] = Field(default_factory=list, max_length=MOST)
-    gates: list[Named] = Field(default_factory=list, max_length=MOST)
-    ends: list[Named] = Field(default_factory=list, max_length=MOST)
+    stations: list[NamedPart] = Field(default_factory=list, max_length=MOST)
+    gates: list[NamedPart] = Field(default_factory=list, max_length=MOST)
+    ends: list[NamedPart] = Field(default_factory=list, max_length=MOST)
     inputs: list[str] = Field(default_factory=list, max_length=MOST)
     rules: list[str] = Field(default_factory=list, max_length=20 * MOST)
 
     def options(self, part: Literal["stations", "gates", "ends"]) -> list[tuple[str, str]]:
-        members: list[Named] = getattr(self, part)
+        members: list[NamedPart] = getattr(self, part)
         return [(each.key, each.name or each.key) for each in members]
 
 
@@ -46,7 +46,7 @@ class Deed(BaseModel):
     """Of what is added, where a list has several kinds."""
 
 
-class Asked(BaseModel):
+class FormRequest(BaseModel):
     """`own`: the key under which the line has the fragment, which a typed key is about to change; `within`: the key of
     the station that it is a part of, if it is one. `typed`: the fields whose control differs from what stands in the
     fragment. `peek`: only show what would be wrong with it."""

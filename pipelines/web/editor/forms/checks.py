@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from pipelines.routing.decide.check_fields import SINGLE, USAGE
 from pipelines.routing.document import checks
 from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.fields import Anything, Choice, Field, Text
+from pipelines.web.editor.forms.fields import AnythingField, ChoiceField, FormField, TextField
 from pipelines.web.editor.forms.form import Fragment, Rows
 from pipelines.web.editor.forms.places import MISSING, Place
 
@@ -22,7 +22,7 @@ GIT = ("git.file_count", "git.commit_count", "git.ai_metadata.AI-Usage")
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupKind(Choice):
+class GroupKind(ChoiceField):
     """`{all: […]}` or `{any: […]}`; without one there are no checks."""
 
     @property
@@ -47,7 +47,7 @@ def kind_of(group: Any) -> str:
     return kind if kind in KINDS and type(group[kind]) is list else ""
 
 
-def fields(fragment: Fragment) -> list[Field | Rows]:
+def fields(fragment: Fragment) -> list[FormField | Rows]:
     """None where the checks are no group: then they are shown as they are."""
     given = places.get(fragment, CHECKS)
     if given is not MISSING and not kind_of(given):
@@ -66,7 +66,7 @@ def _rows(at: Place, kind: str, depth: int) -> Rows:
     if depth < checks.MAX_NESTING:
         kinds.append(("group", _("Add a group")))
 
-    def row(fragment: Fragment, at: Place) -> list[Field | Rows]:
+    def row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
         member = places.get(fragment, at)
         inner = kind_of(member)
         if inner:
@@ -117,11 +117,11 @@ def operators() -> list[tuple[str, str]]:
     ]
 
 
-def _check(at: Place, member: dict[str, Any]) -> list[Field | Rows]:
+def _check(at: Place, member: dict[str, Any]) -> list[FormField | Rows]:
     known = [*SINGLE, *USAGE, *GIT]
-    found: list[Field | Rows] = [
-        Text(at=(*at, "label"), label=_("Label")),
-        Choice(
+    found: list[FormField | Rows] = [
+        TextField(at=(*at, "label"), label=_("Label")),
+        ChoiceField(
             at=(*at, "field"),
             label=_("Field"),
             help=_("Of the outcome; or output.key, input.key, context.key, task.title, gates.key, git.key."),
@@ -129,11 +129,11 @@ def _check(at: Place, member: dict[str, Any]) -> list[Field | Rows]:
             free=True,
             needed=True,
         ),
-        Choice(at=(*at, "operator"), label=_("Operator"), options=operators()),
+        ChoiceField(at=(*at, "operator"), label=_("Operator"), options=operators()),
     ]
     if member.get("operator") != "exists" or "value" in member:
         found.append(
-            Anything(
+            AnythingField(
                 at=(*at, "value"), label=_("Value"), help=_("A number, true, a text, or JSON."), words=True
             )
         )
@@ -152,6 +152,6 @@ def _check(at: Place, member: dict[str, Any]) -> list[Field | Rows]:
     ]
     return [
         *found,
-        Choice(at=(*at, "severity"), label=_("How grave it is"), options=severities),
-        Choice(at=(*at, "action"), label=_("If it fails"), options=actions),
+        ChoiceField(at=(*at, "severity"), label=_("How grave it is"), options=severities),
+        ChoiceField(at=(*at, "action"), label=_("If it fails"), options=actions),
     ]

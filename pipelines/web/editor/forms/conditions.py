@@ -23,21 +23,21 @@ from pipelines.routing.document.reading.reader import Problems
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.asked import Outline
 from pipelines.web.editor.forms.fields import (
-    Anything,
-    Arguments,
-    Choice,
-    Duration,
-    Field,
-    Listed,
-    Number,
+    AnythingField,
+    ArgumentsField,
+    ChoiceField,
+    DurationField,
+    FieldRefused,
+    FormField,
+    ListedField,
+    NumberField,
     Options,
-    Refused,
-    Several,
-    Text,
+    SeveralField,
+    TextField,
     parsed,
 )
 from pipelines.web.editor.forms.form import Rows
-from pipelines.web.editor.forms.operands import Path, Value, fitting
+from pipelines.web.editor.forms.operands import PathField, Value, fitting
 from pipelines.web.editor.forms.places import MISSING, Place
 
 DEEPEST = 20
@@ -45,7 +45,7 @@ DEEPEST = 20
 
 
 @dataclass(frozen=True)
-class Around:
+class ConditionSetting:
     """What the fields of a condition may name. `station`: where its rule leaves. `paths`: recorded ones with an
     example each."""
 
@@ -75,7 +75,7 @@ GROUPS: Mapping[str, Callable[[], str]] = {
 COMPANIONS = {"agentic": {"answer"}, "hook": {"answer"}}
 
 
-def new(kind: str, around: Around) -> dict[str, Any]:
+def new(kind: str, around: ConditionSetting) -> dict[str, Any]:
     """The simplest condition of this kind: it can be read as it stands, and says something likely."""
     ways = around.names.stations
     after = next((each.key for each in ways if each.key != around.station), around.station)
@@ -133,7 +133,7 @@ SHAPES: Mapping[str, Callable[[Any], bool]] = {
 }
 
 
-def in_words(condition: Any, around: Around) -> str:
+def in_words(condition: Any, around: ConditionSetting) -> str:
     """What a condition says; "" where it cannot be read."""
     if condition is MISSING:
         return _("always")
@@ -142,29 +142,29 @@ def in_words(condition: Any, around: Around) -> str:
     return "" if problems else describe(read)
 
 
-def refuse_faulty(condition: Any, around: Around) -> None:
+def refuse_faulty(condition: Any, around: ConditionSetting) -> None:
     """Raises Refused with the place of the first fault."""
     problems = Problems()
     read_condition(condition, "when", problems, _places(around))
     for problem in problems.found[:1]:
         words = {"place": problem.path, "message": problem.message}
-        raise Refused(_("at %(place)s: %(message)s") % words, problem.hint)
+        raise FieldRefused(_("at %(place)s: %(message)s") % words, problem.hint)
 
 
-def _places(around: Around) -> list[str]:
+def _places(around: ConditionSetting) -> list[str]:
     return [each.key for each in (*around.names.stations, *around.names.ends)]
 
 
 # Its fields
 
 
-def items(fragment: Any, at: Place, around: Around, depth: int = 0) -> list[Field | Rows]:
+def items(fragment: Any, at: Place, around: ConditionSetting, depth: int = 0) -> list[FormField | Rows]:
     """Of the condition at this place: what it is, then what that reads, then its members."""
     condition = places.get(fragment, at)
     kind = kind_of(condition)
     if not kind or depth > DEEPEST:
-        return [Anything(at=at, label=_("Condition as JSON"), rows=4)] if depth else []
-    first = Kind(at=at, label=_("Condition"), options=_kinds(condition, kind), around=around)
+        return [AnythingField(at=at, label=_("Condition as JSON"), rows=4)] if depth else []
+    first = ConditionKindField(at=at, label=_("Condition"), options=_kinds(condition, kind), around=around)
     return [first, *_of_kind(kind, fragment, at, around, depth)]
 
 
@@ -184,10 +184,10 @@ def _only_member(condition: Any, kind: str) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind(Choice):
+class ConditionKindField(ChoiceField):
     """What a condition is. A group takes in what was there before; so nothing is lost by asking for one."""
 
-    around: Around
+    around: ConditionSetting
 
     @property
     def name(self) -> str:
@@ -205,14 +205,14 @@ class Kind(Choice):
         )
 
 
-def turned(before: Any, kind: str, around: Around) -> Any:
+def turned(before: Any, kind: str, around: ConditionSetting) -> Any:
     """The condition as one of this kind. Raises Refused."""
     was = kind_of(before)
     if kind == "inside":
         inside = _only_member(before, was)
         return before if inside is MISSING else inside
     if kind not in SHAPES:
-        raise Refused(_("no such condition"))
+        raise FieldRefused(_("no such condition"))
     if kind == was:
         return before
     if kind in ("all", "any"):
@@ -226,7 +226,9 @@ def _there(condition: Any) -> Any:
     return {"always": True} if condition is MISSING else condition
 
 
-def _of_kind(kind: str, fragment: Any, at: Place, around: Around, depth: int) -> list[Field | Rows]:
+def _of_kind(
+    kind: str, fragment: Any, at: Place, around: ConditionSetting, depth: int
+) -> list[FormField | Rows]:
     if kind in ("all", "any"):
         return [members(kind, (*at, kind), around, depth)]
     if kind == "not":
@@ -235,7 +237,7 @@ def _of_kind(kind: str, fragment: Any, at: Place, around: Around, depth: int) ->
     return make(fragment, at, around) if make else []
 
 
-def members(kind: str, at: Place, around: Around, depth: int) -> Rows:
+def members(kind: str, at: Place, around: ConditionSetting, depth: int) -> Rows:
     return Rows(
         at=at,
         label=_("All of these") if kind == "all" else _("Any of these"),
@@ -255,7 +257,7 @@ def members(kind: str, at: Place, around: Around, depth: int) -> Rows:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Words(Several):
+class Words(SeveralField):
     """One word or several; one alone is written as such. `any_of`: what the word “any” stands for."""
 
     any_of: tuple[str, ...]
@@ -272,12 +274,12 @@ class Words(Several):
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
         chosen = [value for value, _words in self.options if value in typed]
         if not chosen:
-            raise Refused(_("nothing is chosen, so it would never be true"), _("choose at least one"))
+            raise FieldRefused(_("nothing is chosen, so it would never be true"), _("choose at least one"))
         return places.put(fragment, self.at, chosen[0] if len(chosen) == 1 else chosen)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Types(Listed):
+class Types(ListedField):
     """Failure types; one alone is written as such."""
 
     def text(self, value: Any) -> str:
@@ -286,11 +288,11 @@ class Types(Listed):
     def value(self, typed: str) -> Any:
         found = super().value(typed)
         if not found or found is MISSING:
-            raise Refused(_("names no failure type, so it would never be true"), _("for example flaky"))
+            raise FieldRefused(_("names no failure type, so it would never be true"), _("for example flaky"))
         return found[0] if type(found) is list and len(found) == 1 else found
 
 
-def _result(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
+def _result(fragment: Any, at: Place, around: ConditionSetting) -> list[FormField | Rows]:
     words = {
         "success": _("success"),
         "failure": _("failure"),
@@ -301,13 +303,13 @@ def _result(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
     return [Words(at=(*at, "result"), label=_("Result is"), options=options, any_of=ANY_RESULT)]
 
 
-def _verdict(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
+def _verdict(fragment: Any, at: Place, around: ConditionSetting) -> list[FormField | Rows]:
     words = {"pass": _("pass"), "fail": _("fail"), "blocked": _("blocked")}
     options = [(each, words[each]) for each in VERDICTS]
     return [Words(at=(*at, "verdict"), label=_("Verdict is"), options=options, any_of=ANY_VERDICT)]
 
 
-def _failure_type(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
+def _failure_type(fragment: Any, at: Place, around: ConditionSetting) -> list[FormField | Rows]:
     return [
         Types(
             at=(*at, "failure_type"),
@@ -319,7 +321,7 @@ def _failure_type(fragment: Any, at: Place, around: Around) -> list[Field | Rows
 
 
 @dataclass(frozen=True, kw_only=True)
-class Operator(Choice):
+class OperatorField(ChoiceField):
     """The value that it compares with comes along, as far as the new operator can use it."""
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
@@ -329,11 +331,11 @@ class Operator(Choice):
         return places.put(fragment, self.at[:-1], changed)
 
 
-def _eval(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
+def _eval(fragment: Any, at: Place, around: ConditionSetting) -> list[FormField | Rows]:
     place = (*at, "eval")
     op = places.get(fragment, (*place, "op"))
     return [
-        Operator(at=(*place, "op"), label=_("Eval"), options=_operators((*operators.COMMON, "range"))),
+        OperatorField(at=(*place, "op"), label=_("Eval"), options=_operators((*operators.COMMON, "range"))),
         Value(
             at=(*place, "value"),
             label=_("Value"),
@@ -345,7 +347,7 @@ def _eval(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
     ]
 
 
-def _evals(around: Around) -> tuple[tuple[str, str], ...]:
+def _evals(around: ConditionSetting) -> tuple[tuple[str, str], ...]:
     """What a station of this kind says by itself (dialects B11)."""
     kind = next((each.kind for each in around.names.stations if each.key == around.station), "")
     own = KINDS[kind].evals if kind in KINDS else ()
@@ -363,13 +365,13 @@ def _operators(known: Sequence[str]) -> Options:
 SEVERAL = re.compile(r"[*?,:]|\.\.")
 
 
-def _output(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
+def _output(fragment: Any, at: Place, around: ConditionSetting) -> list[FormField | Rows]:
     place = (*at, "output")
     test = places.get(fragment, place)
     op = test.get("op")
     path = test.get("path")
-    found: list[Field | Rows] = [
-        Path(
+    found: list[FormField | Rows] = [
+        PathField(
             at=(*place, "path"),
             label=_("Path"),
             options=(),
@@ -384,33 +386,33 @@ def _output(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
             ("every", _("every one of them")),
             ("count", _("how many there are")),
         ]
-        found.append(Choice(at=(*place, "of"), label=_("Of what it finds"), options=some))
+        found.append(ChoiceField(at=(*place, "of"), label=_("Of what it finds"), options=some))
     known = (*operators.OUTPUT, *operators.ALONE)
-    found.append(Operator(at=(*place, "op"), label=_("Comparison"), options=_operators(known)))
+    found.append(OperatorField(at=(*place, "op"), label=_("Comparison"), options=_operators(known)))
     if op == "type":
         types = [(each, each) for each in TYPES]
-        found.append(Choice(at=(*place, "value"), label=_("Type"), options=types, needed=True))
+        found.append(ChoiceField(at=(*place, "value"), label=_("Type"), options=types, needed=True))
     elif op not in operators.ALONE:
         found.append(Value(at=(*place, "value"), label=_("Value"), op=op, needed=True))
     return found
 
 
-def _edge(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
+def _edge(fragment: Any, at: Place, around: ConditionSetting) -> list[FormField | Rows]:
     place = (*at, "edge")
     stations = around.names.options("stations")
     return [
-        Choice(at=(*place, "from"), label=_("From"), options=stations, needed=True),
-        Choice(
+        ChoiceField(at=(*place, "from"), label=_("From"), options=stations, needed=True),
+        ChoiceField(
             at=(*place, "to"), label=_("To"), options=[*stations, *around.names.options("ends")], needed=True
         ),
-        Number(at=(*place, "at_least"), label=_("At least this many times"), needed=True),
+        NumberField(at=(*place, "at_least"), label=_("At least this many times"), needed=True),
     ]
 
 
-def _agentic(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
+def _agentic(fragment: Any, at: Place, around: ConditionSetting) -> list[FormField | Rows]:
     return [
-        Text(at=(*at, "agentic", "question"), label=_("Question"), rows=2, needed=True),
-        Choice(
+        TextField(at=(*at, "agentic", "question"), label=_("Question"), rows=2, needed=True),
+        ChoiceField(
             at=(*at, "agentic", "evaluator"),
             label=_("Who answers"),
             options=[
@@ -420,22 +422,22 @@ def _agentic(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
                 ("person", _("A person")),
             ],
         ),
-        Choice(
+        ChoiceField(
             at=(*at, "answer"), label=_("Answer"), options=[("yes", _("yes")), ("no", _("no"))], needed=True
         ),
     ]
 
 
-def _hook(fragment: Any, at: Place, around: Around) -> list[Field | Rows]:
+def _hook(fragment: Any, at: Place, around: ConditionSetting) -> list[FormField | Rows]:
     answers = [("pass", _("pass: exit code 0")), ("block", _("block: anything else"))]
     return [
-        Arguments(at=(*at, "hook", "argv"), label=_("Program and arguments"), rows=2),
-        Duration(at=(*at, "hook", "timeout"), label=_("Timeout"), placeholder="60s"),
-        Choice(at=(*at, "answer"), label=_("Answer"), options=answers, needed=True),
+        ArgumentsField(at=(*at, "hook", "argv"), label=_("Program and arguments"), rows=2),
+        DurationField(at=(*at, "hook", "timeout"), label=_("Timeout"), placeholder="60s"),
+        ChoiceField(at=(*at, "answer"), label=_("Answer"), options=answers, needed=True),
     ]
 
 
-FIELDS: Mapping[str, Callable[[Any, Place, Around], list[Field | Rows]]] = {
+FIELDS: Mapping[str, Callable[[Any, Place, ConditionSetting], list[FormField | Rows]]] = {
     "result": _result,
     "verdict": _verdict,
     "failure_type": _failure_type,
@@ -448,10 +450,10 @@ FIELDS: Mapping[str, Callable[[Any, Place, Around], list[Field | Rows]]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class AsJson(Anything):
+class AsJson(AnythingField):
     """A whole condition as JSON: what is faulty in it is told with its place."""
 
-    around: Around
+    around: ConditionSetting
 
     def value(self, typed: str) -> Any:
         if not typed.strip():

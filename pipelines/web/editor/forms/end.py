@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.routing.document.ends import BUILT_IN_ENDS
 from pipelines.routing.document.line import Problem
-from pipelines.web.editor.forms.fields import Choice, Field, Text
+from pipelines.web.editor.forms.fields import ChoiceField, FormField, TextField
 from pipelines.web.editor.forms.form import (
     Fragment,
     Placed,
@@ -24,16 +24,16 @@ from pipelines.web.editor.forms.form import (
 class EndForm:
     def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
         always = setting.own in BUILT_IN_ENDS
-        label = Text(
+        label = TextField(
             at=("label",),
             label=_("Label"),
             help=_("What a task is called that ends here, like DEPLOYED or ROLLED_BACK."),
             placeholder=setting.own.upper(),
         )
-        fields: list[Field | Rows] = [label]
+        fields: list[FormField | Rows] = [label]
         if not always or fragment.get("key") != setting.own:
             fields.append(
-                Text(
+                TextField(
                     at=("key",),
                     label=_("Key"),
                     help=_("Rules name the end so. What leads here follows a new key."),
@@ -44,7 +44,7 @@ class EndForm:
             )
         if not always or fragment.get("kind") != BUILT_IN_ENDS[setting.own]:
             kinds = [("completed", _("Completed")), ("failed", _("Failed")), ("cancelled", _("Cancelled"))]
-            fields.append(Choice(at=("kind",), label=_("The task has"), options=kinds))
+            fields.append(ChoiceField(at=("kind",), label=_("The task has"), options=kinds))
         known = [(each,) for each in ("key", "kind") if always]
         words = _("What has no field of its own, as JSON.")
         help_words = _("This end exists in every line.") if always else ""

@@ -11,7 +11,7 @@ from pipelines.queries.words import trigger_words
 from pipelines.routing.basics.durations import written
 from pipelines.routing.document.escalations import ACTIONS, PRESETS
 from pipelines.routing.document.policy import Policy
-from pipelines.web.editor.forms.fields import Choice, Duration, Field, Listed, Several
+from pipelines.web.editor.forms.fields import ChoiceField, DurationField, FormField, ListedField, SeveralField
 from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting
 from pipelines.web.editor.forms.needs import roles
 from pipelines.web.editor.forms.places import Place
@@ -32,7 +32,7 @@ def of_line(usual: Policy, preset: str, setting: Setting) -> Section:
     """`preset`: its name, known or not."""
     on, off = _("Yes"), _("No")
     known = (on if usual.deadlocks else off).lower()
-    watch = Choice(
+    watch = ChoiceField(
         at=("policy", "deadlocks"),
         label=_("Look for stations that take too long"),
         help=_("A station that takes more than twice the time expected of it is held as a deadlock."),
@@ -91,9 +91,9 @@ def _title(member: Any, index: int) -> str:
     return f"{trigger_words(str(member.get('trigger', '')))} → {member.get('role') or '?'}"
 
 
-def _rule(at: Place, told: list[tuple[str, str]]) -> Sequence[Field | Rows]:
+def _rule(at: Place, told: list[tuple[str, str]]) -> Sequence[FormField | Rows]:
     return [
-        Choice(
+        ChoiceField(
             at=(*at, "trigger"),
             label=_("When"),
             help=_("What the line escalates by itself; or any word with which a person does."),
@@ -101,7 +101,7 @@ def _rule(at: Place, told: list[tuple[str, str]]) -> Sequence[Field | Rows]:
             free=True,
             needed=True,
         ),
-        Choice(
+        ChoiceField(
             at=(*at, "role"),
             label=_("Who answers"),
             help=_("A group of the project by its name or key, or one of Gateline's own roles."),
@@ -110,13 +110,13 @@ def _rule(at: Place, told: list[tuple[str, str]]) -> Sequence[Field | Rows]:
             placeholder="Development Manager",
             needed=True,
         ),
-        Duration(at=(*at, "sla"), label=_("Time to answer"), help=_("Leave empty for no limit.")),
-        Several(at=(*at, "on_breach"), label=_("When it has passed"), options=actions()),
-        Listed(
+        DurationField(at=(*at, "sla"), label=_("Time to answer"), help=_("Leave empty for no limit.")),
+        SeveralField(at=(*at, "on_breach"), label=_("When it has passed"), options=actions()),
+        ListedField(
             at=(*at, "notify"),
             label=_("Who is written to then"),
             help=_("Comma-separated roles. Leave empty for who answers."),
             between=",",
         ),
-        Several(at=(*at, "at_once"), label=_("At once, when it is escalated"), options=actions()),
+        SeveralField(at=(*at, "at_once"), label=_("At once, when it is escalated"), options=actions()),
     ]

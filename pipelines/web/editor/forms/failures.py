@@ -15,10 +15,10 @@ from pipelines.routing.document.budgets import MAX_ROLE
 from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.conditions import Types
-from pipelines.web.editor.forms.fields import Choice, Field, Number, Text
+from pipelines.web.editor.forms.fields import ChoiceField, FormField, NumberField, TextField
 from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton
 from pipelines.web.editor.forms.places import MISSING, Place
-from pipelines.web.editor.forms.rule import Exhausted, ends_of
+from pipelines.web.editor.forms.rule import ExhaustedField, ends_of
 from pipelines.web.editor.forms.words import exhausted
 
 RULES: Place = ("rules",)
@@ -109,7 +109,7 @@ def _told(fragment: Fragment, ends: dict[str, str]) -> Iterator[Problem]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Named(Types):
+class NamedTypesField(Types):
     """A label that says the types follows them."""
 
     def text(self, value: Any) -> str:
@@ -125,7 +125,7 @@ class Named(Types):
 
 
 @dataclass(frozen=True, kw_only=True)
-class After(Exhausted):
+class After(ExhaustedField):
     """Only who answers an escalation is told."""
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
@@ -136,7 +136,7 @@ class After(Exhausted):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told(Text):
+class ToldField(TextField):
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
         changed = super().written(fragment, typed)
         if places.get(changed, self.at) is MISSING:
@@ -182,20 +182,20 @@ def _rows(setting: Setting) -> Rows:
     )
 
 
-def _row(fragment: Fragment, at: Place, setting: Setting) -> Sequence[Field | Rows]:
+def _row(fragment: Fragment, at: Place, setting: Setting) -> Sequence[FormField | Rows]:
     stations, ends = setting.names.options("stations"), ends_of(setting)
     special = [("@origin", _("Back to where it came from")), ("@blocked", _("Wait for an answer"))]
     after = (*at, "on_exhausted")
     return [
-        Named(
+        NamedTypesField(
             at=(*at, *_place(places.get(fragment, at))),
             label=_("Type of failure"),
             help=_("As the work reports it. Comma-separated; any of them matches."),
             between=",",
             placeholder="test failure",
         ),
-        Choice(at=(*at, "to"), label=_("Goes to"), options=[*stations, *ends, *special], needed=True),
-        Number(
+        ChoiceField(at=(*at, "to"), label=_("Goes to"), options=[*stations, *ends, *special], needed=True),
+        NumberField(
             at=(*at, "max_retries"),
             label=_("At most this many times"),
             help=_("Per task. Leave empty for no limit."),
@@ -206,7 +206,7 @@ def _row(fragment: Fragment, at: Place, setting: Setting) -> Sequence[Field | Ro
             options=exhausted((*stations, *ends)),
             covers=(f"{places.name(after)}.to",),
         ),
-        Told(
+        ToldField(
             at=(*at, "told"),
             label=_("Who is told then"),
             help=_(

@@ -20,7 +20,7 @@ from pipelines.web.editor.forms.places import MISSING, Place
 Options = Sequence[tuple[str, str]]
 
 
-class Refused(ValueError):
+class FieldRefused(ValueError):
     """What was typed cannot even be tried. `hint`: the remedy."""
 
     def __init__(self, message: str, hint: str = "") -> None:
@@ -30,7 +30,7 @@ class Refused(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Field:
+class FormField:
     """`at`: where it stands in the fragment. `covers`: further places whose problems are shown here."""
 
     at: Place
@@ -67,7 +67,7 @@ class Field:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Text(Field):
+class TextField(FormField):
     """`needed`: an empty one is written as such, so that the reader says what is missing."""
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
@@ -80,7 +80,7 @@ class Text(Field):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Number(Field):
+class NumberField(FormField):
     """A whole number; what is none is written as text, which the reader refuses."""
 
     widget: ClassVar[str] = "number"
@@ -91,7 +91,7 @@ class Number(Field):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Duration(Field):
+class DurationField(FormField):
     placeholder: str = "90s, 5m, 2h, 1d"
 
     def text(self, value: Any) -> str:
@@ -107,7 +107,7 @@ class Duration(Field):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice(Field):
+class ChoiceField(FormField):
     """One of `options`, pairs of value and words; the value "" stands for the key left out. `free`: with a list to
     type into, and what is typed counts."""
 
@@ -128,7 +128,7 @@ class Choice(Field):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Flag(Field):
+class FlagField(FormField):
     """A tick; what is the usual is left out."""
 
     usual: bool = False
@@ -144,7 +144,7 @@ class Flag(Field):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Several(Field):
+class SeveralField(FormField):
     """Ticks that make a list; `usual` is what counts where the key is left out."""
 
     options: Options
@@ -173,7 +173,7 @@ class Several(Field):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listed(Field):
+class ListedField(FormField):
     """Texts, one a line, or with `between` among them. What a line cannot hold is shown and read as JSON."""
 
     between: str = "\n"
@@ -193,7 +193,7 @@ class Listed(Field):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments(Field):
+class ArgumentsField(FormField):
     """A program with its arguments as a shell would take them, but no shell reads it. `{{…}}` is never cut."""
 
     code: bool = True
@@ -216,7 +216,7 @@ class Arguments(Field):
         try:
             words = shlex.split(TEMPLATE.sub(hold, typed))
         except ValueError as fault:
-            raise Refused(
+            raise FieldRefused(
                 _("a quotation mark is not closed"), _("close it, or put a backslash before")
             ) from fault
         return [HELD.sub(lambda found: held[int(found[1])], word) for word in words] or MISSING
@@ -228,7 +228,7 @@ PLAIN_ARGUMENT = re.compile(r"(?:[\w@%+=:,./-]|\{\{[\w.-]+\}\})+", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pairs(Field):
+class PairsField(FormField):
     """An object of texts, `NAME=value` a line."""
 
     code: bool = True
@@ -247,15 +247,15 @@ class Pairs(Field):
             if not line.strip():
                 continue
             if not sign or not name.strip():
-                raise Refused(_("line %d is no NAME=value") % number, _("write for example LEVEL=debug"))
+                raise FieldRefused(_("line %d is no NAME=value") % number, _("write for example LEVEL=debug"))
             if name.strip() in found:
-                raise Refused(_("%s appears twice") % name.strip(), _("keep one of them"))
+                raise FieldRefused(_("%s appears twice") % name.strip(), _("keep one of them"))
             found[name.strip()] = said
         return found or MISSING
 
 
 @dataclass(frozen=True, kw_only=True)
-class Anything(Field):
+class AnythingField(FormField):
     """Any JSON value. `words`: what is no JSON is a text."""
 
     code: bool = True
@@ -273,7 +273,7 @@ class Anything(Field):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rest(Field):
+class RestField(FormField):
     """What no other field covers, as one JSON object: nothing of the document is out of reach, or lost."""
 
     code: bool = True
@@ -293,7 +293,7 @@ class Rest(Field):
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
         said = parsed(typed[0]) if typed and typed[0].strip() else {}
         if type(said) is not dict:
-            raise Refused(_("has to be an object"), _("for example {}").format('{"extra": {}}'))
+            raise FieldRefused(_("has to be an object"), _("for example {}").format('{"extra": {}}'))
         kept = _minus(places.get(fragment, self.at), self.left(fragment))
         return places.put(fragment, self.at, places.overlaid(kept, said))
 
@@ -328,15 +328,15 @@ def parsed(typed: str) -> Any:
             "line": fault.lineno,
             "column": fault.colno,
         }
-        raise Refused(message, _("texts stand in double quotes, no comma after the last")) from fault
+        raise FieldRefused(message, _("texts stand in double quotes, no comma after the last")) from fault
     except (RecursionError, ValueError) as fault:
-        raise Refused(_("is nested too deeply, or holds a number that is too long")) from fault
+        raise FieldRefused(_("is nested too deeply, or holds a number that is too long")) from fault
 
 
 def _is_json(typed: str) -> bool:
     try:
         parsed(typed)
-    except Refused:
+    except FieldRefused:
         return False
     return True
 

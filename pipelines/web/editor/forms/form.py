@@ -13,8 +13,8 @@ from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.routing.document.publishable import publishing_problems
 from pipelines.routing.document.reading.names import KEY
 from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.asked import Named, Outline
-from pipelines.web.editor.forms.fields import Field, Rest
+from pipelines.web.editor.forms.asked import NamedPart, Outline
+from pipelines.web.editor.forms.fields import FormField, RestField
 from pipelines.web.editor.forms.places import Place
 
 Fragment = Any
@@ -27,7 +27,7 @@ class Rows:
 
     at: Place
     label: str
-    row: Callable[[Fragment, Place], Sequence[Field | Rows]]
+    row: Callable[[Fragment, Place], Sequence[FormField | Rows]]
     new: Callable[[Fragment, str], Any]
     title: Callable[[Any, int], str]
     add: str = ""
@@ -50,13 +50,13 @@ class Rows:
         value = places.get(fragment, self.at)
         return value if type(value) is list else []
 
-    def fields(self, fragment: Fragment, index: int) -> list[Field | Rows]:
+    def fields(self, fragment: Fragment, index: int) -> list[FormField | Rows]:
         at = (*self.at, index)
         known = list(self.row(fragment, at))
         if not self.rest:
             return known
         covered = [each.at[len(at) :] for each in known]
-        other = Rest(at=at, label="", covered=tuple(covered), rows=3)
+        other = RestField(at=at, label="", covered=tuple(covered), rows=3)
         return [*known, other] if other.left(fragment) is not places.MISSING else known
 
 
@@ -66,7 +66,7 @@ class Section:
     above them."""
 
     title: str = ""
-    fields: Sequence[Field | Rows] = ()
+    fields: Sequence[FormField | Rows] = ()
     help: str = ""
     open: bool = False
     on_top: bool = False
@@ -97,7 +97,7 @@ class Placed:
     beside: frozenset[str] = frozenset()
 
 
-class Form(Protocol):
+class PartForm(Protocol):
     def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]: ...
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed: ...
@@ -106,7 +106,7 @@ class Form(Protocol):
         """What this form finds beyond the readers; paths from the fragment on."""
 
 
-def fields_of(items: Sequence[Field | Rows], fragment: Fragment) -> Iterator[Field]:
+def fields_of(items: Sequence[FormField | Rows], fragment: Fragment) -> Iterator[FormField]:
     """All fields, those of rows among them."""
     for item in items:
         if isinstance(item, Rows):
@@ -116,7 +116,7 @@ def fields_of(items: Sequence[Field | Rows], fragment: Fragment) -> Iterator[Fie
             yield item
 
 
-def rows_of(items: Sequence[Field | Rows], fragment: Fragment) -> Iterator[Rows]:
+def rows_of(items: Sequence[FormField | Rows], fragment: Fragment) -> Iterator[Rows]:
     for item in items:
         if isinstance(item, Rows):
             yield item
@@ -134,26 +134,26 @@ def with_rest(
         for item in section.fields
         if not isinstance(item, Rows) or type(places.get(fragment, item.at)) is list
     ]
-    rest = Rest(at=(), label=title, help=words, covered=(*covered, *elsewhere), rows=6)
+    rest = RestField(at=(), label=title, help=words, covered=(*covered, *elsewhere), rows=6)
     return [*sections, Section(title=title, fields=[rest])]
 
 
 @dataclass(frozen=True)
-class Found:
+class FragmentProblems:
     """What is wrong with a fragment. `faults` keep a draft from being read, `later` only from being published."""
 
     faults: Sequence[Problem]
     later: Sequence[Problem]
 
 
-def examine(form: Form, fragment: Fragment, setting: Setting) -> Found:
+def examine(form: PartForm, fragment: Fragment, setting: Setting) -> FragmentProblems:
     placed = form.place(fragment, setting)
     more = list(form.more(fragment, setting))
     try:
         line = read_line(placed.document)
     except DocumentError as fault:
-        return Found([*_inside(fault.problems, placed), *more], [])
-    return Found(more, _inside(publishing_problems(line), placed))
+        return FragmentProblems([*_inside(fault.problems, placed), *more], [])
+    return FragmentProblems(more, _inside(publishing_problems(line), placed))
 
 
 def _inside(problems: Sequence[Problem], placed: Placed) -> list[Problem]:
@@ -184,12 +184,12 @@ def skeleton(names: Outline, **parts: Any) -> dict[str, Any]:
     }
 
 
-def bare_station(named: Named) -> dict[str, Any]:
+def bare_station(named: NamedPart) -> dict[str, Any]:
     """Of what it does only the kind: others may name it for that."""
     return {"key": named.key, "work": {"kind": named.kind if named.kind in KINDS else "noop"}}
 
 
-def others(members: Sequence[Named], own: str) -> list[dict[str, Any]]:
+def others(members: Sequence[NamedPart], own: str) -> list[dict[str, Any]]:
     """The skeletons of all but the first of this key, which is the fragment itself."""
     rest = list(members)
     found = next((each for each in rest if each.key == own), None)

@@ -12,7 +12,16 @@ from pipelines.routing.document.gates import FLUX_OFFERS, OFFERS
 from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import checks, places, tool
 from pipelines.web.editor.forms.approval import approvers
-from pipelines.web.editor.forms.fields import Choice, Duration, Field, Flag, Listed, Number, Several, Text
+from pipelines.web.editor.forms.fields import (
+    ChoiceField,
+    DurationField,
+    FlagField,
+    FormField,
+    ListedField,
+    NumberField,
+    SeveralField,
+    TextField,
+)
 from pipelines.web.editor.forms.form import (
     Fragment,
     Placed,
@@ -27,7 +36,7 @@ from pipelines.web.editor.forms.words import reject_words, routes
 
 
 @dataclass(frozen=True, kw_only=True)
-class DueAfter(Duration):
+class DueAfter(DurationField):
     """Without a time nothing is due."""
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
@@ -56,11 +65,11 @@ class GateForm:
         return ()
 
 
-def _names(fragment: Fragment) -> list[Field | Rows]:
+def _names(fragment: Fragment) -> list[FormField | Rows]:
     usual = _("checks, then people") if {"checks", "tool"} & set(fragment) else _("people")
     return [
-        Text(at=("name",), label=_("Name")),
-        Text(
+        TextField(at=("name",), label=_("Name")),
+        TextField(
             at=("key",),
             label=_("Key"),
             help=_("Stations and rules name the gate so. They follow a new key."),
@@ -68,8 +77,8 @@ def _names(fragment: Fragment) -> list[Field | Rows]:
             code=True,
             covers=("",),
         ),
-        Text(at=("description",), label=_("What is asked"), help=_("Whoever decides reads it."), rows=2),
-        Choice(
+        TextField(at=("description",), label=_("What is asked"), help=_("Whoever decides reads it."), rows=2),
+        ChoiceField(
             at=("mode",),
             label=_("Who decides"),
             options=[
@@ -83,23 +92,23 @@ def _names(fragment: Fragment) -> list[Field | Rows]:
     ]
 
 
-def _people(fragment: Fragment, setting: Setting) -> list[Field | Rows]:
-    flags: list[Field | Rows] = [
-        Flag(
+def _people(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
+    flags: list[FormField | Rows] = [
+        FlagField(
             at=("requires_approval",),
             label=_("A person has to approve"),
             help=_("Without it only a check that says hold asks one."),
             usual=True,
         ),
         *approvers(fragment, setting),
-        Flag(at=("approval", "requester_may"), label=_("The requester can decide")),
-        Flag(at=("approval", "producer_may"), label=_("The producer can decide")),
-        Flag(
+        FlagField(at=("approval", "requester_may"), label=_("The requester can decide")),
+        FlagField(at=("approval", "producer_may"), label=_("The producer can decide")),
+        FlagField(
             at=("approval", "reason_required"),
             label=_("Every word needs a reason"),
             help=_("Rejecting and sending back always do."),
         ),
-        Number(
+        NumberField(
             at=("approval", "max_rounds"),
             label=_("Most times it can be sent back"),
             placeholder="3",
@@ -108,7 +117,7 @@ def _people(fragment: Fragment, setting: Setting) -> list[Field | Rows]:
     return flags
 
 
-def _words(setting: Setting) -> list[Field | Rows]:
+def _words(setting: Setting) -> list[FormField | Rows]:
     words = [
         ("approve", _("Approve: the task goes on")),
         ("send_back", _("Send back: the station runs again with the reason")),
@@ -121,13 +130,13 @@ def _words(setting: Setting) -> list[Field | Rows]:
     line = policy.get("on_reject")
     said = dict(known).get(line, line) if type(line) is str else ""
     return [
-        Several(
+        SeveralField(
             at=("offers",),
             label=_("What they can say"),
             options=words,
             usual=FLUX_OFFERS if setting.names.preset == "flux" else OFFERS,
         ),
-        Choice(
+        ChoiceField(
             at=("on_reject",),
             label=_("After a rejection"),
             options=[
@@ -139,8 +148,8 @@ def _words(setting: Setting) -> list[Field | Rows]:
     ]
 
 
-def _due(fragment: Fragment) -> list[Field | Rows]:
-    found: list[Field | Rows] = [
+def _due(fragment: Fragment) -> list[FormField | Rows]:
+    found: list[FormField | Rows] = [
         DueAfter(
             at=("due", "after"),
             label=_("A decision is wanted within"),
@@ -149,6 +158,8 @@ def _due(fragment: Fragment) -> list[Field | Rows]:
     ]
     if "due" in fragment:
         words = [("", _("remind")), ("escalate", _("escalate")), ("reject", _("reject"))]
-        found.append(Choice(at=("due", "then"), label=_("When that time has passed"), options=words))
-    notify = Listed(at=("notify",), label=_("Also tell"), help=_("Mail addresses, one per line."), rows=2)
+        found.append(ChoiceField(at=("due", "then"), label=_("When that time has passed"), options=words))
+    notify = ListedField(
+        at=("notify",), label=_("Also tell"), help=_("Mail addresses, one per line."), rows=2
+    )
     return [*found, notify]

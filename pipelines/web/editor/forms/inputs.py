@@ -16,14 +16,14 @@ from pipelines.routing.document.inputs import INPUT, read_inputs
 from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.declared import control, others
-from pipelines.web.editor.forms.fields import Choice, Field, Text
+from pipelines.web.editor.forms.fields import ChoiceField, FormField, TextField
 from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
 from pipelines.web.editor.forms.places import Place
 from pipelines.web.tasks import start
 
 
 @dataclass(frozen=True, kw_only=True)
-class Type(Choice):
+class Type(ChoiceField):
     """Of an input. What only a choice has goes when it is none any more."""
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
@@ -55,10 +55,10 @@ def _new(fragment: Fragment, at: Place) -> dict[str, Any]:
     return {"key": f"field-{number}", "type": "text"}
 
 
-def _row(fragment: Fragment, at: Place) -> list[Field | Rows]:
+def _row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
     kind = places.get(fragment, (*at, "type"))
     choices = places.get(fragment, (*at, "choices"))
-    found: list[Field | Rows] = [
+    found: list[FormField | Rows] = [
         control(INPUT, at, "label"),
         control(INPUT, at, "key", covers=(places.name(at),)),
         control(INPUT, at, "type", Type),
@@ -68,7 +68,7 @@ def _row(fragment: Fragment, at: Place) -> list[Field | Rows]:
     text = kind in ("text", "date", "repository", "secret", "choice", places.MISSING)
     found += [
         control(INPUT, at, "required"),
-        control(INPUT, at, "default", Text) if text else control(INPUT, at, "default", words=True),
+        control(INPUT, at, "default", TextField) if text else control(INPUT, at, "default", words=True),
     ]
     return [*found, *others(INPUT, at, found, but=("choices",))]
 

@@ -11,14 +11,21 @@ from django.utils.translation import gettext as _
 from pipelines.routing.document.line import PRESETS, Policy, Problem
 from pipelines.routing.document.policy import DEFAULT_PRESET, POLICY
 from pipelines.web.editor.forms import escalations, needs
-from pipelines.web.editor.forms.fields import Choice, Field, Flag, Number, Options, Text
+from pipelines.web.editor.forms.fields import (
+    ChoiceField,
+    FlagField,
+    FormField,
+    NumberField,
+    Options,
+    TextField,
+)
 from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
 from pipelines.web.editor.forms.places import Place
 from pipelines.web.editor.forms.words import reject_words, routes
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset(Choice):
+class Preset(ChoiceField):
     """The usual one may be named, too."""
 
     def choices(self, shown: str) -> Options:
@@ -27,7 +34,7 @@ class Preset(Choice):
 
 
 @dataclass(frozen=True, kw_only=True)
-class YesNo(Choice):
+class LineYesNoField(ChoiceField):
     """Tools of YAML 1.1 make true and false of them."""
 
     def text(self, value: Any) -> str:
@@ -35,7 +42,7 @@ class YesNo(Choice):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loops(Choice):
+class LoopsField(ChoiceField):
     """A whole number, or `none`."""
 
     def value(self, typed: str) -> Any:
@@ -49,10 +56,10 @@ class LineForm:
         preset = fragment.get("preset", DEFAULT_PRESET)
         usual = PRESETS[preset] if type(preset) is str and preset in PRESETS else PRESETS[DEFAULT_PRESET]
         starts = [("", _("The first station")), *setting.names.options("stations")]
-        names: list[Field | Rows] = [
-            Text(at=("name",), label=_("Name")),
-            Text(at=("description",), label=_("Description"), rows=3),
-            Choice(at=("start",), label=_("A task starts at"), options=starts),
+        names: list[FormField | Rows] = [
+            TextField(at=("name",), label=_("Name")),
+            TextField(at=("description",), label=_("Description"), rows=3),
+            ChoiceField(at=("start",), label=_("A task starts at"), options=starts),
         ]
         found = [
             Section(fields=names),
@@ -85,10 +92,10 @@ def _never(setting: Setting) -> Rows:
     stations = setting.names.options("stations")
     known = dict(stations)
 
-    def row(fragment: Fragment, at: Place) -> list[Field | Rows]:
+    def row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
         labels = (_("While this station runs"), _("this one cannot run"))
         return [
-            Choice(at=(*at, place), label=label, options=stations, needed=True)
+            ChoiceField(at=(*at, place), label=label, options=stations, needed=True)
             for place, label in enumerate(labels)
         ]
 
@@ -121,11 +128,13 @@ def presets() -> list[tuple[str, str]]:
     ]
 
 
-def _knob(name: str, label: str, usual: Policy, options: list[tuple[str, str]], hint: str = "") -> Choice:
+def _knob(
+    name: str, label: str, usual: Policy, options: list[tuple[str, str]], hint: str = ""
+) -> ChoiceField:
     """A knob of the policy; left out it is as the preset says, which the first option spells out."""
     value = POLICY.write(usual).get(name, "no")
     said = dict(options).get(str(value), str(value))
-    kind = {"self_loop_limit": Loops, "failure_rules": YesNo}.get(name, Choice)
+    kind = {"self_loop_limit": LoopsField, "failure_rules": LineYesNoField}.get(name, ChoiceField)
     return kind(
         at=("policy", name),
         label=label,
@@ -134,7 +143,7 @@ def _knob(name: str, label: str, usual: Policy, options: list[tuple[str, str]], 
     )
 
 
-def _policy(usual: Policy, setting: Setting) -> list[Field | Rows]:
+def _policy(usual: Policy, setting: Setting) -> list[FormField | Rows]:
     escalate, stuck, fallback = (
         _("It is escalated"),
         _("It is stuck, until somebody helps"),
@@ -193,7 +202,7 @@ def _policy(usual: Policy, setting: Setting) -> list[Field | Rows]:
     ]  # fmt: skip
 
 
-def _limits(usual: Policy) -> list[Field | Rows]:
+def _limits(usual: Policy) -> list[FormField | Rows]:
     again = [(f"limit:{n}", _("At most %d times again") % n) for n in (*range(1, 11), 15, 20)]
     loops = [(str(n), _("At most %d times") % n) for n in (*range(11), 15, 20, 50)]
     return [
@@ -220,7 +229,7 @@ def _limits(usual: Policy) -> list[Field | Rows]:
                 ("escalate", _("It is escalated")),
             ],
         ),
-        Number(
+        NumberField(
             at=("policy", "visit_cap"),
             label=_("Most visits of one station by one task"),
             help=_("Regardless of the rules. Beyond it, the task is stuck."),
@@ -229,7 +238,7 @@ def _limits(usual: Policy) -> list[Field | Rows]:
     ]
 
 
-def _data(usual: Policy) -> list[Field | Rows]:
+def _data(usual: Policy) -> list[FormField | Rows]:
     return [
         _knob(
             "condition_scope",
@@ -246,7 +255,7 @@ def _data(usual: Policy) -> list[Field | Rows]:
             usual,
             [("later_wins", _("The later one counts")), ("escalate", _("It is escalated"))],
         ),
-        Flag(
+        FlagField(
             at=("flags", "agentic_conditions"),
             label=_("Conditions may ask an evaluator or a hook"),
             help=_("Needed for agentic and hook conditions."),

@@ -12,15 +12,22 @@ from pipelines.models import Agent, Group, Role
 from pipelines.routing.document.budgets import KINDS, standard
 from pipelines.routing.document.policy import Policy
 from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.fields import Anything, Choice, Field, Listed, Number, Text
+from pipelines.web.editor.forms.fields import (
+    AnythingField,
+    ChoiceField,
+    FormField,
+    ListedField,
+    NumberField,
+    TextField,
+)
 from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting
 from pipelines.web.editor.forms.places import Place
-from pipelines.web.editor.forms.rule import Exhausted
+from pipelines.web.editor.forms.rule import ExhaustedField
 from pipelines.web.editor.forms.words import exhausted
 
 
 @dataclass(frozen=True, kw_only=True)
-class Requires(Listed):
+class Requires(ListedField):
     """An empty list says something: that nothing is needed, whatever the policy says."""
 
     between: str = ","
@@ -37,7 +44,7 @@ def of_station(setting: Setting) -> Section:
     return Section(
         title=_("Who works here, and what going on needs"),
         fields=[
-            Choice(
+            ChoiceField(
                 at=("agent",),
                 label=_("Agent"),
                 help=_(
@@ -56,7 +63,7 @@ def of_station(setting: Setting) -> Section:
                 placeholder="handoff, metadata:AI-Usage",
                 code=True,
             ),
-            Choice(
+            ChoiceField(
                 at=("stage",),
                 label=_("Does the rework of"),
                 help=_("To enter it is rework of that station's stage, to go back from it is not."),
@@ -78,9 +85,9 @@ def roles(setting: Setting) -> list[tuple[str, str]]:
     return [(name, name) for name in names] + [(role.value, str(role.label)) for role in Role]
 
 
-def handoff(otherwise: str) -> Anything:
+def handoff(otherwise: str) -> AnythingField:
     """The JSON Schema of the documents that are handed on from here."""
-    return Anything(
+    return AnythingField(
         at=("handoff",),
         label=_("Schema of the handoff"),
         help=_("A JSON Schema; what the work hands to the next station has to be valid by it.")
@@ -93,8 +100,8 @@ def handoff(otherwise: str) -> Anything:
 
 def of_line(usual: Policy, setting: Setting) -> list[Section]:
     on, off = _("Yes"), _("No")
-    fields: list[Field | Rows] = [
-        Choice(
+    fields: list[FormField | Rows] = [
+        ChoiceField(
             at=("policy", name),
             label=label,
             help=words,
@@ -187,21 +194,21 @@ LISTS = {
 
 def _budget(
     fragment: Fragment, at: Place, setting: Setting, told: list[tuple[str, str]]
-) -> Sequence[Field | Rows]:
+) -> Sequence[FormField | Rows]:
     kind = places.get(fragment, (*at, "kind"))
     lists = KINDS.get(kind, ()) if type(kind) is str else ()
     return [
-        Text(at=(*at, "label"), label=_("Name"), placeholder=_("as the key")),
-        Text(at=(*at, "key"), label=_("Key"), needed=True, code=True),
-        Choice(at=(*at, "kind"), label=_("What is counted"), options=kinds()),
-        Number(
+        TextField(at=(*at, "label"), label=_("Name"), placeholder=_("as the key")),
+        TextField(at=(*at, "key"), label=_("Key"), needed=True, code=True),
+        ChoiceField(at=(*at, "kind"), label=_("What is counted"), options=kinds()),
+        NumberField(
             at=(*at, "most"),
             label=_("So many are allowed"),
             help=_("A number, or none for no limit."),
             code=True,
         ),
         *(
-            Listed(
+            ListedField(
                 at=(*at, name),
                 label=LISTS[name](),
                 help=_("Comma-separated"),
@@ -211,13 +218,13 @@ def _budget(
             )
             for name in lists
         ),
-        Exhausted(
+        ExhaustedField(
             at=(*at, "on_exhausted"),
             label=_("After that"),
             options=exhausted((*setting.names.options("stations"), *setting.names.options("ends"))),
             covers=(f"{places.name((*at, 'on_exhausted'))}.to",),
         ),
-        Choice(
+        ChoiceField(
             at=(*at, "role"),
             label=_("Who is told"),
             help=_(

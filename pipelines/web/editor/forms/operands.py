@@ -15,14 +15,14 @@ from django.utils.translation import gettext as _
 
 from pipelines.routing.basics.values import TYPES, is_number
 from pipelines.routing.document import operators
-from pipelines.web.editor.forms.fields import Choice, Field, Refused, parsed
+from pipelines.web.editor.forms.fields import ChoiceField, FieldRefused, FormField, parsed
 from pipelines.web.editor.forms.places import MISSING
 
 ON_TEXTS = ("text", "pattern")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Path(Choice):
+class PathField(ChoiceField):
     """Into the output; `known`: recorded ones, each with an example."""
 
     known: tuple[tuple[str, str], ...] = ()
@@ -33,7 +33,7 @@ class Path(Choice):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Value(Field):
+class Value(FormField):
     """`op`: what compares. `texts`: of an eval, which is a text unless its order counts."""
 
     op: Any
@@ -66,7 +66,7 @@ class Value(Field):
         if operators.takes(self.op) == "list":
             return listed(typed)
         if not typed.strip():
-            raise Refused(_("nothing is typed"), _('an empty text is written ""'))
+            raise FieldRefused(_("nothing is typed"), _('an empty text is written ""'))
         return as_meant(typed)
 
 
@@ -80,7 +80,7 @@ def as_meant(typed: str) -> Any:
     """JSON, if it is that; else the text."""
     try:
         return parsed(typed)
-    except Refused:
+    except FieldRefused:
         return typed.strip()
 
 

@@ -12,10 +12,17 @@ from pipelines.queries.recorded import output_paths
 from pipelines.routing.document.compose_strategies import STRATEGIES
 from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import conditions, places
-from pipelines.web.editor.forms.conditions import Around
-from pipelines.web.editor.forms.fields import Choice, Field, Flag, Number, Options, Text
+from pipelines.web.editor.forms.conditions import ConditionSetting
+from pipelines.web.editor.forms.fields import (
+    ChoiceField,
+    FlagField,
+    FormField,
+    NumberField,
+    Options,
+    TextField,
+)
 from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
-from pipelines.web.editor.forms.operands import Path
+from pipelines.web.editor.forms.operands import PathField
 from pipelines.web.editor.forms.places import MISSING, Place
 from pipelines.web.editor.forms.words import exhausted
 
@@ -60,11 +67,11 @@ class RuleForm:
         return [Problem("id", _("another rule of the line has this id"), _("choose another one"))]
 
 
-def _around(fragment: Fragment, setting: Setting) -> Around:
+def _around(fragment: Fragment, setting: Setting) -> ConditionSetting:
     reads = setting.line is not None and _reads_output(places.get(fragment, WHEN), 0)
     wants = reads or places.get(fragment, ("compose",)) is not MISSING
     paths = output_paths(setting.line, setting.within) if wants and setting.line is not None else []
-    return Around(setting.names, setting.within, paths)
+    return ConditionSetting(setting.names, setting.within, paths)
 
 
 def _reads_output(condition: Any, depth: int) -> bool:
@@ -78,8 +85,8 @@ def _reads_output(condition: Any, depth: int) -> bool:
     return bool(condition)
 
 
-def _label() -> Text:
-    return Text(
+def _label() -> TextField:
+    return TextField(
         at=("label",),
         label=_("Label"),
         help=_("Shown on the canvas in place of the condition."),
@@ -87,8 +94,8 @@ def _label() -> Text:
     )
 
 
-def _id() -> Text:
-    return Text(
+def _id() -> TextField:
+    return TextField(
         at=("id",),
         label=_("Id"),
         help=_("What the rule is known by, whatever its place. Unique in the line."),
@@ -98,7 +105,7 @@ def _id() -> Text:
     )
 
 
-def _condition(fragment: Fragment, around: Around) -> Section:
+def _condition(fragment: Fragment, around: ConditionSetting) -> Section:
     return Section(
         title=_("When"),
         fields=conditions.items(fragment, WHEN, around),
@@ -110,7 +117,7 @@ def _condition(fragment: Fragment, around: Around) -> Section:
     )
 
 
-def _as_json(fragment: Fragment, around: Around) -> Section:
+def _as_json(fragment: Fragment, around: ConditionSetting) -> Section:
     whole = conditions.AsJson(
         at=WHEN,
         label=_("The whole condition"),
@@ -126,7 +133,7 @@ def _as_json(fragment: Fragment, around: Around) -> Section:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Target(Choice):
+class TargetField(ChoiceField):
     """One target, also of a fork that has only one left."""
 
     @property
@@ -147,7 +154,7 @@ class Target(Choice):
         return places.put(fragment, self.at, list(dict.fromkeys([*before, *stations]))[:2])
 
 
-def _targets(fragment: Fragment, setting: Setting) -> list[Field | Rows]:
+def _targets(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
     to = places.get(fragment, ("to",))
     stations = setting.names.options("stations")
     if type(to) is list and len(to) != 1:
@@ -155,7 +162,7 @@ def _targets(fragment: Fragment, setting: Setting) -> list[Field | Rows]:
     special = [("@origin", _("Back to where it came from")), ("@blocked", _("Wait for an answer"))]
     fork = [(FORK, _("Several at once: a fork"))] if len(stations) > 1 else []
     options = [*stations, *ends_of(setting), *special, *fork]
-    return [Target(at=("to",), label=_("Target"), options=options, needed=True, covers=("to", "to[0]"))]
+    return [TargetField(at=("to",), label=_("Target"), options=options, needed=True, covers=("to", "to[0]"))]
 
 
 def ends_of(setting: Setting) -> Options:
@@ -174,7 +181,7 @@ def _fork(stations: Options) -> Rows:
         at=("to",),
         label=_("Branches"),
         help=_("One token each. Take all but one away, and it is no fork any more."),
-        row=lambda fragment, at: [Choice(at=at, label=_("Branch"), options=stations, needed=True)],
+        row=lambda fragment, at: [ChoiceField(at=at, label=_("Branch"), options=stations, needed=True)],
         new=lambda fragment, kind: free(fragment),
         title=lambda member, index: str(member),
         add=_("Add a branch"),
@@ -199,7 +206,7 @@ def _gates(fragment: Fragment, setting: Setting) -> Section:
         at=("gates",),
         label=_("Gates of this rule"),
         help=_("Checks of all first, then the people of all are asked together."),
-        row=lambda fragment, at: [Choice(at=at, label=_("Gate"), options=gates, needed=True)],
+        row=lambda fragment, at: [ChoiceField(at=at, label=_("Gate"), options=gates, needed=True)],
         new=lambda fragment, kind: free(fragment),
         title=lambda member, index: dict(gates).get(str(member), str(member)),
         add=_("Add a gate"),
@@ -214,7 +221,7 @@ def _gates(fragment: Fragment, setting: Setting) -> Section:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exhausted(Choice):
+class ExhaustedField(ChoiceField):
     """fail, stuck, escalate, or `to:` and a key."""
 
     def text(self, value: Any) -> str:
@@ -228,7 +235,7 @@ class Exhausted(Choice):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Either(Choice):
+class YesNoField(ChoiceField):
     """true, false, or not said."""
 
     def text(self, value: Any) -> str:
@@ -238,25 +245,25 @@ class Either(Choice):
         return {"yes": True, "no": False, "": MISSING}.get(typed, typed)
 
 
-def _limits(fragment: Fragment, setting: Setting) -> list[Field | Rows]:
+def _limits(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
     return [
-        Number(
+        NumberField(
             at=("max_retries",),
             label=_("Most times it is taken"),
             help=_("By one task. Of a rule back to its own station: one less than its runs."),
         ),
-        Number(
+        NumberField(
             at=("max_visits",),
             label=_("Most entries of its target"),
             help=_("By one task, on whatever way it came there."),
         ),
-        Exhausted(
+        ExhaustedField(
             at=("on_exhausted",),
             label=_("After that"),
             options=exhausted((*setting.names.options("stations"), *ends_of(setting))),
             covers=("on_exhausted.to",),
         ),
-        Either(
+        YesNoField(
             at=("allow_revisit",),
             label=_("Back to a station where the task was already"),
             options=[("", _("as the line's policy says")), ("yes", _("allowed")), ("no", _("never"))],
@@ -267,17 +274,17 @@ def _limits(fragment: Fragment, setting: Setting) -> list[Field | Rows]:
 # What it does on the way
 
 
-def _effects(around: Around) -> list[Field | Rows]:
-    def row(fragment: Any, at: Place) -> list[Field | Rows]:
+def _effects(around: ConditionSetting) -> list[FormField | Rows]:
+    def row(fragment: Any, at: Place) -> list[FormField | Rows]:
         strategies = [("", _("replace")), *((each, each) for each in STRATEGIES)]
         return [
-            Text(at=(*at, "var"), label=_("Variable"), needed=True, code=True),
-            Path(at=(*at, "path"), label=_("Path"), options=(), free=True, known=tuple(around.paths)),
-            Choice(at=(*at, "strategy"), label=_("With what it held"), options=strategies),
+            TextField(at=(*at, "var"), label=_("Variable"), needed=True, code=True),
+            PathField(at=(*at, "path"), label=_("Path"), options=(), free=True, known=tuple(around.paths)),
+            ChoiceField(at=(*at, "strategy"), label=_("With what it held"), options=strategies),
         ]
 
     return [
-        Flag(
+        FlagField(
             at=("feedback",),
             label=_("Hand the text of the last evaluation on as feedback"),
             help=_("To the station that it enters."),

@@ -11,7 +11,15 @@ from django.utils.translation import gettext as _
 from pipelines.routing.document.kinds import DEFAULT, KINDS, TABLE
 from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import inputs, needs, places, work
-from pipelines.web.editor.forms.fields import Choice, Duration, Field, Listed, Number, Several, Text
+from pipelines.web.editor.forms.fields import (
+    ChoiceField,
+    DurationField,
+    FormField,
+    ListedField,
+    NumberField,
+    SeveralField,
+    TextField,
+)
 from pipelines.web.editor.forms.form import (
     Fragment,
     Placed,
@@ -25,7 +33,7 @@ from pipelines.web.editor.forms.form import (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind(Choice):
+class StationKindField(ChoiceField):
     """Of work. What the new kind does not know goes with the old one."""
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
@@ -38,7 +46,7 @@ class Kind(Choice):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JoinOf(Several):
+class JoinOf(SeveralField):
     """Without a station to wait for there is no join."""
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
@@ -61,7 +69,7 @@ class StationForm:
         if known and known.executes:
             found.append(work.reach(fragment))
         if known and (known.executes or known.calls):
-            labels = Listed(
+            labels = ListedField(
                 at=("labels",),
                 label=_("Labels"),
                 help=_("Comma-separated. Only a runner that has all of them runs this station."),
@@ -82,9 +90,9 @@ class StationForm:
         return inputs.wrong_defaults(fragment, ("work", "form"))
 
 
-def _names(kind: str, fragment: Fragment) -> list[Field | Rows]:
+def _names(kind: str, fragment: Fragment) -> list[FormField | Rows]:
     return [
-        Text(
+        TextField(
             at=("key",),
             label=_("Key"),
             help=_("Rules name the station so. What leads here follows a new key."),
@@ -92,7 +100,7 @@ def _names(kind: str, fragment: Fragment) -> list[Field | Rows]:
             code=True,
             covers=("",),
         ),
-        Kind(
+        StationKindField(
             at=("work", "kind"),
             label=_("Kind of work"),
             help=_(KINDS[kind].about) if kind in KINDS else "",
@@ -108,14 +116,14 @@ def _result(kind: str) -> Section:
         ("optional", _("Read, if the work writes one")),
         ("required", _("Required: without one the outcome is blocked")),
     ]
-    fields: list[Field | Rows] = [
-        Choice(
+    fields: list[FormField | Rows] = [
+        ChoiceField(
             at=("result_document",),
             label=_("Result document"),
             help=_("A JSON file that the work writes to the path in GATELINE_RESULT."),
             options=options,
         ),
-        Listed(
+        ListedField(
             at=("output_keys",),
             label=_("Keys of the output"),
             help=_("Comma-separated. Only these are kept."),
@@ -131,27 +139,27 @@ def _limits() -> Section:
     return Section(
         title=_("Limits"),
         fields=[
-            Duration(
+            DurationField(
                 at=("limits", "max_timeout"),
                 label=_("Timeout"),
                 help=_("Then it is cancelled, and the rules decide."),
             ),
-            Duration(
+            DurationField(
                 at=("limits", "idle_timeout"),
                 label=_("No-output timeout"),
                 help=_("Time without any output."),
             ),
-            Duration(
+            DurationField(
                 at=("limits", "expected"),
                 label=_("Expected duration"),
                 help=_("The board shows what is late."),
             ),
-            Number(
+            NumberField(
                 at=("limits", "max_visits"),
                 label=_("Most visits of one task"),
                 help=_("Beyond it, the policy for used-up limits decides."),
             ),
-            Number(
+            NumberField(
                 at=("limits", "max_retries"),
                 label=_("Most reworks that it may ask for"),
                 help=_("When the work itself signals rework. 3 where nothing is said."),
@@ -163,8 +171,8 @@ def _limits() -> Section:
 def _gate_and_join(fragment: Fragment, setting: Setting) -> Section:
     gates = [("", _("No gate")), *setting.names.options("gates")]
     stations = [each for each in setting.names.options("stations") if each[0] != setting.own]
-    fields: list[Field | Rows] = [
-        Choice(
+    fields: list[FormField | Rows] = [
+        ChoiceField(
             at=("gate",),
             label=_("Gate of the station"),
             help=_("Asked before the rules, whatever the outcome."),
@@ -181,7 +189,7 @@ def _gate_and_join(fragment: Fragment, setting: Setting) -> Section:
         # What is usual may also be written out.
         usual = "all-pass" if places.get(fragment, ("join", "aggregation")) == "all-pass" else ""
         fields.append(
-            Choice(
+            ChoiceField(
                 at=("join", "aggregation"),
                 label=_("Continues when"),
                 options=[

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pipelines.web.editor.forms.end import EndForm
 from pipelines.web.editor.forms.failures import FailuresForm
-from pipelines.web.editor.forms.form import Form
+from pipelines.web.editor.forms.form import PartForm
 from pipelines.web.editor.forms.gate import GateForm
 from pipelines.web.editor.forms.inputs import InputsForm
 from pipelines.web.editor.forms.line import LineForm
 from pipelines.web.editor.forms.rule import RuleForm
 from pipelines.web.editor.forms.station import StationForm
 
-FORMS: dict[str, Form] = {
+FORMS: dict[str, PartForm] = {
     "station": StationForm(),
     "gate": GateForm(),
     "end": EndForm(),

@@ -10,21 +10,21 @@ from django.utils.translation import gettext as _
 
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.fields import (
-    Anything,
-    Arguments,
-    Choice,
-    Duration,
-    Field,
-    Flag,
-    Number,
-    Pairs,
-    Text,
+    AnythingField,
+    ArgumentsField,
+    ChoiceField,
+    DurationField,
+    FlagField,
+    FormField,
+    NumberField,
+    PairsField,
+    TextField,
 )
 from pipelines.web.editor.forms.form import Fragment, Rows, Section
 
 
 @dataclass(frozen=True, kw_only=True)
-class Program(Arguments):
+class ProgramField(ArgumentsField):
     """Without a program there is no tool."""
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
@@ -33,7 +33,7 @@ class Program(Arguments):
 
 
 def section(fragment: Fragment) -> Section:
-    program = Program(
+    program = ProgramField(
         at=("tool", "argv"),
         label=_("Program and arguments"),
         help=_("Runs after the station, on a copy of its workspace. No shell reads it."),
@@ -41,16 +41,16 @@ def section(fragment: Fragment) -> Section:
         rows=2,
     )
     there = "tool" in fragment
-    fields: list[Field | Rows] = [program, *_judged(), *_run()] if there else [program]
+    fields: list[FormField | Rows] = [program, *_judged(), *_run()] if there else [program]
     return Section(title=_("A tool that decides"), fields=fields, open=there)
 
 
-def _judged() -> list[Field | Rows]:
+def _judged() -> list[FormField | Rows]:
     said = _("A condition on the tool's own output, as JSON.")
     example = '{"output": {"path": "$.percent", "op": "gte", "value": 80}}'
     outcome = ("tool", "outcome")
     return [
-        Choice(
+        ChoiceField(
             at=(*outcome, "parse"),
             label=_("What it writes"),
             options=[
@@ -60,11 +60,13 @@ def _judged() -> list[Field | Rows]:
                 ("exit_code", _("Only its exit code counts")),
             ],
         ),
-        Anything(at=(*outcome, "success_on"), label=_("Exit codes of a run that counts"), placeholder="[0]"),
-        Anything(at=(*outcome, "fail_if"), label=_("Fails if"), help=said, rows=2),
-        Anything(at=(*outcome, "pass_if"), label=_("Passes if"), help=said, rows=2, placeholder=example),
-        Anything(at=(*outcome, "warn_if"), label=_("Warns if"), help=said, rows=2),
-        Choice(
+        AnythingField(
+            at=(*outcome, "success_on"), label=_("Exit codes of a run that counts"), placeholder="[0]"
+        ),
+        AnythingField(at=(*outcome, "fail_if"), label=_("Fails if"), help=said, rows=2),
+        AnythingField(at=(*outcome, "pass_if"), label=_("Passes if"), help=said, rows=2, placeholder=example),
+        AnythingField(at=(*outcome, "warn_if"), label=_("Warns if"), help=said, rows=2),
+        ChoiceField(
             at=("tool", "action"),
             label=_("When it fails"),
             options=[
@@ -74,8 +76,8 @@ def _judged() -> list[Field | Rows]:
                 ("rework", _("Rework, said here")),
             ],
         ),
-        Flag(at=("tool", "approve_warnings"), label=_("A warning needs no person")),
-        Flag(
+        FlagField(at=("tool", "approve_warnings"), label=_("A warning needs no person")),
+        FlagField(
             at=("tool", "enabled"),
             label=_("It runs"),
             help=_("Switched off it passes, and the trace says so."),
@@ -84,14 +86,14 @@ def _judged() -> list[Field | Rows]:
     ]
 
 
-def _run() -> list[Field | Rows]:
+def _run() -> list[FormField | Rows]:
     return [
-        Duration(at=("tool", "timeout"), label=_("Timeout"), placeholder="60s"),
-        Number(at=("tool", "retries", "max"), label=_("Most repeats after trouble"), placeholder="0"),
-        Duration(at=("tool", "retries", "backoff"), label=_("Pause before a repeat"), placeholder="1s"),
-        Text(at=("tool", "cwd"), label=_("Folder"), placeholder=".", code=True),
-        Pairs(at=("tool", "env"), label=_("Environment"), help=_("NAME=value, one per line."), rows=2),
-        Text(
+        DurationField(at=("tool", "timeout"), label=_("Timeout"), placeholder="60s"),
+        NumberField(at=("tool", "retries", "max"), label=_("Most repeats after trouble"), placeholder="0"),
+        DurationField(at=("tool", "retries", "backoff"), label=_("Pause before a repeat"), placeholder="1s"),
+        TextField(at=("tool", "cwd"), label=_("Folder"), placeholder=".", code=True),
+        PairsField(at=("tool", "env"), label=_("Environment"), help=_("NAME=value, one per line."), rows=2),
+        TextField(
             at=("tool", "stdin"),
             label=_("Standard input"),
             help=_("Without it the tool gets the outcome as JSON."),

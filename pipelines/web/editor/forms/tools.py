@@ -13,17 +13,17 @@ from pipelines.routing.document.work.call import CALL
 from pipelines.routing.document.work.kind import Kind
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.declared import control
-from pipelines.web.editor.forms.fields import Anything, Choice, Field
+from pipelines.web.editor.forms.fields import AnythingField, ChoiceField, FormField
 from pipelines.web.editor.forms.form import Fragment, Rows
 from pipelines.web.editor.forms.places import MISSING, Place
 
-Items = list[Field | Rows]
+Items = list[FormField | Rows]
 AT: Place = ("work", "tools")
 POLICY: Place = ("work", "policy")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Otherwise(Choice):
+class Otherwise(ChoiceField):
     """What a policy says of calls that no rule names; without it there is no policy."""
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
@@ -108,9 +108,11 @@ def _policy_rule(fragment: Fragment, at: Place) -> Items:
     names = [places.get(each, ("name",)) for each in members] if type(members) is list else []
     options = [("*", _("any tool")), *((each, each) for each in names if type(each) is str)]
     return [
-        Choice(at=(*at, "tool"), label=_("Tool"), options=options, needed=True, covers=(places.name(at),)),
-        Choice(at=(*at, "action"), label=_("Then"), options=actions(), needed=True),
-        Anything(
+        ChoiceField(
+            at=(*at, "tool"), label=_("Tool"), options=options, needed=True, covers=(places.name(at),)
+        ),
+        ChoiceField(at=(*at, "action"), label=_("Then"), options=actions(), needed=True),
+        AnythingField(
             at=(*at, "when"),
             label=_("Only when"),
             help=_(

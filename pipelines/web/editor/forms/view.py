@@ -18,9 +18,9 @@ from pipelines.engine.core import payload
 from pipelines.errors import Invalid
 from pipelines.models import Project
 from pipelines.routing.document.line import Problem
-from pipelines.web.editor.forms.answer import Answer, answer
-from pipelines.web.editor.forms.asked import Asked
-from pipelines.web.editor.forms.fields import Choice, Field, Several
+from pipelines.web.editor.forms.answer import FormAnswer, answer
+from pipelines.web.editor.forms.asked import FormRequest
+from pipelines.web.editor.forms.fields import ChoiceField, FormField, SeveralField
 from pipelines.web.editor.forms.form import Rows, Section, Setting
 from pipelines.web.editor.forms.table import FORMS
 from pipelines.web.lines import lines
@@ -37,7 +37,7 @@ def form(request: SignedIn, project: Project, line: str, what: str) -> HttpRespo
     if what not in FORMS:
         raise Http404
     try:
-        asked = Asked.model_validate_json(request.body)
+        asked = FormRequest.model_validate_json(request.body)
         payload.accept(asked.model_dump(), "")
     except ValidationError as fault:
         first = fault.errors(include_url=False, include_input=False)[0]
@@ -45,7 +45,7 @@ def form(request: SignedIn, project: Project, line: str, what: str) -> HttpRespo
     except Invalid as fault:
         return JsonResponse({"detail": str(fault)}, status=400)
     found = answer(FORMS[what], asked, Setting(project, asked.names, asked.own, stored, asked.within))
-    drawn = Drawn(found, asked.scope or what)
+    drawn = FormView(found, asked.scope or what)
     context = {
         "sections": [drawn.section(index, each) for index, each in enumerate(found.sections)],
         "problems": [_said(problem) for problem in found.problems.get("", ())],
@@ -66,10 +66,10 @@ def _said(problem: Problem) -> str:
     return capfirst(problem.message) + (f". {capfirst(problem.hint)}" if problem.hint else "")
 
 
-class Drawn:
+class FormView:
     """The answer as the templates want it: one dict for each block. `scope` begins every id of the page."""
 
-    def __init__(self, found: Answer, scope: str) -> None:
+    def __init__(self, found: FormAnswer, scope: str) -> None:
         self.found, self.scope = found, scope
 
     def id(self, name: str) -> str:
@@ -90,7 +90,7 @@ class Drawn:
             "context": section.context,
         }
 
-    def block(self, item: Field | Rows) -> dict[str, Any]:
+    def block(self, item: FormField | Rows) -> dict[str, Any]:
         return self.rows(item) if isinstance(item, Rows) else self.field(item)
 
     def rows(self, rows: Rows) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class Drawn:
             "faulty": any(each["faulty"] for each in members),
         }
 
-    def field(self, field: Field) -> dict[str, Any]:
+    def field(self, field: FormField) -> dict[str, Any]:
         typed = self.found.refused.get(field.name)
         values = field.shown(self.found.fragment) if typed is None else typed
         value = values[0] if values else ""
@@ -128,9 +128,9 @@ class Drawn:
             "faulty": bool(problems),
             "stored": json.dumps(self.found.stored[field.name]) if typed is not None else "",
         }
-        if isinstance(field, Choice):
+        if isinstance(field, ChoiceField):
             options = field.choices(value)
             found |= {"options": options, "words": dict(options).get(value, value)}
-        if isinstance(field, Several):
+        if isinstance(field, SeveralField):
             found["options"] = [(each, words, each in values) for each, words in field.choices(values)]
         return found

@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping
 from django.utils.translation import gettext as _
 
 from pipelines.routing.document.kinds import KINDS
-from pipelines.routing.document.kinds.manual import Form
-from pipelines.routing.document.kinds.tools import Policy, Tools
-from pipelines.routing.document.work.keys import Key, StationOf
+from pipelines.routing.document.kinds.manual import FormKey
+from pipelines.routing.document.kinds.tools import CallPolicy, Tools
+from pipelines.routing.document.work.keys import StationOf, WorkKey
 from pipelines.routing.document.work.kind import Kind
 from pipelines.web.editor.forms import inputs, places, tools
 from pipelines.web.editor.forms.declared import control
-from pipelines.web.editor.forms.fields import Choice, Field, Number
+from pipelines.web.editor.forms.fields import ChoiceField, FormField, NumberField
 from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting
 from pipelines.web.editor.forms.places import MISSING
 
-Items = list[Field | Rows]
+Items = list[FormField | Rows]
 
 
 def known(kind: str) -> tuple[str, ...]:
@@ -57,16 +57,16 @@ def _stations(key: StationOf, setting: Setting) -> list[tuple[str, str]]:
 
 def _form(kind: Kind, name: str, fragment: Fragment) -> Items:
     key, at = kind.keys[name], ("work", name)
-    assert isinstance(key, Form)
+    assert isinstance(key, FormKey)
     value = places.get(fragment, at)
     rows = inputs.rows(at, _(key.label), _(key.add), _(key.empty))
     return [rows] if type(value) is list or value is MISSING else []
 
 
-SEVERAL: Mapping[type[Key], Callable[[Kind, str, Fragment], Items]] = {
-    Form: _form,
+SEVERAL: Mapping[type[WorkKey], Callable[[Kind, str, Fragment], Items]] = {
+    FormKey: _form,
     Tools: tools.tools,
-    Policy: tools.policy,
+    CallPolicy: tools.policy,
 }
 """Keys that are more than one field; every other has its own in `declared`."""
 
@@ -76,19 +76,19 @@ def reach(fragment: Fragment) -> Section:
     network = places.get(fragment, ("work", "network"))
     # What is usual may also be written out.
     usual = "none" if network == "none" else ""
-    choice = Choice(
+    choice = ChoiceField(
         at=("work", "network"),
         label=_("Network"),
         help=_("Programs without the network cannot fetch, and code of a repository cannot send."),
         options=[(usual, _("None")), ("open", _("Open"))],
     )
     numbers = [
-        Number(
+        NumberField(
             at=("resources", "cpu_seconds"), label=_("Processor time (s)"), help=_("Of all its processes.")
         ),
-        Number(at=("resources", "memory_mb"), label=_("Memory (MB)")),
-        Number(at=("resources", "processes"), label=_("Processes")),
-        Number(
+        NumberField(at=("resources", "memory_mb"), label=_("Memory (MB)")),
+        NumberField(at=("resources", "processes"), label=_("Processes")),
+        NumberField(
             at=("resources", "disk_mb"),
             label=_("Disk (MB)"),
             help=_("Leave empty for the runner's own limits. A station that exceeds one fails."),

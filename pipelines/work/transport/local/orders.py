@@ -12,7 +12,7 @@ from pipelines.routing.document.kinds import tools
 from pipelines.routing.document.kinds.route import labels
 from pipelines.routing.document.line import Line
 from pipelines.routing.document.line import Station as LineStation
-from pipelines.work.orders.order import Orders, Question, Station
+from pipelines.work.orders.order import Orders, QuestionOrder, StationOrder
 from pipelines.work.transport.local.earlier_output import said
 
 
@@ -47,7 +47,7 @@ def orders_of(job: Job) -> Orders:
         project=task.project.key,
         preset=line.preset,
         kind=job.kind,
-        station=Station(
+        station=StationOrder(
             key=station.key,
             work=station.work,
             output_keys=tuple(station.output_keys),
@@ -65,10 +65,10 @@ def orders_of(job: Job) -> Orders:
     )
 
 
-def question_of(job: Job) -> Question:
+def question_of(job: Job) -> QuestionOrder:
     by = Token.objects.filter(pk=job.token_id).values_list("wait__decision", flat=True).first()
     found = Decision.objects.filter(pk=by).values_list("situation", flat=True).first() if by else None
-    return Question(job.question or {}, found["outcome"] if found else None)
+    return QuestionOrder(job.question or {}, found["outcome"] if found else None)
 
 
 def received(job: Job) -> Any:

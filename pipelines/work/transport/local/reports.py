@@ -13,7 +13,7 @@ from pipelines.engine.commands.report import LARGEST_BATCH
 from pipelines.ports.leases import Claim
 from pipelines.work.transport.local import jobs
 from pipelines.work.transport.local.database import Database
-from pipelines.work.transport.protocol import Answer, ReportFailed, Started
+from pipelines.work.transport.protocol import ReportAnswer, ReportFailed, Started
 
 # Transactions at once: the second one is for what gathers while the first one waits for a lock.
 AT_ONCE = 2
@@ -22,13 +22,13 @@ AT_ONCE = 2
 class Reports:
     def __init__(self, database: Database, by: str) -> None:
         self._database, self._by = database, by
-        self._waiting: list[tuple[Report, asyncio.Future[Answer]]] = []
+        self._waiting: list[tuple[Report, asyncio.Future[ReportAnswer]]] = []
         self._flying: set[asyncio.Task[None]] = set()
 
-    async def send(self, started: Started, outcome: dict[str, Any], claim: Claim | None) -> Answer:
+    async def send(self, started: Started, outcome: dict[str, Any], claim: Claim | None) -> ReportAnswer:
         """Report and wait for the answer. :raises ReportFailed: nothing moved"""
         orders = started.orders
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[ReportAnswer] = asyncio.get_running_loop().create_future()
         report = Report(orders.job_id, orders.attempt, started.lease, outcome, by=self._by, claim_next=claim)
         self._waiting.append((report, future))
         if len(self._flying) < AT_ONCE:
@@ -56,7 +56,7 @@ class Reports:
                     future.set_result(answer)
 
 
-def deliver(reports: list[Report]) -> list[Answer]:
+def deliver(reports: list[Report]) -> list[ReportAnswer]:
     results = engine.report(reports)
     wanted = {
         result.next_job_id: result.next_lease
@@ -65,6 +65,6 @@ def deliver(reports: list[Report]) -> list[Answer]:
     }
     following = jobs.resume(wanted)
     return [
-        Answer(each.status, each.decision, each.path, each.detail, following.get(each.next_job_id or 0))
+        ReportAnswer(each.status, each.decision, each.path, each.detail, following.get(each.next_job_id or 0))
         for each in results
     ]

@@ -19,7 +19,7 @@ from pipelines.work.config import WorkerConfig
 from pipelines.work.transport.local import handover, jobs
 from pipelines.work.transport.local.database import Database, with_connection
 from pipelines.work.transport.local.reports import Reports
-from pipelines.work.transport.protocol import Answer, Before, Leavings, Material, ServerAway, Started
+from pipelines.work.transport.protocol import Before, Leavings, Material, ReportAnswer, ServerAway, Started
 
 T = TypeVar("T")
 
@@ -125,7 +125,7 @@ class LocalTransport:
 
     # Report
 
-    async def report(self, started: Started, outcome: dict[str, Any], go_on: bool) -> Answer:
+    async def report(self, started: Started, outcome: dict[str, Any], go_on: bool) -> ReportAnswer:
         return await self._reports.send(started, outcome, self.claim if go_on else None)
 
     def close(self) -> None:

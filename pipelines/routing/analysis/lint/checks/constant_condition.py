@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
-from pipelines.routing.analysis.lint.subject import Subject, is_unconditional
+from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditional
 from pipelines.routing.sentences.conditions import describe
 
 ID = "constant-condition"
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: LintSubject) -> Iterator[Finding]:
     for station in subject.line.stations:
         analysis = subject.analysis(station)
         for index, rule in enumerate(analysis.readable):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
-from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.stations import DEAD
 
 ID = "dead-rule"
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: LintSubject) -> Iterator[Finding]:
     for station, index, standing in subject.standings():
         if standing.status == DEAD and not standing.never:
             killers = ", ".join(standing.killers)

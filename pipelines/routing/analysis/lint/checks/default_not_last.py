@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
-from pipelines.routing.analysis.lint.subject import Subject, is_unconditional
+from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditional
 
 ID = "default-not-last"
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: LintSubject) -> Iterator[Finding]:
     for station in subject.line.stations:
         for index, rule in enumerate(station.rules[:-1]):
             if is_unconditional(rule):

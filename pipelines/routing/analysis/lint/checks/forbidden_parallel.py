@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from itertools import permutations
 
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
-from pipelines.routing.analysis.lint.subject import Subject, spread
+from pipelines.routing.analysis.lint.subject import LintSubject, spread
 from pipelines.routing.document.rules import Rule
 
 ID = "forbidden-parallel"
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: LintSubject) -> Iterator[Finding]:
     """Directly: an error. Further on in the branches, before a join: a warning, since they may not get there."""
     if not subject.line.forbidden_parallel:
         return
@@ -31,7 +31,7 @@ def check(subject: Subject) -> Iterator[Finding]:
                     )
 
 
-def _pairs(subject: Subject, rule: Rule) -> Iterator[tuple[str, tuple[str, str]]]:
+def _pairs(subject: LintSubject, rule: Rule) -> Iterator[tuple[str, tuple[str, str]]]:
     branches = _branches(subject, rule)
     for pair in subject.line.forbidden_parallel:
         at_once = {target for target in rule.to if target in pair}
@@ -49,7 +49,7 @@ Branch = tuple[frozenset[str], frozenset[str]]
 """The targets of the fork that it comes from, several where a join has made them one; and where it may be then."""
 
 
-def _branches(subject: Subject, rule: Rule) -> list[Branch]:
+def _branches(subject: LintSubject, rule: Rule) -> list[Branch]:
     """Each target's, up to the joins that it waits at for others; and what goes on from a join while others live."""
     begun = [target for target in rule.to if not subject.line.waits_at(target, _source(subject, rule))]
     found = [(frozenset({target}), _reach(subject, target)) for target in begun]
@@ -64,11 +64,11 @@ def _branches(subject: Subject, rule: Rule) -> list[Branch]:
     return found
 
 
-def _source(subject: Subject, rule: Rule) -> str:
+def _source(subject: LintSubject, rule: Rule) -> str:
     return subject.line.rules_by_id[rule.id][0].key
 
 
-def _reach(subject: Subject, begin: str) -> frozenset[str]:
+def _reach(subject: LintSubject, begin: str) -> frozenset[str]:
     """Where a token gets to by itself, and with the branches that it forks into: a join that they fill is none that it
     waits at for others."""
     line, passed = subject.line, {begin}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.aftermath import OUTCOMES, is_bad, then
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
-from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.stations import STANDINGS, Rest
 from pipelines.routing.document.algebra import Condition, EvalTest, ResultIs, VerdictIs, leaves
 from pipelines.routing.document.stations import Station
@@ -14,7 +14,7 @@ from pipelines.routing.document.stations import Station
 ID = "no-rule-takes"
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: LintSubject) -> Iterator[Finding]:
     """A station without rules leaves everything to the policy: that is no gap. Nor is a blocked outcome that waits
     for an answer, as the law has it, where no rule speaks of blocked ones."""
     for station in subject.line.stations:
@@ -43,7 +43,7 @@ def _names_blocked(condition: Condition) -> bool:
     return isinstance(condition, EvalTest) and condition.value == "blocked"
 
 
-def _finding(subject: Subject, station: Station, rest: Rest) -> Finding:
+def _finding(subject: LintSubject, station: Station, rest: Rest) -> Finding:
     decision = rest.witness.decision if rest.witness else None
     what = OUTCOMES[rest.standing]
     if decision is None:

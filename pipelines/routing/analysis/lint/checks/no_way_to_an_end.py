@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
-from pipelines.routing.analysis.lint.subject import Subject, spread
+from pipelines.routing.analysis.lint.subject import LintSubject, spread
 
 ID = "no-way-to-an-end"
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: LintSubject) -> Iterator[Finding]:
     ends = set(subject.line.ends_by_key)
     back = spread(ends, [(way.target, way.source) for way in subject.ways])
     for station in subject.line.stations:

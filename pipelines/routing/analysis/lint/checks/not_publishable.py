@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
-from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.document.publishable import publishing_problems
 
 ID = "not-publishable"
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: LintSubject) -> Iterator[Finding]:
     """Faulty rules are told by unknown-reference."""
     told = set(subject.line.faults)
     for problem in publishing_problems(subject.line):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
-from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.stations import DEAD
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import Rule
@@ -13,7 +13,7 @@ from pipelines.routing.document.rules import Rule
 ID = "shadowed-gate"
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: LintSubject) -> Iterator[Finding]:
     for station, index, standing in subject.standings():
         rule = standing.rule
         if rule.fault is not None or not rule.gates or standing.status == DEAD:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import INFO, Finding
-from pipelines.routing.analysis.lint.subject import Subject, is_unconditional
+from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditional
 from pipelines.routing.analysis.regions.stations import SHADOWED
 
 ID = "shadowed-rule"
 MAX_NAMED = 5
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: LintSubject) -> Iterator[Finding]:
     """A rule without a condition is meant to take what is left: nothing is said of it."""
     for station, index, standing in subject.standings():
         if standing.status != SHADOWED or is_unconditional(standing.rule):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
-from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.escalations import EscalationRule
 
 ID = "unanswered-escalation"
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: LintSubject) -> Iterator[Finding]:
     for index, rule in enumerate(subject.line.escalations):
         path = f"escalations[{index}]"
         if rule.sla is None:
@@ -24,7 +24,7 @@ def check(subject: Subject) -> Iterator[Finding]:
         yield from _idle(subject, path, rule)
 
 
-def _idle(subject: Subject, path: str, rule: EscalationRule) -> Iterator[Finding]:
+def _idle(subject: LintSubject, path: str, rule: EscalationRule) -> Iterator[Finding]:
     """There is no agent that could be suspended."""
     if subject.line.agents:
         return

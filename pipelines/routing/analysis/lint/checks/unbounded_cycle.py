@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
-from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.visits import unbounded_cycles
 
 ID = "unbounded-cycle"
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: LintSubject) -> Iterator[Finding]:
     cap = subject.line.policy.visit_cap
     for stations in unbounded_cycles(subject):
         names = [subject.line.station(key).name for key in (*stations, stations[0])]

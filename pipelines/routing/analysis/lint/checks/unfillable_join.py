@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from itertools import combinations, permutations
 
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
-from pipelines.routing.analysis.lint.subject import Subject, spread
+from pipelines.routing.analysis.lint.subject import LintSubject, spread
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 
 ID = "unfillable-join"
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: LintSubject) -> Iterator[Finding]:
     for station in subject.line.stations:
         if station.join is not None:
             for message, hint in _faults(subject, station, station.join.wait_for):
@@ -27,7 +27,7 @@ def check(subject: Subject) -> Iterator[Finding]:
                 )
 
 
-def _faults(subject: Subject, station: Station, wait_for: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _faults(subject: LintSubject, station: Station, wait_for: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     here = station.key
     if here in wait_for:
         yield f"The join of {here} waits for {here} itself", "wait for the stations before it"
@@ -43,7 +43,7 @@ def _faults(subject: Subject, station: Station, wait_for: tuple[str, ...]) -> It
         yield from _apart(subject, here, wait_for)
 
 
-def _apart(subject: Subject, here: str, wait_for: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _apart(subject: LintSubject, here: str, wait_for: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Two stations that no fork leads to in different branches: one token delivers one of them."""
     forks = [_branches(subject, rule, here) for rule in _forks(subject)]
     for one, other in combinations(wait_for, 2):
@@ -61,7 +61,7 @@ def _apart(subject: Subject, here: str, wait_for: tuple[str, ...]) -> Iterator[t
         )
 
 
-def _forks(subject: Subject) -> Iterator[Rule]:
+def _forks(subject: LintSubject) -> Iterator[Rule]:
     for station in subject.line.stations:
         for rule in station.rules:
             alive = rule.fault is None and rule.id not in subject.dead
@@ -69,7 +69,7 @@ def _forks(subject: Subject) -> Iterator[Rule]:
                 yield rule
 
 
-def _branches(subject: Subject, rule: Rule, here: str) -> list[frozenset[str]]:
+def _branches(subject: LintSubject, rule: Rule, here: str) -> list[frozenset[str]]:
     """Where each branch may get to before the join."""
     before = [(way.source, way.target) for way in subject.ways if way.target != here]
     return [spread({target}, before) for target in rule.to if target != here]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
-from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.triggers import cannot, escalates
 from pipelines.routing.document.budgets import STAGE_OWNER
 from pipelines.routing.document.escalations import PRESETS
@@ -14,7 +14,7 @@ from pipelines.routing.document.model import Line
 ID = "unheld-role"
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: LintSubject) -> Iterator[Finding]:
     """Once for each role, at the first place that names it. A warning, since people come and go without a new version;
     of what only the preset names, a note."""
     people = subject.people

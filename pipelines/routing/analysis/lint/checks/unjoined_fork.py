@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
-from pipelines.routing.analysis.lint.subject import Subject, spread
-from pipelines.routing.analysis.lint.ways import Way
+from pipelines.routing.analysis.lint.subject import LintSubject, spread
+from pipelines.routing.analysis.lint.ways import CyclePath
 from pipelines.routing.document.algebra import All, AnyOf, Condition, FailureTypeIs, ResultIs, VerdictIs
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
@@ -14,7 +14,7 @@ from pipelines.routing.document.stations import Station
 ID = "unjoined-fork"
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: LintSubject) -> Iterator[Finding]:
     for station in subject.line.stations:
         for index, rule in enumerate(station.rules):
             if len(rule.to) > 1 and rule.fault is None and rule.id not in subject.dead:
@@ -32,7 +32,7 @@ def check(subject: Subject) -> Iterator[Finding]:
                     )
 
 
-def meetings(subject: Subject, station: Station, rule: Rule) -> Iterator[tuple[str, list[str]]]:
+def meetings(subject: LintSubject, station: Station, rule: Rule) -> Iterator[tuple[str, list[str]]]:
     """Where branches come together for the first time, each by a station that is in its branch alone; with these
     stations. What failed may end up at one place from everywhere, and so may what goes back."""
     line = subject.line
@@ -54,7 +54,7 @@ def _alone(key: str, branches: list[frozenset[str]]) -> bool:
     return sum(key in branch for branch in branches) == 1
 
 
-def _goes_on(subject: Subject, way: Way) -> bool:
+def _goes_on(subject: LintSubject, way: CyclePath) -> bool:
     """Drawn, forward, and not for what failed alone."""
     line = subject.line
     if way.target not in line.stations_by_key or way.source not in line.stations_by_key:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
-from pipelines.routing.analysis.lint.subject import Subject, edges_in
+from pipelines.routing.analysis.lint.subject import LintSubject, edges_in
 from pipelines.routing.analysis.lint.ways import ANYWHERE
 
 ID = "unknown-reference"
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: LintSubject) -> Iterator[Finding]:
     yield from _rules(subject)
     yield from _fields(subject)
 
 
-def _rules(subject: Subject) -> Iterator[Finding]:
+def _rules(subject: LintSubject) -> Iterator[Finding]:
     taken = {(way.source, way.target) for way in subject.ways}
     for station in subject.line.stations:
         for index, rule in enumerate(station.rules):
@@ -31,7 +31,7 @@ def _rules(subject: Subject) -> Iterator[Finding]:
                     yield Finding(ID, WARNING, f"{place}.when", message, "", station.key, rule.id)
 
 
-def _fields(subject: Subject) -> Iterator[Finding]:
+def _fields(subject: LintSubject) -> Iterator[Finding]:
     known = {"gates": set(subject.line.gates_by_key), "input": {field.key for field in subject.line.inputs}}
     for index, gate in enumerate(subject.line.gates):
         for each in gate.checks.checks() if gate.checks else ():

@@ -10,8 +10,8 @@ from pipelines.routing.analysis.lint.filling import Lack, lack
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
 from pipelines.routing.analysis.lint.passing import contradiction
 from pipelines.routing.analysis.lint.people import People
-from pipelines.routing.analysis.lint.subject import Subject
-from pipelines.routing.analysis.regions.effort import Exhausted, at_most
+from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.analysis.regions.effort import EffortExhausted, at_most
 from pipelines.routing.decide.check_fields import ALIASES, FAMILIES, SINGLE, USAGE
 from pipelines.routing.document.checks import RANK, Check
 from pipelines.routing.document.gates import Gate
@@ -25,7 +25,7 @@ MAX_JUDGED = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class GateFault:
     key: str
     message: str
     hint: str
@@ -33,7 +33,7 @@ class Fault:
     joint: str = ": "
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: LintSubject) -> Iterator[Finding]:
     contradictions = _contradictions(subject.line.gates)
     lacks = _lacks(subject)
     for index, gate in enumerate(subject.line.gates):
@@ -47,17 +47,17 @@ def check(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def _faults(gate: Gate) -> Iterator[Fault]:
+def _faults(gate: Gate) -> Iterator[GateFault]:
     """What the gate itself tells."""
     if gate.always_asks and "approve" not in gate.offers:
-        yield Fault(".offers", "a person is always asked, but cannot approve", "offer approve")
+        yield GateFault(".offers", "a person is always asked, but cannot approve", "offer approve")
     asked = Counter(need.name for need in gate.approval.who if need.kind == "user")
     for user, times in asked.items():
         if times > 1 and gate.always_asks:
             message = f"{user} is wanted {times} times, and one person fills one place"
-            yield Fault(".approval.who", message, "name each person once")
+            yield GateFault(".approval.who", message, "name each person once")
     for field in _unknown_fields(gate):
-        yield Fault(".checks", f"no field {field} exists, so its check always fails", "correct the field")
+        yield GateFault(".checks", f"no field {field} exists, so its check always fails", "correct the field")
 
 
 def _unknown_fields(gate: Gate) -> Iterator[str]:
@@ -72,19 +72,19 @@ def _unknown_fields(gate: Gate) -> Iterator[str]:
 # Checks that contradict each other
 
 
-def _contradictions(gates: tuple[Gate, ...]) -> dict[str, list[Fault]]:
+def _contradictions(gates: tuple[Gate, ...]) -> dict[str, list[GateFault]]:
     """What is proved within the bound; the gates are looked at in their order."""
-    found: dict[str, list[Fault]] = {}
+    found: dict[str, list[GateFault]] = {}
     with at_most(MAX_CHECKS):
         for gate in gates:
             try:
                 found[gate.key] = list(_contradiction(gate))
-            except Exhausted:
+            except EffortExhausted:
                 break
     return found
 
 
-def _contradiction(gate: Gate) -> Iterator[Fault]:
+def _contradiction(gate: Gate) -> Iterator[GateFault]:
     """Of the actions the worst that is certain; a hold only asks a person, which other modes do anyway."""
     if gate.checks is None or not gate.enforces_checks or any(_unknown_fields(gate)):
         return
@@ -95,7 +95,7 @@ def _contradiction(gate: Gate) -> Iterator[Fault]:
             return
 
 
-def _contradicting(action: str, checks: tuple[Check, ...]) -> Fault:
+def _contradicting(action: str, checks: tuple[Check, ...]) -> GateFault:
     named = " and ".join(f"{c.field} {c.operator} {c.value!r}" for c in checks[:4])
     more = " and others" if len(checks) > 4 else ""
     then = {
@@ -105,7 +105,7 @@ def _contradicting(action: str, checks: tuple[Check, ...]) -> Fault:
     }[action]
     cannot = "cannot hold" if len(checks) == 1 else "cannot hold together"
     severity = WARNING if action == "hold" else ERROR
-    return Fault(
+    return GateFault(
         ".checks", f"{named}{more} {cannot}, {then}", "correct the checks, or join them by any", severity
     )
 
@@ -113,7 +113,7 @@ def _contradicting(action: str, checks: tuple[Check, ...]) -> Fault:
 # People
 
 
-def _lacks(subject: Subject) -> dict[str, list[Fault]]:
+def _lacks(subject: LintSubject) -> dict[str, list[GateFault]]:
     """Of gates that are used and may ask a person, if the people are known."""
     if subject.people is None:
         return {}
@@ -122,7 +122,7 @@ def _lacks(subject: Subject) -> dict[str, list[Fault]]:
     return {gate.key: list(_lack(gate, subject.people, used[gate.key])) for gate in asking[:MAX_JUDGED]}
 
 
-def _used(subject: Subject) -> dict[str, bool]:
+def _used(subject: LintSubject) -> dict[str, bool]:
     """The gates that something waits at, and whether a person may have produced what is decided there."""
     found: dict[str, bool] = {}
     for station in subject.line.stations:
@@ -138,12 +138,12 @@ def _may_ask(gate: Gate) -> bool:
     return gate.always_asks or "hold" in gate.tool_asks_for or any(RANK.get(each.action) for each in held)
 
 
-def _lack(gate: Gate, people: People, by_hand: bool) -> Iterator[Fault]:
+def _lack(gate: Gate, people: People, by_hand: bool) -> Iterator[GateFault]:
     """A warning, since people come and go without a new version, and a line may be published before they come."""
     found = lack(gate.approval, people, by_hand=by_hand)
     if found is not None:
         joint = " " if found.barred else ": "
-        yield Fault(".approval.who", _said(found), _remedy(found), WARNING, joint)
+        yield GateFault(".approval.who", _said(found), _remedy(found), WARNING, joint)
 
 
 def _said(found: Lack) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
-from pipelines.routing.analysis.lint.subject import Subject
+from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.triggers import BY_HAND, cannot, escalates
 from pipelines.routing.document.model import Line
 
@@ -22,7 +22,7 @@ OF_THE_ENGINE = (
 )
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: LintSubject) -> Iterator[Finding]:
     line = subject.line
     for index, rule in enumerate(line.escalations):
         meant = _meant(rule.trigger)
