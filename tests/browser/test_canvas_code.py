@@ -294,3 +294,31 @@ def test_a_text_opened_offline_comes_when_the_server_is_there_again(line: Line, 
     expect(page.locator('[data-id="build"]')).to_be_visible()
     page.context.set_offline(False)
     expect(page.locator(".cm-content")).to_contain_text("Why this line is here")
+
+
+def test_two_tabs_keep_their_unread_texts_apart_and_what_a_closed_one_left_is_found(
+    line: Line, page_: Page, enter_canvas: Enter
+) -> None:
+    typed(page_, "name: Build", "\n    labels: [one")
+    expect(page_.get_by_role("alert")).to_contain_text("cannot be read")
+    second = page_.context.new_page()
+    second.goto(page_.url)
+    second.get_by_role("button", name="Both", exact=True).click()
+    expect(second.locator(".cm-content")).to_contain_text("Why this line is here")
+    expect(second.locator(".cm-content")).not_to_contain_text("labels: [one")
+    typed(second, "key: ship", "\n    labels: [two")
+    expect(second.get_by_role("alert")).to_contain_text("cannot be read")
+    for page, own, other in [(page_, "one", "two"), (second, "two", "one")]:
+        page.reload()
+        expect(page.locator(".cm-content")).to_contain_text(f"labels: [{own}")
+        expect(page.locator(".cm-content")).not_to_contain_text(f"labels: [{other}")
+    page_.close()
+    third = second.context.new_page()
+    third.goto(second.url)
+    expect(third.locator(".cm-content")).to_contain_text("labels: [one")
+    expect(third.get_by_role("alert")).to_contain_text("cannot be read")
+    typed(third, "labels: [one", "]")
+    expect(third.get_by_role("alert")).to_have_count(0)
+    saved(third)
+    assert stored(line).draft["stations"][0]["labels"] == ["one"]
+    expect(second.locator(".cm-content")).to_contain_text("labels: [two")

@@ -1,4 +1,7 @@
-/** A copy of the text in the browser, for as long as the server does not have it. */
+/** A copy of the text in the browser, for as long as the server does not have it: each tab has its own, and what a tab
+ * that is gone has left is found by the next one. */
+import { Copies } from "../store/copies";
+
 export interface KeptText {
   /** The stored text that it was made from. */
   base: string;
@@ -8,30 +11,35 @@ export interface KeptText {
 }
 
 export class TextKeeper {
-  readonly #place: string;
+  readonly #copies: Copies<KeptText>;
+  readonly #ready: Promise<void>;
+  #last: KeptText | undefined;
 
   constructor(place: string) {
-    this.#place = `gateline text ${place}`;
+    this.#copies = new Copies(
+      `gateline text ${place}`,
+      ({ base, text }) => typeof base === "string" && typeof text === "string",
+    );
+    this.#ready = this.#copies.begin();
   }
 
+  /** In a browser without room the text is still in the page, and is sent in a moment. */
   keep(kept: KeptText): void {
-    try {
-      localStorage.setItem(this.#place, JSON.stringify(kept));
-    } catch {
-      // A browser without room: the text is still in the page, and is sent in a moment.
-    }
+    this.#last = kept;
+    void this.#ready.then(() => {
+      if (this.#last === kept) this.#copies.keep(kept);
+    });
   }
 
-  found(): KeptText | undefined {
-    try {
-      const found = JSON.parse(localStorage.getItem(this.#place) ?? "null");
-      return typeof found?.text === "string" ? found : undefined;
-    } catch {
-      return undefined;
-    }
+  async found(): Promise<KeptText | undefined> {
+    await this.#ready;
+    return this.#copies.found();
   }
 
   forget(): void {
-    localStorage.removeItem(this.#place);
+    this.#last = undefined;
+    void this.#ready.then(() => {
+      if (!this.#last) this.#copies.forget();
+    });
   }
 }

@@ -53,7 +53,6 @@ export class LineText {
   /** Of lines that came with a text of their own, and of those that they took the place of: undo brings it back. */
   readonly #texts = new WeakMap<LineDocument, string>();
   readonly #kept: TextKeeper;
-  readonly #before: KeptText | undefined;
 
   constructor(
     place: string,
@@ -61,7 +60,6 @@ export class LineText {
     private readonly port: Port,
   ) {
     this.#kept = new TextKeeper(place);
-    this.#before = this.#kept.found();
     this.#shown = { text: given.text || undefined, fault: undefined, places: {} };
     if (!given.text) return;
     this.#good = given;
@@ -79,16 +77,17 @@ export class LineText {
   }
 
   async #restored(): Promise<void> {
-    const kept = this.#before;
+    const kept = await this.#kept.found();
     if (!kept) return;
     const text = await this.#brought(kept);
     if (kept.leads) this.typed(text);
     else await this.#write(text, this.port.line());
   }
 
-  /** The kept text, with what was stored meanwhile. */
+  /** The kept text, with what was stored meanwhile, and typed here since the page was opened. */
   async #brought({ base, text }: KeptText): Promise<string> {
-    return base === this.given.text ? text : client.merge(base, text, this.given.text);
+    const here = this.#unread ? (this.#shown.text ?? "") : this.given.text;
+    return base === here ? text : client.merge(base, text, here);
   }
 
   /** Shows the text; it is written from the document if nobody typed one. */

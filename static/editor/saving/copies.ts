@@ -1,27 +1,18 @@
 /** What was changed here and is not on the server yet, kept in the browser: each tab has a copy of its own, so that two
  * tabs of one line never write over each other's, and the copy of a tab that is gone is found by the next one. */
-import type { Rename } from "../store/commands";
-import type { LineDocument } from "../store/document";
-
-export interface Copy {
-  /** The stored draft that it was made from, and its number. */
-  number: number;
-  base: LineDocument;
-  line: LineDocument;
-  renames?: readonly Rename[];
-}
-
-interface Stored extends Copy {
-  at: number;
-}
+type Stored<T> = T & { at: number };
 
 /** Without locks (a page that is not from a secure origin) a tab that wrote nothing for so long counts as gone. */
 const GONE = 60_000;
 
-export class Copies {
+export class Copies<T extends object> {
   #tab = "";
 
-  constructor(private readonly prefix: string) {}
+  /** `whole`: whether what was found is such a copy. */
+  constructor(
+    private readonly prefix: string,
+    private readonly whole: (found: Partial<T>) => boolean,
+  ) {}
 
   /** The name of this tab, which it has to itself for as long as it lives; a reload keeps it. */
   async begin(): Promise<void> {
@@ -36,10 +27,10 @@ export class Copies {
   }
 
   /** False when the browser has no room, or keeps nothing. */
-  keep(copy: Copy): boolean {
+  keep(copy: T): boolean {
     if (!this.#tab) return false;
     try {
-      localStorage.setItem(this.#place(this.#tab), JSON.stringify({ ...copy, at: Date.now() } satisfies Stored));
+      localStorage.setItem(this.#place(this.#tab), JSON.stringify({ ...copy, at: Date.now() } satisfies Stored<T>));
       return true;
     } catch {
       return false;
@@ -51,7 +42,7 @@ export class Copies {
   }
 
   /** What this tab kept before it was loaded again, else what one kept that is gone; it is this tab's from now on. */
-  async found(): Promise<Copy | undefined> {
+  async found(): Promise<T | undefined> {
     const own = this.#read(this.#tab);
     if (own) return own;
     for (const tab of this.#others()) {
@@ -76,7 +67,7 @@ export class Copies {
     }
   }
 
-  async #isGone(tab: string, copy: Stored): Promise<boolean> {
+  async #isGone(tab: string, copy: Stored<T>): Promise<boolean> {
     if (!navigator.locks) return Date.now() - copy.at > GONE;
     return navigator.locks.request(this.#place(tab), { ifAvailable: true }, (lock) => lock !== null);
   }
@@ -92,10 +83,10 @@ export class Copies {
     });
   }
 
-  #read(tab: string): Stored | undefined {
+  #read(tab: string): Stored<T> | undefined {
     try {
-      const found = JSON.parse(localStorage.getItem(this.#place(tab)) ?? "null") as Stored | null;
-      return found && typeof found.number === "number" && found.base && found.line ? found : undefined;
+      const found = JSON.parse(localStorage.getItem(this.#place(tab)) ?? "null") as Stored<T> | null;
+      return found && this.whole(found) ? found : undefined;
     } catch {
       return undefined;
     }

@@ -4,10 +4,10 @@
 import { storeDraft } from "../code/door";
 import type { LineText } from "../code/text";
 import type { Rename } from "../store/commands";
+import { Copies } from "../store/copies";
 import { canBeDrawn, type LineDocument } from "../store/document";
 import type { Findings } from "../store/findings";
 import { merge, type Place, type Side } from "../store/merge";
-import { Copies, type Copy } from "./copies";
 import { csrf } from "./csrf";
 
 const PAUSE = 500;
@@ -36,6 +36,18 @@ export interface Clash extends Place {
   rule: string | null;
   gate: string | null;
 }
+
+/** What is not stored, as the browser keeps it. */
+interface Copy {
+  /** The stored draft that it was made from, and its number. */
+  number: number;
+  base: LineDocument;
+  line: LineDocument;
+  renames?: readonly Rename[];
+}
+
+const isWhole = ({ number, base, line }: Partial<Copy>): boolean =>
+  typeof number === "number" && base !== undefined && line !== undefined;
 
 export type Choices = Readonly<Record<string, Side>>;
 
@@ -106,13 +118,13 @@ export class Saver {
   #failures = 0;
   #kept = true;
   #newest = 0;
-  readonly #copies: Copies;
+  readonly #copies: Copies<Copy>;
   readonly #ready: Promise<void>;
 
   constructor(private readonly wanted: Wanted) {
     this.#number = wanted.draft.number;
     this.#base = wanted.document;
-    this.#copies = new Copies(`gateline draft ${wanted.saveUrl}`);
+    this.#copies = new Copies<Copy>(`gateline draft ${wanted.saveUrl}`, isWhole);
     this.#ready = this.#copies.begin();
     if (wanted.mayEdit) void this.#restore();
     window.addEventListener("online", () => this.wake());
