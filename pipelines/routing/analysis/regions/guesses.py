@@ -1,4 +1,5 @@
-"""Documents for conditions on paths with wildcards or filters: they are free in the analysis, so these are tries.
+"""Documents for conditions on paths with wildcards or filters, or whose operator the analysis does not know: they are
+free there, so these are tries.
 
 Each try is run; nothing is claimed of one that does not do what was asked.
 """
@@ -45,6 +46,8 @@ def guesses(document: Any, free: list[tuple[OutputTest, bool]]) -> Iterator[Any]
 
 
 def _shapes(test: OutputTest) -> list[Any]:
+    if test.path.is_key:
+        return [{test.path.text: leaf} for leaf in _leaves(test)]
     return [shape for leaf in _leaves(test) for shape in around(test.path.text, leaf)]
 
 
