@@ -47,7 +47,7 @@ def test_from_the_versions_to_the_task_that_would_go_elsewhere(
     page.goto(address(task, site) + "/")
     page.get_by_role("button", name="More").click()
     page.get_by_role("menuitem", name="Back-test").click()
-    expect(page.locator("[data-state]")).to_have_text("Tried 2 decisions of 1 tasks.")
+    expect(page.locator("[data-state]")).to_have_text("Tried 2 decisions of 1 task.")
     assert counts(page)["different"] == ("1", "1")
     assert counts(page)["same"] == ("1", "0")
     row = page.locator("[data-cells] tbody tr")
@@ -68,7 +68,7 @@ def test_by_keyboard_another_version_is_chosen_and_tried(
     while page.evaluate("document.activeElement.textContent.trim()") != "Run back-test":
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(page.locator("[data-state]")).to_have_text("Tried 2 decisions of 1 tasks.")
+    expect(page.locator("[data-state]")).to_have_text("Tried 2 decisions of 1 task.")
     assert counts(page)["same"] == ("2", "1")
     expect(page.locator("[data-cells]")).to_be_hidden()
     assert "to=1" in page.url
@@ -85,7 +85,7 @@ def test_what_fails_is_said_and_can_be_tried_again(
     page.unroute("**/backtest/stream/**")
     page.get_by_role("button", name="Run back-test").click()
     expect(page.locator("[data-problem]")).to_be_hidden()
-    expect(page.locator("[data-state]")).to_have_text("Tried 2 decisions of 1 tasks.")
+    expect(page.locator("[data-state]")).to_have_text("Tried 2 decisions of 1 task.")
 
 
 def test_an_answer_that_ends_early_is_no_result(

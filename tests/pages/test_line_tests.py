@@ -40,7 +40,7 @@ def test_running_no_tests_does_not_say_that_all_hold(world: World, line: Line, s
     for against in ("live", "draft"):
         page = text(client.post(at(world, "line-tests-run", line.key), {"against": against}, follow=True))
         assert "There are no scenarios to run. Record one, or generate one for each rule." in page
-        assert "All tests hold" not in page
+        assert "All scenarios passed" not in page
 
 
 def test_generating_runs_them_and_says_which_rules_have_none(world: World, line: Line, signed_in: As) -> None:
@@ -73,7 +73,7 @@ def test_a_failing_test_says_step_expected_and_got(world: World, line: Line, sig
     client = signed_in(world.viewer)
     answer = client.post(at(world, "line-tests-run", line.key), {"against": "live"}, follow=True)
     page = text(answer)
-    assert "1 of 1 test failed" in page
+    assert "1 of 1 scenario failed" in page
     assert "step 1: station 2: expected ship, got build" in page
     assert "Tested, never taken" not in page
     assert "A look" in page  # no test opens that gate

@@ -81,7 +81,7 @@ def test_a_worker_silent_for_a_lease_is_counted_on_nowhere(world: World) -> None
     for silent, alive in ((LEASE_SECONDS - 60, True), (LEASE_SECONDS + 1, False)):
         Worker.objects.update(seen_at=timezone.now() - timedelta(seconds=silent))
         assert ("jobs_without_worker" not in Client().get("/healthz").json()) is alive
-        assert ("No worker is running" not in signed_in.get(page).content.decode()) is alive
+        assert ("No active runner serves" not in signed_in.get(page).content.decode()) is alive
         assert ("Nothing isolates" in signed_in.get(settings_).content.decode()) is alive
         assert ("model" in able(task.project.owner.key)) is alive
 
