@@ -42,8 +42,10 @@ class Scheduler:
             ]
             ended = asyncio.create_task(self._ended.wait())
             try:
-                # What fails ends all of it; a queue that was stopped is no failure.
-                await asyncio.wait((ended, *others), return_when=asyncio.FIRST_COMPLETED)
+                # What fails ends all of it; a queue that was stopped is no failure, and times go on to be due.
+                await asyncio.wait((ended, queueing, *others), return_when=asyncio.FIRST_COMPLETED)
+                if queueing.done() and not queueing.exception():
+                    await asyncio.wait((ended, *others), return_when=asyncio.FIRST_COMPLETED)
             finally:
                 queue.stop()
                 for task in (ended, *others):
