@@ -32,8 +32,8 @@ NEEDS: Final = ("rules", "edges", "station", "failure_type", "loop")
 """Kinds that count nothing without their first list."""
 
 WORDS: Final = {
-    "rules": _("Takings of rules, together"),
-    "edges": _("Takings of ways from station to station"),
+    "rules": _("Times rules are taken, together"),
+    "edges": _("Moves from station to station"),
     "station": _("Entries of stations, together"),
     "failure_type": _("Moves with a type of failure"),
     "same_stage": _("Rework within a stage"),
@@ -148,7 +148,7 @@ class Budget:
     key: str = declared(Key(label=_("Key")), given=True)
     kind: str = declared(
         Choice(
-            KINDS,
+            WORDS,
             required=True,
             default="rules",
             remedy=f"known: {', '.join(KINDS)}",
@@ -157,7 +157,7 @@ class Budget:
         given=True,
     )
     rules: tuple[str, ...] = declared(Counted(part="rules", what="rule", label=_("Rules, by their ids")))
-    edges: tuple[str, ...] = declared(Edges(label=_("Ways, each as from->to")))
+    edges: tuple[str, ...] = declared(Edges(label=_("Paths, each as from->to")))
     stations: tuple[str, ...] = declared(
         Counted(part="stations", what="station", label=_("Stations, by their keys"))
     )

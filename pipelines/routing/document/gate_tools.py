@@ -27,7 +27,11 @@ from pipelines.routing.document.reading.reader import Reader
 
 KIND = "tool"
 PASS, WARN, FAIL = "pass", "warn", "fail"
-PARSES: Final = {"json": _("JSON"), "text": _("Text"), "exit_code": _("Only its exit code counts")}
+PARSES: Final = {
+    "json": _("JSON"),
+    "text": _("Text"),
+    "exit_code": _("Nothing that counts: the exit code decides"),
+}
 ACTIONS: Final = {
     "hold": _("Hold: a person decides"),
     "rework": _("Rework: the rules as after a failure"),

@@ -134,7 +134,7 @@ class Line:
                 "contenox": _("contenox: fails where no rule takes it"),
                 "vibe-factory": _("vibe-factory: no station twice"),
                 "flux": _("flux: else the blocked route"),
-                "aeef": _("aeef: escalate, with budgets"),
+                "aeef": _("aeef: escalate, with limits"),
             },
             default=DEFAULT_PRESET,
             label=_("Preset"),
@@ -166,7 +166,7 @@ class Line:
             BUDGET,
             unique="key",
             what="the budget",
-            label=_("Budgets"),
+            label=_("Named limits"),
             help=_("Moves beyond the limit are refused. If several apply, the strictest counts."),
         )
     )

@@ -222,7 +222,7 @@ class Policy:
     standard_budgets: bool = declared(
         NewerYesNo(
             YES_NO,
-            label=_("The usual budgets of AEEF bind"),
+            label=_("The usual limits of AEEF apply"),
             help=_(
                 "Rework, restarts and types of failure, each with its number; one below of the same key counts."
             ),

@@ -70,7 +70,7 @@ RESOURCES: Final[Record[Mapping[str, int]]] = Record(
         "disk_mb": Count(
             least=1,
             label=_("Disk (MB)"),
-            help=_("Leave empty for the worker's own limits. A station that exceeds one fails."),
+            help=_("Leave empty for the runner's own limits. A station that exceeds one fails."),
         ),
     },
 )
@@ -122,7 +122,7 @@ class Join:
         ),
         given=True,
     )
-    aggregation: str = declared(Choice(AGGREGATIONS, default="all-pass", label=_("Goes on when")))
+    aggregation: str = declared(Choice(AGGREGATIONS, default="all-pass", label=_("Continues when")))
 
 
 JOIN: Final = Record.of(Join)
@@ -188,7 +188,7 @@ class Station:
         Texts(
             between=",",
             label=_("Labels"),
-            help=_("Comma-separated. Only a worker that has all of them runs this station."),
+            help=_("Comma-separated. Only a runner that has all of them runs this station."),
         )
     )
     resources: Mapping[str, int] = declared(One(RESOURCES, default={}))

@@ -12,9 +12,10 @@ from django.utils.translation import ngettext
 from pipelines.engine.moves.entitlement import EntitledPerson, people_of
 from pipelines.models import Group, Role
 from pipelines.models.people import expand
-from pipelines.routing.document.gates import REQUIREMENTS
+from pipelines.routing.document.gates import REQUIREMENT, REQUIREMENTS
 from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.fields import ChoiceField, FormField, NumberField, Options
+from pipelines.web.editor.forms.declared import control, words_of
+from pipelines.web.editor.forms.fields import ChoiceField, FormField, Options
 from pipelines.web.editor.forms.form import Fragment, Rows, Setting
 from pipelines.web.editor.forms.places import MISSING, Place
 
@@ -61,13 +62,13 @@ def approvers(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
         kind = kind_of(places.get(fragment, at))
         if not kind:
             return []
-        kinds = [("role", _("Role")), ("group", _("Group")), ("user", _("Person"))]
+        kinds = words_of(REQUIREMENTS)
         found: list[FormField | Rows] = [
             RequirementKindField(at=(*at, "kind"), label=_("Asked is a"), options=kinds, firsts=firsts),
-            ChoiceField(at=(*at, kind), label=dict(kinds)[kind], options=names[kind], free=True, needed=True),
+            control(REQUIREMENT, at, kind, ChoiceField, options=names[kind], free=True, needed=True),
         ]
         if kind != "user":
-            found.append(NumberField(at=(*at, "count"), label=_("How many of them"), placeholder="1"))
+            found.append(control(REQUIREMENT, at, "count"))
         return found
 
     return [

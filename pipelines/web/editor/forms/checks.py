@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 from pipelines.routing.decide.check_fields import SINGLE, USAGE
 from pipelines.routing.document import checks
 from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.fields import AnythingField, ChoiceField, FormField, TextField
+from pipelines.web.editor.forms.declared import control, unplaced, words_of
+from pipelines.web.editor.forms.fields import ChoiceField, FormField
 from pipelines.web.editor.forms.form import Fragment, Rows
 from pipelines.web.editor.forms.places import MISSING, Place
 
@@ -98,60 +99,22 @@ def _title(member: Any, index: int) -> str:
     label = member.get("label")
     if type(label) is str and label:
         return label
-    parts = [member.get("field"), dict(operators()).get(str(member.get("operator"))), member.get("value")]
-    return " ".join(str(part) for part in parts if part is not None)[:80] or _("Check %d") % (index + 1)
-
-
-def operators() -> list[tuple[str, str]]:
-    return [
-        ("equals", _("equals")),
-        ("not_equals", _("does not equal")),
-        ("less_than", _("is less than")),
-        ("less_than_or_equal", _("is at most")),
-        ("greater_than", _("is greater than")),
-        ("greater_than_or_equal", _("is at least")),
-        ("contains", _("contains")),
-        ("matches", _("matches the pattern")),
-        ("in", _("is one of")),
-        ("exists", _("is there")),
+    parts = [
+        member.get("field"),
+        dict(words_of(checks.WORDS)).get(str(member.get("operator"))),
+        member.get("value"),
     ]
+    return " ".join(str(part) for part in parts if part is not None)[:80] or _("Check %d") % (index + 1)
 
 
 def _check(at: Place, member: dict[str, Any]) -> list[FormField | Rows]:
     known = [*SINGLE, *USAGE, *GIT]
+    fields = [(name, name) for name in known]
     found: list[FormField | Rows] = [
-        TextField(at=(*at, "label"), label=_("Label")),
-        ChoiceField(
-            at=(*at, "field"),
-            label=_("Field"),
-            help=_("Of the outcome; or output.key, input.key, context.key, task.title, gates.key, git.key."),
-            options=[(name, name) for name in known],
-            free=True,
-            needed=True,
-        ),
-        ChoiceField(at=(*at, "operator"), label=_("Operator"), options=operators()),
+        control(checks.CHECK, at, "label"),
+        control(checks.CHECK, at, "field", ChoiceField, options=fields, free=True, needed=True),
+        control(checks.CHECK, at, "operator"),
     ]
     if member.get("operator") != "exists" or "value" in member:
-        found.append(
-            AnythingField(
-                at=(*at, "value"), label=_("Value"), help=_("A number, true, a text, or JSON."), words=True
-            )
-        )
-    severities = [
-        ("", _("Required")),
-        ("block", _("Required, shown as a blocker")),
-        ("warn", _("Warning: shown only")),
-    ]
-    actions = [
-        ("", _("Hold: ask a person")),
-        ("rework", _("Rework: the rules as after a failure")),
-        ("abort", _("Abort: the task fails")),
-        ("proceed", _("Proceed")),
-        ("notify", _("Notify")),
-        ("escalate", _("Escalate")),
-    ]
-    return [
-        *found,
-        ChoiceField(at=(*at, "severity"), label=_("How grave it is"), options=severities),
-        ChoiceField(at=(*at, "action"), label=_("If it fails"), options=actions),
-    ]
+        found.append(control(checks.CHECK, at, "value", words=True))
+    return [*found, *unplaced(checks.CHECK, at, found, but=("value",))]

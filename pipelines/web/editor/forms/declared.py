@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
 
+from pipelines.routing.document import gate_tools
 from pipelines.routing.document.fields import plain
 from pipelines.routing.document.fields.field import Field as Declared
 from pipelines.routing.document.fields.field import Written
@@ -21,7 +23,9 @@ from pipelines.web.editor.forms.fields import (
     FormField,
     ListedField,
     NumberField,
+    Options,
     PairsField,
+    SeveralField,
     TextField,
 )
 from pipelines.web.editor.forms.form import Rows
@@ -35,21 +39,43 @@ def _named(declared: Declared, make: Make, **shown: Any) -> FormField:
     return make(**{"needed": True, "code": True, **shown})
 
 
+@dataclass(frozen=True, kw_only=True)
+class Usual(ChoiceField):
+    """What is usual is left out, and may be written out, too."""
+
+    usual: str | None = None
+
+    def choices(self, shown: str) -> Options:
+        if shown != self.usual or not shown:
+            return super().choices(shown)
+        return [(value or shown, words) for value, words in self.options]
+
+
 def _choice(declared: plain.Choice, make: Make, **shown: Any) -> FormField:
-    return make(**{"options": options(declared), **shown})
+    usual = {"usual": declared.default} if _is(make, Usual) else {}
+    return make(**{"options": options(declared), **usual, **shown})
+
+
+def _several(declared: plain.Several, make: Make, **shown: Any) -> FormField:
+    return make(**{"options": words_of(declared.choices), **shown})
 
 
 def _flag(declared: plain.Flag, make: Make, **shown: Any) -> FormField:
-    return make(**{"usual": bool(declared.default), **shown})
+    return make(**{**({"usual": bool(declared.default)} if _is(make, FlagField) else {}), **shown})
 
 
 def _texts(declared: plain.Texts, make: Make, **shown: Any) -> FormField:
-    return make(**{"between": declared.between, **shown})
+    return make(**{**({"between": declared.between} if _is(make, ListedField) else {}), **shown})
 
 
 def _work_text(declared: keys.TextKey, make: Make, **shown: Any) -> FormField:
     """What has to be there is written empty, too, so that what is missing is told."""
     return make(**{"needed": bool(declared.asked) and declared.spared is keys.never, **shown})
+
+
+def _is(make: Make, control: type[FormField]) -> bool:
+    """Whether this control takes what that one does."""
+    return isinstance(make, type) and issubclass(make, control)
 
 
 def _plain(declared: Declared, make: Make, **shown: Any) -> FormField:
@@ -64,7 +90,8 @@ CONTROLS: Mapping[type[Declared], tuple[Make, Callable[..., FormField]]] = {
     plain.Flag: (FlagField, _flag),
     plain.Count: (NumberField, _plain),
     plain.Duration: (DurationField, _plain),
-    plain.Choice: (ChoiceField, _choice),
+    plain.Choice: (Usual, _choice),
+    plain.Several: (SeveralField, _several),
     plain.Reference: (ChoiceField, _plain),
     plain.Texts: (ListedField, _texts),
     plain.Anything: (AnythingField, _plain),
@@ -74,7 +101,8 @@ CONTROLS: Mapping[type[Declared], tuple[Make, Callable[..., FormField]]] = {
     keys.ArgumentsKey: (ArgumentsField, _plain),
     keys.EnvironmentKey: (PairsField, _plain),
     call.Headers: (PairsField, _plain),
-    keys.WorkKey: (AnythingField, _plain),
+    gate_tools.Environment: (PairsField, _plain),
+    Declared: (AnythingField, _plain),
 }
 """The control of each kind of declaration, and what it adds; of one that is not named, that of what it extends."""
 
@@ -95,18 +123,20 @@ def control(record: Record[Any], at: Place, key: str, make: Make | None = None, 
 
 
 def options(declared: plain.Choice) -> list[tuple[str, str]]:
-    """The values with their words, the usual one left out of the document first."""
-    words = (
-        declared.choices
-        if isinstance(declared.choices, Mapping)
-        else {each: each for each in declared.choices}
-    )
-    usual = None if declared.written is Written.ALWAYS else declared.default
-    said = [("" if value == usual else value, _(words[value])) for value in words]
+    """The values with their words; the usual one first, where it may be left out of the document."""
+    said = words_of(declared.choices)
+    if declared.required or declared.written is Written.ALWAYS:
+        return said
+    said = [("" if value == declared.default else value, words) for value, words in said]
     return sorted(said, key=lambda option: option[0] != "")
 
 
-def others(
+def words_of(choices: Collection[str]) -> list[tuple[str, str]]:
+    """Each with its words, and with itself where it has none."""
+    return [(each, _(choices[each]) if isinstance(choices, Mapping) else each) for each in choices]
+
+
+def unplaced(
     record: Record[Any], at: Place, placed: Sequence[FormField | Rows], but: Collection[str] = ()
 ) -> list[FormField | Rows]:
     """Fields for what is declared with a label and has no place among those yet."""

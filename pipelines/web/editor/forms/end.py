@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
 
-from pipelines.routing.document.ends import BUILT_IN_ENDS
+from pipelines.routing.document.ends import BUILT_IN_ENDS, END
 from pipelines.routing.document.line import Problem
-from pipelines.web.editor.forms.fields import ChoiceField, FormField, TextField
+from pipelines.web.editor.forms.declared import control, unplaced
+from pipelines.web.editor.forms.fields import ChoiceField, FormField
 from pipelines.web.editor.forms.form import (
     Fragment,
     Placed,
@@ -24,27 +25,13 @@ from pipelines.web.editor.forms.form import (
 class EndForm:
     def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
         always = setting.own in BUILT_IN_ENDS
-        label = TextField(
-            at=("label",),
-            label=_("Label"),
-            help=_("What a task is called that ends here, like DEPLOYED or ROLLED_BACK."),
-            placeholder=setting.own.upper(),
-        )
+        label = control(END, (), "label", placeholder=setting.own.upper())
         fields: list[FormField | Rows] = [label]
         if not always or fragment.get("key") != setting.own:
-            fields.append(
-                TextField(
-                    at=("key",),
-                    label=_("Key"),
-                    help=_("Rules name the end so. What leads here follows a new key."),
-                    needed=True,
-                    code=True,
-                    covers=("",),
-                )
-            )
+            fields.append(control(END, (), "key", covers=("",)))
         if not always or fragment.get("kind") != BUILT_IN_ENDS[setting.own]:
-            kinds = [("completed", _("Completed")), ("failed", _("Failed")), ("cancelled", _("Cancelled"))]
-            fields.append(ChoiceField(at=("kind",), label=_("The task has"), options=kinds))
+            fields.append(control(END, (), "kind", ChoiceField))
+        fields += unplaced(END, (), fields, but=("key", "kind"))
         known = [(each,) for each in ("key", "kind") if always]
         words = _("What has no field of its own, as JSON.")
         help_words = _("This end exists in every line.") if always else ""

@@ -9,11 +9,12 @@ from django.utils.translation import gettext as _
 
 from pipelines.queries.words import trigger_words
 from pipelines.routing.basics.durations import written
-from pipelines.routing.document.escalations import ACTIONS, PRESETS
+from pipelines.routing.document.escalations import ESCALATION, PRESETS
 from pipelines.routing.document.policy import Policy
-from pipelines.web.editor.forms.fields import ChoiceField, DurationField, FormField, ListedField, SeveralField
+from pipelines.web.editor.forms.declared import control, unplaced
+from pipelines.web.editor.forms.fields import ChoiceField, FormField
 from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting
-from pipelines.web.editor.forms.needs import roles
+from pipelines.web.editor.forms.needs import knob, roles
 from pipelines.web.editor.forms.places import Place
 
 TRIGGERS = (
@@ -30,26 +31,10 @@ TRIGGERS = (
 
 def of_line(usual: Policy, preset: str, setting: Setting) -> Section:
     """`preset`: its name, known or not."""
-    on, off = _("Yes"), _("No")
-    known = (on if usual.deadlocks else off).lower()
-    watch = ChoiceField(
-        at=("policy", "deadlocks"),
-        label=_("Look for stations that take too long"),
-        help=_("A station that takes more than twice the time expected of it is held as a deadlock."),
-        options=[("", _("Preset: %s") % known), ("yes", on), ("no", off)],
+    return Section(
+        title=_("Escalations and deadlocks"),
+        fields=[knob("deadlocks", usual), _rules(preset, roles(setting))],
     )
-    return Section(title=_("Escalations and deadlocks"), fields=[watch, _rules(preset, roles(setting))])
-
-
-def actions() -> list[tuple[str, str]]:
-    words = {
-        "block": _("Hold all work on the task"),
-        "notify": _("Write to the roles below"),
-        "create_incident": _("Keep an incident"),
-        "suspend_agent": _("Suspend the agent"),
-        "convene_review": _("Convene a review"),
-    }
-    return [(action, words[action]) for action in ACTIONS]
 
 
 def _rules(preset: str, told: list[tuple[str, str]]) -> Rows:
@@ -92,31 +77,9 @@ def _title(member: Any, index: int) -> str:
 
 
 def _rule(at: Place, told: list[tuple[str, str]]) -> Sequence[FormField | Rows]:
-    return [
-        ChoiceField(
-            at=(*at, "trigger"),
-            label=_("When"),
-            help=_("What the line escalates by itself; or any word with which a person does."),
-            options=[(trigger, trigger_words(trigger)) for trigger in TRIGGERS],
-            free=True,
-            needed=True,
-        ),
-        ChoiceField(
-            at=(*at, "role"),
-            label=_("Who answers"),
-            help=_("A group of the project by its name or key, or one of Gateline's own roles."),
-            options=told,
-            free=True,
-            placeholder="Development Manager",
-            needed=True,
-        ),
-        DurationField(at=(*at, "sla"), label=_("Time to answer"), help=_("Leave empty for no limit.")),
-        SeveralField(at=(*at, "on_breach"), label=_("When it has passed"), options=actions()),
-        ListedField(
-            at=(*at, "notify"),
-            label=_("Who is written to then"),
-            help=_("Comma-separated roles. Leave empty for who answers."),
-            between=",",
-        ),
-        SeveralField(at=(*at, "at_once"), label=_("At once, when it is escalated"), options=actions()),
+    triggers = [(trigger, trigger_words(trigger)) for trigger in TRIGGERS]
+    found = [
+        control(ESCALATION, at, "trigger", ChoiceField, options=triggers, free=True, needed=True),
+        control(ESCALATION, at, "role", ChoiceField, options=told, free=True, needed=True),
     ]
+    return [*found, *unplaced(ESCALATION, at, found)]

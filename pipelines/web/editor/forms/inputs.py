@@ -15,7 +15,7 @@ from pipelines.routing.basics.problems import join
 from pipelines.routing.document.inputs import INPUT, read_inputs
 from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.declared import control, others
+from pipelines.web.editor.forms.declared import control, unplaced
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, TextField
 from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
 from pipelines.web.editor.forms.places import Place
@@ -70,7 +70,7 @@ def _row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
         control(INPUT, at, "required"),
         control(INPUT, at, "default", TextField) if text else control(INPUT, at, "default", words=True),
     ]
-    return [*found, *others(INPUT, at, found, but=("choices",))]
+    return [*found, *unplaced(INPUT, at, found, but=("choices",))]
 
 
 def wrong_defaults(fragment: Fragment, at: Place) -> list[Problem]:

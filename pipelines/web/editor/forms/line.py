@@ -9,28 +9,15 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.routing.document.line import PRESETS, Policy, Problem
+from pipelines.routing.document.model import FLAGS, LINE
 from pipelines.routing.document.policy import DEFAULT_PRESET, POLICY
 from pipelines.web.editor.forms import escalations, needs
-from pipelines.web.editor.forms.fields import (
-    ChoiceField,
-    FlagField,
-    FormField,
-    NumberField,
-    Options,
-    TextField,
-)
+from pipelines.web.editor.forms.declared import control, unplaced
+from pipelines.web.editor.forms.fields import ChoiceField, FormField
 from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
+from pipelines.web.editor.forms.needs import knob
 from pipelines.web.editor.forms.places import Place
-from pipelines.web.editor.forms.words import reject_words, routes
-
-
-@dataclass(frozen=True, kw_only=True)
-class Preset(ChoiceField):
-    """The usual one may be named, too."""
-
-    def choices(self, shown: str) -> Options:
-        usual = [(DEFAULT_PRESET, words) for value, words in self.options if not value]
-        return [*usual, *self.options[1:]] if shown == DEFAULT_PRESET else super().choices(shown)
+from pipelines.web.editor.forms.words import routes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +44,8 @@ class LineForm:
         usual = PRESETS[preset] if type(preset) is str and preset in PRESETS else PRESETS[DEFAULT_PRESET]
         starts = [("", _("The first station")), *setting.names.options("stations")]
         names: list[FormField | Rows] = [
-            TextField(at=("name",), label=_("Name")),
-            TextField(at=("description",), label=_("Description"), rows=3),
-            ChoiceField(at=("start",), label=_("A task starts at"), options=starts),
+            *(control(LINE, (), key) for key in ("name", "description")),
+            control(LINE, (), "start", options=starts),
         ]
         found = [
             Section(fields=names),
@@ -106,158 +92,41 @@ def _never(setting: Setting) -> Rows:
 
     return Rows(
         at=("forbidden_parallel",),
-        label=_("Stations that never run in parallel"),
+        label=_(LINE.fields["forbidden_parallel"].label),
         row=row,
         new=lambda fragment, kind: [key for key, _label in stations[:2]],
         title=title,
         add=_("Add a pair"),
         empty=_("Branches of a fork may be anywhere at the same time."),
-        help=_("A fork that would bring both about is not published, and a move that would is refused."),
+        help=_(LINE.fields["forbidden_parallel"].help),
         ordered=False,
         rest=False,
     )
 
 
-def presets() -> list[tuple[str, str]]:
-    return [
-        ("", _("alp: on in order, a failure ends it")),
-        ("contenox", _("contenox: fails where no rule takes it")),
-        ("vibe-factory", _("vibe-factory: no station twice")),
-        ("flux", _("flux: else the blocked route")),
-        ("aeef", _("aeef: escalate, with limits")),
-    ]
-
-
-def _knob(
-    name: str, label: str, usual: Policy, options: list[tuple[str, str]], hint: str = ""
-) -> ChoiceField:
-    """A knob of the policy; left out it is as the preset says, which the first option spells out."""
-    value = POLICY.write(usual).get(name, "no")
-    said = dict(options).get(str(value), str(value))
-    kind = {"self_loop_limit": LoopsField, "failure_rules": LineYesNoField}.get(name, ChoiceField)
-    return kind(
-        at=("policy", name),
-        label=label,
-        help=hint,
-        options=[("", _("Preset: %s") % (said[:1].lower() + said[1:])), *options],
-    )
-
-
 def _policy(usual: Policy, setting: Setting) -> list[FormField | Rows]:
-    escalate, stuck, fallback = (
-        _("It is escalated"),
-        _("It is stuck, until somebody helps"),
-        _("It takes the blocked route"),
-    )
     return [
-        Preset(
-            at=("preset",),
-            label=_("Preset"),
-            help=_("Sets everything left open below."),
-            options=presets(),
-        ),
-        _knob(
-            "no_rules",
-            _("A station without rules"),
-            usual,
-            [
-                ("advance", _("The next one, or completed")),
-                ("end", _("The task is completed")),
-                ("refuse", _("Refused: it needs rules")),
-            ],
-        ),
-        _knob(
-            "no_match",
-            _("No rule takes a passed outcome"),
-            usual,
-            [
-                ("default", _("The next station in order")),
-                ("fail", _("The task fails")),
-                ("stuck", stuck),
-                ("fallback", fallback),
-                ("escalate", escalate),
-            ],
-        ),
-        _knob(
-            "on_failure",
-            _("No rule takes a failure"),
-            usual,
-            [
-                ("halt", _("The task fails")),
-                ("stuck", stuck),
-                ("escalate", escalate),
-                ("fallback", fallback),
-                *routes(setting, "station"),
-            ],
-        ),
-        _knob(
-            "failure_rules",
-            _("Rules are asked about failures"),
-            usual,
-            [("yes", _("Yes")), ("no", _("No: a failure follows the setting above"))],
-        ),
-        _knob(
-            "on_reject", _("After a rejection at a gate"), usual, [*reject_words(), *routes(setting, "route")]
-        ),
-    ]  # fmt: skip
+        control(LINE, (), "preset"),
+        *(knob(name, usual) for name in ("no_rules", "no_match")),
+        knob("on_failure", usual, routes(setting, "station")),
+        knob("failure_rules", usual, make=LineYesNoField),
+        knob("on_reject", usual, routes(setting, "route")),
+    ]
 
 
 def _limits(usual: Policy) -> list[FormField | Rows]:
     again = [(f"limit:{n}", _("At most %d times again") % n) for n in (*range(1, 11), 15, 20)]
     loops = [(str(n), _("At most %d times") % n) for n in (*range(11), 15, 20, 50)]
     return [
-        _knob(
-            "revisit",
-            _("Coming to a station again"),
-            usual,
-            [("allow", _("Allowed")), ("forbid", _("Never: the task is stuck")), *again],
-        ),
-        _knob(
-            "self_loop_limit",
-            _("A rule back to its own station"),
-            usual,
-            [("none", _("No limit of its own")), *loops],
-            _("Where the rule says no number itself."),
-        ),
-        _knob(
-            "on_exhausted",
-            _("A limit is used up"),
-            usual,
-            [
-                ("fail", _("The task fails")),
-                ("stuck", _("It is stuck, until somebody helps")),
-                ("escalate", _("It is escalated")),
-            ],
-        ),
-        NumberField(
-            at=("policy", "visit_cap"),
-            label=_("Most visits of one station by one task"),
-            help=_("Regardless of the rules. Beyond it, the task is stuck."),
-            placeholder=str(usual.visit_cap),
-        ),
+        knob("revisit", usual, again),
+        knob("self_loop_limit", usual, loops, LoopsField),
+        knob("on_exhausted", usual),
+        control(POLICY, ("policy",), "visit_cap", placeholder=str(usual.visit_cap)),
     ]
 
 
 def _data(usual: Policy) -> list[FormField | Rows]:
     return [
-        _knob(
-            "condition_scope",
-            _("Conditions read"),
-            usual,
-            [
-                ("current", _("The output of the station")),
-                ("merged", _("What all stations said so far, the last word counting")),
-            ],
-        ),
-        _knob(
-            "contradiction",
-            _("Branches that say different things under one key"),
-            usual,
-            [("later_wins", _("The later one counts")), ("escalate", _("It is escalated"))],
-        ),
-        FlagField(
-            at=("flags", "agentic_conditions"),
-            label=_("Conditions may ask an evaluator or a hook"),
-            help=_("Needed for agentic and hook conditions."),
-        ),
+        *(knob(name, usual) for name in ("condition_scope", "contradiction")),
+        *unplaced(FLAGS, ("flags",), ()),
     ]

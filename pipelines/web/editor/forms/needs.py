@@ -9,17 +9,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.models import Agent, Group, Role
-from pipelines.routing.document.budgets import KINDS, standard
-from pipelines.routing.document.policy import Policy
+from pipelines.routing.document.budgets import BUDGET, KINDS, WORDS, Counted, standard
+from pipelines.routing.document.policy import POLICY, Policy
+from pipelines.routing.document.stations import STATION
 from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.fields import (
-    AnythingField,
-    ChoiceField,
-    FormField,
-    ListedField,
-    NumberField,
-    TextField,
-)
+from pipelines.web.editor.forms.declared import control, unplaced, words_of
+from pipelines.web.editor.forms.fields import ChoiceField, FormField, ListedField, Options
 from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting
 from pipelines.web.editor.forms.places import Place
 from pipelines.web.editor.forms.rule import ExhaustedField
@@ -44,31 +39,9 @@ def of_station(setting: Setting) -> Section:
     return Section(
         title=_("Who works here, and what going on needs"),
         fields=[
-            ChoiceField(
-                at=("agent",),
-                label=_("Agent"),
-                help=_(
-                    "The key of an agent of the project; see its settings. Leave empty for nobody in particular."
-                ),
-                options=_agents(setting),
-                free=True,
-            ),
-            Requires(
-                at=("requires",),
-                label=_("Needed to go forward"),
-                help=_(
-                    "Comma-separated: station_gate, handoff, agent, metadata:NAME. Leave empty for the line's policy;"
-                    " [] for nothing."
-                ),
-                placeholder="handoff, metadata:AI-Usage",
-                code=True,
-            ),
-            ChoiceField(
-                at=("stage",),
-                label=_("Does the rework of"),
-                help=_("To enter it is rework of that station's stage, to go back from it is not."),
-                options=[("", _("none: a stage of its own")), *stages],
-            ),
+            control(STATION, (), "agent", ChoiceField, options=_agents(setting), free=True),
+            control(STATION, (), "requires", Requires),
+            control(STATION, (), "stage", options=[("", _("none: a stage of its own")), *stages]),
             handoff(_("Leave empty for that of the line, else that of AEEF.")),
         ],
     )
@@ -85,61 +58,30 @@ def roles(setting: Setting) -> list[tuple[str, str]]:
     return [(name, name) for name in names] + [(role.value, str(role.label)) for role in Role]
 
 
-def handoff(otherwise: str) -> AnythingField:
+def handoff(otherwise: str) -> FormField:
     """The JSON Schema of the documents that are handed on from here."""
-    return AnythingField(
-        at=("handoff",),
-        label=_("Schema of the handoff"),
-        help=_("A JSON Schema; what the work hands to the next station has to be valid by it.")
-        + " "
-        + otherwise,
-        placeholder='{"type": "object", "required": ["change_summary"]}',
-        rows=4,
-    )
+    return control(STATION, (), "handoff", help=_(STATION.fields["handoff"].help) + " " + otherwise)
 
 
 def of_line(usual: Policy, setting: Setting) -> list[Section]:
-    on, off = _("Yes"), _("No")
-    fields: list[FormField | Rows] = [
-        ChoiceField(
-            at=("policy", name),
-            label=label,
-            help=words,
-            options=[("", _("Preset: %s") % (on if known else off).lower()), ("yes", on), ("no", off)],
-        )
-        for name, label, words, known in (
-            (
-                "standard_budgets",
-                _("The usual limits of AEEF apply"),
-                _(
-                    "Rework, restarts and types of failure, each with its number; one below of the same key counts."
-                ),
-                usual.standard_budgets,
-            ),
-            (
-                "preconditions",
-                _("Going forward needs gate, handoff and agent"),
-                _("Where a station does not say itself what it needs."),
-                usual.preconditions,
-            ),
-        )
-    ]
+    fields: list[FormField | Rows] = [knob(name, usual) for name in ("standard_budgets", "preconditions")]
     schema = handoff(_("Leave empty for that of AEEF. A station can have its own."))
     return [Section(title=_("Limits and preconditions"), fields=[*fields, schema, _budgets(usual, setting)])]
 
 
+def knob(name: str, usual: Policy, more: Options = (), make: type[ChoiceField] = ChoiceField) -> ChoiceField:
+    """A knob of the policy; left out it is as the preset says, which the first option spells out."""
+    choices = [*words_of(POLICY.fields[name].choices), *more]  # type: ignore[attr-defined]
+    value = str(POLICY.write(usual).get(name, "no"))
+    said = dict(choices).get(value, value)
+    preset = ("", _("Preset: %s") % (said[:1].lower() + said[1:]))
+    found = control(POLICY, ("policy",), name, make, options=[preset, *choices])
+    assert isinstance(found, ChoiceField)
+    return found
+
+
 def kinds() -> list[tuple[str, str]]:
-    words = {
-        "rules": _("Times rules are taken, together"),
-        "edges": _("Moves from station to station"),
-        "station": _("Entries of stations, together"),
-        "failure_type": _("Moves with a type of failure"),
-        "same_stage": _("Rework within a stage"),
-        "cross_stage": _("Rework across stages"),
-        "restart": _("Restarts of the whole line"),
-        "loop": _("Rounds of a loop"),
-    }
-    return [(kind, words[kind]) for kind in KINDS]
+    return words_of(WORDS)
 
 
 def _budgets(usual: Policy, setting: Setting) -> Rows:
@@ -184,12 +126,7 @@ def _title(member: Any, index: int) -> str:
     return f"{member.get('label') or member.get('key') or index + 1}: {words}, {member.get('most', '?')}"
 
 
-LISTS = {
-    "rules": lambda: _("Rules, by their ids"),
-    "edges": lambda: _("Paths, each as from->to"),
-    "stations": lambda: _("Stations, by their keys"),
-    "failure_types": lambda: _("Types of failure"),
-}
+LISTS = tuple(key for key, field in BUDGET.fields.items() if isinstance(field, Counted))
 
 
 def _budget(
@@ -197,40 +134,22 @@ def _budget(
 ) -> Sequence[FormField | Rows]:
     kind = places.get(fragment, (*at, "kind"))
     lists = KINDS.get(kind, ()) if type(kind) is str else ()
-    return [
-        TextField(at=(*at, "label"), label=_("Name"), placeholder=_("as the key")),
-        TextField(at=(*at, "key"), label=_("Key"), needed=True, code=True),
-        ChoiceField(at=(*at, "kind"), label=_("What is counted"), options=kinds()),
-        NumberField(
-            at=(*at, "most"),
-            label=_("So many are allowed"),
-            help=_("A number, or none for no limit."),
-            code=True,
-        ),
+    found: list[FormField | Rows] = [
+        *(control(BUDGET, at, key) for key in ("label", "key")),
+        control(BUDGET, at, "kind"),
+        control(BUDGET, at, "most"),
         *(
-            ListedField(
-                at=(*at, name),
-                label=LISTS[name](),
-                help=_("Comma-separated"),
-                between=",",
-                code=True,
-                needed=name == lists[0] and kind not in ("same_stage", "restart"),
-            )
-            for name in lists
+            control(BUDGET, at, key, needed=key == lists[0] and kind not in ("same_stage", "restart"))
+            for key in lists
         ),
-        ExhaustedField(
-            at=(*at, "on_exhausted"),
-            label=_("After that"),
+        control(
+            BUDGET,
+            at,
+            "on_exhausted",
+            ExhaustedField,
             options=exhausted((*setting.names.options("stations"), *setting.names.options("ends"))),
             covers=(f"{places.name((*at, 'on_exhausted'))}.to",),
         ),
-        ChoiceField(
-            at=(*at, "role"),
-            label=_("Who is told"),
-            help=_(
-                "Only where it is escalated. Leave empty for whom the escalations name for a used-up limit."
-            ),
-            options=told,
-            free=True,
-        ),
+        control(BUDGET, at, "role", ChoiceField, options=told, free=True),
     ]
+    return [*found, *unplaced(BUDGET, at, found, but=LISTS)]

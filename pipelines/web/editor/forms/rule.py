@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -11,16 +11,11 @@ from django.utils.translation import gettext as _
 from pipelines.queries.recorded import output_paths
 from pipelines.routing.document.compose_strategies import STRATEGIES
 from pipelines.routing.document.line import Problem
+from pipelines.routing.document.rules import COMPOSE, RULE
 from pipelines.web.editor.forms import conditions, places
 from pipelines.web.editor.forms.conditions import ConditionSetting
-from pipelines.web.editor.forms.fields import (
-    ChoiceField,
-    FlagField,
-    FormField,
-    NumberField,
-    Options,
-    TextField,
-)
+from pipelines.web.editor.forms.declared import control, unplaced
+from pipelines.web.editor.forms.fields import ChoiceField, FormField, Options
 from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
 from pipelines.web.editor.forms.operands import PathField
 from pipelines.web.editor.forms.places import MISSING, Place
@@ -35,15 +30,17 @@ class RuleForm:
     def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
         around = _around(fragment, setting)
         found = [
-            Section(fields=[_label()]),
+            Section(fields=[control(RULE, (), "label", longest=200)]),
             _condition(fragment, around),
             _as_json(fragment, around),
             Section(title=_("Leads to"), fields=_targets(fragment, setting), open=True),
             _gates(fragment, setting),
             Section(title=_("Limits"), fields=_limits(fragment, setting)),
             Section(title=_("Feedback and variables"), fields=_effects(around)),
-            Section(title=_("Id"), fields=[_id()]),
+            Section(title=_("Id"), fields=[control(RULE, (), "id", covers=("",))]),
         ]
+        placed = [field for section in found for field in section.fields]
+        found[0] = replace(found[0], fields=[*found[0].fields, *unplaced(RULE, (), placed)])
         return with_rest(
             found, fragment, _("Everything else"), _("What has no field of its own, as JSON."), WHEN
         )
@@ -83,26 +80,6 @@ def _reads_output(condition: Any, depth: int) -> bool:
     if type(condition) is not dict:
         return condition is MISSING
     return bool(condition)
-
-
-def _label() -> TextField:
-    return TextField(
-        at=("label",),
-        label=_("Label"),
-        help=_("Shown on the canvas in place of the condition."),
-        longest=200,
-    )
-
-
-def _id() -> TextField:
-    return TextField(
-        at=("id",),
-        label=_("Id"),
-        help=_("What the rule is known by, whatever its place. Unique in the line."),
-        needed=True,
-        code=True,
-        covers=("",),
-    )
 
 
 def _condition(fragment: Fragment, around: ConditionSetting) -> Section:
@@ -247,25 +224,20 @@ class YesNoField(ChoiceField):
 
 def _limits(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
     return [
-        NumberField(
-            at=("max_retries",),
-            label=_("Most times it is taken"),
-            help=_("By one task. Of a rule back to its own station: one less than its runs."),
-        ),
-        NumberField(
-            at=("max_visits",),
-            label=_("Most entries of its target"),
-            help=_("By one task, on whatever way it came there."),
-        ),
-        ExhaustedField(
-            at=("on_exhausted",),
-            label=_("After that"),
+        *(control(RULE, (), key) for key in ("max_retries", "max_visits")),
+        control(
+            RULE,
+            (),
+            "on_exhausted",
+            ExhaustedField,
             options=exhausted((*setting.names.options("stations"), *ends_of(setting))),
             covers=("on_exhausted.to",),
         ),
-        YesNoField(
-            at=("allow_revisit",),
-            label=_("Back to a station where the task was already"),
+        control(
+            RULE,
+            (),
+            "allow_revisit",
+            YesNoField,
             options=[("", _("as the line's policy says")), ("yes", _("allowed")), ("no", _("never"))],
         ),
     ]
@@ -278,17 +250,13 @@ def _effects(around: ConditionSetting) -> list[FormField | Rows]:
     def row(fragment: Any, at: Place) -> list[FormField | Rows]:
         strategies = [("", _("replace")), *((each, each) for each in STRATEGIES)]
         return [
-            TextField(at=(*at, "var"), label=_("Variable"), needed=True, code=True),
-            PathField(at=(*at, "path"), label=_("Path"), options=(), free=True, known=tuple(around.paths)),
-            ChoiceField(at=(*at, "strategy"), label=_("With what it held"), options=strategies),
+            control(COMPOSE, at, "var", needed=True),
+            control(COMPOSE, at, "path", PathField, options=(), free=True, known=tuple(around.paths)),
+            control(COMPOSE, at, "strategy", ChoiceField, options=strategies),
         ]
 
     return [
-        FlagField(
-            at=("feedback",),
-            label=_("Hand the text of the last evaluation on as feedback"),
-            help=_("To the station that it enters."),
-        ),
+        control(RULE, (), "feedback"),
         Rows(
             at=("compose",),
             label=_("Variables"),

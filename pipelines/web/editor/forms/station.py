@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from pipelines.routing.document.kinds import DEFAULT, KINDS, TABLE
 from pipelines.routing.document.line import Problem
+from pipelines.routing.document.stations import JOIN, LIMITS, STATION
 from pipelines.web.editor.forms import inputs, needs, places, work
-from pipelines.web.editor.forms.fields import (
-    ChoiceField,
-    DurationField,
-    FormField,
-    ListedField,
-    NumberField,
-    SeveralField,
-    TextField,
-)
+from pipelines.web.editor.forms.declared import control, unplaced
+from pipelines.web.editor.forms.fields import ChoiceField, FormField, SeveralField
 from pipelines.web.editor.forms.form import (
     Fragment,
     Placed,
@@ -69,13 +63,10 @@ class StationForm:
         if known and known.executes:
             found.append(work.reach(fragment))
         if known and (known.executes or known.calls):
-            labels = ListedField(
-                at=("labels",),
-                label=_("Labels"),
-                help=_("Comma-separated. Only a runner that has all of them runs this station."),
-                between=",",
-            )
-            found.append(Section(title=_("Where it runs"), fields=[labels]))
+            found.append(Section(title=_("Where it runs"), fields=[control(STATION, (), "labels")]))
+        placed = [field for section in found for field in section.fields]
+        further = unplaced(STATION, (), placed, but=("labels", "result_document"))
+        found[0] = replace(found[0], fields=[*found[0].fields, *further])
         words = _("What has no field of its own, as JSON.")
         # The name is the title of the inspector, and written there.
         named = [("name",)] if type(fragment.get("name")) is str else []
@@ -92,14 +83,7 @@ class StationForm:
 
 def _names(kind: str, fragment: Fragment) -> list[FormField | Rows]:
     return [
-        TextField(
-            at=("key",),
-            label=_("Key"),
-            help=_("Rules name the station so. What leads here follows a new key."),
-            needed=True,
-            code=True,
-            covers=("",),
-        ),
+        control(STATION, (), "key", covers=("",)),
         StationKindField(
             at=("work", "kind"),
             label=_("Kind of work"),
@@ -111,93 +95,26 @@ def _names(kind: str, fragment: Fragment) -> list[FormField | Rows]:
 
 
 def _result(kind: str) -> Section:
-    options = [
-        ("", _("Not asked for")),
-        ("optional", _("Read, if the work writes one")),
-        ("required", _("Required: without one the outcome is blocked")),
-    ]
-    fields: list[FormField | Rows] = [
-        ChoiceField(
-            at=("result_document",),
-            label=_("Result document"),
-            help=_("A JSON file that the work writes to the path in GATELINE_RESULT."),
-            options=options,
-        ),
-        ListedField(
-            at=("output_keys",),
-            label=_("Keys of the output"),
-            help=_("Comma-separated. Only these are kept."),
-            between=",",
-        ),
-    ]
+    fields: list[FormField | Rows] = [control(STATION, (), key) for key in ("result_document", "output_keys")]
     return Section(
         title=_("Result"), fields=fields if kind in KINDS and KINDS[kind].result_document else fields[1:]
     )
 
 
 def _limits() -> Section:
-    return Section(
-        title=_("Limits"),
-        fields=[
-            DurationField(
-                at=("limits", "max_timeout"),
-                label=_("Timeout"),
-                help=_("Then it is cancelled, and the rules decide."),
-            ),
-            DurationField(
-                at=("limits", "idle_timeout"),
-                label=_("No-output timeout"),
-                help=_("Time without any output."),
-            ),
-            DurationField(
-                at=("limits", "expected"),
-                label=_("Expected duration"),
-                help=_("The board shows what is late."),
-            ),
-            NumberField(
-                at=("limits", "max_visits"),
-                label=_("Most visits of one task"),
-                help=_("Beyond it, the policy for used-up limits decides."),
-            ),
-            NumberField(
-                at=("limits", "max_retries"),
-                label=_("Most reworks that it may ask for"),
-                help=_("When the work itself signals rework. 3 where nothing is said."),
-            ),
-        ],
-    )
+    fields: list[FormField | Rows] = [
+        control(LIMITS, ("limits",), key) for key in ("max_timeout", "idle_timeout")
+    ]
+    return Section(title=_("Limits"), fields=[*fields, *unplaced(LIMITS, ("limits",), fields)])
 
 
 def _gate_and_join(fragment: Fragment, setting: Setting) -> Section:
     gates = [("", _("No gate")), *setting.names.options("gates")]
     stations = [each for each in setting.names.options("stations") if each[0] != setting.own]
     fields: list[FormField | Rows] = [
-        ChoiceField(
-            at=("gate",),
-            label=_("Gate of the station"),
-            help=_("Asked before the rules, whatever the outcome."),
-            options=gates,
-        ),
-        JoinOf(
-            at=("join", "wait_for"),
-            label=_("Joins the branches from"),
-            help=_("A fork ends here: the station waits for all of these."),
-            options=stations,
-        ),
+        control(STATION, (), "gate", options=gates),
+        control(JOIN, ("join",), "wait_for", JoinOf, options=stations),
     ]
     if places.get(fragment, ("join",)) is not places.MISSING:
-        # What is usual may also be written out.
-        usual = "all-pass" if places.get(fragment, ("join", "aggregation")) == "all-pass" else ""
-        fields.append(
-            ChoiceField(
-                at=("join", "aggregation"),
-                label=_("Continues when"),
-                options=[
-                    (usual, _("all branches passed")),
-                    ("any-pass", _("one branch passed")),
-                    ("majority-pass", _("more than half passed")),
-                    ("none", _("all have come, whatever they say")),
-                ],
-            )
-        )
+        fields += unplaced(JOIN, ("join",), fields)
     return Section(title=_("Gate and join"), fields=fields)

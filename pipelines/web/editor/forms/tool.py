@@ -8,18 +8,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from pipelines.routing.document.gate_tools import JUDGING, RETRIES, TOOL
 from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.fields import (
-    AnythingField,
-    ArgumentsField,
-    ChoiceField,
-    DurationField,
-    FlagField,
-    FormField,
-    NumberField,
-    PairsField,
-    TextField,
-)
+from pipelines.web.editor.forms.declared import control, unplaced
+from pipelines.web.editor.forms.fields import ArgumentsField, FormField
 from pipelines.web.editor.forms.form import Fragment, Rows, Section
 
 
@@ -33,70 +25,19 @@ class ProgramField(ArgumentsField):
 
 
 def section(fragment: Fragment) -> Section:
-    program = ProgramField(
-        at=("tool", "argv"),
-        label=_("Program and arguments"),
-        help=_("Runs after the station, on a copy of its workspace. No shell reads it."),
-        placeholder="coverage json -o -",
-        rows=2,
-    )
+    program = control(TOOL, ("tool",), "argv", ProgramField)
     there = "tool" in fragment
     fields: list[FormField | Rows] = [program, *_judged(), *_run()] if there else [program]
     return Section(title=_("A tool that decides"), fields=fields, open=there)
 
 
 def _judged() -> list[FormField | Rows]:
-    said = _("A condition on the tool's own output, as JSON.")
-    example = '{"output": {"path": "$.percent", "op": "gte", "value": 80}}'
-    outcome = ("tool", "outcome")
-    return [
-        ChoiceField(
-            at=(*outcome, "parse"),
-            label=_("What it writes"),
-            options=[
-                ("", _("Nothing that counts: the exit code decides")),
-                ("json", _("JSON")),
-                ("text", _("Text")),
-                ("exit_code", _("Only its exit code counts")),
-            ],
-        ),
-        AnythingField(
-            at=(*outcome, "success_on"), label=_("Exit codes of a run that counts"), placeholder="[0]"
-        ),
-        AnythingField(at=(*outcome, "fail_if"), label=_("Fails if"), help=said, rows=2),
-        AnythingField(at=(*outcome, "pass_if"), label=_("Passes if"), help=said, rows=2, placeholder=example),
-        AnythingField(at=(*outcome, "warn_if"), label=_("Warns if"), help=said, rows=2),
-        ChoiceField(
-            at=("tool", "action"),
-            label=_("When it fails"),
-            options=[
-                ("", _("Rework: the rules as after a failure")),
-                ("hold", _("Hold: a person decides")),
-                ("abort", _("Abort: the task fails")),
-                ("rework", _("Rework, said here")),
-            ],
-        ),
-        FlagField(at=("tool", "approve_warnings"), label=_("A warning needs no person")),
-        FlagField(
-            at=("tool", "enabled"),
-            label=_("It runs"),
-            help=_("Switched off it passes, and the trace says so."),
-            usual=True,
-        ),
-    ]
+    said = ("parse", "success_on", "fail_if", "pass_if", "warn_if")
+    judging = [control(JUDGING, ("tool", "outcome"), key) for key in said]
+    return [*judging, *(control(TOOL, ("tool",), key) for key in ("action", "approve_warnings", "enabled"))]
 
 
 def _run() -> list[FormField | Rows]:
-    return [
-        DurationField(at=("tool", "timeout"), label=_("Timeout"), placeholder="60s"),
-        NumberField(at=("tool", "retries", "max"), label=_("Most repeats after trouble"), placeholder="0"),
-        DurationField(at=("tool", "retries", "backoff"), label=_("Pause before a repeat"), placeholder="1s"),
-        TextField(at=("tool", "cwd"), label=_("Folder"), placeholder=".", code=True),
-        PairsField(at=("tool", "env"), label=_("Environment"), help=_("NAME=value, one per line."), rows=2),
-        TextField(
-            at=("tool", "stdin"),
-            label=_("Standard input"),
-            help=_("Without it the tool gets the outcome as JSON."),
-            rows=2,
-        ),
-    ]
+    retries = unplaced(RETRIES, ("tool", "retries"), ())
+    rest = (control(TOOL, ("tool",), key) for key in ("cwd", "env", "stdin"))
+    return [control(TOOL, ("tool",), "timeout"), *retries, *rest]

@@ -9,14 +9,6 @@ from django.utils.translation import gettext as _
 from pipelines.web.editor.forms.form import Setting
 
 
-def reject_words() -> list[tuple[str, str]]:
-    return [
-        ("fail", _("The task fails")),
-        ("rework", _("It runs again with the reason")),
-        ("reviewer_chooses", _("Whoever rejects chooses")),
-    ]
-
-
 def routes(setting: Setting, prefix: str) -> list[tuple[str, str]]:
     """`route:<station>` for every station of the line."""
     return [(f"{prefix}:{key}", _("Go to %s") % name) for key, name in setting.names.options("stations")]

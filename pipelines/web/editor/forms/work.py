@@ -9,11 +9,12 @@ from django.utils.translation import gettext as _
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.kinds.manual import FormKey
 from pipelines.routing.document.kinds.tools import CallPolicy, Tools
+from pipelines.routing.document.stations import RESOURCES
 from pipelines.routing.document.work.keys import StationOf, WorkKey
 from pipelines.routing.document.work.kind import Kind
 from pipelines.web.editor.forms import inputs, places, tools
-from pipelines.web.editor.forms.declared import control
-from pipelines.web.editor.forms.fields import ChoiceField, FormField, NumberField
+from pipelines.web.editor.forms.declared import control, unplaced
+from pipelines.web.editor.forms.fields import ChoiceField, FormField
 from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting
 from pipelines.web.editor.forms.places import MISSING
 
@@ -82,17 +83,6 @@ def reach(fragment: Fragment) -> Section:
         help=_("Programs without the network cannot fetch, and code of a repository cannot send."),
         options=[(usual, _("None")), ("open", _("Open"))],
     )
-    numbers = [
-        NumberField(
-            at=("resources", "cpu_seconds"), label=_("Processor time (s)"), help=_("Of all its processes.")
-        ),
-        NumberField(at=("resources", "memory_mb"), label=_("Memory (MB)")),
-        NumberField(at=("resources", "processes"), label=_("Processes")),
-        NumberField(
-            at=("resources", "disk_mb"),
-            label=_("Disk (MB)"),
-            help=_("Leave empty for the runner's own limits. A station that exceeds one fails."),
-        ),
-    ]
+    numbers = unplaced(RESOURCES, ("resources",), ())
     shown = [choice, *numbers] if network in (MISSING, "none", "open") else numbers
     return Section(title=_("Network and resources"), fields=shown)
