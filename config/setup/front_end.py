@@ -11,7 +11,7 @@ from pathlib import Path
 from config.setup import packages
 from config.setup.steps import NO_NETWORK, ROOT, StepFailed, digest, environment, fresh, run
 
-MODULES, DIST = ROOT / "node_modules", ROOT / "static" / "dist"
+MODULES, DIST, GENERATED = ROOT / "node_modules", ROOT / "static" / "dist", ROOT / "static" / "generated"
 OFFLINE = (
     "npm's registry could not be reached, or its certificate is not trusted here. Check the network, name a mirror "
     "(npm_config_registry) or a proxy (HTTPS_PROXY), and start again: what is done is not done twice."
@@ -21,6 +21,7 @@ AGAIN = "Start again; if it fails again, remove node_modules first."
 
 def ensure() -> None:
     """Has the build in static/dist. Node is looked for only when something has to be done."""
+    _generate()
     wanted, built = _modules_inputs(), _build_inputs()
     modules_fresh = fresh(MODULES / ".gateline-stamp", wanted)
     if modules_fresh and fresh(DIST / ".gateline-stamp", built):
@@ -37,8 +38,27 @@ def ensure() -> None:
 
 def ensure_modules() -> None:
     """Has node_modules, for checks that need no build."""
+    _generate()
     if not fresh(MODULES / ".gateline-stamp", _modules_inputs()):
         ensure()
+
+
+def _generate() -> None:
+    """Has the types of the line document, which come from its declarations."""
+    sources = [
+        *(ROOT / "pipelines" / "routing").rglob("*.py"),
+        *(ROOT / "pipelines" / "formats").glob("*.py"),
+    ]
+    wanted = digest(*sorted(sources))
+    if fresh(GENERATED / ".gateline-stamp", wanted):
+        return
+    command = [str(packages.PYTHON), "-m", "pipelines.routing", "types"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment())
+    if said.returncode:
+        raise StepFailed("Generating the types of the line document", said.stderr, AGAIN)
+    GENERATED.mkdir(exist_ok=True)
+    (GENERATED / "line.d.ts").write_text(said.stdout)
+    (GENERATED / ".gateline-stamp").write_text(wanted)
 
 
 def node_environment() -> dict[str, str]:
@@ -89,7 +109,9 @@ def _modules_inputs() -> str:
 
 def _build_inputs() -> str:
     sources: list[Path | str] = sorted(
-        path for path in (ROOT / "static").iterdir() if path != DIST and not path.name.startswith(".")
+        path
+        for path in (ROOT / "static").iterdir()
+        if path not in (DIST, GENERATED) and not path.name.startswith(".")
     )
     # Each kind of work names its icon (static/build/sprite.ts).
     kinds = sorted((ROOT / "pipelines/routing/document/kinds").glob("*.py"))

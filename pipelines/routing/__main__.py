@@ -7,6 +7,7 @@ lint LINE     what its rules can and cannot do, proved (docs/lint); with --json 
 diff OLD NEW  which outcomes go elsewhere, with a sample of each, or the proof that none does; with --json
 simulate LINE SCENARIOS  walk it through scripted outcomes, and say what they cover (docs/testing.md); with --json
 schema        the JSON Schema of the document
+types         its TypeScript types, for the editor
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any, BinaryIO, TextIO
 from pipelines.formats import native
 from pipelines.formats import scenarios as scenario_texts
 from pipelines.formats.linted import linted
+from pipelines.formats.typescript import typescript
 from pipelines.routing.analysis.difference.compare import NONE, difference
 from pipelines.routing.analysis.difference.report import report as report_difference
 from pipelines.routing.analysis.lint.report import report
@@ -87,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
         "--min-coverage", metavar="PERCENT", type=float, default=0, help="of all rules, how many are taken"
     )
     commands.add_parser("schema", help="print the JSON Schema of the line document")
+    commands.add_parser("types", help="print the TypeScript types of the line document")
     return parser
 
 
@@ -140,6 +143,11 @@ def _schema(options: argparse.Namespace) -> int:
     return 0
 
 
+def _types(options: argparse.Namespace) -> int:
+    print(typescript(), end="")
+    return 0
+
+
 COMMANDS = {
     "decide": _decide,
     "join": _join,
@@ -148,6 +156,7 @@ COMMANDS = {
     "diff": _diff,
     "simulate": _simulate,
     "schema": _schema,
+    "types": _types,
 }
 
 

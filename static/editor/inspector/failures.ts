@@ -23,7 +23,7 @@ function typesOf(rule: Rule): string[] | undefined {
 }
 
 export const isRoute = (rule: Rule): boolean =>
-  isOnly(rule, KNOWN) && typeof rule.to === "string" && typesOf(rule) !== undefined;
+  isOnly(rule as Fragment, KNOWN) && typeof rule.to === "string" && typesOf(rule) !== undefined;
 
 /** The named budgets of the line, whatever stands among them. */
 const budgetsOf = (line: LineDocument): Json[] => (Array.isArray(line.budgets) ? (line.budgets as Json[]) : []);
@@ -47,7 +47,7 @@ function rowsOf(line: LineDocument, station: Station): Fragment[] {
     .filter(isRoute)
     .map((rule) => {
       const role = budgetOf(line, station.key, rule)?.role;
-      return role === undefined ? rule : { ...rule, told: role };
+      return (role === undefined ? rule : { ...rule, told: role }) as Fragment;
     });
 }
 

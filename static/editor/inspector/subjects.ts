@@ -183,7 +183,7 @@ export function ruleSubject(own: string, within: string): Subject {
       const found = ruleOf(line, own);
       if (!found) return line;
       const rules = rulesOf(found.station).map((rule) =>
-        rule === found.rule ? (change(rule) as unknown as Rule) : rule,
+        rule === found.rule ? (change(rule as Fragment) as unknown as Rule) : rule,
       );
       return { ...line, stations: line.stations.map((each) => (each === found.station ? { ...each, rules } : each)) };
     },

@@ -1,40 +1,9 @@
 /** A line document as a draft holds it: it may be unfinished or wrong, so every reader here takes what it finds.
  * What it means is decided on the server; the browser only draws it and changes its text. */
 
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+import type { End, Json, LineDocument as Document, Gate, Rule, Station } from "../../generated/line";
 
-export interface Rule {
-  id: string;
-  label?: string;
-  when?: Json;
-  to?: string | string[];
-  gates?: string[];
-  [key: string]: Json | undefined;
-}
-
-export interface Station {
-  key: string;
-  name?: string;
-  work?: { kind?: string; [key: string]: Json | undefined };
-  gate?: string;
-  join?: { wait_for?: string[]; aggregation?: string };
-  rules?: Rule[];
-  [key: string]: Json | Rule[] | undefined | object;
-}
-
-export interface Gate {
-  key: string;
-  name?: string;
-  mode?: string;
-  [key: string]: Json | undefined;
-}
-
-export interface End {
-  key: string;
-  kind?: string;
-  label?: string;
-  [key: string]: Json | undefined;
-}
+export type { End, Gate, Json, Rule, Station };
 
 /** Where things stand on the canvas: kept with the line, read by nobody else (`extra` of the line document). */
 export type Positions = Record<string, [number, number]>;
@@ -50,13 +19,9 @@ export interface Note {
   height: number;
 }
 
-export interface LineDocument {
-  start?: string;
+export interface LineDocument extends Document {
   stations: Station[];
-  gates?: Gate[];
-  ends?: End[];
   extra?: { editor?: { positions?: Positions; notes?: Note[] }; [key: string]: unknown };
-  [key: string]: unknown;
 }
 
 export const ALWAYS_ENDS: readonly End[] = [

@@ -1,5 +1,6 @@
 /** A key is renamed everywhere at once: whoever names the station, gate or input by its old key names it by the new. */
-import { type Json, kindOf, type LineDocument, positionsOf, type Rule, rulesOf, type Station } from "./document";
+import type { Budget } from "../../generated/line";
+import { type Gate, type Json, kindOf, type LineDocument, positionsOf, type Rule, rulesOf, type Station } from "./document";
 import { kindNamed } from "./kinds";
 
 type Swap = (value: Json | undefined) => Json | undefined;
@@ -28,9 +29,9 @@ export function renamedStation(line: LineDocument, from: string, to: string): Li
   next.stations = line.stations.map((station) => stationNaming(station, key));
   if (isObject(line.policy)) next.policy = changed(line.policy, ["on_failure", "on_reject"], route);
   if (line.gates) next.gates = line.gates.map((gate) => changed(gate, ["on_reject"], route));
-  if (Array.isArray(line.forbidden_parallel)) next.forbidden_parallel = (line.forbidden_parallel as Json[]).map(key);
+  if (Array.isArray(line.forbidden_parallel)) next.forbidden_parallel = (line.forbidden_parallel as Json[]).map(key) as string[][];
   if (Array.isArray(line.budgets))
-    next.budgets = (line.budgets as Json[]).map((each) => (isObject(each) ? budgetNaming(each, key) : each));
+    next.budgets = (line.budgets as Json[]).map((each) => (isObject(each) ? budgetNaming(each, key) : each)) as Budget[];
   return withPlace(next, from, to);
 }
 
@@ -92,7 +93,7 @@ export function renamedGate(line: LineDocument, from: string, to: string): LineD
 function withChecks(line: LineDocument, from: string, to: string): LineDocument {
   if (!line.gates) return line;
   const gates = line.gates.map((gate) =>
-    gate.checks === undefined ? gate : { ...gate, checks: checksNaming(gate.checks, from, to) },
+    gate.checks === undefined ? gate : { ...gate, checks: checksNaming(gate.checks as Json, from, to) as Gate["checks"] },
   );
   return { ...line, gates };
 }
@@ -125,5 +126,5 @@ export function renamedRule(line: LineDocument, from: string, to: string): LineD
   const budgets = (line.budgets as Json[]).map((each) =>
     isObject(each) ? changed(each, ["rule", "rules"], swapping(from, to)) : each,
   );
-  return { ...line, budgets };
+  return { ...line, budgets: budgets as Budget[] };
 }
