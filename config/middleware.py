@@ -8,8 +8,8 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
-from pipelines.api.away import is_away
 from pipelines.web.shell import errors
+from pipelines.web.shell.away import is_away
 
 View = Callable[[HttpRequest], HttpResponseBase]
 

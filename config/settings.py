@@ -181,7 +181,7 @@ DATABASES = {
     }
 }
 
-# Who asks much (pipelines/api/turns.py), and who asks without being signed in (pipelines/web/shell/anonymous.py)
+# Who asks much (pipelines/web/shell/turns.py), and who asks without being signed in (pipelines/web/shell/anonymous.py)
 COSTLY_AT_ONCE = env.number("GATELINE_COSTLY_AT_ONCE", max(1, _pool // 2), least=1)
 COSTLY_SECONDS = env.number("GATELINE_COSTLY_SECONDS", 60)
 ANONYMOUS_PER_MINUTE = env.number("GATELINE_ANONYMOUS_PER_MINUTE", 120)

@@ -8,11 +8,11 @@ from pydantic import BaseModel, ConfigDict
 
 from pipelines import access
 from pipelines.api.lines import ERRORS, LINES, _text
-from pipelines.api.turns import turn
 from pipelines.formats import native
 from pipelines.lines.backtest import of_document, read_selection, target_of
 from pipelines.lines.backtest.stream import streamed
 from pipelines.models import Line
+from pipelines.web.shell.turns import turn
 
 router = Router(tags=["lines"])
 PATH = LINES + "/{line}/backtest"

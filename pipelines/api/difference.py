@@ -10,9 +10,9 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.problems import ProblemOut
-from pipelines.api.turns import turn
 from pipelines.formats.change_words import sentence
 from pipelines.lines import comparing
+from pipelines.web.shell.turns import turn
 
 router = Router(tags=["lines"])
 PATH = "/owners/{owner}/projects/{project}/lines/{line}/difference"

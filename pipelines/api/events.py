@@ -11,9 +11,9 @@ from pydantic import AwareDatetime
 
 from pipelines import access
 from pipelines.api.problems import ProblemOut
-from pipelines.api.streaming import ndjson
 from pipelines.engine.commands.export import exported, exported_all
 from pipelines.models import Task
+from pipelines.web.shell.streaming import ndjson
 
 router = Router(tags=["events"])
 PROJECT = "/owners/{owner}/projects/{project}"

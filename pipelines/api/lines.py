@@ -11,12 +11,12 @@ from pipelines import access
 from pipelines.api.auth import person_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import LineOut, PublishIn, VersionOut
-from pipelines.api.turns import turn
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.formats import native
 from pipelines.lines import publishing
 from pipelines.models import Line
 from pipelines.routing.document.networks import as_published
+from pipelines.web.shell.turns import turn
 
 router = Router(tags=["lines"])
 LINES = "/owners/{owner}/projects/{project}/lines"

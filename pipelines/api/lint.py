@@ -10,12 +10,12 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.problems import ProblemOut
-from pipelines.api.turns import turn
 from pipelines.errors import Invalid, NotFound
 from pipelines.lines import publishing
 from pipelines.lines.linting import examined, examined_text
 from pipelines.models import Line
 from pipelines.routing.analysis.lint.examination import Examination
+from pipelines.web.shell.turns import turn
 
 router = Router(tags=["lint"])
 PROJECT = "/owners/{owner}/projects/{project}"

@@ -12,12 +12,12 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from pydantic import BaseModel
 
-from pipelines.api.away import AWAY, RETRY_SECONDS, words
-from pipelines.api.turns import TooMuch
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, NotThisVisit, Refused
 from pipelines.lines.publishing import DraftConflict, PublishRefused
 from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.basics.problems import DocumentError, Problem
+from pipelines.web.shell.away import AWAY, RETRY_SECONDS, words
+from pipelines.web.shell.turns import TooMuch
 
 STATUS: tuple[tuple[type[Exception], int], ...] = (
     (TooMuch, 429),

@@ -14,11 +14,11 @@ from pipelines import access
 from pipelines.api.auth import person_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import Strict
-from pipelines.api.turns import turn
 from pipelines.formats import scenarios as texts
 from pipelines.lines import scenarios
 from pipelines.models import Line, Scenario
 from pipelines.routing.simulate.scenario import MAX_SCENARIOS
+from pipelines.web.shell.turns import turn
 
 router = Router(tags=["scenarios"])
 LINE = "/owners/{owner}/projects/{project}/lines/{line}"

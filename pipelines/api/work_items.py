@@ -10,9 +10,9 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.problems import ProblemOut
-from pipelines.api.streaming import ndjson
 from pipelines.engine.commands.work_items import work_item, work_items
 from pipelines.models import Task
+from pipelines.web.shell.streaming import ndjson
 
 router = Router(tags=["events"])
 PROJECT = "/owners/{owner}/projects/{project}"

@@ -13,9 +13,9 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from pipelines.api.turns import OF_ONE, TooMuch, Turns
 from pipelines.models import AddressMinute, Line
 from pipelines.web.shell.anonymous import address_of, excess
+from pipelines.web.shell.turns import OF_ONE, TooMuch, Turns
 from tests.factories import World, document, station
 from tests.fixtures.site import start_web, stop
 from tests.pages.conftest import client_of

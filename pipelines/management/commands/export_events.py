@@ -12,10 +12,10 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from pipelines import access
-from pipelines.api.streaming import line as line_of
 from pipelines.engine.commands.export import exported_all
 from pipelines.management import printing
 from pipelines.models import Line, Project, Task
+from pipelines.web.shell.streaming import line as line_of
 
 
 class Command(printing.Command):

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext
 
-from pipelines.api.away import RETRY_SECONDS, is_away, words
+from pipelines.web.shell.away import RETRY_SECONDS, is_away, words
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

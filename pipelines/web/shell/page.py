@@ -15,10 +15,10 @@ from django.utils.translation import gettext_lazy as _
 from django_htmx.http import HttpResponseClientRedirect
 
 from pipelines import access
-from pipelines.api.turns import TooMuch, turn
 from pipelines.errors import NotFound
 from pipelines.models import Line, Project, User
 from pipelines.web.shell import errors
+from pipelines.web.shell.turns import TooMuch, turn
 
 Crumb = Mapping[str, str]
 
@@ -86,7 +86,7 @@ def in_project(action: str = "view") -> Callable[..., Callable[..., HttpResponse
 
 
 def costly(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A page that costs much, behind `in_project`: it takes its turn (pipelines/api/turns.py), or answers 429."""
+    """A page that costs much, behind `in_project`: it takes its turn (pipelines/web/shell/turns.py), or answers 429."""
 
     @wraps(view)
     def in_turn(request: SignedIn, *args: Any, **rest: Any) -> HttpResponse:

@@ -6,10 +6,10 @@ from django.http import StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
 from pipelines import access
-from pipelines.api.streaming import ndjson
 from pipelines.engine.commands.export import exported, exported_all
 from pipelines.models import Project, Task
 from pipelines.web.shell.page import SignedIn, in_project
+from pipelines.web.shell.streaming import ndjson
 
 
 def _only_transitions(request: SignedIn) -> bool:
