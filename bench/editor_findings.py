@@ -46,7 +46,7 @@ class Door:
 
         self.document = {**line_of(MIXES[mix], stations).to_document(), "key": mix}
         self.line = create_line(world.project, mix, mix.title(), self.document, world.admin)
-        self.url = reverse("line-draw-save", args=[world.project.owner.key, world.project.key, mix])
+        self.url = reverse("api-1:line-draft", args=[world.project.owner.key, world.project.key, mix])
         self.client = Client(headers={"host": "localhost"})
         world.admin.set_password("correct horse battery")
         world.admin.save()
@@ -58,7 +58,7 @@ class Door:
         """Seconds of one save, and those of them in which this process had a core."""
         body = json.dumps({"based_on": self.number, "base": self.document, "document": document})
         began = time.perf_counter(), time.process_time()
-        answer = self.client.post(self.url, body, content_type="application/json")
+        answer = self.client.patch(self.url, body, content_type="application/json")
         took = time.perf_counter() - began[0], time.process_time() - began[1]
         if answer.status_code != 200:
             raise SystemExit(f"{answer.status_code}: {answer.content[:300]!r}")

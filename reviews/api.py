@@ -5,16 +5,16 @@ from __future__ import annotations
 import uuid
 from functools import partial
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from ninja import Router
 
 from pipelines import access, engine
-from pipelines.api.auth import person_of
+from pipelines.api.auth import Request, person_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.schemas import GateIn, GateOut, task_out
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, NotThisVisit
-from pipelines.models import ApiToken, GateVisit, Task, User
+from pipelines.models import GateVisit, Task, User
 from pipelines.queries.versions import parsed
 
 router = Router(tags=["gates"])
@@ -25,7 +25,7 @@ ACTIONS = ("approve", "reject", "send_back", "rework", "abort")
 
 @router.post(GATE, response={200: GateOut, **ERRORS}, summary="Decide a gate")
 def decide(
-    request: HttpRequest,
+    request: Request,
     owner: str,
     project: str,
     line: str,
@@ -41,11 +41,10 @@ def decide(
     400: unknown action, or a reason is missing · 401: no valid token · 403: a machine, or a person whom this gate does
     not ask · 404: unknown ids · 409: not waiting there, decided already, or another visit is open than the one that
     the vote names: the problem has the open one as `visit` and `evidence`."""
-    token: ApiToken = request.auth  # type: ignore[attr-defined]
-    found = access.get_task(token, owner, project, line, task)
-    if not access.can(token, "decide", found.project):
+    found = access.get_task(request.auth, owner, project, line, task)
+    if not access.can(request.auth, "decide", found.project):
         raise Forbidden("This token may not decide gates.")
-    user = person_of(token)
+    user = person_of(request.auth)
     if gate not in parsed(found.pinned).gates_by_key and not found.gate_visits.filter(gate=gate).exists():
         raise NotFound(f"The line has no gate “{gate}”.")
     if payload.action not in ACTIONS:

@@ -1,4 +1,5 @@
-"""The REST interface. `config/urls.py` hangs it under /api/; other apps add their routers there."""
+"""The one JSON door, for programs and for the scripts of pages. `config/urls.py` hangs it under /api/; other apps add
+their routers there."""
 
 from ninja import NinjaAPI
 
@@ -7,12 +8,17 @@ from pipelines.api import (
     backtest,
     comments,
     difference,
+    draft_scenarios,
+    drafts,
     escalations,
     events,
     files,
+    forms,
     health,
+    imports,
     lines,
     lint,
+    members,
     migrations,
     position_commands,
     positions,
@@ -20,33 +26,25 @@ from pipelines.api import (
     scenarios,
     tasks,
     visits,
+    walks,
     work_items,
 )
-from pipelines.api.auth import Bearer
+from pipelines.api.auth import Bearer, Session
 
 api = NinjaAPI(
     title="Gateline",
     version="1",
     description="Start tasks, look at them, decide gates, change lines. Addresses are ALP's, errors RFC 9457 problems.",
-    auth=Bearer(),
+    auth=[Bearer(), Session()],
     # The reference pages that come with the library load from other hosts; the document is at openapi.json.
     docs_url=None,
 )
 problems.install(api)
-api.add_router("", tasks.router)
-api.add_router("", positions.router)
-api.add_router("", position_commands.router)
-api.add_router("", visits.router)
-api.add_router("", work_items.router)
-api.add_router("", files.router)
-api.add_router("", events.router)
-api.add_router("", escalations.router)
-api.add_router("", health.router)
-api.add_router("", lines.router)
-api.add_router("", difference.router)
-api.add_router("", analytics.router)
-api.add_router("", backtest.router)
-api.add_router("", lint.router)
-api.add_router("", scenarios.router)
-api.add_router("", migrations.router)
-api.add_router("", comments.router)
+ROOMS = (
+    tasks, positions, position_commands, visits, work_items, files, events, escalations, health, members,
+    lines, drafts, forms, imports, difference, analytics, backtest, lint, scenarios, draft_scenarios, walks, migrations,
+    comments,
+)  # fmt: skip
+"""In the order of the reference."""
+for room in ROOMS:
+    api.add_router("", room.router)

@@ -6,11 +6,11 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from django.http import HttpRequest
 from ninja import Router
 from pydantic import BaseModel
 
-from pipelines import access
+from pipelines.api.auth import Request
+from pipelines.api.lookup import line_of
 from pipelines.api.problems import ProblemOut
 from pipelines.errors import NotFound
 from pipelines.queries import analytics as query
@@ -91,11 +91,10 @@ class NumbersOut(BaseModel):
 
 @router.get(PATH, response={200: NumbersOut, **ERRORS}, summary="What the recorded decisions say of a line")
 def analytics(
-    request: HttpRequest, owner: str, project: str, line: str, version: int | None = None
+    request: Request, owner: str, project: str, line: str, version: int | None = None
 ) -> dict[str, Any]:
     """Of one version, or of all. The rules listed are those of that version, else of the live one."""
-    found = access.get_line(request.auth, owner, project, line)  # type: ignore[attr-defined]
-    access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
+    found = line_of(request, owner, project, line)
     numbers = query.of_line(found, version)
     if numbers is None:
         raise NotFound("This line has no such version.")

@@ -1,15 +1,28 @@
-"""Bearer tokens for the API."""
+"""Who asks the API: a program with a bearer token, or a page of somebody who is signed in."""
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
+from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
-from ninja.security import HttpBearer
+from django.utils.translation import gettext as _
+from ninja.security import APIKeyCookie, HttpBearer
+from ninja.utils import check_csrf
 
 from pipelines import accounts
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Forbidden
 from pipelines.models import ApiToken, User
+
+Caller: TypeAlias = ApiToken | User
+
+
+class Request(HttpRequest):
+    """A request that an operation gets: whoever asks is known."""
+
+    auth: Caller
 
 
 class Bearer(HttpBearer):
@@ -19,15 +32,39 @@ class Bearer(HttpBearer):
         return accounts.bearer(token, timezone.now())
 
 
-def actor_of(token: ApiToken) -> Actor:
-    """Who acts through this token: its person, or the machine itself."""
-    if token.user is not None:
-        return Actor.person(token.user)
-    return Actor("machine", str(token.pk), token.name)
+class Session(APIKeyCookie):
+    """The cookie of a page: `request.auth` is the person, who may do here what the pages let them do. Whatever changes
+    something needs the CSRF token of the page in `X-CSRFToken`, as its forms do. Where a token is sent, it counts."""
+
+    param_name = settings.SESSION_COOKIE_NAME
+
+    def __init__(self) -> None:
+        super().__init__(csrf=False)
+
+    def authenticate(self, request: HttpRequest, key: str | None) -> User | None:
+        person = request.user
+        if "Authorization" in request.headers or not isinstance(person, User):
+            return None
+        if not person.is_active or not person.has_usable_password():
+            return None
+        if check_csrf(request):
+            raise Forbidden(_("The page that sent this is out of date. Load it again."))
+        return person
 
 
-def person_of(token: ApiToken) -> User:
-    """The person behind the token. A machine can never do what only a person may."""
-    if token.user is None:
+def actor_of(who: Caller) -> Actor:
+    """Who acts: the person, also through a token of theirs, or the machine itself."""
+    if isinstance(who, User):
+        return Actor.person(who)
+    if who.user is not None:
+        return Actor.person(who.user)
+    return Actor("machine", str(who.pk), who.name)
+
+
+def person_of(who: Caller) -> User:
+    """The person who asks. A machine can never do what only a person may."""
+    if isinstance(who, User):
+        return who
+    if who.user is None:
         raise Forbidden("A machine token can never do this; use a token of your own.")
-    return token.user
+    return who.user

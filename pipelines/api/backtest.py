@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import StreamingHttpResponse
 from ninja import Query, Router
 from pydantic import BaseModel, ConfigDict
 
-from pipelines import access
-from pipelines.api.lines import ERRORS, LINES, _text
+from pipelines.api.auth import Request
+from pipelines.api.lines import ERRORS, LINES
+from pipelines.api.lookup import line_of
+from pipelines.api.schemas import text_of
 from pipelines.formats import native
 from pipelines.lines.backtest import of_document, read_selection, target_of
 from pipelines.lines.backtest.stream import streamed
-from pipelines.models import Line
 from pipelines.web.shell.turns import turn
 
 router = Router(tags=["lines"])
@@ -35,30 +36,29 @@ class Selected(BaseModel):
         return {name: value for name, value in self if isinstance(value, str)}
 
 
-@router.get(PATH, response={200: None, **ERRORS}, summary="Try recorded outcomes on a version or the draft")
+@router.get(
+    PATH,
+    response={200: None, **ERRORS},
+    url_name="line-backtest",
+    summary="Try recorded outcomes on a version or the draft",
+)
 def of_version(
-    request: HttpRequest, owner: str, project: str, line: str, selected: Query[Selected], to: str = "draft"
+    request: Request, owner: str, project: str, line: str, selected: Query[Selected], to: str = "draft"
 ) -> StreamingHttpResponse:
     """`to`: draft, live or the number of a version. Answers `application/x-ndjson`: lines of type progress and task,
     at the end one of type result or problem. Nothing is changed."""
-    found = _line(request, owner, project, line)
+    found = line_of(request, owner, project, line)
     selection = read_selection(selected.texts())
     return streamed(found, target_of(found, to), selection, each_task=selected.each_task)
 
 
 @router.post(PATH, response={200: None, **ERRORS}, summary="Try recorded outcomes on a document")
 def of_body(
-    request: HttpRequest, owner: str, project: str, line: str, selected: Query[Selected]
+    request: Request, owner: str, project: str, line: str, selected: Query[Selected]
 ) -> StreamingHttpResponse:
     """The body is a line document, YAML or JSON; it is stored nowhere. Answers like GET."""
-    found = _line(request, owner, project, line)
+    found = line_of(request, owner, project, line)
     selection = read_selection(selected.texts())
-    with turn(request.auth):  # type: ignore[attr-defined]
-        target = of_document(native.loads(_text(request)))
+    with turn(request.auth):
+        target = of_document(native.loads(text_of(request)))
     return streamed(found, target, selection, each_task=selected.each_task)
-
-
-def _line(request: HttpRequest, owner: str, project: str, line: str) -> Line:
-    found = access.get_line(request.auth, owner, project, line)  # type: ignore[attr-defined]
-    access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
-    return found

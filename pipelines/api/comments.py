@@ -6,18 +6,16 @@ import uuid
 from datetime import datetime
 from typing import Any, Literal
 
-from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Router, Status
-from pydantic import BaseModel, StrictBool
+from pydantic import BaseModel, Field, StrictBool
 
-from pipelines import access
-from pipelines.api.auth import person_of
+from pipelines.api.auth import Request, person_of
+from pipelines.api.lookup import line_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import Strict
 from pipelines.errors import Invalid
 from pipelines.lines import comments
-from pipelines.models import Line
 
 router = Router(tags=["comments"])
 COMMENTS = "/owners/{owner}/projects/{project}/lines/{line}/comments"
@@ -67,24 +65,24 @@ class ChangeIn(Strict):
     """`text` with the `revision` that was changed, or `resolved`."""
 
     text: str | None = None
-    revision: int | None = None
+    revision: int | None = Field(default=None, ge=0, le=2**31 - 1)
     resolved: StrictBool | None = None
 
 
 @router.get(COMMENTS, response={200: list[ThreadOut], **ERRORS}, summary="List comments")
-def index(request: HttpRequest, owner: str, project: str, line: str) -> list[dict[str, Any]]:
+def index(request: Request, owner: str, project: str, line: str) -> list[dict[str, Any]]:
     """The threads of a line with their answers, oldest first."""
-    return comments.listed(_line(request, owner, project, line, "view"))
+    return comments.listed(line_of(request, owner, project, line))
 
 
 @router.post(COMMENTS, response={201: AnswerOut, **ERRORS}, summary="Comment or answer")
 def write(
-    request: HttpRequest, owner: str, project: str, line: str, payload: CommentIn
+    request: Request, owner: str, project: str, line: str, payload: CommentIn
 ) -> Status[dict[str, Any]]:
-    found = _line(request, owner, project, line, "comment")
+    found = line_of(request, owner, project, line, "comment")
     row = comments.write(
         found,
-        person_of(request.auth),  # type: ignore[attr-defined]
+        person_of(request.auth),
         payload.text,
         timezone.now(),
         kind=payload.kind or "",
@@ -97,11 +95,11 @@ def write(
 
 @router.patch(COMMENTS + "/{comment}", response={200: AnswerOut, **ERRORS}, summary="Edit, resolve or reopen")
 def change(
-    request: HttpRequest, owner: str, project: str, line: str, comment: uuid.UUID, payload: ChangeIn
+    request: Request, owner: str, project: str, line: str, comment: uuid.UUID, payload: ChangeIn
 ) -> dict[str, Any]:
     """Only who wrote a comment edits it; every member resolves and reopens a thread."""
-    found = _line(request, owner, project, line, "comment")
-    user, now = person_of(request.auth), timezone.now()  # type: ignore[attr-defined]
+    found = line_of(request, owner, project, line, "comment")
+    user, now = person_of(request.auth), timezone.now()
     if (payload.text is None) == (payload.resolved is None):
         raise Invalid.at("text", "or `resolved` is needed, and not both")
     if payload.text is None:
@@ -112,15 +110,8 @@ def change(
 
 
 @router.delete(COMMENTS + "/{comment}", response={204: None, **ERRORS}, summary="Delete a comment")
-def delete(request: HttpRequest, owner: str, project: str, line: str, comment: uuid.UUID) -> Status[None]:
+def delete(request: Request, owner: str, project: str, line: str, comment: uuid.UUID) -> Status[None]:
     """Only one's own. Its answers stay."""
-    found = _line(request, owner, project, line, "comment")
-    comments.delete(found, comment, person_of(request.auth), timezone.now())  # type: ignore[attr-defined]
+    found = line_of(request, owner, project, line, "comment")
+    comments.delete(found, comment, person_of(request.auth), timezone.now())
     return Status(204, None)
-
-
-def _line(request: HttpRequest, owner: str, project: str, line: str, action: str) -> Line:
-    who = request.auth  # type: ignore[attr-defined]
-    found = access.get_line(who, owner, project, line)
-    access.require(who, action, found.project)
-    return found

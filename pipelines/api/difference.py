@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from django.http import HttpRequest
 from ninja import Query, Router
 from pydantic import BaseModel
 
-from pipelines import access
+from pipelines.api.auth import Request
+from pipelines.api.lookup import line_of
 from pipelines.api.problems import ProblemOut
 from pipelines.formats.change_words import sentence
 from pipelines.lines import comparing
+from pipelines.templatetags.gateline import asset
+from pipelines.web.editor.kinds import kinds
+from pipelines.web.lines.changed import picture as picture_of
 from pipelines.web.shell.turns import turn
 
 router = Router(tags=["lines"])
 PATH = "/owners/{owner}/projects/{project}/lines/{line}/difference"
 CHANGES = "/owners/{owner}/projects/{project}/lines/{line}/changes"
+PICTURE = "/owners/{owner}/projects/{project}/lines/{line}/picture"
 ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
 
 
@@ -79,7 +83,7 @@ class DocumentChangeOut(BaseModel):
     CHANGES, response={200: list[DocumentChangeOut], **ERRORS}, summary="What differs between two documents"
 )
 def changes(
-    request: HttpRequest,
+    request: Request,
     owner: str,
     project: str,
     line: str,
@@ -88,15 +92,14 @@ def changes(
 ) -> list[dict[str, Any]]:
     """Every change of the document, in words too; those with `affects: routing` decide where tasks go. `from` and `to`:
     the number of a version, `live`, `draft`, or `aside-<id>` of a draft that was put aside."""
-    found = access.get_line(request.auth, owner, project, line)  # type: ignore[attr-defined]
-    access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
+    found = line_of(request, owner, project, line)
     apart = comparing.apart(comparing.named(found, before), comparing.named(found, now))
     return [{**each.to_dict(), "sentence": sentence(each, apart.old, apart.new)} for each in apart.changes]
 
 
 @router.get(PATH, response={200: DifferenceOut, **ERRORS}, summary="Routing changes")
 def difference(
-    request: HttpRequest,
+    request: Request,
     owner: str,
     project: str,
     line: str,
@@ -105,7 +108,38 @@ def difference(
 ) -> dict[str, Any]:
     """`from` and `to`: the number of a version, `live` or `draft`. One sample for each region that changed, run
     under both."""
-    found = access.get_line(request.auth, owner, project, line)  # type: ignore[attr-defined]
-    access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
-    with turn(request.auth):  # type: ignore[attr-defined]
+    found = line_of(request, owner, project, line)
+    with turn(request.auth):
         return comparing.compared(comparing.named(found, before), comparing.named(found, now)).to_dict()
+
+
+class PictureOut(BaseModel):
+    """Both sides in one document, with the mark of each part. `icons` and `kinds` of work: of the script that
+    draws it."""
+
+    document: dict[str, Any]
+    marks: dict[str, dict[str, str]]
+    conditions: dict[str, str]
+    icons: str
+    kinds: list[dict[str, Any]]
+
+
+@router.get(
+    PICTURE,
+    response={200: PictureOut, **ERRORS},
+    url_name="line-picture",
+    summary="What differs, as a picture",
+)
+def picture(
+    request: Request,
+    owner: str,
+    project: str,
+    line: str,
+    before: str = Query("", alias="from"),
+    now: str = Query("draft", alias="to"),
+) -> dict[str, Any]:
+    """`from` and `to` as in the changes. 400: a draft that cannot be read."""
+    found = line_of(request, owner, project, line)
+    before = before or (comparing.LIVE if found.live else comparing.DRAFT)
+    apart = comparing.apart(comparing.named(found, before), comparing.named(found, now))
+    return {**picture_of(apart), "icons": asset("static/icons.json"), "kinds": kinds()}

@@ -6,12 +6,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpRequest
 from ninja import Router, Status
 from pydantic import BaseModel
 
 from pipelines import access, engine
-from pipelines.api.auth import actor_of, person_of
+from pipelines.api.auth import Request, actor_of, person_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import Strict
 from pipelines.errors import NotFound
@@ -58,7 +57,7 @@ class EscalationOut(BaseModel):
 
 
 @router.get(HERE, response={200: list[EscalationOut], **ERRORS}, summary="Escalations, the oldest first")
-def index(request: HttpRequest, owner: str, project: str, line: str, task: str) -> list[EscalationOut]:
+def index(request: Request, owner: str, project: str, line: str, task: str) -> list[EscalationOut]:
     found = _task(request, owner, project, line, task, "view")
     rows = Escalation.objects.filter(task=found).select_related("resolved_by").order_by("opened_at", "pk")
     return [_out(row) for row in rows]
@@ -66,18 +65,18 @@ def index(request: HttpRequest, owner: str, project: str, line: str, task: str) 
 
 @router.post(HERE, response={201: EscalationOut, **ERRORS}, summary="Escalate a task")
 def escalate(
-    request: HttpRequest, owner: str, project: str, line: str, task: str, payload: EscalateIn
+    request: Request, owner: str, project: str, line: str, task: str, payload: EscalateIn
 ) -> Status[EscalationOut]:
     """The task does not go forward until somebody of the role resolves it. Only a person escalates by hand."""
     found = _task(request, owner, project, line, task, "operate")
-    person = person_of(request.auth)  # type: ignore[attr-defined]
+    person = person_of(request.auth)
     opened = engine.escalate(found.pk, user=person, trigger=payload.trigger, reason=payload.reason)
     return Status(201, _out(opened))
 
 
 @router.post(HERE + "/{escalation}/resolve", response={200: EscalationOut, **ERRORS}, summary="Resolve it")
 def resolve(
-    request: HttpRequest,
+    request: Request,
     owner: str,
     project: str,
     line: str,
@@ -88,7 +87,7 @@ def resolve(
     """Once, by a person of its role or an administrator of the project, with a token that may decide. 409: it was
     resolved already, or the same would be escalated again."""
     found = _task(request, owner, project, line, task, "decide")
-    person = person_of(request.auth)  # type: ignore[attr-defined]
+    person = person_of(request.auth)
     if not Escalation.objects.filter(task=found, pk=escalation).exists():
         raise NotFound()
     engine.resolve(escalation, user=person, word=payload.word, reason=payload.reason, route=payload.route)
@@ -116,8 +115,8 @@ def _out(row: Escalation) -> EscalationOut:
     )
 
 
-def _task(request: HttpRequest, owner: str, project: str, line: str, task: str, action: str) -> Task:
-    who = request.auth  # type: ignore[attr-defined]
+def _task(request: Request, owner: str, project: str, line: str, task: str, action: str) -> Task:
+    who = request.auth
     found = access.get_task(who, owner, project, line, task)
     access.require(who, action, found.project)
     return found
@@ -154,7 +153,7 @@ class DeadlockOut(BaseModel):
 
 
 @router.get(LOCKS, response={200: list[DeadlockOut], **ERRORS}, summary="Deadlocks, the oldest first")
-def deadlocks(request: HttpRequest, owner: str, project: str, line: str, task: str) -> list[DeadlockOut]:
+def deadlocks(request: Request, owner: str, project: str, line: str, task: str) -> list[DeadlockOut]:
     found = _task(request, owner, project, line, task, "view")
     rows = Deadlock.objects.filter(tasks=found).select_related("resolved_by").order_by("found_at", "pk")
     return [_locked(row) for row in rows]
@@ -162,12 +161,12 @@ def deadlocks(request: HttpRequest, owner: str, project: str, line: str, task: s
 
 @router.post(LOCKS + "/{deadlock}/resolve", response={200: DeadlockOut, **ERRORS}, summary="Resolve it")
 def unlock(
-    request: HttpRequest, owner: str, project: str, line: str, task: str, deadlock: UUID, payload: UnlockIn
+    request: Request, owner: str, project: str, line: str, task: str, deadlock: UUID, payload: UnlockIn
 ) -> DeadlockOut:
     """Once, by a person of its role or an administrator of the project, with a token that may decide. 409: it was
     resolved already."""
     found = _task(request, owner, project, line, task, "decide")
-    person = person_of(request.auth)  # type: ignore[attr-defined]
+    person = person_of(request.auth)
     if not Deadlock.objects.filter(tasks=found, pk=deadlock).exists():
         raise NotFound()
     engine.resolve_deadlock(
@@ -204,11 +203,9 @@ class DependIn(Strict):
     response={200: DependIn, **ERRORS},
     summary="Let a task wait for others",
 )
-def depend(
-    request: HttpRequest, owner: str, project: str, line: str, task: str, payload: DependIn
-) -> DependIn:
+def depend(request: Request, owner: str, project: str, line: str, task: str, payload: DependIn) -> DependIn:
     """Starts after these tasks complete; work that has begun continues. Answers everything that the task waits for."""
     found = _task(request, owner, project, line, task, "operate")
-    engine.depend(found.pk, payload.depends_on, actor=actor_of(request.auth))  # type: ignore[attr-defined]
+    engine.depend(found.pk, payload.depends_on, actor=actor_of(request.auth))
     rows = found.depends_on.select_related("on__project").order_by("on_id")
     return DependIn(depends_on=[row.on.name for row in rows])

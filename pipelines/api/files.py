@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest
 from django.utils import timezone
 from ninja import File, Router
 from ninja.files import UploadedFile
 from pydantic import BaseModel
 
 from pipelines import access
-from pipelines.api.auth import actor_of
+from pipelines.api.auth import Request, actor_of
 from pipelines.api.problems import ProblemOut
 from pipelines.errors import Invalid
 from pipelines.work import storage
@@ -31,13 +30,13 @@ class FileOut(BaseModel):
     summary="Upload a file for an input",
 )
 def upload(
-    request: HttpRequest,
+    request: Request,
     owner: str,
     project: str,
     file: UploadedFile | None = File(None),  # noqa: B008
 ) -> tuple[int, FileOut]:
     """The field `file` of a form. The answer is the value of a `file` input of a task of this project."""
-    who = request.auth  # type: ignore[attr-defined]
+    who = request.auth
     found = access.get_project(who, owner, project)
     access.require(who, "submit", found)
     if getattr(request, "too_large", ()):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Router
 from pydantic import BaseModel
 
-from pipelines import access
+from pipelines.api.auth import Request
+from pipelines.api.lookup import project_of
 from pipelines.api.problems import ProblemOut
 from pipelines.queries.health import figures
 
@@ -33,10 +33,9 @@ class FigureOut(BaseModel):
     response={200: list[FigureOut], **ERRORS},
     summary="How a project does",
 )
-def health(request: HttpRequest, owner: str, project: str, line: str = "") -> list[FigureOut]:
+def health(request: Request, owner: str, project: str, line: str = "") -> list[FigureOut]:
     """Of all lines, or of the one named."""
-    found = access.get_project(request.auth, owner, project)  # type: ignore[attr-defined]
-    access.require(request.auth, "view", found)  # type: ignore[attr-defined]
+    found = project_of(request, owner, project)
     return [
         FigureOut(
             key=each.key,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from django.http import HttpRequest
 from ninja import Router
 from pydantic import BaseModel
 
-from pipelines import access
+from pipelines.api.auth import Request
+from pipelines.api.lookup import line_of, project_of
 from pipelines.api.problems import ProblemOut
+from pipelines.api.schemas import text_of
 from pipelines.errors import Invalid, NotFound
 from pipelines.lines import publishing
 from pipelines.lines.linting import examined, examined_text
@@ -100,12 +101,11 @@ class LintOut(BaseModel):
     summary="What the rules of a line can and cannot do",
 )
 def stored(
-    request: HttpRequest, owner: str, project: str, line: str, version: int | None = None
+    request: Request, owner: str, project: str, line: str, version: int | None = None
 ) -> dict[str, Any]:
     """Of the stored draft, or of the version with this number. Line and column are those of the draft's text."""
-    found = access.get_line(request.auth, owner, project, line)  # type: ignore[attr-defined]
-    access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
-    with turn(request.auth):  # type: ignore[attr-defined]
+    found = line_of(request, owner, project, line)
+    with turn(request.auth):
         return _of(found, version).to_dict()
 
 
@@ -123,12 +123,13 @@ def stored(
         }
     },
 )
-def posted(request: HttpRequest, owner: str, project: str) -> dict[str, Any]:
+def posted(request: Request, owner: str, project: str) -> dict[str, Any]:
     """The body is a line document, YAML or JSON. One that cannot be read is no error: its findings say why."""
-    found = access.get_project(request.auth, owner, project)  # type: ignore[attr-defined]
-    access.require(request.auth, "view", found)  # type: ignore[attr-defined]
-    text = _text(request)
-    with turn(request.auth):  # type: ignore[attr-defined]
+    found = project_of(request, owner, project)
+    text = text_of(request)
+    if len(text) > MAX_TEXT:
+        raise Invalid.at("", f"is longer than {MAX_TEXT} characters")
+    with turn(request.auth):
         return examined_text(text, found).to_dict()
 
 
@@ -139,13 +140,3 @@ def _of(line: Line, version: int | None) -> Examination:
     if wanted is None:
         raise NotFound("This line has no such version.")
     return examined(wanted.document, line.project)
-
-
-def _text(request: HttpRequest) -> str:
-    try:
-        text = request.body.decode()
-    except UnicodeDecodeError as fault:
-        raise Invalid.at("", f"is not UTF-8 text from byte {fault.start} on") from fault
-    if len(text) > MAX_TEXT:
-        raise Invalid.at("", f"is longer than {MAX_TEXT} characters")
-    return text

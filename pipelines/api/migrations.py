@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from django.http import HttpRequest
 from ninja import Query, Router, Status
 from pydantic import BaseModel
 
 from pipelines import access
-from pipelines.api.auth import person_of
+from pipelines.api.auth import Request, person_of
+from pipelines.api.lookup import line_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import Strict
 from pipelines.errors import Invalid, NotFound
@@ -155,7 +155,7 @@ def _entries(made: Migration) -> list[EntryOut]:
     LINE + "/impact", response={200: ImpactOut, **ERRORS}, summary="What a version does to running tasks"
 )
 def impact(
-    request: HttpRequest,
+    request: Request,
     owner: str,
     project: str,
     line: str,
@@ -165,7 +165,7 @@ def impact(
 ) -> ImpactOut:
     """`to`: the number of a version, or `draft`. `map=old:new`, as often as needed, tries a mapping; `task=WI-…` looks
     at these only."""
-    found = _line(request, owner, project, line, "view")
+    found = line_of(request, owner, project, line)
     mapping = dict(_pair(n, each) for n, each in enumerate(map))
     return ImpactOut.of(
         migrating.impact_of(found, _target(found, to), mapping, _numbers(found, task or None))
@@ -174,13 +174,13 @@ def impact(
 
 @router.post(MIGRATIONS, response={201: MigrationOut, **ERRORS}, summary="Migrate running tasks")
 def migrate(
-    request: HttpRequest, owner: str, project: str, line: str, payload: MigrateIn
+    request: Request, owner: str, project: str, line: str, payload: MigrateIn
 ) -> Status[MigrationOut]:
     """Nothing moves unless all that was confirmed still is so (409) and every station that is gone is mapped (400)."""
-    found = _line(request, owner, project, line, "publish")
+    found = line_of(request, owner, project, line, "publish")
     made = migrating.migrate(
         found,
-        user=person_of(request.auth),  # type: ignore[attr-defined]
+        user=person_of(request.auth),
         to=_version(found, payload.to),
         digest=payload.digest,
         reason=payload.reason,
@@ -191,28 +191,28 @@ def migrate(
 
 
 @router.get(MIGRATIONS, response={200: list[MigrationOut], **ERRORS}, summary="List migrations, newest first")
-def index(request: HttpRequest, owner: str, project: str, line: str) -> list[MigrationOut]:
+def index(request: Request, owner: str, project: str, line: str) -> list[MigrationOut]:
     """The newest 100, without their tasks."""
-    found = _line(request, owner, project, line, "view")
+    found = line_of(request, owner, project, line)
     return [MigrationOut.of(each, tasks=False) for each in migrating.migrations_of(found)[:100]]
 
 
 @router.get(
     MIGRATIONS + "/{migration}", response={200: MigrationOut, **ERRORS}, summary="Look at a migration"
 )
-def show(request: HttpRequest, owner: str, project: str, line: str, migration: UUID) -> MigrationOut:
-    return MigrationOut.of(_migration(_line(request, owner, project, line, "view"), migration))
+def show(request: Request, owner: str, project: str, line: str, migration: UUID) -> MigrationOut:
+    return MigrationOut.of(_migration(line_of(request, owner, project, line), migration))
 
 
 @router.post(
     MIGRATIONS + "/{migration}/undo", response={201: MigrationOut, **ERRORS}, summary="Undo a migration"
 )
 def undo(
-    request: HttpRequest, owner: str, project: str, line: str, migration: UUID, payload: UndoIn
+    request: Request, owner: str, project: str, line: str, migration: UUID, payload: UndoIn
 ) -> Status[MigrationOut]:
     """Puts back every task that has not moved since; the answer says which could not, and why."""
-    found = _migration(_line(request, owner, project, line, "publish"), migration)
-    made = migrating.undo(found, user=person_of(request.auth), reason=payload.reason)  # type: ignore[attr-defined]
+    found = _migration(line_of(request, owner, project, line, "publish"), migration)
+    made = migrating.undo(found, user=person_of(request.auth), reason=payload.reason)
     return Status(201, MigrationOut.of(made))
 
 
@@ -221,18 +221,11 @@ def undo(
     response={200: MigrationOut, **ERRORS},
     summary="Finish a migration that was cut short",
 )
-def carry_on(request: HttpRequest, owner: str, project: str, line: str, migration: UUID) -> MigrationOut:
+def carry_on(request: Request, owner: str, project: str, line: str, migration: UUID) -> MigrationOut:
     """Idempotent: what is done stays done."""
-    found = _migration(_line(request, owner, project, line, "publish"), migration)
-    person_of(request.auth)  # type: ignore[attr-defined]
+    found = _migration(line_of(request, owner, project, line, "publish"), migration)
+    person_of(request.auth)
     return MigrationOut.of(migrating.carry_on(found))
-
-
-def _line(request: HttpRequest, owner: str, project: str, line: str, action: str) -> Line:
-    who = request.auth  # type: ignore[attr-defined]
-    found = access.get_line(who, owner, project, line)
-    access.require(who, action, found.project)
-    return found
 
 
 def _target(line: Line, to: str) -> LineVersion | None:

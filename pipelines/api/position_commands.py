@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Generic, TypeVar
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.utils import timezone
 from ninja import Router
 from pydantic import Field
 
 from pipelines import access, engine
-from pipelines.api.auth import person_of
+from pipelines.api.auth import Request, person_of
 from pipelines.api.positions import missing_metadata
 from pipelines.api.problems import ProblemOut
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
@@ -150,7 +150,7 @@ HAND_OVER = Command(lambda position: position.wants_handoff, "No handoff is miss
 
 @router.post(TASK + "/complete", response={200: TaskOut, **ERRORS}, summary="Complete a manual station")
 def complete(
-    request: HttpRequest,
+    request: Request,
     owner: str,
     project: str,
     line: str,
@@ -159,13 +159,13 @@ def complete(
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
     """A person's report on the open job of a manual station. The output is checked against the station's form."""
-    found = access.get_task(request.auth, owner, project, line, task)  # type: ignore[attr-defined]
+    found = access.get_task(request.auth, owner, project, line, task)
     return _run(COMPLETE, request, found, payload, idempotency_key)
 
 
 @router.post(TASK + "/answer", response={200: TaskOut, **ERRORS}, summary="Answer a question")
 def answer(
-    request: HttpRequest,
+    request: Request,
     owner: str,
     project: str,
     line: str,
@@ -175,13 +175,13 @@ def answer(
 ) -> HttpResponse:
     """Of a blocked position: the answer is added to the prompt and the station runs again, or the condition is decided
     with it."""
-    found = access.get_task(request.auth, owner, project, line, task)  # type: ignore[attr-defined]
+    found = access.get_task(request.auth, owner, project, line, task)
     return _run(ANSWER, request, found, payload, idempotency_key)
 
 
 @router.post(TASK + "/hold", response={200: TaskOut, **ERRORS}, summary="Hold a task")
 def hold(
-    request: HttpRequest,
+    request: Request,
     owner: str,
     project: str,
     line: str,
@@ -190,13 +190,13 @@ def hold(
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
     """Keeps a queued position from starting until somebody releases it."""
-    found = access.get_task(request.auth, owner, project, line, task)  # type: ignore[attr-defined]
+    found = access.get_task(request.auth, owner, project, line, task)
     return _run(HOLD, request, found, payload, idempotency_key)
 
 
 @router.post(TASK + "/release", response={200: TaskOut, **ERRORS}, summary="Release a task")
 def release(
-    request: HttpRequest,
+    request: Request,
     owner: str,
     project: str,
     line: str,
@@ -205,13 +205,13 @@ def release(
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
     """Lets a position go on that a person holds, or that waits for other tasks: it waits for them no longer."""
-    found = access.get_task(request.auth, owner, project, line, task)  # type: ignore[attr-defined]
+    found = access.get_task(request.auth, owner, project, line, task)
     return _run(RELEASE, request, found, payload, idempotency_key)
 
 
 @router.post(TASK + "/metadata", response={200: TaskOut, **ERRORS}, summary="Supply metadata")
 def supply(
-    request: HttpRequest,
+    request: Request,
     owner: str,
     project: str,
     line: str,
@@ -220,13 +220,13 @@ def supply(
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
     """What a held position misses, by name. Then it is decided again; what is still missing holds it as before."""
-    found = access.get_task(request.auth, owner, project, line, task)  # type: ignore[attr-defined]
+    found = access.get_task(request.auth, owner, project, line, task)
     return _run(SUPPLY, request, found, payload, idempotency_key)
 
 
 @router.post(TASK + "/handoff", response={200: TaskOut, **ERRORS}, summary="Add a handoff document")
 def hand_over(
-    request: HttpRequest,
+    request: Request,
     owner: str,
     project: str,
     line: str,
@@ -235,14 +235,14 @@ def hand_over(
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
     """The handoff document that a held position misses, checked against its schema. Then it is decided again."""
-    found = access.get_task(request.auth, owner, project, line, task)  # type: ignore[attr-defined]
+    found = access.get_task(request.auth, owner, project, line, task)
     return _run(HAND_OVER, request, found, payload, idempotency_key)
 
 
 def _run(
-    command: Command[Payload], request: HttpRequest, task: Task, payload: Payload, key: str | None
+    command: Command[Payload], request: Request, task: Task, payload: Payload, key: str | None
 ) -> HttpResponse:
     """A machine has no word of its own in any of these."""
-    access.require(request.auth, "operate", task.project)  # type: ignore[attr-defined]
-    user = person_of(request.auth)  # type: ignore[attr-defined]
+    access.require(request.auth, "operate", task.project)
+    user = person_of(request.auth)
     return answer_once(request, key, partial(command.run, task, user, payload))

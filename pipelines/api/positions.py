@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Router
 from pydantic import BaseModel
 
 from pipelines import access
+from pipelines.api.auth import Request
 from pipelines.api.problems import ProblemOut
 from pipelines.engine.commands.inputs import form_of
 from pipelines.engine.commands.supply_preconditions import metadata
@@ -54,10 +54,10 @@ class PositionOut(BaseModel):
 
 
 @router.get(HERE, response={200: list[PositionOut], **ERRORS}, summary="Where a task is")
-def index(request: HttpRequest, owner: str, project: str, line: str, task: str) -> list[PositionOut]:
+def index(request: Request, owner: str, project: str, line: str, task: str) -> list[PositionOut]:
     """Its living positions: one, or one for each branch. None of a task that has ended."""
-    found = access.get_task(request.auth, owner, project, line, task)  # type: ignore[attr-defined]
-    access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
+    found = access.get_task(request.auth, owner, project, line, task)
+    access.require(request.auth, "view", found.project)
     return [_out(position) for position in TaskView(found, timezone.now()).positions]
 
 

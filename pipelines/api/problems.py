@@ -13,9 +13,11 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from pydantic import BaseModel
 
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, NotThisVisit, Refused
+from pipelines.lines.drafts import DraftClash
 from pipelines.lines.publishing import DraftConflict, PublishRefused
 from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.basics.problems import DocumentError, Problem
+from pipelines.web.editor import merge_conflicts
 from pipelines.web.shell.away import AWAY, RETRY_SECONDS, words
 from pipelines.web.shell.turns import TooMuch
 
@@ -51,7 +53,8 @@ class PlaceOut(BaseModel):
 
 class ProblemOut(BaseModel):
     """The body of every error. `by` and `at` say who was first where somebody was, `visit` and `evidence` which gate
-    visit is open instead (409)."""
+    visit is open instead (409). Of two edits of a draft: `clashes`, the places that both changed, and what is stored,
+    `document` and `text` with its `number`, over which a choice is saved."""
 
     title: str
     status: int
@@ -61,6 +64,10 @@ class ProblemOut(BaseModel):
     at: str | None = None
     visit: str | None = None
     evidence: str | None = None
+    number: int | None = None
+    document: Any = None
+    text: str | None = None
+    clashes: list[dict[str, Any]] | None = None
 
 
 TITLES = {
@@ -123,7 +130,7 @@ def install(api: NinjaAPI) -> None:
 
     @api.exception_handler(AuthenticationError)
     def unauthenticated(request: HttpRequest, problem: AuthenticationError) -> HttpResponse:
-        return answer(api, request, 401, _("Send a valid token as “Authorization: Bearer …”."))
+        return answer(api, request, 401, _("Sign in, or send a valid token as “Authorization: Bearer …”."))
 
     @api.exception_handler(Http404)
     def missing(request: HttpRequest, problem: Http404) -> HttpResponse:
@@ -146,14 +153,26 @@ def install(api: NinjaAPI) -> None:
         return answer(api, request, 400, _("A value is too large, or has characters that cannot be stored."))
 
 
-def _first(problem: Exception) -> dict[str, str | None]:
+def _first(problem: Exception) -> dict[str, Any]:
     """What a conflict says besides its sentence."""
     if not isinstance(problem, Conflict):
         return {}
-    first = {"by": problem.by, "at": problem.at.isoformat() if problem.at else None}
+    first: dict[str, Any] = {"by": problem.by, "at": problem.at.isoformat() if problem.at else None}
     if isinstance(problem, NotThisVisit):
         first |= {"visit": problem.visit, "evidence": problem.evidence}
+    if isinstance(problem, DraftClash):
+        first |= _clash(problem)
     return first
+
+
+def _clash(problem: DraftClash) -> dict[str, Any]:
+    stored = problem.line
+    return {
+        "number": stored.draft_number,
+        "document": stored.draft,
+        "text": stored.draft_text,
+        "clashes": [merge_conflicts.told(each, stored.draft) for each in problem.clashes],
+    }
 
 
 def _places(problem: Exception) -> list[Problem | Finding]:

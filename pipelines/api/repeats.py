@@ -11,11 +11,11 @@ from collections.abc import Callable
 from functools import partial
 
 from django.db import connection
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from ninja import Header
 from pydantic import BaseModel
 
-from pipelines.api.auth import actor_of
+from pipelines.api.auth import Request, actor_of
 from pipelines.engine.core.transaction import run
 from pipelines.errors import Conflict
 from pipelines.models import RecordedAnswer
@@ -45,7 +45,7 @@ SURPLUS = """DELETE FROM pipelines_recordedanswer WHERE id IN (
 
 
 def answer_once(
-    request: HttpRequest,
+    request: Request,
     key: str | None,
     work: Callable[[], BaseModel],
     status: int = 200,
@@ -56,7 +56,7 @@ def answer_once(
     for another request, and whatever `work` raises."""
     if key is None:
         return _response(_json(work()), status)
-    actor, digest = str(actor_of(request.auth)), _digest(request)  # type: ignore[attr-defined]
+    actor, digest = str(actor_of(request.auth)), _digest(request)
     return run(partial(_once, actor, key, digest, work, status))
 
 
@@ -82,7 +82,7 @@ def _repeat(first: RecordedAnswer, digest: str) -> HttpResponse:
     return response
 
 
-def _digest(request: HttpRequest) -> str:
+def _digest(request: Request) -> str:
     """Of what is asked: the address and the body as it was sent. Reading it again would meet its depth again."""
     asked = f"{request.method} {request.get_full_path()}\n".encode("utf-8", "surrogatepass")
     return hashlib.sha256(asked + request.body).hexdigest()

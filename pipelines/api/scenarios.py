@@ -5,18 +5,18 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.utils import timezone
 from ninja import Body, Router, Status
 from pydantic import BaseModel, Field, StrictInt
 
-from pipelines import access
-from pipelines.api.auth import person_of
+from pipelines.api.auth import Request, person_of
+from pipelines.api.lookup import line_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import Strict
 from pipelines.formats import scenarios as texts
 from pipelines.lines import scenarios
-from pipelines.models import Line, Scenario
+from pipelines.models import Scenario
 from pipelines.routing.simulate.scenario import MAX_SCENARIOS
 from pipelines.web.shell.turns import turn
 
@@ -87,51 +87,51 @@ class GeneratedOut(BaseModel):
 
 
 @router.get(SCENARIOS, response={200: list[ScenarioOut], **ERRORS}, summary="List scenarios")
-def index(request: HttpRequest, owner: str, project: str, line: str) -> list[ScenarioOut]:
-    found = _line(request, owner, project, line)
+def index(request: Request, owner: str, project: str, line: str) -> list[ScenarioOut]:
+    found = line_of(request, owner, project, line)
     return [ScenarioOut.of(row) for row in found.scenarios.select_related("made_by").order_by("key")]
 
 
 @router.get(SCENARIOS + ".yaml", response={200: None, **ERRORS}, summary="Scenarios as one YAML list")
-def export(request: HttpRequest, owner: str, project: str, line: str) -> HttpResponse:
+def export(request: Request, owner: str, project: str, line: str) -> HttpResponse:
     """The file that `manage.py run_scenarios --scenarios` reads."""
-    found = _line(request, owner, project, line)
+    found = line_of(request, owner, project, line)
     text = texts.dumps(scenarios.read(row.document) for row in found.scenarios.order_by("key"))
     return HttpResponse(text, content_type="application/yaml; charset=utf-8")
 
 
 @router.put(SCENARIOS + ".yaml", response={200: list[ScenarioOut], **ERRORS}, summary="Put several scenarios")
-def put_several(request: HttpRequest, owner: str, project: str, line: str) -> list[ScenarioOut]:
+def put_several(request: Request, owner: str, project: str, line: str) -> list[ScenarioOut]:
     """The body is a YAML or JSON list. Each takes the place of the one with its key; the others stay."""
-    found = _line(request, owner, project, line, "design")
-    user = person_of(request.auth)  # type: ignore[attr-defined]
-    with turn(request.auth):  # type: ignore[attr-defined]
+    found = line_of(request, owner, project, line, "design")
+    user = person_of(request.auth)
+    with turn(request.auth):
         rows = scenarios.put_all(found, texts.loads(request.body), user, timezone.now())
     return [ScenarioOut.of(row) for row in rows]
 
 
 @router.put(SCENARIOS + "/{key}", response={200: ScenarioOut, **ERRORS}, summary="Put a scenario")
 def put(
-    request: HttpRequest, owner: str, project: str, line: str, key: str, payload: Body[dict[str, Any]]
+    request: Request, owner: str, project: str, line: str, key: str, payload: Body[dict[str, Any]]
 ) -> ScenarioOut:
     """In the place of the one with this key, if there is one."""
-    found = _line(request, owner, project, line, "design")
-    user = person_of(request.auth)  # type: ignore[attr-defined]
+    found = line_of(request, owner, project, line, "design")
+    user = person_of(request.auth)
     return ScenarioOut.of(scenarios.put(found, {"key": key, **payload}, user, timezone.now(), key=key))
 
 
 @router.delete(SCENARIOS + "/{key}", response={204: None, **ERRORS}, summary="Delete a scenario")
-def delete(request: HttpRequest, owner: str, project: str, line: str, key: str) -> Status[None]:
-    found = _line(request, owner, project, line, "design")
-    scenarios.delete(found, key, person_of(request.auth))  # type: ignore[attr-defined]
+def delete(request: Request, owner: str, project: str, line: str, key: str) -> Status[None]:
+    found = line_of(request, owner, project, line, "design")
+    scenarios.delete(found, key, person_of(request.auth))
     return Status(204, None)
 
 
 @router.post(LINE + "/run-scenarios", response={200: ReportOut, **ERRORS}, summary="Run scenarios")
-def run(request: HttpRequest, owner: str, project: str, line: str, payload: RunIn) -> ReportOut:
+def run(request: Request, owner: str, project: str, line: str, payload: RunIn) -> ReportOut:
     """Walks the line; no task is touched. What became of each is kept for the draft and the live version."""
-    found = _line(request, owner, project, line)
-    with turn(request.auth):  # type: ignore[attr-defined]
+    found = line_of(request, owner, project, line)
+    with turn(request.auth):
         told = scenarios.run(found, _against(payload.against), payload.keys, now=timezone.now())
     return ReportOut(**told.to_dict(traces=payload.traces))
 
@@ -141,11 +141,11 @@ def run(request: HttpRequest, owner: str, project: str, line: str, payload: RunI
     response={200: GeneratedOut, **ERRORS},
     summary="Generate one scenario per rule",
 )
-def generate(request: HttpRequest, owner: str, project: str, line: str, payload: GenerateIn) -> GeneratedOut:
+def generate(request: Request, owner: str, project: str, line: str, payload: GenerateIn) -> GeneratedOut:
     """In the place of those that were generated before. `missing` names the rules that have none, and why."""
-    found = _line(request, owner, project, line, "design")
-    user = person_of(request.auth)  # type: ignore[attr-defined]
-    with turn(request.auth):  # type: ignore[attr-defined]
+    found = line_of(request, owner, project, line, "design")
+    user = person_of(request.auth)
+    with turn(request.auth):
         rows, generated = scenarios.generate(
             found, user, timezone.now(), _against(payload.against), scenarios.for_seconds()
         )
@@ -158,10 +158,3 @@ def generate(request: HttpRequest, owner: str, project: str, line: str, payload:
 
 def _against(given: str | int | None) -> str | int:
     return "" if given is None else given
-
-
-def _line(request: HttpRequest, owner: str, project: str, line: str, action: str = "view") -> Line:
-    who = request.auth  # type: ignore[attr-defined]
-    found = access.get_line(who, owner, project, line)
-    access.require(who, action, found.project)
-    return found

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
+from django.http import HttpRequest
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
-from pipelines.models import GateVisit, LineVersion, Status, Task
+from pipelines.errors import Invalid
+from pipelines.models import GateVisit, Line, LineVersion, Status, Task
 from pipelines.queries import versions
 from pipelines.queries.failures import failures
 
@@ -104,6 +106,11 @@ class LineOut(BaseModel):
     live: int | None
     draft: int
 
+    @classmethod
+    def of(cls, line: Line) -> LineOut:
+        live = line.live
+        return cls(key=line.key, name=line.name, live=live.number if live else None, draft=line.draft_number)
+
 
 class VersionOut(BaseModel):
     number: int
@@ -194,3 +201,11 @@ def _out(task: Task, failure: str) -> TaskOut:
         updatedAt=milliseconds(task.changed_at),
         endedAt=milliseconds(task.ended_at) if task.ended_at else None,
     )
+
+
+def text_of(request: HttpRequest) -> str:
+    """A body that is a document. Raises Invalid."""
+    try:
+        return request.body.decode()
+    except UnicodeDecodeError as fault:
+        raise Invalid.at("", f"is not UTF-8 text from byte {fault.start} on") from fault

@@ -5,16 +5,17 @@ from __future__ import annotations
 from functools import partial
 
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from ninja import Router
 
 from pipelines import access, engine
-from pipelines.api.auth import actor_of
+from pipelines.api.auth import Caller, Request, actor_of
+from pipelines.api.lookup import line_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.schemas import CancelIn, DecisionOut, RetryIn, TaskIn, TaskOut, task_out, tasks_out
 from pipelines.errors import Conflict, InputError, Invalid, NotFound
-from pipelines.models import ENDED, ApiToken, Line, Task, displayed
+from pipelines.models import ENDED, Line, Task, displayed
 from pipelines.models import Status as TaskStatus
 from pipelines.routing.document.line import Problem
 
@@ -27,7 +28,7 @@ ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 
 @router.post(LINE, response={201: TaskOut, **ERRORS}, summary="Start a task")
 def start(
-    request: HttpRequest,
+    request: Request,
     owner: str,
     project: str,
     line: str,
@@ -37,13 +38,13 @@ def start(
     """Starts a task on the live version of the line. Inputs are checked against its start form. `follows` names a task
     of the project that has ended and of which this one is new work. With an `Idempotency-Key` a request that is sent
     again starts no second task."""
-    who = request.auth  # type: ignore[attr-defined]
+    who = request.auth
     found = access.get_line(who, owner, project, line)
     access.require(who, "submit", found.project)
     return answer_once(request, idempotency_key, partial(_start, who, found, payload), status=201)
 
 
-def _start(who: ApiToken, line: Line, payload: TaskIn) -> TaskOut:
+def _start(who: Caller, line: Line, payload: TaskIn) -> TaskOut:
     if line.live is None:
         raise Conflict("This line has no published version yet; publish it first.")
     owner, project = line.project.owner.key, line.project.key
@@ -64,7 +65,7 @@ def _start(who: ApiToken, line: Line, payload: TaskIn) -> TaskOut:
 
 @router.get(LINE, response={200: list[TaskOut], **ERRORS}, summary="List tasks, newest first")
 def index(
-    request: HttpRequest,
+    request: Request,
     owner: str,
     project: str,
     line: str,
@@ -74,8 +75,7 @@ def index(
     limit: int = 50,
 ) -> list[TaskOut]:
     """At most 200 at a time; `before` is the number of the last one seen."""
-    found = access.get_line(request.auth, owner, project, line)  # type: ignore[attr-defined]
-    access.require(request.auth, "view", found.project)  # type: ignore[attr-defined]
+    found = line_of(request, owner, project, line)
     tasks: QuerySet[Task] = displayed(Task.objects.filter(line=found)).select_related(
         "project__owner", "line", "pinned", "follows"
     )
@@ -90,12 +90,12 @@ def index(
 
 
 @router.get(TASK, response={200: TaskOut, **ERRORS}, summary="Look at a task")
-def show(request: HttpRequest, owner: str, project: str, line: str, task: str) -> TaskOut:
+def show(request: Request, owner: str, project: str, line: str, task: str) -> TaskOut:
     return task_out(_task(request, owner, project, line, task))
 
 
 @router.get(TASK + "/decisions", response={200: list[DecisionOut], **ERRORS}, summary="Why it is where it is")
-def decisions(request: HttpRequest, owner: str, project: str, line: str, task: str) -> list[DecisionOut]:
+def decisions(request: Request, owner: str, project: str, line: str, task: str) -> list[DecisionOut]:
     """Every decision with all that it read and each rule that it tried, oldest first."""
     found = _task(request, owner, project, line, task)
     return [
@@ -116,10 +116,8 @@ def decisions(request: HttpRequest, owner: str, project: str, line: str, task: s
 
 
 @router.post(TASK + "/cancel", response={200: TaskOut, **ERRORS}, summary="Cancel a task")
-def cancel(
-    request: HttpRequest, owner: str, project: str, line: str, task: str, payload: CancelIn
-) -> TaskOut:
-    who = request.auth  # type: ignore[attr-defined]
+def cancel(request: Request, owner: str, project: str, line: str, task: str, payload: CancelIn) -> TaskOut:
+    who = request.auth
     found = _task(request, owner, project, line, task, "operate")
     engine.cancel(found.pk, actor=actor_of(who), reason=payload.reason)
     found.refresh_from_db()
@@ -128,7 +126,7 @@ def cancel(
 
 @router.post(TASK + "/retry", response={200: TaskOut, **ERRORS}, summary="Run a station again")
 def retry(
-    request: HttpRequest,
+    request: Request,
     owner: str,
     project: str,
     line: str,
@@ -142,12 +140,12 @@ def retry(
     A task that has ended stays as it ended. A new task then starts at `station` (by default the one that was visited
     last), with the inputs, context and files of the old one but no approval, and the answer is the new task: its `id`
     is another, its `follows` the old one. With an `Idempotency-Key` a repeated request starts no second one."""
-    who = request.auth  # type: ignore[attr-defined]
+    who = request.auth
     found = _task(request, owner, project, line, task, "operate")
     return answer_once(request, idempotency_key, partial(_retry, who, found, payload))
 
 
-def _retry(who: ApiToken, found: Task, payload: RetryIn) -> TaskOut:
+def _retry(who: Caller, found: Task, payload: RetryIn) -> TaskOut:
     if found.status in ENDED:
         return task_out(
             engine.retry_ended(found.pk, station=payload.station, actor=actor_of(who), reason=payload.reason)
@@ -174,8 +172,8 @@ def _followed(who: access.Who, owner: str, project: str, name: str) -> Task | No
         raise InputError([Problem("follows", "is no task of this project")]) from None
 
 
-def _task(request: HttpRequest, owner: str, project: str, line: str, task: str, action: str = "view") -> Task:
-    who = request.auth  # type: ignore[attr-defined]
+def _task(request: Request, owner: str, project: str, line: str, task: str, action: str = "view") -> Task:
+    who = request.auth
     found = access.get_task(who, owner, project, line, task)
     access.require(who, action, found.project)
     return found

@@ -7,11 +7,11 @@ from typing import Any
 
 from django.db.models import Case, F, JSONField, QuerySet, TextField, Value, When
 from django.db.models.functions import Cast, Length
-from django.http import HttpRequest
 from ninja import Router
 from pydantic import BaseModel
 
 from pipelines import access
+from pipelines.api.auth import Request
 from pipelines.api.problems import ProblemOut
 from pipelines.errors import NotFound
 from pipelines.models import Job, Purpose, Task
@@ -48,7 +48,7 @@ class VisitOut(BaseModel):
 
 @router.get(HERE, response={200: list[VisitOut], **ERRORS}, summary="Station visits, the oldest first")
 def index(
-    request: HttpRequest, owner: str, project: str, line: str, task: str, after: int = 0, limit: int = 50
+    request: Request, owner: str, project: str, line: str, task: str, after: int = 0, limit: int = 50
 ) -> list[VisitOut]:
     """At most 200 at a time; `after` is the id of the last one seen."""
     found = _task(request, owner, project, line, task)
@@ -61,7 +61,7 @@ def index(
 
 
 @router.get(HERE + "/{visit}", response={200: VisitOut, **ERRORS}, summary="One station visit, whole")
-def show(request: HttpRequest, owner: str, project: str, line: str, task: str, visit: int) -> VisitOut:
+def show(request: Request, owner: str, project: str, line: str, task: str, visit: int) -> VisitOut:
     found = _task(request, owner, project, line, task)
     job = _rows(found).filter(pk=visit).first() if 0 < visit < 2**63 else None
     if job is None:
@@ -96,8 +96,8 @@ def _out(job: Job, outcome: dict[str, Any] | None, *, omitted: bool) -> VisitOut
     )
 
 
-def _task(request: HttpRequest, owner: str, project: str, line: str, task: str) -> Task:
-    who = request.auth  # type: ignore[attr-defined]
+def _task(request: Request, owner: str, project: str, line: str, task: str) -> Task:
+    who = request.auth
     found = access.get_task(who, owner, project, line, task)
     access.require(who, "view", found.project)
     return found

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import StreamingHttpResponse
 from ninja import Router
 from pydantic import BaseModel
 
 from pipelines import access
+from pipelines.api.auth import Request
 from pipelines.api.problems import ProblemOut
 from pipelines.engine.commands.work_items import work_item, work_items
 from pipelines.models import Task
@@ -52,8 +53,8 @@ class WorkItemOut(BaseModel):
     response={200: WorkItemOut, **ERRORS},
     summary="A task as a work item",
 )
-def of_task(request: HttpRequest, owner: str, project: str, line: str, task: str) -> dict[str, Any]:
-    who = request.auth  # type: ignore[attr-defined]
+def of_task(request: Request, owner: str, project: str, line: str, task: str) -> dict[str, Any]:
+    who = request.auth
     found = access.get_task(who, owner, project, line, task)
     access.require(who, "view", found.project)
     return work_item(found)
@@ -62,18 +63,18 @@ def of_task(request: HttpRequest, owner: str, project: str, line: str, task: str
 @router.get(
     PROJECT + "/lines/{line}/work-items", response={200: None, **ERRORS}, summary="Work items of a line"
 )
-def of_line(request: HttpRequest, owner: str, project: str, line: str) -> StreamingHttpResponse:
+def of_line(request: Request, owner: str, project: str, line: str) -> StreamingHttpResponse:
     """One work item a line, by number."""
-    who = request.auth  # type: ignore[attr-defined]
+    who = request.auth
     found = access.get_line(who, owner, project, line)
     access.require(who, "view", found.project)
     return ndjson(work_items(Task.objects.filter(line=found)))
 
 
 @router.get(PROJECT + "/work-items", response={200: None, **ERRORS}, summary="Work items of a project")
-def of_project(request: HttpRequest, owner: str, project: str) -> StreamingHttpResponse:
+def of_project(request: Request, owner: str, project: str) -> StreamingHttpResponse:
     """One work item a line, by number."""
-    who = request.auth  # type: ignore[attr-defined]
+    who = request.auth
     found = access.get_project(who, owner, project)
     access.require(who, "view", found)
     return ndjson(work_items(Task.objects.filter(project=found)))

@@ -7,9 +7,7 @@ from django.views.decorators.http import conditional_page
 from django.views.i18n import JavaScriptCatalog
 
 from pipelines.web.account import account, sign_in
-from pipelines.web.editor import collaboration, importing, page, simulator
-from pipelines.web.editor import scenarios as editor_tests
-from pipelines.web.editor.forms.view import form as editor_form
+from pipelines.web.editor import page
 from pipelines.web.help import help as help_pages
 from pipelines.web.insights import analytics, project_health
 from pipelines.web.lines import edit, lines, scenarios
@@ -68,19 +66,6 @@ urlpatterns = [
     path(LINE, lines.overview, name="line"),
     path(f"{LINE}edit/", edit.edit, name="line-edit"),
     path(f"{LINE}draw/", page.draw, name="line-draw"),
-    path(f"{LINE}draw/save/", page.save, name="line-draw-save"),
-    path(f"{LINE}draw/import/", importing.take, name="line-draw-import"),
-    path(f"{LINE}draw/walk/", simulator.walk, name="line-draw-walk"),
-    path(f"{LINE}draw/tests/", editor_tests.tests, name="line-draw-tests"),
-    path(f"{LINE}draw/tests/run/", editor_tests.run_all, name="line-draw-tests-run"),
-    path(f"{LINE}draw/tests/generate/", editor_tests.generate, name="line-draw-tests-generate"),
-    path(f"{LINE}draw/tests/keep/", editor_tests.keep, name="line-draw-tests-keep"),
-    path(f"{LINE}draw/tests/delete/", editor_tests.delete, name="line-draw-tests-delete"),
-    path(f"{LINE}draw/forms/<slug:what>/", editor_form, name="line-draw-form"),
-    path(f"{LINE}draw/latest/", collaboration.latest, name="line-draw-latest"),
-    path(f"{LINE}draw/people/", collaboration.people, name="line-draw-people"),
-    path(f"{LINE}draw/comments/", collaboration.several, name="line-comments"),
-    path(f"{LINE}draw/comments/<uuid:comment>/", collaboration.one, name="line-comment"),
     path(f"{LINE}publish/", publish.publish, name="line-publish"),
     path(f"{LINE}publish/<int:number>/", publish.published, name="line-published"),
     path(f"{LINE}export/", lines.export, name="line-export"),
@@ -93,10 +78,8 @@ urlpatterns = [
     path(f"{LINE}tests/delete/", scenarios.delete, name="line-tests-delete"),
     path(f"{LINE}tests/export/", scenarios.export, name="line-tests-export"),
     path(f"{LINE}versions/", history.versions, name="line-versions"),
-    path(f"{LINE}versions/picture/", history.picture, name="line-picture"),
     path(f"{LINE}versions/restore/", history.restore, name="line-restore"),
     path(f"{LINE}versions/backtest/", backtest.backtest, name="line-backtest"),
-    path(f"{LINE}versions/backtest/stream/", backtest.stream, name="line-backtest-stream"),
     path(f"{LINE}versions/difference/", difference.difference, name="line-difference"),
     path(f"{LINE}numbers/", analytics.numbers, name="line-numbers"),
     path(f"{LINE}versions/impact/", impact.impact, name="line-impact"),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest
 from ninja import Router
 from pydantic import AwareDatetime, BaseModel
 
-from pipelines.api.auth import person_of
+from pipelines.api.auth import Request, person_of
 from pipelines.api.problems import ProblemOut
 from pipelines.errors import Forbidden, Invalid
 from pipelines.models import ApiToken
@@ -49,12 +48,12 @@ class NeedOut(BaseModel):
 
 
 @router.get("/needs", response={200: list[NeedOut], **ERRORS}, summary="What needs you")
-def index(request: HttpRequest, kind: str = "", project: str = "") -> list[NeedOut]:
+def index(request: Request, kind: str = "", project: str = "") -> list[NeedOut]:
     """Everything for which the person of this token must act, due first, then the oldest; at most 200 of each kind.
     `kind` and `project` (`owner/key`) narrow it. 403: a machine, or a token without the scope `read`."""
-    token: ApiToken = request.auth  # type: ignore[attr-defined]
-    user = person_of(token)
-    if ApiToken.Scope.READ not in token.scopes:
+    who = request.auth
+    user, token = person_of(who), who if isinstance(who, ApiToken) else None
+    if token and ApiToken.Scope.READ not in token.scopes:
         raise Forbidden("This token may not read.")
     if kind and kind not in BY_KEY:
         raise Invalid.at("kind", f"“{kind}” is no kind.", f"Use one of {', '.join(BY_KEY)}.")

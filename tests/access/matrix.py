@@ -74,21 +74,6 @@ GET  line                    >          0         y       y         y         y 
 GET  line-edit               >          0         -       -         y         -         y      >
 POST line-edit               >          0         -       -         y         -         y      >
 GET  line-draw               >          0         y       y         y         y         y      >
-POST line-draw-form          >          0         y       y         y         y         y      >
-POST line-draw-save          >          0         -       -         y         -         y      >
-GET  line-draw-import        >          0         -       -         y         -         y      >
-POST line-draw-import        >          0         -       -         y         -         y      >
-POST line-draw-walk          >          0         y       y         y         y         y      >
-GET  line-draw-tests         >          0         y       y         y         y         y      >
-POST line-draw-tests-run     >          0         y       y         y         y         y      >
-POST line-draw-tests-generate >         0         -       -         y         -         y      >
-POST line-draw-tests-keep    >          0         -       -         y         -         y      >
-POST line-draw-tests-delete  >          0         -       -         y         -         y      >
-GET  line-draw-latest        >          0         y       y         y         y         y      >
-GET  line-draw-people        >          0         y       y         y         y         y      >
-GET  line-comments           >          0         y       y         y         y         y      >
-POST line-comments           >          0         y       y         y         y         y      >
-POST line-comment            >          0         y       y         y         y         y      >
 GET  line-publish            >          0         -       -         y         -         y      >
 POST line-publish            >          0         -       -         y         -         y      >
 GET  line-published          >          0         y       y         y         y         y      >
@@ -102,7 +87,6 @@ POST line-tests-delete       >          0         -       -         y         - 
 GET  line-tests-export       >          0         y       y         y         y         y      >
 GET  line-versions           >          0         y       y         y         y         y      >
 GET  line-backtest           >          0         y       y         y         y         y      >
-GET  line-backtest-stream    >          0         y       y         y         y         y      >
 GET  line-difference         >          0         y       y         y         y         y      >
 GET  line-numbers            >          0         y       y         y         y         y      >
 GET  line-impact             >          0         y       y         y         y         y      >
@@ -111,7 +95,6 @@ POST migration-undo          >          0         -       -         y         - 
 POST migration-continue      >          0         -       -         y         -         y      >
 GET  line-version            >          0         y       y         y         y         y      >
 POST line-version-name       >          0         -       -         y         -         y      >
-GET  line-picture            >          0         y       y         y         y         y      >
 POST line-restore            >          0         -       -         y         -         y      >
 GET  task-new                >          0         -       y         y         y         y      >
 POST task-new                >          0         -       y         y         y         y      >
@@ -144,7 +127,8 @@ PROJECT = "/api/owners/{owner}/projects/{project}"
 LINE = "/api/owners/{owner}/projects/{project}/stages/{line}/tasks"
 DRAFTS = "/api/owners/{owner}/projects/{project}/lines"
 
-# Operations by method and path, as in the OpenAPI document; a person comes with a token of all scopes.
+# Operations by method and path, as in the OpenAPI document; a person comes with a token of all scopes, and again with
+# the session of a page.
 API = f"""
                                        anonymous  stranger  viewer  operator  designer  reviewer  admin  machine
 GET  /api/openapi.json                 a          a         a       a         a         a         a      a
@@ -174,15 +158,27 @@ POST {LINE}/{{task}}/deadlocks/{{deadlock}}/resolve  >  0  -     -         -    
 POST {LINE}/{{task}}/dependencies      >          0         -       y         y         y         y      y
 POST {LINE}/{{task}}/gates/{{gate}}    >          0         y       y         y         y         y      -
 GET  /api/needs                        >          y         y       y         y         y         y      -
+GET  {PROJECT}/members                 >          0         y       y         y         y         y      y
 GET  {PROJECT}/health                  >          0         y       y         y         y         y      y
 POST {PROJECT}/files                   >          0         -       y         y         y         y      y
 GET  {DRAFTS}                          >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/document        >          0         y       y         y         y         y      y
+GET  {DRAFTS}/{{line}}/draft           >          0         y       y         y         y         y      y
 PUT  {DRAFTS}/{{line}}/draft           >          0         -       -         y         -         y      -
+PATCH {DRAFTS}/{{line}}/draft          >          0         -       -         y         -         y      -
+POST {DRAFTS}/{{line}}/draft/forms/{{what}}  >    0         y       y         y         y         y      y
+GET  {DRAFTS}/{{line}}/draft/starters  >          0         -       -         y         -         y      -
+POST {DRAFTS}/{{line}}/draft/import    >          0         -       -         y         -         y      -
+GET  {DRAFTS}/{{line}}/draft/scenarios  >         0         y       y         y         y         y      y
+POST {DRAFTS}/{{line}}/draft/scenarios  >         0         -       -         y         -         y      -
+POST {DRAFTS}/{{line}}/draft/scenarios/run  >     0         y       y         y         y         y      y
+POST {DRAFTS}/{{line}}/draft/scenarios/generate  >  0       -       -         y         -         y      -
+POST {DRAFTS}/{{line}}/walk            >          0         y       y         y         y         y      y
 POST {DRAFTS}/{{line}}/publish         >          0         -       -         y         -         y      -
 GET  {DRAFTS}/{{line}}/versions        >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/difference      >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/changes         >          0         y       y         y         y         y      y
+GET  {DRAFTS}/{{line}}/picture         >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/analytics       >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/events          >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/work-items      >          0         y       y         y         y         y      y

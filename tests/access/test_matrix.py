@@ -48,6 +48,13 @@ BODIES: dict[str, dict[str, Any]] = {
     "/undo": {"reason": ""},
     "/comments": {"text": "t", "kind": "line"},
     "/comments/{comment}": {"resolved": False},
+    "/draft": {"based_on": 0, "base": {}, "document": {}},
+    "/forms/{what}": {"fragment": {}},
+    "/import": {"document": {}},
+    "/walk": {"document": {}},
+    "/draft/scenarios": {"document": {}, "name": "t"},
+    "/draft/scenarios/run": {"document": {}},
+    "/draft/scenarios/generate": {"document": {}},
 }
 PASSWORD = "correct horse battery"
 # No answer is kept by a cache, whoever it was for.
@@ -187,13 +194,8 @@ def test_each_page_answers_this_role_as_the_matrix_says(place: Place, role: str)
 
 
 def _ask_page(place: Place, role: str, method: str, name: str) -> str:
-    client = Client()
     headers = {"Authorization": f"Bearer {place.machine_secret}"} if role == "machine" else {}
-    if role not in ("anonymous", "machine"):
-        user = getattr(place.world, role)
-        user.set_password(PASSWORD)
-        user.save()
-        client.force_login(user)
+    client = Client() if role in ("anonymous", "machine") else _signed_in(place, role)
     response = client.generic(method, place.address(name), headers=headers)
     found = answer_of(response)
     assert response.headers["Cache-Control"] == PRIVATE
@@ -214,16 +216,51 @@ def _ask_page(place: Place, role: str, method: str, name: str) -> str:
 @pytest.mark.django_db
 @pytest.mark.parametrize("role", matrix.ROLES)
 def test_each_operation_answers_this_role_as_the_matrix_says(place: Place, role: str) -> None:
-    found = {row: _ask_api(place, role, *row.split()) for row in API}
+    headers = {"Authorization": f"Bearer {_secret(place, role)}"} if role != "anonymous" else {}
+    found = {row: _ask_api(place, role, Client(headers=headers), *row.split()) for row in API}
     assert found == {row: cells[role] for row, cells in API.items()}
 
 
-def _ask_api(place: Place, role: str, method: str, path: str) -> str:
-    headers = {"Authorization": f"Bearer {_secret(place, role)}"} if role != "anonymous" else {}
+@pytest.mark.django_db
+@pytest.mark.parametrize("role", [role for role in matrix.ROLES if role not in ("anonymous", "machine")])
+def test_each_operation_answers_the_page_of_this_role_the_same(place: Place, role: str) -> None:
+    client = _signed_in(place, role)
+    found = {row: _ask_api(place, role, client, *row.split()) for row in API}
+    assert found == {row: cells[role] for row, cells in API.items()}
+
+
+@pytest.mark.django_db
+def test_no_operation_changes_anything_for_another_site(place: Place) -> None:
+    client = _signed_in(place, "admin", enforce_csrf_checks=True)
+    changing = [row.split() for row in API if not row.startswith("GET ")]
+    assert {_ask_api(place, "admin", client, *row) for row in changing} == {"-"}
+    client.get("/")
+    own = {"X-CSRFToken": client.cookies["gateline_csrf"].value}
+    row = f"POST {matrix.DRAFTS}/{{line}}/comments".split()
+    assert _ask_api(place, "admin", client, *row, **own) == "y"
+
+
+@pytest.mark.django_db
+def test_a_token_that_is_none_is_not_saved_by_a_session(place: Place) -> None:
+    client = _signed_in(place, "admin")
+    row = f"GET {matrix.DRAFTS}".split()
+    assert _ask_api(place, "admin", client, *row) == "y"
+    assert _ask_api(place, "admin", client, *row, Authorization="Bearer gl_nothing") == ">"
+
+
+def _signed_in(place: Place, role: str, **checks: bool) -> Client:
+    client, user = Client(**checks), getattr(place.world, role)
+    user.set_password(PASSWORD)
+    user.save()
+    client.force_login(user)
+    return client
+
+
+def _ask_api(place: Place, role: str, client: Client, method: str, path: str, **headers: str) -> str:
     arguments = place.arguments("api") | {"visit": place.task.jobs.get().pk}
     address = path.format(**arguments)
     body = next((body for end, body in BODIES.items() if path.endswith(end)), {})
-    response = Client().generic(method, address, json.dumps(body), "application/json", headers=headers)
+    response = client.generic(method, address, json.dumps(body), "application/json", headers=headers)
     assert response.headers["Cache-Control"] == PRIVATE
     return (
         "a" if API[f"{method} {path}"][role] == "a" and response.status_code == 200 else answer_of(response)

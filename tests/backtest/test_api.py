@@ -157,7 +157,9 @@ def test_the_page_of_a_version_that_is_not_there_is_not_found(world: World, task
     assert page(world, "line-backtest", to="9").status_code == 404
 
 
-def test_the_stream_of_the_page_is_that_of_the_api(world: World, task: Task) -> None:
-    assert said(page(world, "line-backtest-stream", to="1"))[-1]["decisions"]["same"] == 2
-    refused = page(world, "line-backtest-stream", to="1", since="soon")
+def test_the_page_may_ask_the_api_as_a_program_does(world: World, task: Task) -> None:
+    told = said(page(world, "api-1:line-backtest", to="1", each_task="false"))
+    assert told[-1]["decisions"]["same"] == 2
+    assert {each["type"] for each in told} == {"progress", "result"}
+    refused = page(world, "api-1:line-backtest", to="1", since="soon")
     assert (refused.status_code, refused["Content-Type"]) == (400, "application/problem+json")

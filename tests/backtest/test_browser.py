@@ -79,10 +79,10 @@ def test_what_fails_is_said_and_can_be_tried_again(
 ) -> None:
     sign_in(page, world.viewer)
     page.goto(address(task, site) + "/backtest/")
-    page.route("**/backtest/stream/**", lambda route: route.abort())
+    page.route("**/api/**/backtest?*", lambda route: route.abort())
     page.get_by_role("button", name="Run back-test").click()
     expect(page.locator("[data-problem]")).to_contain_text("The connection ended before the result was there")
-    page.unroute("**/backtest/stream/**")
+    page.unroute("**/api/**/backtest?*")
     page.get_by_role("button", name="Run back-test").click()
     expect(page.locator("[data-problem]")).to_be_hidden()
     expect(page.locator("[data-state]")).to_have_text("Tried 2 decisions of 1 task.")
@@ -94,7 +94,9 @@ def test_an_answer_that_ends_early_is_no_result(
     half = '{"type": "progress", "done": 1, "total": 2, "tasks": 0, "counts": {"same": 1}}\n{"type": "res'
     sign_in(page, world.viewer)
     page.goto(address(task, site) + "/backtest/")
-    page.route("**/stream/**", lambda route: route.fulfill(content_type="application/x-ndjson", body=half))
+    page.route(
+        "**/api/**/backtest?*", lambda route: route.fulfill(content_type="application/x-ndjson", body=half)
+    )
     page.get_by_role("button", name="Run back-test").click()
     expect(page.locator("[data-problem]")).to_contain_text("The connection ended")
     expect(page.locator("[data-state]")).to_have_text("1 of 2 decisions")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
 from pipelines.models import Line
+
+SAVING = re.compile(r"/draft(/forms/\w+)?$")
+"""Whatever brings a draft to the server: a save, and what a form asks."""
 
 
 def node(page: Page, key: str) -> Locator:

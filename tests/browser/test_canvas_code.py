@@ -17,6 +17,7 @@ from pipelines.formats import native
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line
 from pipelines.routing.document.line import DocumentError
+from tests.browser.canvas import SAVING
 from tests.browser.conftest import Enter
 from tests.browser.test_canvas import saved
 from tests.factories import World
@@ -165,10 +166,10 @@ def test_a_fault_in_the_text_points_at_its_own_line(page_: Page) -> None:
 
 
 def test_what_is_typed_while_the_server_is_away_outlives_a_reload(page_: Page, line: Line) -> None:
-    page_.route("**/draw/save/", lambda route: route.abort())
+    page_.route(SAVING, lambda route: route.abort())
     typed(page_, "name: Build", " well  # and fast")
     expect(page_.get_by_role("alert")).to_contain_text("The server cannot be reached")
-    page_.unroute("**/draw/save/")
+    page_.unroute(SAVING)
     page_.reload()
     expect(page_.locator('.react-flow__node[data-id="build"]')).to_contain_text("Build well")
     saved(page_)

@@ -10,11 +10,13 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, Route, expect
 
-from pipelines.lines.publishing import create_line
+from pipelines.formats import native
+from pipelines.lines.publishing import create_line, save_draft
 from pipelines.models import Line
-from tests.browser.canvas import draft, saved
+from tests.browser.canvas import draft, rename_chosen, saved
 from tests.browser.conftest import Enter
 from tests.factories import World
+from tests.pages.conftest import door
 
 TAKEN = {"from": "build", "to": "check", "at_least": 3}
 DOCUMENT: dict[str, Any] = {
@@ -154,9 +156,9 @@ def test_an_answer_that_comes_late_takes_nothing_from_what_was_typed_since(canva
         else:
             held.append(route)
 
-    canvas.route("**/draw/forms/station/", hold_the_first)
+    canvas.route("**/draft/forms/station", hold_the_first)
     form.get_by_label("Folder", exact=True).fill("src")
-    with canvas.expect_request("**/draw/forms/station/"):
+    with canvas.expect_request("**/draft/forms/station"):
         canvas.keyboard.press("Enter")
     form.get_by_label("Folder", exact=True).fill("lib")
     form.get_by_label("Standard input", exact=True).fill("half a sen")
@@ -249,3 +251,51 @@ def test_a_viewer_reads_the_form_and_can_change_nothing(
     form = configure(enter_canvas(line, world.viewer), "build")
     expect(form.get_by_label("Program and arguments", exact=True)).to_be_disabled()
     expect(form.get_by_label("Program and arguments", exact=True)).to_have_value("make {{input.who}}")
+
+
+def test_one_word_is_one_request(canvas: Page, line: Line, world: World) -> None:
+    """The name of a station, a field of its form, its key: with a text of the line, and without one."""
+    asked: list[str] = []
+    canvas.on(
+        "request", lambda each: asked.append(f"{each.method} {each.url}") if "/api/" in each.url else None
+    )
+
+    def edit(number: int) -> None:
+        form = configure(canvas, "build")
+        expect(form.get_by_label("Folder", exact=True)).to_be_visible()
+        asked.clear()
+        for wanted, act in enumerate((_rename, _folder, _key), 1):
+            act(canvas, form)
+            expect(canvas.locator(".ed-whose")).to_contain_text(f"Draft {number + wanted}")
+            saved(canvas)
+        canvas.locator('.react-flow__node[data-id="check"]').click()
+        expect(canvas.locator("#ed-name")).to_have_value("Check")
+        form_of = f"POST {canvas.url.partition('/p/')[0]}{door(world, '/draft/forms/station', line.key)}"
+        assert asked[:3] == [form_of] * 3
+        assert not [each for each in asked if each.startswith(("PATCH", "PUT"))]
+        station = draft(line)["stations"][0]
+        assert (station["key"], station["name"], station["work"]["cwd"]) == ("make", "Compile", "src")
+        assert draft(line)["stations"][1]["rules"][0]["to"] == "make"
+
+    edit(1)
+    commented = "# why it is here\n" + native.dumps(DOCUMENT)
+    save_draft(line, commented, world.admin, 4)
+    canvas.reload()
+    edit(5)
+    line.refresh_from_db()
+    assert "# why it is here" in line.draft_text
+    assert native.loads(line.draft_text) == line.draft
+
+
+def _rename(canvas: Page, form: Locator) -> None:
+    rename_chosen(canvas, "Compile")
+
+
+def _folder(canvas: Page, form: Locator) -> None:
+    form.get_by_label("Folder", exact=True).fill("src")
+    canvas.keyboard.press("Enter")
+
+
+def _key(canvas: Page, form: Locator) -> None:
+    form.get_by_label("Key", exact=True).fill("make")
+    canvas.keyboard.press("Tab")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
+from pipelines.api.imports import FIRST
 from pipelines.formats import native
 from pipelines.lines.publishing import save_draft
 from pipelines.lines.starters.catalogue import BY_KEY
 from pipelines.models import Line, User
-from pipelines.web.editor.importing import FIRST
 from tests.browser.canvas import node, saved
 from tests.factories import World
 from tests.fixtures.site import Site

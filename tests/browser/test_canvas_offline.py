@@ -12,7 +12,7 @@ from playwright.sync_api import BrowserContext, Dialog, Page, expect
 
 from pipelines.formats import native
 from pipelines.models import Comment, Line, User
-from tests.browser.canvas import add_station, node, rename_chosen, saved
+from tests.browser.canvas import SAVING, add_station, node, rename_chosen, saved
 from tests.browser.conftest import Open
 from tests.factories import World
 from tests.fixtures.site import Site, start_web, stop
@@ -121,7 +121,8 @@ def test_a_template_changed_offline_is_saved_when_it_is_opened_again(
     rename_chosen(page, "Renamed while away")
     expect(page.get_by_role("alert").first).to_contain_text("The server cannot be reached")
     again = context.new_page()
-    page.close(run_before_unload=True)
+    with page.expect_event("close"):
+        page.close(run_before_unload=True)
     context.set_offline(False)
     again.goto(at(world, "line-draw", line.key))
     expect(node(again, first["key"])).to_contain_text("Renamed while away")
@@ -136,7 +137,7 @@ def test_a_second_tab_leaves_what_the_first_has_not_saved_to_the_first(
     world: World, drawn: Line, open_canvas: Open
 ) -> None:
     first = open_canvas(world.admin)
-    first.route("**/draw/save/", lambda route: route.abort())
+    first.route(SAVING, lambda route: route.abort())
     add_station(first)
     expect(first.get_by_role("alert").first).to_contain_text("The server cannot be reached")
     second = open_canvas(world.admin, first.context)
@@ -144,7 +145,7 @@ def test_a_second_tab_leaves_what_the_first_has_not_saved_to_the_first(
     rename_chosen(second, "Compile")
     saved(second)
     expect(node(second, "manual")).to_have_count(0)
-    first.unroute("**/draw/save/")
+    first.unroute(SAVING)
     saved(first)
     assert keys(drawn) == ["build", "ship", "manual"]
     assert drawn.draft["stations"][0]["name"] == "Compile"
@@ -178,14 +179,14 @@ def test_a_browser_without_room_says_so_and_asks_before_it_leaves(
     page.evaluate(
         """() => { Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError") } }"""
     )
-    page.route("**/draw/save/", lambda route: route.abort())
+    page.route(SAVING, lambda route: route.abort())
     add_station(page)
     expect(page.get_by_role("alert").filter(has_text="no room")).to_be_visible()
     with page.expect_event("dialog") as asked:
         page.close(run_before_unload=True)
     assert asked.value.type == "beforeunload"
     asked.value.dismiss()
-    page.unroute("**/draw/save/")
+    page.unroute(SAVING)
     saved(page)
     expect(page.get_by_text("no room")).to_have_count(0)
     assert keys(drawn) == ["build", "ship", "manual"]

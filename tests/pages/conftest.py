@@ -34,6 +34,11 @@ def at(world: World, name: str, *rest: object) -> str:
     return reverse(name, args=[world.project.owner.key, world.project.key, *rest])
 
 
+def door(world: World, rest: str, line: str = "drawn") -> str:
+    """Of a line in the API."""
+    return f"/api/owners/{world.project.owner.key}/projects/{world.project.key}/lines/{line}{rest}"
+
+
 def text(response: HttpResponse) -> str:
     """With each white space as one space, as a browser reads it."""
     return " ".join(response.content.decode().split())

@@ -12,7 +12,7 @@ from pipelines.formats import native
 from pipelines.lines.publishing import create_line, save_draft
 from pipelines.models import Line
 from tests.factories import World, document, station
-from tests.pages.conftest import As, at, text
+from tests.pages.conftest import As, at, door, text
 
 pytestmark = pytest.mark.django_db
 
@@ -27,7 +27,7 @@ def sent(world: World, signed_in: As, body: Any) -> HttpResponse:
     if isinstance(body, dict):
         body = {"base": document(key="drawn"), **body}
     said = body if isinstance(body, (str, bytes)) else json.dumps(body)
-    return client.post(at(world, "line-draw-save", "drawn"), said, content_type="application/json")
+    return client.patch(door(world, "/draft"), said, content_type="application/json")
 
 
 def test_a_saved_draft_is_answered_with_what_lint_finds(world: World, signed_in: As, line: Line) -> None:

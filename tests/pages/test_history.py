@@ -10,7 +10,7 @@ import pytest
 from pipelines.lines import publishing
 from pipelines.models import Line, LineEvent
 from tests.factories import World, document, station
-from tests.pages.conftest import As, at, text
+from tests.pages.conftest import As, at, door, text
 
 pytestmark = pytest.mark.django_db
 GOOD = {"id": "good", "label": "Good", "when": {"result": "success"}, "to": "ship"}
@@ -69,13 +69,13 @@ def test_a_version_that_is_none_is_not_found(world: World, signed_in: As, side: 
     line = versions(world)
     client = signed_in(world.viewer)
     assert client.get(at(world, "line-versions", line.key), {"to": side}).status_code == 404
-    assert client.get(at(world, "line-picture", line.key), {"from": "1", "to": side}).status_code == 404
+    assert client.get(door(world, "/picture", line.key), {"from": "1", "to": side}).status_code == 404
 
 
 def test_the_picture_holds_what_is_gone_and_marks_what_is_not_the_same(world: World, signed_in: As) -> None:
     line = versions(world)
     client = signed_in(world.viewer)
-    found = client.get(at(world, "line-picture", line.key), {"from": "2", "to": "1"}).json()
+    found = client.get(door(world, "/picture", line.key), {"from": "2", "to": "1"}).json()
     assert [each["key"] for each in found["document"]["stations"]] == ["build", "test", "ship"]
     assert found["marks"]["stations"] == {"test": "removed"}
     assert found["marks"]["rules"] == {"good": "changed", "good (before)": "removed"}
@@ -90,7 +90,7 @@ def test_a_draft_that_is_no_line_is_compared_with_nothing(world: World, signed_i
     assert page.status_code == 200
     assert "cannot be drawn" in text(page)
     query = {"from": "live", "to": "draft"}
-    assert client.get(at(world, "line-picture", line.key), query).status_code == 409
+    assert client.get(door(world, "/picture", line.key), query).status_code == 400
 
 
 def test_one_click_restores_and_a_draft_with_changes_is_put_aside_first(world: World, signed_in: As) -> None:

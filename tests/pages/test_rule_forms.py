@@ -18,7 +18,7 @@ from pipelines.web.editor.forms.conditions import LEAVES as KINDS
 from pipelines.web.editor.forms.form import Setting, fields_of
 from pipelines.web.editor.forms.rule import RuleForm
 from tests.factories import World, document, station
-from tests.pages.conftest import As, at
+from tests.pages.conftest import As, door
 
 OK = {"result": "success"}
 NAMES = {
@@ -365,7 +365,7 @@ def line(world: World) -> Line:
 
 
 def asked(client: Client, world: World, body: dict[str, Any]) -> Any:
-    url = at(world, "line-draw-form", "drawn", "rule")
+    url = door(world, "/draft/forms/rule")
     return client.post(
         url,
         json.dumps({"names": NAMES, "own": "on", "within": "build", **body}),

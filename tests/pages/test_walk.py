@@ -15,7 +15,7 @@ from pipelines.routing.document.line import read_line
 from pipelines.routing.simulate.run import run
 from pipelines.routing.simulate.scenario import read_scenario
 from tests.factories import World, document, station
-from tests.pages.conftest import As, at
+from tests.pages.conftest import As, door
 
 pytestmark = pytest.mark.django_db
 
@@ -50,9 +50,7 @@ def walk(world: World, signed_in: As, line: Line) -> Any:
 
     def sent(*steps: Any, given: Any = None, **more: Any) -> HttpResponse:
         body = {"document": DOCUMENT if given is None else given, "steps": list(steps), **more}
-        return client.post(
-            at(world, "line-draw-walk", "drawn"), json.dumps(body), content_type="application/json"
-        )
+        return client.post(door(world, "/walk"), json.dumps(body), content_type="application/json")
 
     return sent
 
@@ -149,8 +147,8 @@ def test_an_outcome_is_filled_in_field_by_field(walk: Any) -> None:
 )
 def test_a_field_that_is_wrong_is_named(walk: Any, values: dict[str, Any], place: str) -> None:
     answer = walk(form={"values": values})
-    assert answer.status_code == 422
-    assert answer.json()["problems"][0]["path"] == place
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["path"] == place
 
 
 def test_a_step_that_no_longer_fits_is_named_and_what_came_before_it_stands(walk: Any) -> None:
@@ -200,8 +198,8 @@ def test_branches_are_walked_one_by_one(walk: Any) -> None:
 
 def test_a_document_that_is_no_line_has_its_problems(walk: Any) -> None:
     answer = walk(given={"gateline": 1, "key": "drawn", "stations": []})
-    assert answer.status_code == 422
-    assert answer.json()["problems"]
+    assert answer.status_code == 400
+    assert answer.json()["errors"]
 
 
 def test_a_faulty_rule_is_stuck_when_it_is_reached(walk: Any) -> None:
@@ -241,7 +239,7 @@ def test_whatever_is_sent_is_answered_with_its_place(
     world: World, signed_in: As, line: Line, body: Any
 ) -> None:
     client = signed_in(world.viewer)
-    answer = client.post(at(world, "line-draw-walk", "drawn"), body, content_type="application/json")
-    assert answer.status_code in (400, 422)
-    assert answer.json()["problems"][0]["message"]
+    answer = client.post(door(world, "/walk"), body, content_type="application/json")
+    assert answer.status_code == 400
+    assert answer.json()["detail"]
     assert not Scenario.objects.exists()

@@ -13,11 +13,15 @@ from django.utils import timezone
 from pipelines.lines import scenarios
 from pipelines.models import Line, Scenario
 from tests.factories import World, document, station
-from tests.pages.conftest import As, at
+from tests.pages.conftest import As, at, door
 from tests.pages.test_walk import APPROVE, DOCUMENT, FAILURE, SUCCESS, line
 
 pytestmark = pytest.mark.django_db
 __all__ = ["line"]
+ENDS = {
+    each: f"/draft/scenarios{end}"
+    for each, end in {"keep": "", "run": "/run", "generate": "/generate"}.items()
+}
 
 
 @pytest.fixture
@@ -26,9 +30,7 @@ def ask(world: World, signed_in: As, line: Line) -> Any:
 
     def sent(what: str, **body: Any) -> HttpResponse:
         said = json.dumps({"document": DOCUMENT, **body})
-        return client.post(
-            at(world, f"line-draw-tests-{what}", "drawn"), said, content_type="application/json"
-        )
+        return client.post(door(world, ENDS[what]), said, content_type="application/json")
 
     return sent
 
@@ -58,7 +60,7 @@ def test_a_second_walk_of_that_name_is_another_one_and_a_key_replaces(ask: Any, 
 def test_a_walk_that_does_not_reach_its_last_step_is_not_kept(ask: Any) -> None:
     answer = ask("keep", name="Wrong", steps=[SUCCESS, FAILURE])
     assert answer.status_code == 400
-    assert answer.json()["problems"][0]["path"] == "steps[1]"
+    assert answer.json()["errors"][0]["path"] == "steps[1]"
     assert not Scenario.objects.exists()
 
 
@@ -96,25 +98,27 @@ def test_generating_that_takes_too_long_stops_and_says_so(
     assert "a page looks for ten seconds" in page.content.decode()
 
 
-def test_a_test_is_deleted_and_a_strange_one_is_not_there(ask: Any) -> None:
+def test_a_test_is_deleted_and_a_strange_one_is_not_there(ask: Any, world: World, signed_in: As) -> None:
     ask("keep", name="Once", steps=[SUCCESS])
-    assert ask("delete", key="twice").status_code == 404
-    assert ask("delete", key="a\u0000b").status_code == 404
-    assert ask("delete", key="once").json()["scenarios"] == []
+    client = signed_in(world.designer)
+    assert client.delete(door(world, "/scenarios/twice")).status_code == 404
+    assert client.delete(door(world, "/scenarios/a%00b")).status_code in (400, 404)
+    assert client.delete(door(world, "/scenarios/once")).status_code == 204
+    assert client.get(door(world, "/draft/scenarios")).json()["scenarios"] == []
 
 
 @pytest.mark.parametrize("what", ["run", "generate", "keep"])
 def test_a_document_that_is_no_line_has_its_problems(ask: Any, what: str) -> None:
-    answer = ask(what, document={"stations": []}, name="Once", steps=[])
-    assert answer.status_code == 422
-    assert answer.json()["problems"]
+    walk = {"name": "Once", "steps": []} if what == "keep" else {}
+    answer = ask(what, document={"stations": []}, **walk)
+    assert answer.status_code == 409
+    assert answer.json()["errors"]
 
 
-@pytest.mark.parametrize("what", ["run", "generate", "keep", "delete"])
+@pytest.mark.parametrize("what", ["run", "generate", "keep"])
 @pytest.mark.parametrize("body", [b"", b"\xff", "[]", '{"document": 3}', '{"document": {"a": "\\u0000"}}'])
 def test_whatever_is_sent_is_answered(world: World, signed_in: As, line: Line, what: str, body: Any) -> None:
     client = signed_in(world.designer)
-    place = at(world, f"line-draw-tests-{what}", "drawn")
-    answer = client.post(place, body, content_type="application/json")
+    answer = client.post(door(world, ENDS[what]), body, content_type="application/json")
     assert answer.status_code == 400
-    assert answer.json()["problems"][0]["message"]
+    assert answer.json()["detail"]

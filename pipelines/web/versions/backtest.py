@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import Exists, OuterRef
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.http.response import HttpResponseBase
+from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from pipelines.errors import Invalid
-from pipelines.lines.backtest import BacktestTarget, read_selection, target_of
-from pipelines.lines.backtest.stream import streamed
+from pipelines.lines.backtest import BacktestTarget, target_of
 from pipelines.models import Decision, Line, Project, Task
 from pipelines.routing.document.line import DocumentError, Problem
 from pipelines.web.lines import lines
@@ -46,21 +44,6 @@ def backtest(request: SignedIn, project: Project, line: str) -> HttpResponse:
         found,
         **context,
     )
-
-
-@in_project("view")
-@require_safe
-def stream(request: HttpRequest, project: Project, line: str) -> HttpResponseBase:
-    """What the API answers, for the page: refused as a problem before the first line."""
-    found = lines.get(request, project, line)  # type: ignore[arg-type]
-    try:
-        selection = read_selection({name: request.GET.get(name, "") for name in FIELDS})
-        target = target_of(found, request.GET.get("to") or "draft")
-    except (DocumentError, Invalid) as fault:
-        places = [problem.to_dict() for problem in fault.problems]
-        body = {"title": _("The request is malformed"), "status": 400, "detail": str(fault), "errors": places}
-        return JsonResponse(body, status=400, content_type="application/problem+json")
-    return streamed(found, target, selection, each_task=False)
 
 
 def _target(line: Line, to: str) -> tuple[BacktestTarget | None, list[Problem]]:

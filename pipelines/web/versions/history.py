@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -23,12 +23,9 @@ from pipelines.queries import versions as parsed_versions
 from pipelines.queries.workers import leaving_network_open
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.document.networks import as_published
-from pipelines.templatetags.gateline import asset
-from pipelines.web.editor.kinds import kinds
 from pipelines.web.graph import drawing_of
 from pipelines.web.lines import lines
 from pipelines.web.lines.changed import groups, legend, totals
-from pipelines.web.lines.changed import picture as picture_of
 from pipelines.web.lines.overview import gates_of, overview_of
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import Restore, VersionName
@@ -57,21 +54,6 @@ class VersionEntry:
 def versions(request: SignedIn, project: Project, line: str) -> HttpResponse:
     """`?to=`: what is looked at; `?from=`: what it is compared with, the version before it unless told."""
     return _page(request, lines.get(request, project, line))
-
-
-@in_project("view")
-@require_safe
-def picture(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    """Both sides in one document with the mark of each part, for the canvas: `?from=` (live) and `?to=` (draft).
-    409: a draft that cannot be read."""
-    found = lines.get(request, project, line)
-    before = request.GET.get("from") or (comparing.LIVE if found.live else comparing.DRAFT)
-    try:
-        sides = [comparing.named(found, name) for name in (before, request.GET.get("to") or comparing.DRAFT)]
-        apart = comparing.apart(*sides)
-    except Invalid as fault:
-        return JsonResponse({"detail": str(fault)}, status=409)
-    return JsonResponse({**picture_of(apart), "icons": asset("static/icons.json"), "kinds": kinds()})
 
 
 @in_project("view")
@@ -165,7 +147,7 @@ def _page(
         conflict=conflict,
         problem=problem,
         legend=legend(),
-        picture_url=f"{reverse('line-picture', args=_at(stored))}?from={before or to}&to={to}",
+        picture_url=f"{reverse('api-1:line-picture', args=_at(stored))}?from={before or to}&to={to}",
         record=_record(stored),
         rail=True,
         **_compared(stored, before, to),

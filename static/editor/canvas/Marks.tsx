@@ -1,7 +1,8 @@
 import { type InternalNode, useStore, ViewportPortal } from "@xyflow/react";
 import { useMemo } from "react";
+import type { PartKind, Thread } from "../api/line";
 import { initials, partName, TONES } from "../saving/People";
-import { type Other, type Part, type PartKind, type Thread, useAround } from "../saving/together";
+import { type Other, type Part, useAround } from "../saving/together";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { type LineDocument, ruleOf, rulesOf } from "../store/document";

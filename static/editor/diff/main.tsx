@@ -5,12 +5,13 @@ import "../vendor.css";
 import { ReactFlowProvider } from "@xyflow/react";
 import { StrictMode } from "react";
 import { createRoot, type Root } from "react-dom/client";
+import { ask } from "../api/door";
 
 import { takeSprite } from "../shell/Icon";
 import { type KindOfWork, takeKinds } from "../store/kinds";
 import { DiffCanvas, type Picture } from "./DiffCanvas";
 
-interface Answer extends Picture {
+interface Given extends Picture {
   icons: string;
   kinds: KindOfWork[];
 }
@@ -18,9 +19,9 @@ interface Answer extends Picture {
 async function load(figure: HTMLElement, root: Root): Promise<void> {
   const failed = figure.querySelector<HTMLElement>("[data-diff-failed]");
   try {
-    const answer = await fetch(figure.dataset.diff ?? "", { headers: { Accept: "application/json" } });
-    if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
-    const given = (await answer.json()) as Answer;
+    const answer = await ask<Given>("GET", figure.dataset.diff ?? "");
+    if (answer.is !== "ok") throw new Error(answer.is);
+    const given = answer.said;
     takeSprite(given.icons);
     takeKinds(given.kinds);
     if (failed) failed.hidden = true;

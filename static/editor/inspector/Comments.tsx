@@ -1,9 +1,10 @@
 import { type FormEvent, type KeyboardEvent, useId, useRef, useState } from "react";
 
 import { announce } from "../../ts/dom";
+import type { Comment, PartKind, Thread } from "../api/line";
 import { partName } from "../saving/People";
 import { Ago } from "../saving/Saved";
-import { type Comment, type PartKind, type Thread, togetherOf, useAround } from "../saving/together";
+import { togetherOf, useAround } from "../saving/together";
 import { keepTyped, typed, useTyped } from "../saving/typed";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
@@ -131,9 +132,12 @@ function Group({
 
 function One({ editor, thread, gone }: { editor: Editor; thread: Thread; gone?: boolean | undefined }) {
   const [answering, setAnswering] = useState(false);
-  const [trouble, act] = useAct(editor);
+  const [trouble, act] = useAct();
   const resolve = (): void =>
-    void act({ do: thread.resolved ? "reopen" : "resolve" }, thread.id, say(thread.resolved ? "reopened" : "resolved"));
+    void act(
+      togetherOf(editor).send({ resolved: !thread.resolved }, thread.id),
+      say(thread.resolved ? "reopened" : "resolved"),
+    );
   return (
     <article className="ed-thread" data-resolved={thread.resolved ? "" : undefined}>
       {gone ? (
@@ -186,7 +190,7 @@ function Said({ editor, comment }: { editor: Editor; comment: Comment }) {
   const own = comment.by?.id === editor.given.me;
   const [editing, setEditing] = useState(false);
   const [sure, setSure] = useState(false);
-  const [trouble, act] = useAct(editor);
+  const [trouble, act] = useAct();
   if (comment.deleted) return <p className="small muted">{say("commentDeleted")}</p>;
   return (
     <div className="ed-comment">
@@ -204,7 +208,7 @@ function Said({ editor, comment }: { editor: Editor; comment: Comment }) {
           first={comment.text}
           label={say("editComment")}
           button={say("saveComment")}
-          body={{ do: "edit", revision: comment.revision }}
+          body={{ revision: comment.revision }}
           comment={comment.id}
           focus
           done={() => setEditing(false)}
@@ -221,7 +225,9 @@ function Said({ editor, comment }: { editor: Editor; comment: Comment }) {
             type="button"
             className="button button-quiet button-small"
             onBlur={() => setSure(false)}
-            onClick={() => (sure ? void act({ do: "delete" }, comment.id, say("commentDeleted")) : setSure(true))}
+            onClick={() =>
+              sure ? void act(togetherOf(editor).remove(comment.id), say("commentDeleted")) : setSure(true)
+            }
           >
             {say(sure ? "deleteSurely" : "deleteRule")}
           </button>
@@ -240,15 +246,13 @@ function Trouble({ words }: { words: string }) {
   ) : null;
 }
 
-/** Sends a change; its trouble stands beside what it is about. */
-function useAct(
-  editor: Editor,
-): [string, (body: Record<string, unknown>, comment: string, words: string) => Promise<void>] {
+/** A change that is sent; its trouble stands beside what it is about. */
+function useAct(): [string, (sent: Promise<string>, words: string) => Promise<void>] {
   const [trouble, setTrouble] = useState("");
   return [
     trouble,
-    async (body, comment, words) => {
-      const refused = await togetherOf(editor).send(body, comment);
+    async (sent, words) => {
+      const refused = await sent;
       setTrouble(refused);
       if (!refused) announce(words);
     },

@@ -2,17 +2,32 @@
  * the answer. It outlives the place where it is shown, so that nothing typed is lost when something else is chosen. */
 import { createStore } from "zustand/vanilla";
 import { announce } from "../../ts/dom";
+import type { Deed, Form } from "../api/line";
 import { fieldsTyped, keepTyped } from "../saving/typed";
 import { say } from "../shell/words";
-import type { Rename } from "../store/commands";
-import { type Fragment, patched, same } from "../store/patch";
-import type { Editor } from "../store/store";
-import { type Answer, asked, type Deed } from "./formAsking";
+import { type Fragment, same } from "../store/patch";
+import type { Editor, Taken } from "../store/store";
+import { changeOf, expectedOf } from "./formChange";
 import { errorOf, focusOn, valuesIn } from "./formControls";
 import { isControl, morph, remember } from "./morph";
 import { outlineOf, type Subject } from "./subjects";
 
 type DoorState = "loading" | "ready" | "away" | "signed-out" | "refused";
+
+/** The line that goes along with what is sent, and the part as it is in there. */
+interface Along extends Taken {
+  expected: Fragment;
+}
+
+interface Sent {
+  fragment: Fragment;
+  typed: ReadonlyMap<string, string[]>;
+  deed: Deed | undefined;
+  peek: boolean;
+  /** What the form was to show of the line. */
+  shown: string;
+  carried: Along | undefined;
+}
 
 const AGAIN = [1000, 2000, 5000, 10_000] as const;
 const htmx = (): { process(element: Element): void } | undefined =>
@@ -227,26 +242,39 @@ export class Door {
     if (wanted === "send") this.#waits(true);
     const deed = wanted === "send" ? this.#deeds[0] : undefined;
     const typed = new Map([...this.#typed].filter(([name]) => wanted === "send" || this.#refused.has(name)));
-    const said = await asked(this.editor, this.subject.what, {
+    const names = outlineOf(this.editor.line);
+    const carried = deed ? undefined : await this.#carried(fragment, wanted === "send" ? typed : undefined);
+    const answer = await this.editor.api.form(this.subject.what, {
       fragment,
       own: this.subject.own,
       within: this.subject.within ?? "",
       scope: this.scope,
-      names: outlineOf(this.editor.line),
+      names,
       typed: Object.fromEntries(typed),
       deed: deed ?? null,
       peek: wanted === "show",
+      save: carried ? { expected: carried.expected, edit: carried.edit } : null,
     });
     this.#busy = false;
-    if (said === "away" || said === "signed-out") return this.#failed(said, wanted);
-    if (said === "refused") {
+    if (answer.is !== "ok") {
+      carried?.done();
+      if (answer.is !== "refused") return this.#failed(answer.is, wanted);
       this.#deeds = [];
       this.#waits(false);
       return this.#become("refused");
     }
-    this.#answered(fragment, typed, deed, wanted === "show", shown, said);
     this.#waits(false);
-    if (this.#wanted) void this.#send();
+    // What was pressed meanwhile is asked from here, and waited for.
+    this.#answered({ fragment, typed, deed, peek: wanted === "show", shown, carried }, answer.said);
+    if (this.#wanted && !this.#busy) void this.#send();
+  }
+
+  /** What is not saved yet goes along, with what is typed here where it can be told what that makes of the line. */
+  async #carried(fragment: Fragment, typed?: ReadonlyMap<string, string[]>): Promise<Along | undefined> {
+    const expected = typed ? expectedOf(this.#el, fragment, typed) : fragment;
+    const change = typed && expected ? changeOf(this.subject, fragment, expected) : undefined;
+    const carried = expected && (await this.editor.carry(change));
+    return carried && { ...carried, expected };
   }
 
   /** Whether the line lacks what was typed here, for all who look at it. */
@@ -263,14 +291,7 @@ export class Door {
     this.#failures += 1;
   }
 
-  #answered(
-    sent: Fragment,
-    typed: Map<string, string[]>,
-    deed: Deed | undefined,
-    peek: boolean,
-    shown: string,
-    answer: Answer,
-  ): void {
+  #answered({ fragment: sent, typed, deed, peek, shown, carried }: Sent, answer: Form): void {
     this.#failures = 0;
     const fresh = document.createElement("div");
     fresh.append(document.createRange().createContextualFragment(answer.html));
@@ -290,7 +311,8 @@ export class Door {
     if (deed) this.#deeds.shift();
     const undisturbed = shown === this.#now();
     this.#draw(fresh, values);
-    if (!peek && !same(sent, answer.fragment)) this.#apply(sent, answer);
+    if (!peek && !same(sent, answer.fragment)) this.#apply(sent, answer, carried);
+    carried?.done(answer.saved ?? undefined);
     this.#shown = undisturbed ? this.#now() : shown;
     this.#become("ready");
     if (this.#deeds.length > 0) this.#ask("send");
@@ -301,30 +323,20 @@ export class Door {
     if (!this.#stop && !this.pending) this.kept(false);
   }
 
-  #apply(sent: Fragment, answer: Answer): void {
-    const { subject } = this;
-    const by = subject.renamed?.by ?? "key";
-    const [from, to] = [sent[by], answer.fragment[by]];
-    const renamed = typeof from === "string" && typeof to === "string" && from !== to ? subject.renamed : undefined;
-    const label = say("changedFields", subject.title(this.editor.line), answer.label);
-    const change = (now: Fragment): Fragment => patched(now, sent, answer.fragment);
-    if (renamed && typeof from === "string" && typeof to === "string") {
+  #apply(sent: Fragment, { fragment, label, saved }: Form, carried: Along | undefined): void {
+    const { line } = this.editor;
+    const words = say("changedFields", this.subject.title(line), label);
+    const { apply, renames, rekeyed } = changeOf(this.subject, sent, fragment);
+    if (rekeyed) {
       keepTyped(this.#place, "");
-      this.subject = renamed.subject(to);
+      this.subject = rekeyed.subject;
       this.#keepTyped();
-      this.moved(from, to);
+      this.moved(rekeyed.from, rekeyed.to);
       if (this.#el) this.#el.dataset.form = this.#name;
-      this.editor.run(
-        {
-          label,
-          apply: (line) => renamed.everywhere(subject.put(line, change), from, to),
-          renames: renamesOf(subject.what, from, to),
-        },
-        renamed.selection(to),
-      );
-    } else {
-      this.editor.run({ label, apply: (line) => subject.put(line, change) });
     }
+    // What was saved is the very line that the server has, where nothing else happened to it meanwhile.
+    const known = saved && carried?.of === line ? carried.line : undefined;
+    this.editor.run({ label: words, apply: known ? () => known : apply, renames }, rekeyed?.selection);
   }
 
   #draw(fresh: Element, values: Map<string, string[]>): void {
@@ -342,6 +354,3 @@ export class Door {
     el.dispatchEvent(new CustomEvent("htmx:load", { bubbles: true }));
   }
 }
-
-const renamesOf = (what: string, from: string, to: string): Rename[] =>
-  what === "station" || what === "gate" || what === "rule" ? [{ kind: what, from, to }] : [];

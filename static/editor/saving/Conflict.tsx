@@ -1,12 +1,13 @@
 import { useEffect, useRef } from "react";
 
 import { announce } from "../../ts/dom";
+import type { Clash } from "../api/line";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import type { Json } from "../store/document";
 import type { Side } from "../store/merge";
 import type { Editor } from "../store/store";
-import type { Choices, Clash } from "./saving";
+import type { Choices } from "./saving";
 
 interface Shown {
   editor: Editor;

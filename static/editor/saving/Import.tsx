@@ -1,12 +1,14 @@
 import { useEffect, useId, useRef } from "react";
 import { useStore } from "zustand";
+import type { Problem } from "../api/door";
+import type { Changes, Read } from "../api/line";
 
 import type { Desk } from "../shell/desk";
 import { backToCanvas } from "../shell/focus";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import type { Editor } from "../store/store";
-import { type Changes, countOf, importOf, type Problem, type Read } from "./importing";
+import { countOf, importOf } from "./importing";
 
 /** Takes a whole document into this line: given, read, looked at, applied. */
 export function Import({ desk }: { desk: Desk }) {
@@ -39,9 +41,11 @@ function ImportDialog({ desk }: { desk: Desk }) {
     window.setTimeout(desk.fit, 50);
   };
   /** The place stands on the screen, marked: a line of the text where nobody has to count. */
-  const goTo = ({ line = 1, column = 1 }: Problem): void => {
+  const goTo = (problem: Problem): void => {
     const area = field.current;
     if (!area) return;
+    const line = problem.line ?? 1;
+    const column = problem.column ?? 1;
     const before = text.split("\n").slice(0, line - 1);
     const start = before.reduce((sum, each) => sum + each.length + 1, 0);
     const end = text.indexOf("\n", start);

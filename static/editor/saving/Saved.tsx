@@ -1,10 +1,11 @@
 import { relative } from "../../ts/time";
 import { say as sayShell } from "../../ts/words";
+import type { Draft } from "../api/line";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { type Editor, useEditor } from "../store/store";
 import { Conflict } from "./Conflict";
-import type { Draft, Saving } from "./saving";
+import type { Saving } from "./saving";
 
 const ICONS: Record<Saving["state"], string> = {
   saved: "check",

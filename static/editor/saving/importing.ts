@@ -2,45 +2,21 @@
  * and applied as one command. What was given stays here until it is applied, also when the dialog is closed. */
 import { createStore } from "zustand/vanilla";
 import { announce } from "../../ts/dom";
+import type { Problem } from "../api/door";
+import type { Read, Starter } from "../api/line";
 import * as client from "../code/client";
 import type { Desk } from "../shell/desk";
 import { say } from "../shell/words";
 import { canBeDrawn, type LineDocument } from "../store/document";
 import type { Editor } from "../store/store";
-import { csrf } from "./csrf";
 
 const MOST = 2_000_000;
-const PATIENCE = 30_000;
 
-export interface Problem {
-  path: string;
-  message: string;
-  hint: string;
-  line?: number;
-  column?: number;
-}
-
-export interface Changes {
-  affects: string;
-  title: string;
-  rows: { sentence: string; what: string; icon: string; word: string }[];
-}
-
-export interface Read {
-  document: LineDocument;
-  text: string;
-  changes: Changes[];
-  problems: Problem[];
-}
-
-export interface Starter {
-  key: string;
-  name: string;
-  purpose: string;
-  needs: string;
-  /** The line drawn, as SVG of the server. */
-  picture: string;
-}
+/** How the server read it. */
+type Asked =
+  | { is: "refused"; problems: readonly Problem[] }
+  | { is: "failed"; words: string }
+  | { is: "read"; read: Read };
 
 type Result =
   | { is: "none" }
@@ -137,12 +113,8 @@ class Importing {
   }
 
   async starters(): Promise<readonly Starter[]> {
-    try {
-      const answer = await fetch(this.editor.given.urls.import ?? "", { signal: AbortSignal.timeout(PATIENCE) });
-      return answer.ok && !answer.redirected ? (((await answer.json()) as { starters: Starter[] }).starters ?? []) : [];
-    } catch {
-      return [];
-    }
+    const answer = await this.editor.api.starters();
+    return answer.is === "ok" ? answer.said : [];
   }
 
   /** Whether the line is like the template now; else why not was announced, and is answered. */
@@ -163,28 +135,17 @@ class Importing {
     return this.editor.line === line;
   }
 
-  async #ask(sent: object): Promise<Exclude<Result, { is: "read" | "none" | "reading" }> | { is: "read"; read: Read }> {
-    try {
-      const { urls, csrf: token } = this.editor.given;
-      const answer = await fetch(urls.import ?? "", {
-        method: "POST",
-        headers: { "Content-Type": "application/json", "X-CSRFToken": csrf(token) },
-        body: JSON.stringify(sent),
-        signal: AbortSignal.timeout(PATIENCE),
-      });
-      if (answer.redirected || answer.status === 403) return { is: "failed", words: say("importDenied") };
-      if (answer.status === 422)
-        return { is: "refused", problems: ((await answer.json()) as { problems: Problem[] }).problems };
-      if (!answer.ok)
-        return {
-          is: "failed",
-          words: say(answer.status >= 500 || answer.status === 429 ? "importAway" : "importLarge"),
-        };
-      const read = (await answer.json()) as Read;
-      return canBeDrawn(read.document) ? { is: "read", read } : { is: "failed", words: say("textNotDrawn") };
-    } catch {
-      return { is: "failed", words: say("importAway") };
+  async #ask(sent: { document: LineDocument; text?: string; starter?: string }): Promise<Asked> {
+    const answer = await this.editor.api.read(sent);
+    if (answer.is === "away") return { is: "failed", words: say("importAway") };
+    if (answer.is === "signed-out") return { is: "failed", words: say("importDenied") };
+    if (answer.is === "refused" && answer.status === 403) return { is: "failed", words: say("importDenied") };
+    if (answer.is === "refused" && answer.problem.errors.length > 0) {
+      return { is: "refused", problems: answer.problem.errors };
     }
+    if (answer.is === "refused") return { is: "failed", words: say("importLarge") };
+    const read = answer.said;
+    return canBeDrawn(read.document) ? { is: "read", read } : { is: "failed", words: say("textNotDrawn") };
   }
 
   #failed(words: string): void {

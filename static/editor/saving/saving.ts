@@ -1,18 +1,19 @@
 /** Keeps the draft on the server: a change is saved a moment after the last one, a copy lies in the browser until the
  * server has it, and a server that is away is tried again. What others save meanwhile is taken in; where both changed
  * the same place, nothing is stored until a person has chosen. Answers come with what lint finds. */
-import { storeDraft } from "../code/door";
+import type { Answer } from "../api/door";
+import type { Clash, Clashed, Draft, Edit, LineApi, Saved, Stored } from "../api/line";
+import { unavailable } from "../code/client";
+import { storeDraft } from "../code/storing";
 import type { LineText } from "../code/text";
 import type { Rename } from "../store/commands";
 import { Copies } from "../store/copies";
 import { canBeDrawn, type LineDocument } from "../store/document";
 import type { Findings } from "../store/findings";
-import { merge, type Place, type Side } from "../store/merge";
-import { csrf } from "./csrf";
+import { merge, type Side } from "../store/merge";
 
 const PAUSE = 500;
 const AGAIN = [1000, 2000, 5000, 10000, 15000];
-const PATIENCE = 30_000;
 
 export type Saving =
   | { state: "saved"; at: number }
@@ -26,16 +27,6 @@ export type Saving =
   /** Somebody stored a draft that cannot be drawn. */
   | { state: "undrawable"; by: string }
   | { state: "conflict"; by: string; clashes: Clash[]; chosen: Choices };
-
-/** A place that both changed, null where it is not there, with the words of the server for it. */
-export interface Clash extends Place {
-  place: string;
-  mineWords: string;
-  theirsWords: string;
-  station: string | null;
-  rule: string | null;
-  gate: string | null;
-}
 
 /** What is not stored, as the browser keeps it. */
 interface Copy {
@@ -51,41 +42,17 @@ const isWhole = ({ number, base, line }: Partial<Copy>): boolean =>
 
 export type Choices = Readonly<Record<string, Side>>;
 
-/** Whose draft it is (`drafting.told`). */
-export interface Draft {
-  number: number;
-  by: { id: number; name: string } | null;
-  at: string | null;
-  live: number | null;
-  /** Who has saved since the live version. */
-  people: string[];
-  /** Who has saved since the draft that was asked from. */
-  others: string[];
-}
-
-interface Answer {
-  draft: Draft;
-  document?: LineDocument;
-  /** As it was typed; empty where nobody typed one. */
-  text?: string;
-  findings?: Findings;
-  differs?: boolean;
-  mayEdit?: boolean;
-}
-
-interface Refusal {
-  detail?: string;
-  by?: string;
-  number?: number;
-  document?: LineDocument;
-  text?: string;
-  clashes?: Clash[];
+/** An edit that somebody else's request takes along to the server. */
+export interface Carried {
+  edit: Edit;
+  /** What became of it, once the editor shows it; undefined where it was not saved. */
+  done(saved?: Saved): void;
 }
 
 interface Wanted {
-  saveUrl: string;
-  latestUrl: string;
-  csrf: string;
+  api: LineApi;
+  /** Under which the browser keeps what is not saved. */
+  place: string;
   document: LineDocument;
   text: LineText;
   draft: Draft;
@@ -124,7 +91,7 @@ export class Saver {
   constructor(private readonly wanted: Wanted) {
     this.#number = wanted.draft.number;
     this.#base = wanted.document;
-    this.#copies = new Copies<Copy>(`gateline draft ${wanted.saveUrl}`, isWhole);
+    this.#copies = new Copies<Copy>(`gateline draft ${wanted.place}`, isWhole);
     this.#ready = this.#copies.begin();
     if (wanted.mayEdit) void this.#restore();
     window.addEventListener("online", () => this.wake());
@@ -228,7 +195,8 @@ export class Saver {
     this.#say({ state: "saving" });
     try {
       const renamed = this.#renames.length;
-      await this.#answered(line, renamed, await this.#post(line));
+      const save = (edit: Edit) => this.wanted.api.save(edit);
+      await this.#answered(line, renamed, await storeDraft(save, this.#edit(line), this.wanted.text));
     } catch {
       this.#failed();
     } finally {
@@ -237,33 +205,60 @@ export class Saver {
     if (this.#pending && this.#pending !== line && this.#failures === 0) this.#soon(PAUSE);
   }
 
-  #post(line: LineDocument): Promise<Response> {
-    const init = {
-      method: "POST",
-      headers: { "Content-Type": "application/json", "X-CSRFToken": csrf(this.wanted.csrf) },
-      signal: AbortSignal.timeout(PATIENCE),
-    };
-    return storeDraft(
-      this.wanted.saveUrl,
-      init,
-      { based_on: this.#number, base: this.#base, document: line, renamed: this.#renames },
-      this.wanted.text,
-    );
+  #edit(line: LineDocument): Edit {
+    return { based_on: this.#number, base: this.#base, document: line, renamed: this.#renames };
   }
 
-  async #answered(line: LineDocument, renamed: number, answer: Response): Promise<void> {
-    if (answer.redirected || answer.status === 401) return this.#locked("signed-out");
-    if (answer.status === 403 || answer.status === 404) return this.#locked(await this.#whyNot());
-    if (answer.status >= 500 || answer.status === 429) return this.#failed();
-    const said = (await answer.json().catch(() => ({}))) as Answer & Refusal;
+  /** Whether the server lacks this line. */
+  lacks(line: LineDocument): boolean {
+    return this.#pending === line;
+  }
+
+  /** This line, which the editor may not show yet, for a request that takes it along; nothing while something else is
+   * on its way there, or is in the way. */
+  async carry(line: LineDocument, renames: readonly Rename[]): Promise<Carried | undefined> {
+    const { text, mayEdit } = this.wanted;
+    if (!mayEdit || this.#busy || this.#failures > 0 || this.#theirs) return undefined;
+    this.#busy = true;
+    const known = this.#edit(line);
+    try {
+      const edit = {
+        ...known,
+        renamed: [...known.renamed, ...renames],
+        text: await Promise.race([text.textOf(line), unavailable()]),
+      };
+      return { edit, done: (saved) => this.#carried(edit, saved) };
+    } catch {
+      this.#carried(known);
+      return undefined;
+    }
+  }
+
+  #carried({ document, text, renamed }: Edit, saved?: Saved): void {
+    this.#busy = false;
+    if (saved) {
+      if (text !== undefined) this.wanted.text.saved(text);
+      // What the editor would not take in comes as if somebody else had saved it.
+      this.#stored(document, renamed.length, this.#pending ? saved : { document, ...saved });
+    }
+    if (this.#pending) this.#soon(PAUSE);
+    else if (this.#newest > this.#number) void this.#look();
+  }
+
+  async #answered(line: LineDocument, renamed: number, answer: Answer<Saved, Clashed>): Promise<void> {
+    if (answer.is === "away") return this.#failed();
+    if (answer.is === "signed-out") return this.#locked("signed-out");
+    if (answer.is === "refused" && (answer.status === 403 || answer.status === 404)) {
+      return this.#locked(await this.#whyNot());
+    }
     this.#failures = 0;
-    if (answer.ok) this.#stored(line, renamed, said);
-    else if (answer.status === 409 && said.document) this.#clashed(said);
+    if (answer.is === "ok") this.#stored(line, renamed, answer.said);
+    else if (answer.status === 409 && answer.problem.document) this.#clashed(answer.problem);
     else if (answer.status === 409) this.#soon(PAUSE * 2);
-    else this.wanted.onState({ state: "refused", why: said.detail ?? String(answer.status) });
+    else this.wanted.onState({ state: "refused", why: answer.problem.detail });
   }
 
-  #stored(line: LineDocument, renamed: number, said: Answer): void {
+  #stored(line: LineDocument, renamed: number, said: Saved): void {
     this.#renames = this.#renames.slice(renamed);
     const stored = said.document ?? line;
     if (!canBeDrawn(stored)) {
@@ -282,7 +277,7 @@ export class Saver {
     if (said.document) this.wanted.onMerged(merged?.document ?? stored, said.draft);
     if (here === line) this.#done();
     else this.#later(merged?.document ?? here);
-    if (said.findings) this.wanted.onFindings(said.findings, said.differs ?? true);
+    this.wanted.onFindings(said.findings, said.differs);
   }
 
   #later(line: LineDocument): void {
@@ -301,7 +296,7 @@ export class Saver {
     if (this.#newest > this.#number) void this.#look();
   }
 
-  #clashed({ by = "", number = 0, document, text, clashes = [] }: Refusal): void {
+  #clashed({ by = "", number = 0, document, text, clashes = [] }: Clashed): void {
     if (!document || !canBeDrawn(document)) {
       this.#undrawable(undefined, by);
       return;
@@ -348,21 +343,14 @@ export class Saver {
     if (said.findings) this.wanted.onFindings(said.findings, said.differs ?? true);
   }
 
-  async #ask(alone: boolean): Promise<Answer | undefined> {
-    try {
-      const answer = await fetch(`${this.wanted.latestUrl}?since=${this.#number}${alone ? "&alone=1" : ""}`, {
-        signal: AbortSignal.timeout(PATIENCE),
-      });
-      return answer.ok && !answer.redirected ? ((await answer.json()) as Answer) : undefined;
-    } catch {
-      return undefined;
-    }
+  async #ask(alone: boolean): Promise<Stored | undefined> {
+    const answer = await this.wanted.api.draft(this.#number, alone);
+    return answer.is === "ok" ? answer.said : undefined;
   }
 
   async #whyNot(): Promise<"signed-out" | "forbidden"> {
-    const answer = await fetch(`${this.wanted.latestUrl}?since=${this.#number}&alone=1`);
-    if (answer.redirected || answer.status === 401) return "signed-out";
-    return answer.ok && ((await answer.json()) as Answer).mayEdit ? "signed-out" : "forbidden";
+    const answer = await this.wanted.api.draft(this.#number, true);
+    return answer.is === "signed-out" || (answer.is === "ok" && answer.said.mayEdit) ? "signed-out" : "forbidden";
   }
 
   /** Not by itself: somebody has to sign in, or be let in again. Looked at again now and then all the same. */

@@ -5,48 +5,22 @@ import { createStore } from "zustand/vanilla";
 
 import { showFailure } from "../../ts/failures";
 import { Live, type LiveState, liveAddress } from "../../ts/live";
+import { type Answer, wordsOf } from "../api/door";
+import type { PartKind, Person, Thread } from "../api/line";
 import { say } from "../shell/words";
 import { stationOf } from "../store/document";
 import type { Selection } from "../store/selection";
 import type { Editor } from "../store/store";
-import { csrf } from "./csrf";
-
-export type PartKind = "station" | "end" | "rule" | "gate";
 
 export interface Part {
   kind: PartKind;
   key: string;
 }
 
-export interface Person {
-  id: number;
-  name: string;
-  /** May look, not draw. */
-  watches: boolean;
-}
-
 /** Somebody else with this line open; two windows of one person are one. */
 export interface Other extends Person {
   chosen: Part | null;
   away: boolean;
-}
-
-export interface Comment {
-  id: string;
-  kind: PartKind | "line";
-  key: string;
-  text: string;
-  by: { id: number; name: string } | null;
-  at: string;
-  edited: string | null;
-  resolved: string | null;
-  resolved_by: { id: number; name: string } | null;
-  deleted: boolean;
-  revision: number;
-}
-
-export interface Thread extends Comment {
-  replies: Comment[];
 }
 
 interface Around {
@@ -84,7 +58,8 @@ class Together {
   #live: Live | undefined;
   #said = "";
   #timer = 0;
-  #threads = 0;
+  #question = 0;
+  #answered = 0;
 
   constructor(private readonly editor: Editor) {}
 
@@ -128,7 +103,7 @@ class Together {
   #told(push: Readonly<Record<string, unknown>>): void {
     if (push.line === "draft") afterDragging(() => this.editor.heard(Number(push.number)));
     if (push.line === "live") this.editor.look();
-    if (push.line === "comments" && Number(push.number) !== this.#threads) void this.#fetchThreads();
+    if (push.line === "comments") void this.#fetchThreads();
     if (push.here) this.#saw(push.here as Record<string, unknown>);
   }
 
@@ -186,43 +161,40 @@ class Together {
   }
 
   async #fetchPeople(): Promise<void> {
-    const said = await asked<{ people: Person[] }>(this.editor.given.urls.people ?? "");
-    if (!said) return;
-    this.#people = new Map(said.people.map((each) => [each.id, each]));
+    const answer = await this.editor.api.members();
+    if (answer.is !== "ok") return;
+    this.#people = new Map(answer.said.map((each) => [each.id, each]));
     this.#asked = new Set();
     this.#count();
   }
 
+  /** An answer that was overtaken by one to a later question is no news. */
   async #fetchThreads(): Promise<void> {
-    const said = await asked<{ number: number; threads: Thread[] }>(this.editor.given.urls.comments ?? "");
-    if (said) this.#took(said);
-  }
-
-  /** An answer that was overtaken by a newer one is no news. */
-  #took({ number, threads }: { number: number; threads: Thread[] }): void {
-    if (number < this.#threads) return;
-    this.#threads = number;
-    this.store.setState({ threads });
+    this.#question += 1;
+    const question = this.#question;
+    const answer = await this.editor.api.threads();
+    if (answer.is !== "ok" || question < this.#answered) return;
+    this.#answered = question;
+    this.store.setState({ threads: answer.said });
   }
 
   /** Writes a comment or changes one; "" when it is stored, else what keeps it from that. */
-  async send(body: Record<string, unknown>, comment = ""): Promise<string> {
-    const { urls, csrf: ofPage } = this.editor.given;
-    try {
-      const answer = await fetch((urls.comments ?? "") + (comment ? `${comment}/` : ""), {
-        method: "POST",
-        headers: { "Content-Type": "application/json", "X-CSRFToken": csrf(ofPage) },
-        body: JSON.stringify(body),
-        signal: AbortSignal.timeout(30_000),
-      });
-      if (answer.redirected || answer.status === 401) return say("commentSignedOut");
-      const said = await answer.json().catch(() => ({}));
-      if (!answer.ok) return String(said.detail ?? say("commentNotSent"));
-      this.#took(said);
-      return "";
-    } catch {
-      return say("commentNotSent");
-    }
+  send(body: Record<string, unknown>, comment = ""): Promise<string> {
+    const { api } = this.editor;
+    return this.#stored(comment ? api.changeComment(comment, body) : api.comment(body));
+  }
+
+  remove(comment: string): Promise<string> {
+    return this.#stored(this.editor.api.deleteComment(comment));
+  }
+
+  async #stored(sent: Promise<Answer<unknown>>): Promise<string> {
+    const answer = await sent;
+    if (answer.is === "signed-out") return say("commentSignedOut");
+    if (answer.is === "away") return say("commentNotSent");
+    if (answer.is === "refused") return wordsOf(answer.problem);
+    await this.#fetchThreads();
+    return "";
   }
 }
 
@@ -237,15 +209,6 @@ function partOf(editor: Editor): Part | null {
   const key = keys.length === 1 ? keys[0] : undefined;
   if (!key) return null;
   return { kind: stationOf(editor.line, key) ? "station" : "end", key };
-}
-
-async function asked<T>(url: string): Promise<T | undefined> {
-  try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(30_000) });
-    return answer.ok && !answer.redirected ? ((await answer.json()) as T) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** A node under the hand stays there: what others did is taken in when it is let go. */

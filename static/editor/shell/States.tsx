@@ -1,7 +1,8 @@
 import { Component, type ReactNode, useEffect, useState } from "react";
 
 import { announce } from "../../ts/dom";
-import { importOf, type Starter } from "../saving/importing";
+import type { Starter } from "../api/line";
+import { importOf } from "../saving/importing";
 import * as commands from "../store/commands";
 import { startOf } from "../store/document";
 import { action } from "./actions";

@@ -3,9 +3,10 @@ import { useStore } from "zustand";
 import { createStore, type StoreApi } from "zustand/vanilla";
 
 import { announce } from "../../ts/dom";
+import { type Draft, LineApi } from "../api/line";
 import { LineText, type Shown } from "../code/text";
 import { same } from "../code/values";
-import { type Draft, Saver, type Saving } from "../saving/saving";
+import { type Carried, Saver, type Saving } from "../saving/saving";
 import { say } from "../shell/words";
 import { changedParts } from "./changed";
 import type { Command, Rename } from "./commands";
@@ -42,16 +43,24 @@ export interface State {
   asked?: { tab: string };
 }
 
+/** What a request takes along: of `of` it makes `line`. */
+export interface Taken extends Carried {
+  of: LineDocument;
+  line: LineDocument;
+}
+
 export interface Given {
   document: LineDocument;
   /** As it was typed, with its comments; empty where nobody typed one. */
   text: string;
   draft: Draft;
   mayEdit: boolean;
-  saveUrl: string;
+  /** Of the line, in the API. */
+  api: string;
+  /** Under which the browser keeps what is not saved. */
+  place: string;
   /** Addresses of the line by their name (`_data` of pipelines/web/editor/page.py). */
   urls: Record<string, string>;
-  csrf: string;
   findings: Findings;
   differs: boolean;
   me: number;
@@ -62,6 +71,7 @@ export interface Given {
 export class Editor {
   readonly store: StoreApi<State>;
   readonly #saver: Saver;
+  readonly api: LineApi;
   readonly text: LineText;
   /** Whoever shows the text wants to see at once what the canvas changed in it. */
   textIsShown = false;
@@ -69,8 +79,9 @@ export class Editor {
   #typing = false;
 
   constructor(readonly given: Given) {
+    this.api = new LineApi(given.api);
     this.text = new LineText(
-      given.saveUrl,
+      given.place,
       { text: given.text, line: given.document },
       {
         line: () => this.line,
@@ -93,9 +104,8 @@ export class Editor {
     }));
     this.#saver = new Saver({
       text: this.text,
-      saveUrl: given.saveUrl,
-      latestUrl: given.urls.latest ?? "",
-      csrf: given.csrf,
+      api: this.api,
+      place: given.place,
       document: given.document,
       draft: given.draft,
       mayEdit: given.mayEdit,
@@ -124,6 +134,19 @@ export class Editor {
     const history = this.#isBehind() ? before : run(before, command);
     if (history !== before) this.#became(history, command.label, command.renames, selection);
     else if (selection) this.select(selection);
+  }
+
+  /** The line as this change would make it, or as it is and not saved yet, for a request that takes it along; nothing
+   * where there is nothing to take, or something is in the way. */
+  async carry(change?: Omit<Command, "label">): Promise<Taken | undefined> {
+    const of = this.line;
+    if (this.state.text.fault || this.text.isUnread) return undefined;
+    const line = change ? change.apply(of) : of;
+    if (change ? line === of : !this.#saver.lacks(of)) return undefined;
+    const carried = await this.#saver.carry(line, change?.renames ?? []);
+    if (!carried || this.line === of) return carried && { ...carried, line, of };
+    carried.done();
+    return undefined;
   }
 
   undo(): void {

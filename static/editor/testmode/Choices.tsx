@@ -1,9 +1,9 @@
 import { useState } from "react";
+import type { Choice, Group, Step, Token } from "../api/walk";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { type LineDocument, rulesOf, stationOf } from "../store/document";
 import { gateName } from "../store/names";
-import type { Choice, Group, Step, Token } from "./answers";
 import type { Test } from "./session";
 
 const WORDS: Record<string, string> = {

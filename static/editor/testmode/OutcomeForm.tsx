@@ -1,8 +1,8 @@
 import { useId, useState } from "react";
+import type { Form, Token } from "../api/walk";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import type { Json } from "../store/document";
-import type { Form, Token } from "./answers";
 import type { Test } from "./session";
 
 interface Given {

@@ -1,8 +1,8 @@
 import { useId } from "react";
+import type { Input } from "../api/walk";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import type { Json } from "../store/document";
-import type { Input } from "./answers";
 import type { Test } from "./session";
 
 /** The inputs that the task is started with. Nothing has to be filled in: a test asks only for what its rules read. */

@@ -1,12 +1,12 @@
 import { ViewportPortal } from "@xyflow/react";
 import { useEffect, useMemo } from "react";
+import type { Covered, Walked, Way } from "../api/walk";
 import { type Box, laidOut, STATION } from "../canvas/layout";
 import { paint } from "../canvas/marks";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { type LineDocument, rulesOf, stationOf, targetsOf } from "../store/document";
 import { type Editor, useEditor } from "../store/store";
-import type { Covered, Walked, Way } from "./answers";
 import { marksOf } from "./overlay";
 import { testOf, useTest } from "./session";
 

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from "react";
-
+import type { Problem } from "../api/door";
+import type { Token, Walked } from "../api/walk";
 import { action } from "../shell/actions";
 import type { Desk } from "../shell/desk";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { useEditor } from "../store/store";
-import type { Problem, Token, Walked } from "./answers";
 import { Choices, Question } from "./Choices";
 import { OutcomeForm } from "./OutcomeForm";
 import { StartForm } from "./StartForm";

@@ -1,10 +1,10 @@
 import { useEffect } from "react";
+import type { Covered, Kept, Row } from "../api/walk";
 import type { TabProps } from "../inspector/tab";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { rulesOf } from "../store/document";
 import type { Editor } from "../store/store";
-import type { Covered, Kept, Row } from "./answers";
 import { testOf, useTest } from "./session";
 
 /** The tests of the line: run against what is drawn, opened, made; and which rules they cover. */

@@ -1,8 +1,7 @@
 import type { KeyboardEvent } from "react";
-
+import type { Walked } from "../api/walk";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
-import type { Walked } from "./answers";
 import type { Session, Test } from "./session";
 
 /** The steps: a click, or the arrow keys, go back to any of them and forward again. */

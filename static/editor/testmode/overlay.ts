@@ -1,11 +1,11 @@
 /** What a test paints on the canvas: the way that was taken and where it stands, or which rules the tests cover. The
  * sheet marks it by line style besides colour, TestLayer by words and signs. */
 
+import type { Walked } from "../api/walk";
 import { onwardId } from "../canvas/drawing";
 import { START_ID } from "../canvas/layout";
 import { edgeMark, type Marks } from "../canvas/marks";
 import { endsOf, type LineDocument, rulesOf, startOf } from "../store/document";
-import type { Walked } from "./answers";
 import type { Session } from "./session";
 
 /** Words: here, been, not for stations and ends; taken, waits, not for edges; covered-… for edges of a coverage. */

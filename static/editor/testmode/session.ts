@@ -4,10 +4,11 @@ import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
 
 import { announce } from "../../ts/dom";
+import type { Answer, Problem } from "../api/door";
+import type { Item, Kept, Script, Step, Walked } from "../api/walk";
 import { say } from "../shell/words";
 import type { Json, LineDocument } from "../store/document";
 import type { Editor } from "../store/store";
-import type { Item, Kept, Problem, Script, Step, Walked } from "./answers";
 
 const AFTER_EDIT = 300;
 
@@ -49,8 +50,6 @@ const CLOSED: Session = {
   refusal: "",
   coverage: false,
 };
-
-type Answer = { ok: true; said: unknown } | { ok: false; status: number; problems: Problem[] };
 
 export class Test {
   readonly store = createStore<Session>(() => CLOSED);
@@ -183,13 +182,13 @@ export class Test {
       form,
       expect: script?.expect,
     };
-    const answer = await this.#ask("walk", body);
+    const answer = await this.editor.api.walk(body);
     if (asked !== this.#asked || !this.state.open) return;
-    if (!answer.ok) {
-      this.#refused(answer.problems, form !== undefined && answer.status === 422);
+    if (answer.is !== "ok") {
+      this.#refused(problemsOf(answer), form !== undefined);
       return;
     }
-    const walked = answer.said as Walked;
+    const walked = answer.said;
     this.store.setState({
       walked,
       busy: false,
@@ -201,8 +200,8 @@ export class Test {
     then?.(walked);
   }
 
-  #refused(problems: Problem[], fields: boolean): void {
-    if (fields) {
+  #refused(problems: Problem[], filled: boolean): void {
+    if (filled && problems.some((each) => each.path.startsWith("form"))) {
       const faults = Object.fromEntries(problems.map((each) => [each.path.replace(/^form\.?/, ""), each.message]));
       this.store.setState({ busy: false, faults });
       announce(problems[0]?.message ?? "");
@@ -229,7 +228,7 @@ export class Test {
   // The tests that are kept
 
   async load(): Promise<void> {
-    if (this.state.kept === undefined) this.#list(await this.#ask("testsKept"));
+    if (this.state.kept === undefined) this.#list(await this.editor.api.scenarios());
   }
 
   /** What the address asks for: `?test` begins one, `?test=key` opens a stored one. */
@@ -242,7 +241,7 @@ export class Test {
   }
 
   async runAll(): Promise<void> {
-    await this.#do("run", "testsRun", { document: this.editor.line });
+    await this.#do("run", this.editor.api.runScenarios(this.editor.line));
     const { kept } = this.state;
     if (kept?.scenarios.length && kept.failed !== null && kept.failed !== undefined) {
       announce(
@@ -254,12 +253,12 @@ export class Test {
   }
 
   async generate(): Promise<void> {
-    await this.#do("generate", "testsGenerate", { document: this.editor.line });
+    await this.#do("generate", this.editor.api.generateScenarios(this.editor.line));
     announce(say("testsMade", String(this.state.kept?.made ?? 0)));
   }
 
   async remove(key: string): Promise<void> {
-    await this.#do("delete", "testsDelete", { key });
+    await this.#do("delete", this.#removed(key));
   }
 
   /** The walk as far as one stands, under a name; in the place of the scenario with this key. True once it is stored. */
@@ -273,7 +272,7 @@ export class Test {
       task: script?.task ?? {},
       steps: steps.slice(0, cursor),
     };
-    const said = (await this.#do("keep", "testsKeep", body)) as (Kept & { key: string; name: string }) | undefined;
+    const said = await this.#do("keep", this.editor.api.keepScenario(body));
     if (!said) return false;
     const stored = said.scenarios.find((each) => each.key === said.key)?.document;
     this.store.setState({ script: stored, ...(stored ? { steps: stored.steps } : {}) });
@@ -286,40 +285,36 @@ export class Test {
     this.store.setState({ coverage: on });
   }
 
-  async #do(doing: NonNullable<Session["doing"]>, url: string, body: unknown): Promise<unknown> {
+  async #removed(key: string): Promise<Answer<Kept>> {
+    const answer = await this.editor.api.deleteScenario(key);
+    return answer.is === "ok" ? this.editor.api.scenarios() : answer;
+  }
+
+  async #do<T extends Kept>(doing: NonNullable<Session["doing"]>, asked: Promise<Answer<T>>): Promise<T | undefined> {
     this.store.setState({ doing, refusal: "" });
-    const answer = await this.#ask(url, body);
+    const answer = await asked;
     this.store.setState({ doing: undefined });
     return this.#list(answer);
   }
 
-  #list(answer: Answer): unknown {
-    if (answer.ok) {
-      this.store.setState({ kept: answer.said as Kept, refusal: "" });
+  #list<T extends Kept>(answer: Answer<T>): T | undefined {
+    if (answer.is === "ok") {
+      this.store.setState({ kept: answer.said, refusal: "" });
       return answer.said;
     }
-    const refusal = answer.problems
-      .map((each) => (each.path ? `${each.path}: ${each.message}` : each.message))
-      .join(" ");
+    const problems = problemsOf(answer);
+    const refusal = problems.map((each) => (each.path ? `${each.path}: ${each.message}` : each.message)).join(" ");
     this.store.setState({ refusal });
     announce(refusal);
     return undefined;
   }
+}
 
-  async #ask(url: string, body?: unknown): Promise<Answer> {
-    const away: Answer = { ok: false, status: 0, problems: [{ path: "", message: say("testAway") }] };
-    try {
-      const { urls, csrf } = this.editor.given;
-      const headers = { "Content-Type": "application/json", "X-CSRFToken": csrf };
-      const sent = body === undefined ? {} : { method: "POST", headers, body: JSON.stringify(body) };
-      const answer = await fetch(urls[url] ?? "", sent);
-      if (answer.ok && !answer.redirected) return { ok: true, said: await answer.json() };
-      if (answer.status >= 500 || answer.status === 429 || answer.redirected || answer.status === 403) return away;
-      return { ok: false, status: answer.status, problems: (await answer.json()).problems };
-    } catch {
-      return away;
-    }
-  }
+/** Of an answer that is none; a server that is away, or does not know who asks, is one more. */
+function problemsOf(answer: Exclude<Answer<unknown>, { is: "ok" }>): Problem[] {
+  if (answer.is !== "refused" || answer.status === 403) return [{ path: "", message: say("testAway") }];
+  const { detail, errors } = answer.problem;
+  return errors.length > 0 ? errors : [{ path: "", message: detail }];
 }
 
 const tests = new WeakMap<Editor, Test>();

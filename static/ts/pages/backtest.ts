@@ -220,6 +220,7 @@ function start(form: HTMLFormElement, shown: HTMLElement): void {
 
 function address(form: HTMLFormElement): string {
   const chosen = new URLSearchParams(new FormData(form) as unknown as Record<string, string>);
+  chosen.set("each_task", "false");
   return `${form.dataset.backtest ?? ""}?${chosen.toString()}`;
 }
 

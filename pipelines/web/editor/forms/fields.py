@@ -45,6 +45,12 @@ class FormField:
     widget: ClassVar[str] = "text"
 
     @property
+    def writes(self) -> str:
+        """How the browser may expect what is typed to be written (`expectedOf` of formChange.ts): as text, lines,
+        number or choice, or as a tick that is `on` or `off` otherwise; "" where only the server can say."""
+        return ""
+
+    @property
     def name(self) -> str:
         return places.name(self.at)
 
@@ -70,6 +76,10 @@ class FormField:
 class TextField(FormField):
     """`needed`: an empty one is written as such, so that the reader says what is missing."""
 
+    @property
+    def writes(self) -> str:
+        return "lines" if self.rows else "text"
+
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
         # A text that stands there empty says something else than none: to type it again takes it not away.
         return fragment if list(typed) == self.shown(fragment) else super().written(fragment, typed)
@@ -84,6 +94,10 @@ class NumberField(FormField):
     """A whole number; what is none is written as text, which the reader refuses."""
 
     widget: ClassVar[str] = "number"
+
+    @property
+    def writes(self) -> str:
+        return "number"
 
     def value(self, typed: str) -> Any:
         typed = typed.strip()
@@ -118,6 +132,10 @@ class ChoiceField(FormField):
     def widget(self) -> str:  # type: ignore[override]
         return "combobox" if self.free else "select"
 
+    @property
+    def writes(self) -> str:
+        return "choice"
+
     def shown(self, fragment: Any) -> list[str]:
         return super().shown(fragment) or [""]
 
@@ -133,6 +151,10 @@ class FlagField(FormField):
 
     usual: bool = False
     widget: ClassVar[str] = "checkbox"
+
+    @property
+    def writes(self) -> str:
+        return "off" if self.usual else "on"
 
     def shown(self, fragment: Any) -> list[str]:
         value = places.get(fragment, self.at)

@@ -6,31 +6,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.core.exceptions import RequestDataTooBig
-from django.http import HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
-from pydantic import BaseModel, Field, ValidationError
+from ninja import Router
+from pydantic import BaseModel, Field
 
+from pipelines.api.auth import Request
+from pipelines.api.drafts import DRAFT, ERRORS
+from pipelines.api.lookup import line_of
+from pipelines.api.problems import PlaceOut
+from pipelines.api.schemas import Strict
+from pipelines.errors import Invalid
 from pipelines.formats import native
 from pipelines.formats.change_words import sentence
 from pipelines.formats.changes import AFFECTS, changes
 from pipelines.lines.starters.catalogue import BY_KEY, Starter
-from pipelines.models import Line, Project
+from pipelines.models import Line
 from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.web.graph import drawing_of
-from pipelines.web.lines import lines
 from pipelines.web.lines.changed import GROUPS, LOOKS
-from pipelines.web.shell.page import SignedIn, costly, in_project
+from pipelines.web.shell.turns import turn
 
+router = Router(tags=["drafts"])
 FIRST = ("review-before-delivery", "build-test-fix", "triage")
 """The templates on an empty canvas; all of them stand on the page of a new line."""
 MOST = 500
 """Changes that are told in words."""
 
 
-class Sent(BaseModel):
+class ImportIn(Strict):
     """`document`: what is on the canvas. `text`: what is to take its place, or `starter`, the key of a template."""
 
     document: dict[str, Any]
@@ -38,28 +42,55 @@ class Sent(BaseModel):
     starter: str = Field(default="", max_length=64)
 
 
-@in_project("design")
-@costly
-@require_http_methods(["GET", "HEAD", "POST"])
-def take(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    """GET: the first templates, drawn. POST: 200 with `document` under the key of this line, the `text` that it was
-    read from, `changes` in words by what they affect, and the `problems` that it has as a line · 422 with the
-    `problems` of what cannot be drawn at all · 400 what the canvas never sends."""
-    found = lines.get(request, project, line)
-    if request.method != "POST":
-        return JsonResponse({"starters": [_shown(BY_KEY[key]) for key in FIRST]})
-    try:
-        sent = Sent.model_validate_json(request.body)
-        if sent.starter:
-            return JsonResponse(_begun(found, sent))
-        return JsonResponse(_read(found, sent))
-    except (ValidationError, KeyError):
-        return JsonResponse({"detail": _("The canvas sent something else than a document.")}, status=400)
-    except RequestDataTooBig:
-        large = Problem("", _("The document is too large."), _("Up to 2 MB are read."))
-        return JsonResponse({"problems": [large.to_dict()]}, status=422)
-    except DocumentError as fault:
-        return JsonResponse({"problems": [each.to_dict() for each in fault.problems]}, status=422)
+class StarterOut(BaseModel):
+    """`picture`: the line drawn, as SVG."""
+
+    key: str
+    name: str
+    purpose: str
+    needs: str
+    picture: str
+
+
+class ChangesOut(BaseModel):
+    """What changes, in words, by what it affects."""
+
+    affects: str
+    title: str
+    rows: list[dict[str, str]]
+
+
+class ImportOut(BaseModel):
+    """`document` has the key of this line; `text` is what it was read from; `problems` are those of it as a line."""
+
+    document: dict[str, Any]
+    text: str
+    changes: list[ChangesOut]
+    problems: list[PlaceOut]
+
+
+@router.get(
+    DRAFT + "/starters",
+    response={200: list[StarterOut], **ERRORS},
+    summary="Templates that an empty line begins with",
+)
+def starters(request: Request, owner: str, project: str, line: str) -> list[dict[str, str]]:
+    line_of(request, owner, project, line, "design")
+    with turn(request.auth):
+        return [_shown(BY_KEY[key]) for key in FIRST]
+
+
+@router.post(
+    DRAFT + "/import",
+    response={200: ImportOut, **ERRORS},
+    summary="Read what is to take the place of the draft",
+)
+def read(request: Request, owner: str, project: str, line: str, payload: ImportIn) -> dict[str, Any]:
+    """Nothing is stored: save the document if it is wanted. 400: it cannot be drawn at all, with its problems by line
+    and column."""
+    found = line_of(request, owner, project, line, "design")
+    with turn(request.auth):
+        return _begun(found, payload) if payload.starter else _read(found, payload)
 
 
 def _shown(starter: Starter) -> dict[str, str]:
@@ -73,16 +104,18 @@ def _shown(starter: Starter) -> dict[str, str]:
     }
 
 
-def _begun(line: Line, sent: Sent) -> dict[str, Any]:
-    """A line keeps the name it has. Raises KeyError: no such template."""
-    starter = BY_KEY[sent.starter]
+def _begun(line: Line, sent: ImportIn) -> dict[str, Any]:
+    """A line keeps the name it has. Raises Invalid: no such template."""
+    starter = BY_KEY.get(sent.starter)
+    if starter is None:
+        raise Invalid.at("starter", _("There is no such template."))
     document = {**native.loads(starter.text), "key": line.key}
     if sent.document.get("name"):
         document["name"] = sent.document["name"]
     return {"document": document, "text": starter.text, "changes": [], "problems": []}
 
 
-def _read(line: Line, sent: Sent) -> dict[str, Any]:
+def _read(line: Line, sent: ImportIn) -> dict[str, Any]:
     """Raises DocumentError: nothing that can be drawn."""
     document = {**native.loads(sent.text), "key": line.key}
     problems = native.locate(sent.text, _problems(document))

@@ -1,14 +1,8 @@
-/** What the server says of a test: of a walk (pipelines/web/editor/simulator.py), and of the tests that are kept
- * (pipelines/web/editor/scenarios.py). The browser holds only the steps. */
+/** What the server says of a test: of a walk (pipelines/api/walks.py), and of the tests that are kept
+ * (pipelines/api/draft_scenarios.py). The browser holds only the steps. */
 import type { Json } from "../store/document";
 
 export type Step = { [key: string]: Json };
-
-export interface Problem {
-  path: string;
-  message: string;
-  hint?: string;
-}
 
 /** What a step did. Two with the same mark went the same way. */
 export interface Item {

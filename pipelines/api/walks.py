@@ -1,40 +1,42 @@
-"""Test mode of the canvas: a document is walked through steps, and answered with where its tokens stand, which way
-they took and why, and what may happen next. Nothing is stored; the browser holds only the steps."""
+"""Test mode of the canvas over HTTP: a document is walked through steps, and answered with where its tokens stand,
+which way they took and why, and what may happen next. Nothing is stored; the caller holds the steps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-from django.http import HttpResponse, JsonResponse
 from django.template.loader import render_to_string
-from django.views.decorators.http import require_POST
-from pydantic import BaseModel, Field, ValidationError
+from ninja import Router
+from pydantic import Field
 
-from pipelines.engine.core import payload
+from pipelines.api.auth import Request
+from pipelines.api.drafts import ERRORS
+from pipelines.api.lookup import LINE, line_of
+from pipelines.api.schemas import Strict
+from pipelines.engine.core import payload as payloads
 from pipelines.errors import Invalid
-from pipelines.models import Project
 from pipelines.queries import choosing, walks
 from pipelines.queries.trace import checks_of
 from pipelines.queries.why import explained
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.document.line import DocumentError, Line, Problem, read_line
+from pipelines.routing.document.line import Line, read_line
 from pipelines.routing.simulate.expect import StepRecord
 from pipelines.routing.simulate.form import outcome_of
 from pipelines.routing.simulate.run import ScenarioResult, run
 from pipelines.routing.simulate.scenario import MAX_STEPS, ScenarioScript, read_scenario
-from pipelines.web.lines import lines
-from pipelines.web.shell.page import SignedIn, costly, in_project
+from pipelines.web.shell.turns import turn
+
+router = Router(tags=["scenarios"])
 
 
-class OutcomeFormRequest(BaseModel):
+class OutcomeFormIn(Strict):
     """An outcome that is filled in field by field, as the step after `cursor`. `at`: the token's station."""
 
     at: str | None = None
     values: dict[str, Any]
 
 
-class SimulationRequest(BaseModel):
+class WalkIn(Strict):
     """`cursor`: after how many of the steps to stand; all of them where nothing is said. `expect`: of the stored
     scenario that is walked."""
 
@@ -43,60 +45,39 @@ class SimulationRequest(BaseModel):
     task: dict[str, Any] = Field(default_factory=dict)
     steps: list[Any] = Field(default_factory=list, max_length=MAX_STEPS)
     cursor: int | None = Field(default=None, ge=0, le=MAX_STEPS)
-    form: OutcomeFormRequest | None = None
+    form: OutcomeFormIn | None = None
     expect: dict[str, Any] | None = None
 
 
-@in_project("view")
-@costly
-@require_POST
-def walk(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    """200 with the state · 400 what cannot be steps, with the place · 422 a document that is no line, or an outcome
-    whose fields are wrong, with the problems."""
-    lines.get(request, project, line)
-    try:
-        asked = SimulationRequest.model_validate_json(request.body)
-        payload.accept(asked.document, "document")
-        said = stepped(asked)
-        scenario = scenario_of(asked, said)
-        parsed = read_line(asked.document, keep_faulty_rules=True)
-    except ValidationError as fault:
-        return refused(400, [problem(fault)])
-    except DocumentError as fault:
-        return refused(422, fault.problems)
-    except Invalid as fault:
-        return refused(400, fault.problems)
-    except Malformed as fault:
-        status = 422 if fault.path.startswith("form") else 400
-        return refused(status, [Problem(fault.path, fault.message)])
-    return JsonResponse(
-        {**state(parsed, run(parsed, scenario), asked, said), "asked": scenario.to_dict()["steps"]}
-    )
+@router.post(LINE + "/walk", response={200: dict[str, Any], **ERRORS}, summary="Walk a document step by step")
+def walk(request: Request, owner: str, project: str, line: str, payload: WalkIn) -> dict[str, Any]:
+    """The document is stored nowhere. 400: it is no line, or a step or a field of `form` is wrong, each with its
+    place."""
+    line_of(request, owner, project, line)
+    with turn(request.auth):
+        payloads.accept(payload.document, "document")
+        steps = stepped(payload)
+        scenario = scenario_of(payload, steps)
+        parsed = read_line(payload.document, keep_faulty_rules=True)
+        said = state(parsed, run(parsed, scenario), payload, steps)
+    return {**said, "asked": scenario.to_dict()["steps"]}
 
 
-def refused(status: int, problems: Iterable[Problem]) -> JsonResponse:
-    return JsonResponse({"problems": [each.to_dict() for each in problems]}, status=status)
-
-
-def problem(fault: ValidationError) -> Problem:
-    first = fault.errors(include_url=False, include_input=False)[0]
-    return Problem(".".join(map(str, first["loc"])), str(first["msg"]))
-
-
-def stepped(asked: SimulationRequest) -> list[Any]:
+def stepped(asked: WalkIn) -> list[Any]:
     """The steps, the one of the form among them: it stands after the cursor, and what came later is no more.
-    Raises Malformed."""
+    Raises Invalid."""
     if asked.form is None:
         return asked.steps
     kept = asked.steps if asked.cursor is None else asked.steps[: asked.cursor]
     where = {"at": asked.form.at} if asked.form.at else {}
-    return [*kept, {**where, "outcome": outcome_of(asked.form.values)}]
+    try:
+        return [*kept, {**where, "outcome": outcome_of(asked.form.values)}]
+    except Malformed as fault:
+        raise Invalid.at(fault.path, fault.message) from fault
 
 
-def scenario_of(
-    asked: SimulationRequest, steps: list[Any], key: str = "walk", name: str = ""
-) -> ScenarioScript:
-    """Raises Malformed, Invalid."""
+def scenario_of(asked: WalkIn, steps: list[Any], key: str = "walk", name: str = "") -> ScenarioScript:
+    """Raises Invalid."""
     document = {
         "key": key,
         "name": name,
@@ -105,15 +86,18 @@ def scenario_of(
         "steps": steps,
         "expect": asked.expect,
     }
-    scenario = read_scenario(document)
-    payload.accept(scenario.to_dict())
+    try:
+        scenario = read_scenario(document)
+    except Malformed as fault:
+        raise Invalid.at(fault.path, fault.message) from fault
+    payloads.accept(scenario.to_dict())
     return scenario
 
 
 # What is answered
 
 
-def state(line: Line, result: ScenarioResult, asked: SimulationRequest, steps: list[Any]) -> dict[str, Any]:
+def state(line: Line, result: ScenarioResult, asked: WalkIn, steps: list[Any]) -> dict[str, Any]:
     """Where it stands after `cursor` steps. `timeline` and `refused` are of all steps; `failures`: what was expected
     otherwise, once the whole of a stored scenario was walked."""
     if result.walk is None:

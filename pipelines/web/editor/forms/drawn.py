@@ -1,5 +1,4 @@
-"""The door of the editor's forms: a fragment in, the form as HTML and the changed fragment out. Nothing is stored here:
-the canvas makes a command of the change, and saves the draft as ever."""
+"""An answer of a form as HTML."""
 
 from __future__ import annotations
 
@@ -7,63 +6,15 @@ import json
 import re
 from typing import Any
 
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.text import capfirst
-from django.views.decorators.http import require_POST
-from pydantic import ValidationError
 
-from pipelines import access
-from pipelines.engine.core import payload
-from pipelines.errors import Invalid
 from pipelines.models import Project
 from pipelines.routing.document.line import Problem
-from pipelines.web.editor.forms.answer import FormAnswer, answer
-from pipelines.web.editor.forms.asked import FormRequest
+from pipelines.web.editor.forms.answer import FormAnswer
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, SeveralField
-from pipelines.web.editor.forms.form import Rows, Section, Setting
-from pipelines.web.editor.forms.table import FORMS
-from pipelines.web.lines import lines
-from pipelines.web.shell.page import SignedIn, costly, in_project
-
-
-@in_project("view")
-@costly
-@require_POST
-def form(request: SignedIn, project: Project, line: str, what: str) -> HttpResponse:
-    """200 `{html, fragment, label, refused, focus}` · 422 the same, where something typed is refused: it stands in the
-    form with its error, the rest is in the fragment · 400 what is no question · 404 no such form."""
-    stored = lines.get(request, project, line)
-    if what not in FORMS:
-        raise Http404
-    try:
-        asked = FormRequest.model_validate_json(request.body)
-        payload.accept(asked.model_dump(), "")
-    except ValidationError as fault:
-        first = fault.errors(include_url=False, include_input=False)[0]
-        return JsonResponse({"detail": f"{'.'.join(map(str, first['loc']))}: {first['msg']}"}, status=400)
-    except Invalid as fault:
-        return JsonResponse({"detail": str(fault)}, status=400)
-    found = answer(FORMS[what], asked, Setting(project, asked.names, asked.own, stored, asked.within))
-    drawn = FormView(found, asked.scope or what)
-    context = {
-        "sections": [drawn.section(index, each) for index, each in enumerate(found.sections)],
-        "problems": [_said(problem) for problem in found.problems.get("", ())],
-        "may_edit": access.can(request.user, "design", project),
-        "project": project,
-    }
-    said = {
-        "html": render_to_string("editor/forms/form.html", context, request),
-        "fragment": found.fragment,
-        "label": found.label,
-        "refused": list(found.refused),
-        "focus": drawn.id(found.focus) if found.focus else "",
-    }
-    return JsonResponse(said, status=422 if found.refused else 200)
-
-
-def _said(problem: Problem) -> str:
-    return capfirst(problem.message) + (f". {capfirst(problem.hint)}" if problem.hint else "")
+from pipelines.web.editor.forms.form import Rows, Section
 
 
 class FormView:
@@ -71,6 +22,21 @@ class FormView:
 
     def __init__(self, found: FormAnswer, scope: str) -> None:
         self.found, self.scope = found, scope
+
+    def html(self, request: HttpRequest, project: Project, may_edit: bool) -> str:
+        """Its controls are off for who may only look."""
+        context = {
+            "sections": [self.section(index, each) for index, each in enumerate(self.found.sections)],
+            "problems": [_said(problem) for problem in self.found.problems.get("", ())],
+            "may_edit": may_edit,
+            "project": project,
+        }
+        return render_to_string("editor/forms/form.html", context, request)
+
+    @property
+    def focus(self) -> str:
+        """The id of what gets the focus; "" where it stays."""
+        return self.id(self.found.focus) if self.found.focus else ""
 
     def id(self, name: str) -> str:
         return f"ef-{self.scope}-{re.sub('[^a-zA-Z0-9]+', '-', name).strip('-') or 'rest'}"
@@ -134,3 +100,7 @@ class FormView:
         if isinstance(field, SeveralField):
             found["options"] = [(each, words, each in values) for each, words in field.choices(values)]
         return found
+
+
+def _said(problem: Problem) -> str:
+    return capfirst(problem.message) + (f". {capfirst(problem.hint)}" if problem.hint else "")

@@ -1,0 +1,237 @@
+"""The scenarios of a line beside its canvas over HTTP: listed, run against what is drawn, generated, kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from ninja import Router
+from pydantic import BaseModel, Field
+
+from pipelines.api.auth import Request, person_of
+from pipelines.api.drafts import DRAFT, ERRORS
+from pipelines.api.lookup import line_of
+from pipelines.api.scenarios import MissingOut
+from pipelines.api.schemas import Strict
+from pipelines.api.walks import WalkIn, scenario_of
+from pipelines.engine.core import payload as payloads
+from pipelines.errors import Invalid
+from pipelines.lines import scenarios
+from pipelines.lines.scenarios import DRAFT as DRAFT_MARK
+from pipelines.lines.scenarios import DraftUnreadable, ScenarioSubject
+from pipelines.models import Line, Scenario
+from pipelines.routing.simulate.coverage import Coverage
+from pipelines.routing.simulate.report import ScenarioReport
+from pipelines.routing.simulate.run import ScenarioResult, expectation, run
+from pipelines.web.shell.turns import turn
+
+router = Router(tags=["scenarios"])
+SCENARIOS = DRAFT + "/scenarios"
+SHOWN = 500
+
+
+class DrawnIn(Strict):
+    """`document`: what is drawn, stored or not."""
+
+    document: dict[str, Any]
+
+
+class KeptIn(WalkIn):
+    """A walk to be kept. `key`: the scenario in whose place; none for a new one."""
+
+    name: str = Field(min_length=1, max_length=200)
+    key: str = Field(default="", max_length=64)
+
+
+class RunOut(BaseModel):
+    """`current`: of the draft as it is now."""
+
+    holds: bool
+    failures: list[str]
+    current: bool
+
+
+class DraftScenarioOut(BaseModel):
+    key: str
+    name: str
+    source: str
+    steps: int
+    document: dict[str, Any]
+    run: RunOut | None
+
+
+class CoverageOut(BaseModel):
+    """`rules`: what became of each in the tests."""
+
+    rules: dict[str, str]
+    taken: int
+    all: int
+    percent: float
+    words: list[str]
+
+
+class DraftScenariosOut(BaseModel):
+    """With their last runs, and of how many of `total`. `failed` and `at` where they were run just now."""
+
+    scenarios: list[DraftScenarioOut]
+    total: int
+    coverage: CoverageOut | None
+    failed: int | None
+    at: str
+
+
+class DraftGeneratedOut(DraftScenariosOut):
+    """`missing`: rules that have none, and why; `stopped`: the time was over before every rule was searched for to the
+    end."""
+
+    missing: list[MissingOut]
+    stopped: bool
+    made: int
+
+
+class KeptOut(DraftScenariosOut):
+    key: str
+    name: str
+
+
+@router.get(SCENARIOS, response={200: DraftScenariosOut, **ERRORS}, summary="Scenarios beside the canvas")
+def index(request: Request, owner: str, project: str, line: str) -> dict[str, Any]:
+    """With their last runs against the stored draft."""
+    found = line_of(request, owner, project, line)
+    with turn(request.auth):
+        return _listed(found)
+
+
+@router.post(
+    SCENARIOS + "/run", response={200: DraftScenariosOut, **ERRORS}, summary="Run all against what is drawn"
+)
+def run_all(request: Request, owner: str, project: str, line: str, payload: DrawnIn) -> dict[str, Any]:
+    """409: it is no line. 400: there are too many steps for one request."""
+    found = line_of(request, owner, project, line)
+    with turn(request.auth):
+        subject = _subject(found, payload.document)
+        told = scenarios.run_against(found, subject, now=timezone.now())
+        return _listed(found, subject, told)
+
+
+@router.post(
+    SCENARIOS + "/generate",
+    response={200: DraftGeneratedOut, **ERRORS},
+    summary="Generate one per rule of what is drawn",
+)
+def generate(request: Request, owner: str, project: str, line: str, payload: DrawnIn) -> dict[str, Any]:
+    """In the place of those generated before; all are run."""
+    found = line_of(request, owner, project, line, "design")
+    user, now = person_of(request.auth), timezone.now()
+    with turn(request.auth):
+        subject = _subject(found, payload.document)
+        rows, made = scenarios.generate_for(found, subject, user, now, scenarios.for_seconds())
+        told = scenarios.run_against(found, subject, now=now)
+        more = {
+            "missing": [each.to_dict() for each in made.missing],
+            "stopped": made.stopped,
+            "made": len(rows),
+        }
+        return {**_listed(found, subject, told), **more}
+
+
+@router.post(SCENARIOS, response={200: KeptOut, **ERRORS}, summary="Keep a walk as a scenario")
+def keep(request: Request, owner: str, project: str, line: str, payload: KeptIn) -> dict[str, Any]:
+    """It expects what the walk showed. 400: its steps cannot be walked to their end."""
+    found = line_of(request, owner, project, line, "design")
+    with turn(request.auth):
+        subject = _subject(found, payload.document)
+        key = payload.key or scenarios.free_key(found, payload.name)
+        result = run(subject.parsed, scenario_of(payload, payload.steps, key, payload.name))
+        if result.failures and len(result.steps) <= len(payload.steps):
+            raise Invalid.at(f"steps[{max(len(result.steps) - 1, 0)}]", result.failures[0].message)
+        document = {**result.scenario.to_dict(), "expect": expectation(result).to_dict()}
+        row = scenarios.put(found, document, person_of(request.auth), timezone.now(), key=key)
+        return {"key": row.key, "name": row.name, **_listed(found)}
+
+
+def _subject(line: Line, document: dict[str, Any]) -> ScenarioSubject:
+    """Raises Invalid, DraftUnreadable."""
+    payloads.accept(document, "document")
+    return scenarios.subject_of_document(line, document)
+
+
+# What is answered
+
+
+def _listed(
+    line: Line, subject: ScenarioSubject | None = None, told: ScenarioReport | None = None
+) -> dict[str, Any]:
+    rows = list(line.scenarios.order_by("key")[:SHOWN])
+    ran = {each.scenario.key: each for each in told.results} if told else {}
+    coverage = told.coverage if told else _kept_coverage(line)
+    return {
+        "scenarios": [_row(line, row, ran.get(row.key)) for row in rows],
+        "total": line.scenarios.count(),
+        "coverage": coverage and _coverage(coverage),
+        "failed": told.failed if told else None,
+        "at": timezone.now().isoformat() if told else "",
+    }
+
+
+def _kept_coverage(line: Line) -> Coverage | None:
+    try:
+        subject = scenarios.subject_of(line, DRAFT_MARK)
+    except DraftUnreadable:
+        return None
+    return scenarios.coverage(line, subject)
+
+
+def _row(line: Line, row: Scenario, result: ScenarioResult | None) -> dict[str, Any]:
+    return {
+        "key": row.key,
+        "name": row.name,
+        "source": row.get_source_display(),
+        "steps": len(row.document.get("steps", ())),
+        "document": row.document,
+        "run": _ran(result) if result else _last(line, row),
+    }
+
+
+def _ran(result: ScenarioResult) -> dict[str, Any]:
+    failures = [str(each) for each in result.failures[: scenarios.SHOWN_FAILURES]]
+    return {"holds": result.holds, "failures": failures, "current": True}
+
+
+def _last(line: Line, row: Scenario) -> dict[str, Any] | None:
+    """The last run against the stored draft; `current`: of the draft as it is now."""
+    last = scenarios.last_run(row, DRAFT_MARK, line.draft_number)
+    if last is None:
+        return None
+    return {"holds": last.holds, "failures": list(last.failures), "current": last.current}
+
+
+def _coverage(coverage: Coverage) -> dict[str, Any]:
+    """`rules`: what became of each in the tests."""
+    shown = coverage.shown
+    states = {
+        rule: "taken" if rule in shown.taken else "tested" if rule in shown.tested else "never"
+        for rule in coverage.rules
+    }
+    return {
+        "rules": states,
+        "taken": sum(state == "taken" for state in states.values()),
+        "all": len(states),
+        "percent": round(coverage.percent, 1),
+        "words": _words(coverage),
+    }
+
+
+def _words(coverage: Coverage) -> Sequence[str]:
+    told = coverage.to_dict()
+    stations, gates = told["stations"]["never_visited"], told["gates"]["never_opened"]
+    return [
+        *(
+            [_("Stations that no scenario visits: %(names)s") % {"names": ", ".join(stations)}]
+            if stations
+            else []
+        ),
+        *([_("Gates that no scenario opens: %(names)s") % {"names": ", ".join(gates)}] if gates else []),
+    ]

@@ -1,0 +1,201 @@
+"""The draft of a line over HTTP: read it, put a document in its place, save an edit of it as an editor does. Edits that
+do not touch are merged; nothing is stored over what nobody saw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from ninja import Router
+from pydantic import BaseModel, Field
+
+from pipelines import access
+from pipelines.api.auth import Request, person_of
+from pipelines.api.lookup import LINE, line_of
+from pipelines.api.problems import ProblemOut
+from pipelines.api.schemas import LineOut, Strict, text_of
+from pipelines.errors import Conflict
+from pipelines.formats import native
+from pipelines.formats.telling import says
+from pipelines.lines import drafts, publishing
+from pipelines.lines.linting import examined
+from pipelines.models import Line, User
+from pipelines.web.editor.findings import findings_of, told
+from pipelines.web.editor.routing_diff import elsewhere
+from pipelines.web.lines.lines import draft_differs
+from pipelines.web.shell.turns import turn
+
+router = Router(tags=["drafts"])
+DRAFT = LINE + "/draft"
+ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 429), ProblemOut)
+
+
+class RenamedIn(Strict):
+    """A part that has another key now."""
+
+    kind: Literal["station", "rule", "gate"]
+    source: str = Field(alias="from", max_length=200)
+    to: str = Field(max_length=200)
+
+
+class EditIn(Strict):
+    """The whole document, the draft that it was made from (`base`), and the number of that (`based_on`). `text`: what
+    says the document, kept with its comments. `renamed`: since `base`, one after the other; what was said about a part
+    goes with it."""
+
+    based_on: int = Field(ge=0, le=2**31 - 1)
+    base: dict[str, Any]
+    document: dict[str, Any]
+    text: str = Field(default="", max_length=native.MAX_TEXT)
+    renamed: list[RenamedIn] = Field(default=[], max_length=1_000)
+
+
+class EditorOut(BaseModel):
+    id: int
+    name: str
+
+
+class WhoseOut(BaseModel):
+    """`live`: the number of the version that is live. `people`: who has changed the draft since that; `others`: who has
+    since the draft that was asked from."""
+
+    number: int
+    by: EditorOut | None
+    at: str | None
+    live: int | None
+    people: list[str]
+    others: list[str]
+
+
+class DraftOut(BaseModel):
+    """`differs`: whether it says anything else than what is live. Document, text and findings only where they are news;
+    the text is empty where nobody typed one."""
+
+    draft: WhoseOut
+    mayEdit: bool  # noqa: N815 - as the canvas says it
+    differs: bool
+    document: Any = None
+    text: str = ""
+    findings: dict[str, Any] = {}
+
+
+class SavedOut(BaseModel):
+    """`document`: what is stored, where that is not what was sent. `findings`: of it; `elsewhere` in them tells which
+    outcomes go elsewhere than in `base`."""
+
+    number: int
+    draft: WhoseOut
+    findings: dict[str, Any]
+    differs: bool
+    document: dict[str, Any] = {}
+
+
+class BehindOut(BaseModel):
+    """Nothing is stored yet: the text that was sent lacks what somebody else saved. Write `document` into the two texts
+    and save that over `base`."""
+
+    behind: Literal[True] = True
+    number: int
+    draft: WhoseOut
+    base: dict[str, Any]
+    document: dict[str, Any]
+    text: str
+
+
+@router.get(
+    DRAFT,
+    response={200: DraftOut, **ERRORS},
+    exclude_unset=True,
+    url_name="line-draft",
+    summary="The stored draft",
+)
+def read(
+    request: Request, owner: str, project: str, line: str, since: int | None = None, alone: bool = False
+) -> DraftOut:
+    """With what lint finds. `since`: the number that the asker has; the same one comes without document, and with
+    `alone` every one does."""
+    found = line_of(request, owner, project, line)
+    with turn(request.auth):
+        said = DraftOut(
+            draft=WhoseOut(**drafts.told(found, since)),
+            mayEdit=access.can(request.auth, "design", found.project),
+            differs=draft_differs(found),
+        )
+        if not alone and since != found.draft_number:
+            said.document, said.text = found.draft, found.draft_text
+            said.findings = findings_of(found.draft, found.project)
+    return said
+
+
+@router.put(DRAFT, response={200: LineOut, **ERRORS}, summary="Save a draft")
+def put(request: Request, owner: str, project: str, line: str, based_on: int | None = None) -> LineOut:
+    """The body is the document, YAML or JSON. A line that does not exist yet is made. `based_on`: the number of the
+    draft that was changed; an older one than the stored is refused (409)."""
+    who = request.auth
+    found = access.get_project(who, owner, project)
+    access.require(who, "design", found)
+    user = person_of(who)
+    text = text_of(request)
+    with turn(who):
+        existing = found.lines.filter(key=line).first()
+        if existing is None:
+            return LineOut.of(publishing.create_line(found, line, _name(text) or line, text, user))
+        if based_on is None:
+            raise Conflict(f"Say which draft this was based on: ?based_on={existing.draft_number}.")
+        return LineOut.of(publishing.save_draft(existing, text, user, based_on))
+
+
+@router.patch(
+    DRAFT,
+    response={200: SavedOut | BehindOut, **ERRORS},
+    exclude_unset=True,
+    summary="Save an edit of the draft",
+)
+def save(request: Request, owner: str, project: str, line: str, payload: EditIn) -> SavedOut | BehindOut:
+    """Over a newer draft the two edits are merged. 409: both changed the same places; `clashes` says which, with both
+    sides in words, and `document` and `number` what a choice is saved over."""
+    found = line_of(request, owner, project, line, "design")
+    with turn(request.auth):
+        return stored(found, payload, person_of(request.auth))
+
+
+def stored(line: Line, edit: EditIn, user: User) -> SavedOut | BehindOut:
+    """Raises as `drafts.save` does, but for a text that is behind."""
+    try:
+        saved = drafts.save(
+            line,
+            edit.document,
+            user,
+            based_on=edit.based_on,
+            base=edit.base,
+            text=edit.text,
+            renamed=[(each.kind, each.source, each.to) for each in edit.renamed],
+        )
+    except drafts.TextBehind as behind:
+        return _behind(behind, edit.based_on)
+    examination = examined(saved.draft, line.project)
+    said: dict[str, Any] = {
+        "number": saved.draft_number,
+        "draft": WhoseOut(**drafts.told(saved, edit.based_on)),
+        "findings": {**told(examination, saved.draft), "elsewhere": elsewhere(edit.base, examination.line)},
+        "differs": draft_differs(saved),
+    }
+    merged: Mapping[str, Any] = {} if says(saved.draft, edit.document) else {"document": saved.draft}
+    return SavedOut(**said, **merged)
+
+
+def _behind(behind: drafts.TextBehind, based_on: int) -> BehindOut:
+    now = behind.line
+    return BehindOut(
+        behind=True,
+        number=now.draft_number,
+        draft=WhoseOut(**drafts.told(now, based_on)),
+        base=now.draft,
+        document=behind.document,
+        text=now.draft_text,
+    )
+
+
+def _name(text: str) -> str:
+    name = native.loads(text).get("name")
+    return name if isinstance(name, str) else ""

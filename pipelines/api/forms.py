@@ -1,0 +1,93 @@
+"""The editor's forms over HTTP: a part of a line and what was typed in, its form as HTML and the changed part out.
+Where the editor knew what would come of it, the draft is saved by the same request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+from ninja import Router
+from pydantic import BaseModel
+
+from pipelines import access
+from pipelines.api.auth import Request, person_of
+from pipelines.api.drafts import DRAFT, ERRORS, EditIn, SavedOut, stored
+from pipelines.api.lookup import line_of
+from pipelines.api.schemas import Strict
+from pipelines.engine.core import payload as payloads
+from pipelines.errors import Conflict, Invalid, NotFound
+from pipelines.models import Line
+from pipelines.routing.basics.problems import DocumentError
+from pipelines.web.editor.forms.answer import FormAnswer, answer
+from pipelines.web.editor.forms.asked import FormRequest
+from pipelines.web.editor.forms.drawn import FormView
+from pipelines.web.editor.forms.form import Setting
+from pipelines.web.editor.forms.table import FORMS
+from pipelines.web.shell.turns import turn
+
+router = Router(tags=["drafts"])
+
+
+class SaveIn(Strict):
+    """`expected`: the part as the editor thinks it will be. `edit`: with it in its place, and saved if it is just that
+    in the answer. Where it is not, or the edit clashes with another, nothing is saved and nothing refused."""
+
+    expected: dict[str, Any]
+    edit: EditIn
+
+
+class FormIn(FormRequest):
+    save: SaveIn | None = None
+
+
+class FormOut(BaseModel):
+    """`fragment`: the part with what could be read of the typed; `refused`: fields whose text could not, and stands
+    in the form with its error. `label`: what was changed, for undo. `focus`: the id of what gets the focus. `saved`:
+    null where nothing was."""
+
+    html: str
+    fragment: dict[str, Any]
+    label: str
+    refused: list[str]
+    focus: str
+    saved: SavedOut | None = None
+
+
+@router.post(
+    DRAFT + "/forms/{what}",
+    response={200: FormOut, **ERRORS},
+    exclude_unset=True,
+    summary="What was typed into a form of the editor",
+)
+def form(request: Request, owner: str, project: str, line: str, what: str, payload: FormIn) -> FormOut:
+    """`what`: line, station, rule, gate, … With `save` in it the request needs what saving needs."""
+    found = line_of(request, owner, project, line, "design" if payload.save else "view")
+    if what not in FORMS:
+        raise NotFound(_("There is no such form."))
+    payloads.accept(payload.model_dump(exclude={"save"}))
+    with turn(request.auth):
+        setting = Setting(found.project, payload.names, payload.own, found, payload.within)
+        told = answer(FORMS[what], payload, setting)
+        drawn = FormView(told, payload.scope or what)
+        may_edit = access.can(request.auth, "design", found.project)
+        return FormOut(
+            html=drawn.html(request, found.project, may_edit),
+            fragment=told.fragment,
+            label=told.label,
+            refused=list(told.refused),
+            focus=drawn.focus,
+            saved=_saved(request, found, payload, told),
+        )
+
+
+def _saved(request: Request, line: Line, asked: FormIn, told: FormAnswer) -> SavedOut | None:
+    """Where it cannot be saved just so, the editor does it: it knows what else waits, and asks the person."""
+    if asked.save is None or (told.refused and not asked.peek):
+        return None
+    try:
+        if payloads.accept(asked.save.expected) != payloads.digest(told.fragment):
+            return None
+        saved = stored(line, asked.save.edit, person_of(request.auth))
+    except (Conflict, DocumentError, Invalid):
+        return None
+    return saved if isinstance(saved, SavedOut) else None

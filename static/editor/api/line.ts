@@ -1,0 +1,218 @@
+/** What the API does with one line, operation by operation (docs/api.md), in the words of the editor. */
+
+import type { Rename } from "../store/commands";
+import type { LineDocument } from "../store/document";
+import type { Findings } from "../store/findings";
+import type { Place } from "../store/merge";
+import type { Fragment } from "../store/patch";
+import { type Answer, ask, type Problem, type Refusal } from "./door";
+import type { Kept, Walked } from "./walk";
+
+/** Running and generating tests may take long, and so may what waits for its turn. */
+const LONG = 120_000;
+const SHORT = 15_000;
+
+/** Whose draft it is. */
+export interface Draft {
+  number: number;
+  by: { id: number; name: string } | null;
+  at: string | null;
+  live: number | null;
+  /** Who has saved since the live version. */
+  people: string[];
+  /** Who has saved since the draft that was asked from. */
+  others: string[];
+}
+
+export interface Stored {
+  draft: Draft;
+  mayEdit: boolean;
+  differs: boolean;
+  document?: LineDocument;
+  /** As it was typed; empty where nobody typed one. */
+  text?: string;
+  findings?: Findings;
+}
+
+/** A change of the draft: the whole of it, and what it was made from. */
+export interface Edit {
+  based_on: number;
+  base: LineDocument;
+  document: LineDocument;
+  text?: string | undefined;
+  renamed: readonly Rename[];
+}
+
+export interface Saved {
+  draft: Draft;
+  /** What is stored now, where others' edits are in it. */
+  document?: LineDocument | undefined;
+  findings: Findings;
+  differs: boolean;
+}
+
+/** Nothing is stored: the text lacks what somebody else saved. */
+export interface Behind {
+  behind: true;
+  number: number;
+  draft: Draft;
+  base: LineDocument;
+  document: LineDocument;
+  text: string;
+}
+
+/** A place that both changed, null where it is not there, with the words of the server for it. */
+export interface Clash extends Place {
+  place: string;
+  mineWords: string;
+  theirsWords: string;
+  station: string | null;
+  rule: string | null;
+  gate: string | null;
+}
+
+/** The two edits touch: what is stored now, and where. */
+export interface Clashed extends Refusal {
+  by?: string;
+  number?: number;
+  document?: LineDocument;
+  text?: string;
+  clashes?: Clash[];
+}
+
+/** A button of a form that was pressed. */
+export interface Deed {
+  do: string;
+  rows: string;
+  index: number;
+  kind: string;
+}
+
+export interface Form {
+  html: string;
+  fragment: Fragment;
+  label: string;
+  refused: string[];
+  focus: string;
+  saved: Saved | null;
+}
+
+export interface Changes {
+  affects: string;
+  title: string;
+  rows: { sentence: string; what: string; icon: string; word: string }[];
+}
+
+/** A document that is to take the place of the line. */
+export interface Read {
+  document: LineDocument;
+  text: string;
+  changes: Changes[];
+  problems: Problem[];
+}
+
+export interface Starter {
+  key: string;
+  name: string;
+  purpose: string;
+  needs: string;
+  /** The line drawn, as SVG of the server. */
+  picture: string;
+}
+
+export interface Person {
+  id: number;
+  name: string;
+  /** May look, not draw. */
+  watches: boolean;
+}
+
+export type PartKind = "station" | "end" | "rule" | "gate";
+
+export interface Comment {
+  id: string;
+  kind: PartKind | "line";
+  key: string;
+  text: string;
+  by: { id: number; name: string } | null;
+  at: string;
+  edited: string | null;
+  resolved: string | null;
+  resolved_by: { id: number; name: string } | null;
+  deleted: boolean;
+  revision: number;
+}
+
+export interface Thread extends Comment {
+  replies: Comment[];
+}
+
+export class LineApi {
+  /** `base`: the address of the line in the API. */
+  constructor(private readonly base: string) {}
+
+  /** `alone`: without the document, whatever its number. */
+  draft(since: number, alone: boolean): Promise<Answer<Stored>> {
+    return ask("GET", `${this.base}/draft?since=${since}${alone ? "&alone=true" : ""}`);
+  }
+
+  save(edit: Edit): Promise<Answer<Saved | Behind, Clashed>> {
+    return ask("PATCH", `${this.base}/draft`, edit);
+  }
+
+  form(what: string, asked: object): Promise<Answer<Form>> {
+    return ask("POST", `${this.base}/draft/forms/${what}`, asked, SHORT);
+  }
+
+  starters(): Promise<Answer<Starter[]>> {
+    return ask("GET", `${this.base}/draft/starters`);
+  }
+
+  read(sent: { document: LineDocument; text?: string; starter?: string }): Promise<Answer<Read>> {
+    return ask("POST", `${this.base}/draft/import`, sent);
+  }
+
+  walk(asked: object): Promise<Answer<Walked>> {
+    return ask("POST", `${this.base}/walk`, asked, LONG);
+  }
+
+  scenarios(): Promise<Answer<Kept>> {
+    return ask("GET", `${this.base}/draft/scenarios`, undefined, LONG);
+  }
+
+  runScenarios(document: LineDocument): Promise<Answer<Kept>> {
+    return ask("POST", `${this.base}/draft/scenarios/run`, { document }, LONG);
+  }
+
+  generateScenarios(document: LineDocument): Promise<Answer<Kept>> {
+    return ask("POST", `${this.base}/draft/scenarios/generate`, { document }, LONG);
+  }
+
+  keepScenario(walk: object): Promise<Answer<Kept & { key: string; name: string }>> {
+    return ask("POST", `${this.base}/draft/scenarios`, walk, LONG);
+  }
+
+  deleteScenario(key: string): Promise<Answer<undefined>> {
+    return ask("DELETE", `${this.base}/scenarios/${encodeURIComponent(key)}`);
+  }
+
+  threads(): Promise<Answer<Thread[]>> {
+    return ask("GET", `${this.base}/comments`);
+  }
+
+  comment(said: object): Promise<Answer<Comment>> {
+    return ask("POST", `${this.base}/comments`, said);
+  }
+
+  changeComment(id: string, change: object): Promise<Answer<Comment>> {
+    return ask("PATCH", `${this.base}/comments/${id}`, change);
+  }
+
+  deleteComment(id: string): Promise<Answer<undefined>> {
+    return ask("DELETE", `${this.base}/comments/${id}`);
+  }
+
+  members(): Promise<Answer<Person[]>> {
+    return ask("GET", `${this.base.replace(/\/lines\/[^/]+$/, "")}/members`);
+  }
+}
