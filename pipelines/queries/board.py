@@ -26,10 +26,10 @@ from pipelines.models import (
 from pipelines.queries import log, medians, versions
 from pipelines.queries.actors import actor_of
 from pipelines.queries.joined import waiting_at_joins
-from pipelines.queries.words import Sentence, waiting
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.document.line import Station
 from pipelines.routing.sentences.names import gate_name, target_name
+from pipelines.routing.sentences.waits import Sentence, waiting
 
 PER_COLUMN = 40
 ENDED_SHOWN = 12

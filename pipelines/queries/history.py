@@ -13,10 +13,11 @@ from pipelines.models import Event, Task
 from pipelines.queries import people, versions
 from pipelines.queries.actors import actor_of
 from pipelines.queries.joined import came_to
-from pipelines.queries.words import deadlock_words, late_words, question_of, role_words, trigger_words
 from pipelines.routing.document.evaluations import UNANSWERED
 from pipelines.routing.document.line import Line
+from pipelines.routing.sentences.escalations import deadlock_words, late_words, role_words, trigger_words
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
+from pipelines.routing.sentences.waits import question_of
 
 LONGEST = 300
 """Characters of an explanation."""

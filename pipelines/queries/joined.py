@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from pipelines.models import ENDED, Token
 from pipelines.queries import versions
 from pipelines.queries.branches import branches_of, waits_at_join
-from pipelines.queries.words import Sentence
 from pipelines.routing.decide.joining.joining import JoinGroup, groups
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import station_name
+from pipelines.routing.sentences.waits import Sentence
 
 CAME = {"pass": lambda: _("passed"), "fail": lambda: _("failed"), "blocked": lambda: _("blocked")}
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from django.utils.translation import gettext as _
 
 from pipelines.models import Due, Job
-from pipelines.queries.words import Sentence
+from pipelines.routing.sentences.waits import Sentence
 
 
 def waiting_for_a_time(last: Mapping[int, Job]) -> dict[int, Sentence]:

@@ -32,10 +32,10 @@ from pipelines.queries.history import TimelineItem, history
 from pipelines.queries.joined import waiting_at_joins
 from pipelines.queries.resting import waiting_for_a_time
 from pipelines.queries.unoffered import without_a_worker
-from pipelines.queries.words import Sentence, blocker_words, waiting
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
+from pipelines.routing.sentences.waits import Sentence, blocker_words, waiting
 
 LONGEST = 2_000
 """Characters of a description that an address takes along."""

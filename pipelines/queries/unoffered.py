@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from pipelines.models import Job, Task
 from pipelines.ports.leases import Claim, claims
 from pipelines.queries import versions
-from pipelines.queries.words import Sentence
 from pipelines.routing.document.kinds import DEFAULT_MODEL, MODEL_SERVER, needs
 from pipelines.routing.document.line import Station
+from pipelines.routing.sentences.waits import Sentence
 
 # As many rows as there are stations at which something waits, however many jobs there are.
 WAITING = """

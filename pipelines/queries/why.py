@@ -14,8 +14,8 @@ from pipelines.models import Decision, GateVisit
 from pipelines.queries import versions
 from pipelines.queries.conditions import Leaf, leaves
 from pipelines.queries.trace import TraceStep, checks_of, steps_of
-from pipelines.queries.words import role_words, trigger_words
 from pipelines.routing.document.line import Line, Rule, Station
+from pipelines.routing.sentences.escalations import role_words, trigger_words
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
 
 MATCHED, NO, NOT_TRIED, ASK, FAULT = "matched", "no", "not_tried", "ask", "error"

@@ -9,11 +9,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from pipelines.models import GateVisit, Word
-from pipelines.queries.consequences import consequence
 from pipelines.queries.versions import parsed
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import Gate, Line
+from pipelines.routing.sentences.consequences import consequence
 from pipelines.routing.sentences.names import end_name, station_names
 from reviews.decision.gates import gate_of
 

@@ -24,10 +24,10 @@ from pipelines.models import (
     Token,
 )
 from pipelines.queries import versions
-from pipelines.queries.words import Sentence, blocker_words, waiting
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.names import station_name
+from pipelines.routing.sentences.waits import Sentence, blocker_words, waiting
 from pipelines.web.tasks.escalation_cards import locked, shown
 from pipelines.work.transport.local.instructions import instructions
 from reviews.decision.gates import gate_of

@@ -16,7 +16,7 @@ from django.utils.functional import Promise
 from pipelines import access
 from pipelines.engine.moves.roles import ProjectRoles
 from pipelines.models import ApiToken, Project, Task, User
-from pipelines.queries.words import Sentence
+from pipelines.routing.sentences.waits import Sentence
 
 Words = str | Promise
 """A text, or one that is translated when it is shown."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from pipelines.models import Deadlock, Escalation
+from pipelines.models import Deadlock, Escalation, Status
 from pipelines.queries.versions import parsed
-from pipelines.queries.words import action_words, deadlock_words, party_words, role_words, trigger_words
+from pipelines.routing.sentences.escalations import action_words, deadlock_words, role_words, trigger_words
 from pipelines.routing.sentences.names import station_name
 from pipelines.web.addresses import absolute
 from pipelines.web.tasks.escalation_cards import shown
@@ -71,7 +72,7 @@ def _deadlock(notice: Notice) -> dict[str, Any]:
         "facts": [
             (_("Kind"), deadlock_words(found.kind)),
             (_("For"), role_words(found.role)),
-            (_("Parties"), "\n".join(map(party_words, found.parties))),
+            (_("Parties"), "\n".join(map(_party, found.parties))),
             (_("Handed over last"), "\n".join(handoffs)),
             (_("Suggestion"), found.suggestion),
         ],
@@ -100,3 +101,10 @@ def _escalation(notice: Notice) -> dict[str, Any]:
         ],
         "verb": _("Resolve it"),
     }
+
+
+def _party(party: Mapping[str, Any]) -> str:
+    """One of a deadlock, as it was when that was found."""
+    status = dict(Status.choices).get(party["status"], party["status"])
+    agent = [party["agent"]] if party.get("agent") else []
+    return " · ".join(map(str, (party["name"], party["station"], status, *agent)))

@@ -12,9 +12,9 @@ from django.utils.translation import ngettext
 
 from pipelines.models import Artifact, GateVisit, Job, Purpose, User, Vote, Word
 from pipelines.queries.versions import parsed
-from pipelines.queries.words import question_of
 from pipelines.routing.document.line import Gate, Line, Requirement
 from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.waits import question_of
 from pipelines.work import logs
 from reviews.decision.consequences import VoteOption, options
 from reviews.decision.gates import gate_of

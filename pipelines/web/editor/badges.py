@@ -9,12 +9,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from pipelines.queries.words import answered_by, role_words, trigger_words
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.line import Line, Rule, Station
 from pipelines.routing.document.policy import Policy
 from pipelines.routing.document.preconditions import METADATA
+from pipelines.routing.sentences.escalations import answered_by, role_words, trigger_words
 from pipelines.routing.sentences.names import target_name
 
 RETRY_LIMIT = "RetryLimitExceeded"

@@ -12,8 +12,8 @@ from django.views.decorators.http import require_safe
 
 from pipelines.models import Incident, Project
 from pipelines.queries import health as query
-from pipelines.queries.words import late_words
 from pipelines.routing.analysis.health import CYCLE, DEADLOCKS, ESCALATED, GATE, QUEUE, Figure
+from pipelines.routing.sentences.escalations import late_words
 from pipelines.templatetags.gateline import duration
 from pipelines.web.shell.page import SignedIn, crumbs, in_project, show
 

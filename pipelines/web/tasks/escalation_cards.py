@@ -11,12 +11,13 @@ from django.utils.translation import gettext as _
 from pipelines.engine.moves.roles import ProjectRoles, may_answer
 from pipelines.models import Deadlock, Escalation, Status, Task, Token, User
 from pipelines.queries import versions
-from pipelines.queries.words import Sentence, deadlock_words, late_words, role_words, trigger_words
 from pipelines.routing.decide.deadlocks import CIRCULAR
 from pipelines.routing.decide.escalation_targets import ways
 from pipelines.routing.document.escalations import OUTSIDER, PRESETS
 from pipelines.routing.document.line import Line
+from pipelines.routing.sentences.escalations import deadlock_words, late_words, role_words, trigger_words
 from pipelines.routing.sentences.names import station_name
+from pipelines.routing.sentences.waits import Sentence
 
 NAMED = 5
 """People who are named as those whom something is for."""

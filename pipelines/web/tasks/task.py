@@ -22,10 +22,10 @@ from pipelines.models import ENDED, GateVisit, Job, Project, Purpose, Status, Ta
 from pipelines.queries.actors import actor_of
 from pipelines.queries.failures import failures
 from pipelines.queries.task import TaskView
-from pipelines.queries.words import blocker_words, question_of
 from pipelines.routing.basics.visible import visible
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import station_name
+from pipelines.routing.sentences.waits import blocker_words, question_of
 from pipelines.web.graph import DrawnEnding, way_of
 from pipelines.web.graph.overlay import lay_over
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, in_project, show

@@ -7,10 +7,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.queries.words import trigger_words
 from pipelines.routing.basics.durations import written
 from pipelines.routing.document.escalations import ESCALATION, PRESETS
 from pipelines.routing.document.policy import Policy
+from pipelines.routing.sentences.escalations import trigger_words
 from pipelines.web.editor.forms.declared import control, unplaced
 from pipelines.web.editor.forms.fields import ChoiceField, FormField
 from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting

@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from django.utils.translation import gettext as _
-
-from pipelines.models import Status
-from pipelines.routing.basics.durations import written
-from pipelines.routing.document.escalations import OUTSIDER
+from pipelines.routing.basics.translation import gettext as _
 from pipelines.routing.document.line import Line
+from pipelines.routing.sentences.escalations import deadlock_words, trigger_words
 from pipelines.routing.sentences.names import gate_name, station_name
 
 
@@ -41,15 +38,15 @@ def waiting(token: WaitingToken, line: Line, summary: str = "") -> Sentence | No
     """Why a token does not go on by itself, and what would free it; None where nothing holds it. `summary`: what its
     last job said of itself."""
     match token.status:
-        case Status.STUCK:
+        case "stuck":
             return stuck(token, line)
-        case Status.BLOCKED:
+        case "blocked":
             return blocked(token.wait, summary)
-        case Status.HELD:
+        case "held":
             return held(token.wait, line)
-        case Status.EVALUATING:
+        case "evaluating":
             return evaluating(token.wait)
-        case Status.AWAITING_REVIEW:
+        case "awaiting_review":
             gates = ", ".join(gate_name(line, key) for key in token.wait.get("gates", ()))
             return Sentence(_("Waits at %(gates)s.") % {"gates": gates}, _("A reviewer decides."))
     return None
@@ -231,92 +228,5 @@ def missing_words(name: str) -> str:
     return words % {"agent": what} if what else words
 
 
-def role_words(role: str) -> str:
-    """Who answers, in a sentence: a role of Gateline by its people, any other as the line calls it."""
-    return ROLES.get(role.casefold(), lambda: role)()
-
-
-ROLES = {
-    OUTSIDER: lambda: _("the administrators of the project"),
-    "reviewer": lambda: _("the reviewers"),
-    "designer": lambda: _("the designers"),
-    "operator": lambda: _("the operators"),
-    "viewer": lambda: _("the viewers"),
-}
-
-
-def late_words(role: str, trigger: str) -> str:
-    """That nobody of the role answered an escalation in time."""
-    words = {"role": role_words(role), "what": trigger_words(trigger)}
-    said = _("%(role)s did not answer in time: %(what)s") % words
-    return said[:1].upper() + said[1:]
-
-
-def action_words(action: str) -> str:
-    """What was done when an escalation was not answered in time."""
-    return {
-        "block": lambda: _("all work on the task is held"),
-        "notify": lambda: _("others were told"),
-        "create_incident": lambda: _("an incident was opened"),
-        "suspend_agent": lambda: _("the agent was suspended"),
-        "convene_review": lambda: _("a review was convened"),
-    }.get(action, lambda: action)()
-
-
-def party_words(party: Mapping[str, Any]) -> str:
-    """One of a deadlock, as it was when that was found."""
-    status = dict(Status.choices).get(party["status"], party["status"])
-    agent = [party["agent"]] if party.get("agent") else []
-    return " · ".join(map(str, (party["name"], party["station"], status, *agent)))
-
-
 def budget_name(line: Line, key: str) -> str:
     return next((each.name for each in line.limits if each.key == key), key)
-
-
-def deadlock_words(kind: str) -> str:
-    return {
-        "circular_wait": lambda: _("tasks wait for each other in a circle"),
-        "timeout": lambda: _("a station takes more than twice the time that is expected of it"),
-    }.get(kind, lambda: kind)()
-
-
-def trigger_words(trigger: str) -> str:
-    """Why something was escalated; words of a line's own stand as they are."""
-    return ESCALATED.get(trigger, lambda: trigger)()
-
-
-def answered_by(line: Line, trigger: str, role: str) -> str:
-    """Who answers an escalation, how soon, and what is done when they do not."""
-    said = line.escalation(trigger)
-    words = {"role": role_words(role), "time": written(said.sla or 0)}
-    if said.sla is None:
-        return _("It is for %(role)s, without a limit of time.") % words
-    if not said.on_breach:
-        return _("It is for %(role)s, within %(time)s.") % words
-    late = ", ".join(str(BREACHED[action]()) for action in said.on_breach)
-    return _("It is for %(role)s, within %(time)s; after that %(late)s.") % {**words, "late": late}
-
-
-BREACHED = {
-    "block": lambda: _("all work on the task is held"),
-    "notify": lambda: _("others are told"),
-    "create_incident": lambda: _("an incident is kept"),
-    "suspend_agent": lambda: _("the agent is suspended"),
-    "convene_review": lambda: _("a review is convened"),
-}
-
-
-ESCALATED = {
-    "no_match": lambda: _("no rule took the outcome"),
-    "on_failure": lambda: _("a station failed"),
-    "compose_failed": lambda: _("a variable could not be composed"),
-    "RetryLimitExceeded": lambda: _("the retries are used up"),
-    "contradiction": lambda: _("branches contradict each other"),
-    "contract_violation": lambda: _("an agent broke its contract"),
-    "gate_overdue": lambda: _("a review was not decided in time"),
-    "deadlock": lambda: _("a deadlock"),
-    "architecture": lambda: _("a question of architecture"),
-    "security": lambda: _("a question of security"),
-    "review": lambda: _("a review was convened"),
-}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.utils.translation import gettext as _
-
+from pipelines.routing.basics.translation import gettext as _
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import end_name, gate_name, station_names
 
