@@ -5,9 +5,9 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 
 from pipelines.models import Token
-from pipelines.queries.why import sentence as decided
 from pipelines.routing.analysis.impact import AGAIN, MOVES, STAYS, MigrationEffect
 from pipelines.routing.document.line import Line
+from pipelines.routing.sentences.decisions import sentence as decided
 from pipelines.routing.sentences.names import gate_name, station_name
 
 LABELS = {

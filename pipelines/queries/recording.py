@@ -10,12 +10,12 @@ from django.utils.translation import gettext as _
 
 from pipelines.models import Decision, Event, GateVisit, Job, Purpose, Task
 from pipelines.queries import versions
-from pipelines.queries.why import sentence
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
 from pipelines.routing.document.escalations import ROUTED, WORDS_TO_RESOLVE
 from pipelines.routing.document.evaluations import UNANSWERED
 from pipelines.routing.document.line import Line
 from pipelines.routing.document.preconditions import GATE_PASSED
+from pipelines.routing.sentences.decisions import sentence
 from pipelines.routing.simulate.run import expectation, run
 from pipelines.routing.simulate.scenario import MAX_STEPS, ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import SimulatedTask, StepRefused, Taken, begin

@@ -11,13 +11,13 @@ from django.utils.translation import ngettext
 
 from pipelines.models import Escalation, Status, Word
 from pipelines.queries.joined import came_to, waits_for
-from pipelines.queries.why import sentence
 from pipelines.routing.analysis.lint.subject import edges_in
 from pipelines.routing.basics import jsontext
 from pipelines.routing.decide.decisions import Decision, Finish, Move
 from pipelines.routing.decide.joining.joining import groups
 from pipelines.routing.document.algebra import EdgeTaken
 from pipelines.routing.document.line import Line
+from pipelines.routing.sentences.decisions import sentence
 from pipelines.routing.sentences.escalations import answered_by, trigger_words
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
 from pipelines.routing.sentences.waits import Sentence, held, waiting
