@@ -118,7 +118,7 @@ def test_a_text_that_cannot_be_read_yet_is_kept_and_the_canvas_says_so(page_: Pa
     typed(page_, "name: Build", "\n    labels: [x")
     alert = page_.get_by_role("alert")
     expect(alert).to_contain_text("cannot be read")
-    expect(alert).to_contain_text("The canvas shows the last state that could")
+    expect(alert).to_contain_text("The canvas shows the last readable state")
     page_.locator('.react-flow__node[data-id="ship"]').click()
     page_.locator('.react-flow__node[data-id="ship"]').press("Delete")
     expect(page_.locator(".ed-station")).to_have_count(2)

@@ -140,7 +140,7 @@ function someValue(next: (below: number) => number, depth: number): Json {
 it("says what is wanted, whatever it said before", () => {
   const next = numbers(7);
   let text = TEXT;
-  for (let each = 0; each < 300; each += 1) {
+  for (let each = 0; each < 120; each += 1) {
     const wanted: Obj = said(text);
     wanted[`k${next(4)}`] = someValue(next, 3);
     if (next(4) === 0) delete wanted[Object.keys(wanted)[next(Object.keys(wanted).length)] ?? ""];
