@@ -1,7 +1,7 @@
 /** A line document as a draft holds it: it may be unfinished or wrong, so every reader here takes what it finds.
  * What it means is decided on the server; the browser only draws it and changes its text. */
 
-import type { End, Json, LineDocument as Document, Gate, Rule, Station } from "../../generated/line";
+import type { LineDocument as Document, End, Gate, Json, Rule, Station } from "../../generated/line";
 
 export type { End, Gate, Json, Rule, Station };
 

@@ -1,6 +1,15 @@
 /** A key is renamed everywhere at once: whoever names the station, gate or input by its old key names it by the new. */
 import type { Budget } from "../../generated/line";
-import { type Gate, type Json, kindOf, type LineDocument, positionsOf, type Rule, rulesOf, type Station } from "./document";
+import {
+  type Gate,
+  type Json,
+  kindOf,
+  type LineDocument,
+  positionsOf,
+  type Rule,
+  rulesOf,
+  type Station,
+} from "./document";
 import { kindNamed } from "./kinds";
 
 type Swap = (value: Json | undefined) => Json | undefined;
@@ -29,9 +38,12 @@ export function renamedStation(line: LineDocument, from: string, to: string): Li
   next.stations = line.stations.map((station) => stationNaming(station, key));
   if (isObject(line.policy)) next.policy = changed(line.policy, ["on_failure", "on_reject"], route);
   if (line.gates) next.gates = line.gates.map((gate) => changed(gate, ["on_reject"], route));
-  if (Array.isArray(line.forbidden_parallel)) next.forbidden_parallel = (line.forbidden_parallel as Json[]).map(key) as string[][];
+  if (Array.isArray(line.forbidden_parallel))
+    next.forbidden_parallel = (line.forbidden_parallel as Json[]).map(key) as string[][];
   if (Array.isArray(line.budgets))
-    next.budgets = (line.budgets as Json[]).map((each) => (isObject(each) ? budgetNaming(each, key) : each)) as Budget[];
+    next.budgets = (line.budgets as Json[]).map((each) =>
+      isObject(each) ? budgetNaming(each, key) : each,
+    ) as Budget[];
   return withPlace(next, from, to);
 }
 
@@ -93,7 +105,9 @@ export function renamedGate(line: LineDocument, from: string, to: string): LineD
 function withChecks(line: LineDocument, from: string, to: string): LineDocument {
   if (!line.gates) return line;
   const gates = line.gates.map((gate) =>
-    gate.checks === undefined ? gate : { ...gate, checks: checksNaming(gate.checks as Json, from, to) as Gate["checks"] },
+    gate.checks === undefined
+      ? gate
+      : { ...gate, checks: checksNaming(gate.checks as Json, from, to) as Gate["checks"] },
   );
   return { ...line, gates };
 }
