@@ -181,13 +181,13 @@ def _leads(rule: Any, document: Document) -> str:
     return f"{condition(rule.get('when', {'always': True}))} → {_targets(document, rule.get('to'))}{asks}"
 
 
-def condition(value: Any) -> str:
-    """In words; one that cannot be read, as it is written."""
+def condition(value: Any, short: bool = False) -> str:
+    """In words, `short` for a drawing; one that cannot be read, as it is written."""
     problems = Problems()
     found = read_condition(value, "", problems, ())
     # An edge condition names stations, which nobody looks up here.
     readable = all(problem.path.startswith("edge") for problem in problems.found)
-    return describe(found) if readable else _cut(jsontext.dumps(value))
+    return describe(found, short) if readable else _cut(jsontext.dumps(value))
 
 
 def _label(rule: Any) -> str:

@@ -8,12 +8,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.models import Escalation, Word
-from pipelines.queries.conditions import leaves
 from pipelines.queries.walks import did, held_again, outcome_words
 from pipelines.routing.basics.outcome import RESULTS, VERDICTS, derive, read_outcome
 from pipelines.routing.decide.decisions import Move
 from pipelines.routing.document.checks import Check
 from pipelines.routing.document.line import Line, Station
+from pipelines.routing.sentences.conditions import leaves
 from pipelines.routing.sentences.consequences import consequence
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
 from pipelines.routing.simulate import choices

@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 
 from pipelines.models import Decision, GateVisit
 from pipelines.queries import versions
-from pipelines.queries.conditions import Leaf, leaves
 from pipelines.queries.trace import TraceStep, checks_of, steps_of
 from pipelines.routing.document.line import Line, Rule
+from pipelines.routing.sentences.conditions import Leaf, leaves
 from pipelines.routing.sentences.decisions import otherwise, sentence, stopped_at
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
 

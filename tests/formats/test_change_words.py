@@ -49,7 +49,7 @@ def rule(found: dict[str, Any]) -> dict[str, Any]:
         (lambda d: rule(d).update(to="ship"), "Rule 1, “High” of Build: target: Fix before, Ship now."),
         (
             lambda d: rule(d).update(when={"result": "failure"}),
-            "Rule 1, “High” of Build: condition: `$.high` > 0 before, result is failure now.",
+            "Rule 1, “High” of Build: condition: high is greater than 0 before, result is failure now.",
         ),
         (
             lambda d: rule(d).pop("gates"),

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.queries.conditions import describe
 from pipelines.routing.document.line import read_line
+from pipelines.routing.sentences.conditions import describe
 from tests.factories import document, station
 
 SUCCESS, FAILURE = {"result": "success"}, {"result": "failure"}
@@ -23,9 +23,9 @@ HIGH = {"output": {"path": "$.high", "op": "gt", "value": 0}}
         ({"result": ["success", "failure"]}, "result is success or failure"),
         (HIGH, "high is greater than 0"),
         ({"output": {"path": "a", "op": "missing"}}, "a is missing"),
-        ({"output": {"path": "$.a[*]", "op": "gte", "value": 2, "of": "count"}}, "count of a[*] is at least 2"),
+        ({"output": {"path": "$.a[*]", "op": "gte", "value": 2, "of": "count"}}, "the number of a[*] is at least 2"),
         ({"output": {"path": "ok", "op": "equals", "value": True}}, "ok is true"),
-        ({"eval": {"op": "range", "value": "1,5"}}, "eval is in the range 1,5"),
+        ({"eval": {"op": "range", "value": "1,5"}}, "eval is between 1 and 5"),
         ({"edge": {"from": "a", "to": "b", "at_least": 2}}, "a → b was taken 2 times or more"),
         ({"all": [SUCCESS, HIGH]}, "result is success and high is greater than 0"),
         ({"all": [{"any": [SUCCESS, FAILURE]}, {"not": FAILURE}]}, f"({EITHER}) and not result is failure"),

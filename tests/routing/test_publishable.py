@@ -154,26 +154,26 @@ WORDS = [
     ({"result": []}, "never"),
     ({"eval": {"op": "range", "value": "200, 299"}}, "eval is between 200 and 299"),
     ({"eval": {"op": "equals", "value": "ok"}}, 'eval is "ok"'),
-    ({"output": {"path": "$.high", "op": "gt", "value": 0}}, "`$.high` > 0"),
-    ({"output": {"path": "k", "op": "missing"}}, "`k` is missing"),
+    ({"output": {"path": "$.high", "op": "gt", "value": 0}}, "high is greater than 0"),
+    ({"output": {"path": "k", "op": "missing"}}, "k is missing"),
     (
         {"output": {"path": "$.a[*]", "op": "equals", "value": 0, "of": "count"}},
-        "the number of `$.a[*]` is 0",
+        "the number of a[*] is 0",
     ),
-    ({"output": {"path": "$.a[*]", "op": "lt", "value": 5, "of": "every"}}, "every `$.a[*]` < 5"),
+    ({"output": {"path": "$.a[*]", "op": "lt", "value": 5, "of": "every"}}, "every a[*] is less than 5"),
     (
         {"output": {"path": "$.a[*]", "op": "exists", "of": "count"}},
-        "the number of `$.a[*]` is there",
+        "the number of a[*] is there",
     ),
     (
         {"output": {"path": "$.a[*]", "op": "missing", "of": "count"}},
-        "the number of `$.a[*]` is missing",
+        "the number of a[*] is missing",
     ),
-    ({"output": {"path": "$.a[*]", "op": "missing", "of": "every"}}, "`$.a[*]` is missing"),
-    ({"output": {"path": "$.a[*]", "op": "exists", "of": "every"}}, "`$.a[*]` is there"),
-    ({"output": {"path": "k", "op": "not_in", "value": ["a", None]}}, '`k` is none of ["a", null]'),
-    ({"output": {"path": "k", "op": "equals", "value": "x" * 58}}, '`k` is "' + "x" * 58 + '"'),
-    ({"output": {"path": "k", "op": "equals", "value": "x" * 59}}, '`k` is "' + "x" * 59 + "…"),
+    ({"output": {"path": "$.a[*]", "op": "missing", "of": "every"}}, "a[*] is missing"),
+    ({"output": {"path": "$.a[*]", "op": "exists", "of": "every"}}, "a[*] is there"),
+    ({"output": {"path": "k", "op": "not_in", "value": ["a", None]}}, 'k is none of ["a", null]'),
+    ({"output": {"path": "k", "op": "equals", "value": "x" * 58}}, 'k is "' + "x" * 58 + '"'),
+    ({"output": {"path": "k", "op": "equals", "value": "x" * 59}}, 'k is "' + "x" * 59 + "…"),
     ({"all": []}, "always"),
     ({"any": []}, "never"),
     ({"edge": {"from": "a", "to": "b", "at_least": 2}}, "a → b was taken 2 times or more"),
@@ -181,9 +181,9 @@ WORDS = [
         {"all": [{"result": "success"}, {"any": [{"verdict": "pass"}, {"verdict": "fail"}]}]},
         "result is success and (verdict is pass or verdict is fail)",
     ),
-    ({"not": {"result": "success"}}, "not (result is success)"),
+    ({"not": {"result": "success"}}, "not result is success"),
     ({"agentic": {"question": "Good?"}, "answer": "no"}, "the evaluator says no to “Good?”"),
-    ({"hook": {"argv": ["check", "-a"]}, "answer": "block"}, "the hook `check -a` says block"),
+    ({"hook": {"argv": ["check", "-a"]}, "answer": "block"}, "the hook “check -a” says block"),
 ]
 
 
@@ -195,3 +195,20 @@ def test_a_condition_says_itself_in_words(when: Any, words: str) -> None:
 def test_a_number_that_would_be_rounded_is_named_by_its_whole_place() -> None:
     of = ruled({}, extra={"a": [1, {"b": Decimal("0.12345678901234567890123")}]})
     assert paths(of) == ["extra.a[1].b"]
+
+
+@pytest.mark.parametrize(
+    ("op", "value", "words"),
+    [
+        ("gt", 0, "high > 0"),
+        ("gte", 0, "high ≥ 0"),
+        ("lt", 5, "high < 5"),
+        ("lte", 5, "high ≤ 5"),
+        ("equals", "a", 'high is "a"'),
+        ("matches", "^a", 'high matches "^a"'),
+    ],
+)
+def test_a_label_says_a_comparison_by_its_sign(op: str, value: Any, words: str) -> None:
+    when = {"all": [{"not": {"output": {"path": "$.high", "op": op, "value": value}}}, {"result": "success"}]}
+    condition = ruled({"when": when}).station("a").rules[0].when
+    assert describe(condition, short=True) == f"not {words} and result is success"

@@ -85,44 +85,51 @@ def _not(operator: Test) -> Test:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """Everything that is known of one. `holds(there, named)`; `words` for people, marked for translation, and `sign` in
-    short English lines. `takes`: what a condition names; see `TAKEN`. `evals`: `eval` conditions know it, too.
+    """Everything that is known of one. `holds(there, named)`; `words` for people, marked for translation, and `sign`
+    where there is no room for them, "" where none is shorter. `takes`: what a condition names; see `TAKEN`. `evals`:
+    `eval` conditions know it, too.
 
     `pattern`: makes of the text that is named the RE2 pattern that finds the texts for which it is true; then it is
     true of nothing else. By it analysis knows the operator; of one that it does not know it assumes nothing."""
 
     holds: Test
     words: str
-    sign: str
+    sign: str = ""
     takes: Takes = "anything"
     evals: bool = False
     pattern: Callable[[str], str] | None = None
 
 
 OUTPUT: Final[Mapping[str, Operator]] = {
-    "equals": Operator(equal, _("is"), "is", evals=True),
-    "not_equals": Operator(_not(equal), _("is not"), "is not", evals=True),
-    "contains": Operator(contains, _("contains"), "contains", evals=True),
-    "not_contains": Operator(_not(contains), _("does not contain"), "does not contain", evals=True),
-    "starts_with": Operator(_starts_with, _("starts with"), "starts with", "text", evals=True),
-    "ends_with": Operator(_ends_with, _("ends with"), "ends with", "text", evals=True),
+    "equals": Operator(equal, _("is"), evals=True),
+    "not_equals": Operator(_not(equal), _("is not"), evals=True),
+    "contains": Operator(contains, _("contains"), evals=True),
+    "not_contains": Operator(_not(contains), _("does not contain"), evals=True),
+    "starts_with": Operator(_starts_with, _("starts with"), takes="text", evals=True),
+    "ends_with": Operator(_ends_with, _("ends with"), takes="text", evals=True),
     "gt": Operator(
         lambda value, operand: less(operand, value), _("is greater than"), ">", "number", evals=True
     ),
     "gte": Operator(_at_least, _("is at least"), "≥", "number", evals=True),
     "lt": Operator(less, _("is less than"), "<", "number", evals=True),
     "lte": Operator(_at_most, _("is at most"), "≤", "number", evals=True),
-    "matches": Operator(_matches, _("matches"), "matches", "pattern"),
-    "in": Operator(_in, _("is one of"), "is one of", "list"),
-    "not_in": Operator(_not(_in), _("is none of"), "is none of", "list"),
-    "type": Operator(lambda value, name: kind(value) == name, _("has the type"), "is of type", "type"),
+    "matches": Operator(_matches, _("matches"), takes="pattern"),
+    "in": Operator(_in, _("is one of"), takes="list"),
+    "not_in": Operator(_not(_in), _("is none of"), takes="list"),
+    "type": Operator(lambda value, name: kind(value) == name, _("has the type"), takes="type"),
 }
 COMMON: Final[Mapping[str, Operator]] = {key: each for key, each in OUTPUT.items() if each.evals}
 ORDERED: Final = tuple(key for key, each in OUTPUT.items() if each.takes == "number")
 ALONE: Final[Mapping[str, str]] = {"exists": _("is there"), "missing": _("is missing")}
 """What an `output` condition knows besides, without a value, with its words."""
-RANGE: Final = _("is in the range")
+RANGE: Final = _("is between")
 """What an `eval` condition knows besides: `range`."""
+WORDS: Final[Mapping[str, str]] = {
+    **{key: each.words for key, each in OUTPUT.items()},
+    **ALONE,
+    "range": RANGE,
+}
+"""Of everything that compares, still to be translated."""
 
 
 def takes(operator: Any) -> str:

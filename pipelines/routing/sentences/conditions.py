@@ -1,35 +1,54 @@
-"""A condition in words for people: "`$.high` > 0 and result is success".
+"""A condition in words for people: “high is greater than 0 and result is success”.
 
-Plain English; windows that translate use the classes of `algebra` themselves.
+Every window says a condition by `leaves` or `describe`, and every comparison is said by `comparison`, with what
+`operators` calls it. Sentences, lists and tables have the words; a label beside an edge of the picture of a difference
+has no room and has the sign: “high > 0”.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.document.algebra import (
-    All,
-    Always,
-    Answered,
-    AnyOf,
-    Condition,
-    EdgeTaken,
-    EvalTest,
-    FailureTypeIs,
-    Not,
-    OutputTest,
-    ResultIs,
-    VerdictIs,
-)
-from pipelines.routing.document.operators import OUTPUT
+from pipelines.routing.basics.translation import gettext as _
+from pipelines.routing.document import algebra as c
+from pipelines.routing.document import operators
 
 MAX_VALUE = 60
+MAX_ASKED = 120
 
 
-def describe(condition: Condition) -> str:
-    return _WORDS[type(condition)](condition)
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """`operand` and `path` as in what a trace saw: `result`, `output` at `$.high`, `edge` at `a->b`, …; "" for one that
+    looks at nothing."""
+
+    words: str
+    operand: str
+    path: str = ""
+
+
+def describe(condition: c.Condition, short: bool = False) -> str:
+    """The whole condition in one line. `short`: comparisons by their signs, for the label of an edge."""
+    return " ".join(leaf.words for leaf in leaves(condition, short))
+
+
+def leaves(condition: c.Condition, short: bool = False) -> list[Leaf]:
+    """A line for each operand, in the order in which they are asked; the words of the groups stand before their
+    members, and a group inside another one in brackets."""
+    return _leaves(condition, "", short, nested=False)
+
+
+def comparison(op: str, value: Any, short: bool = False) -> str:
+    """What is asked of an operand: “is greater than 0”, “is there”, “is between 1 and 5”; by its sign “> 0”."""
+    if op in operators.ALONE:
+        return _(operators.ALONE[op])
+    if op == "range":
+        return _(operators.RANGE) + " " + _(" and ").join(part.strip() for part in str(value).split(","))
+    operator = operators.OUTPUT[op]
+    return f"{operator.sign if short and operator.sign else _(operator.words)} {_value(value)}"
 
 
 def _value(value: Any) -> str:
@@ -37,56 +56,75 @@ def _value(value: Any) -> str:
     return text if len(text) <= MAX_VALUE else text[:MAX_VALUE] + "…"
 
 
-def _any_of(what: str, words: tuple[str, ...]) -> str:
-    if not words:
-        return "never"
-    return f"{what} is {' or '.join(words)}"
+def _leaves(condition: c.Condition, prefix: str, short: bool, nested: bool) -> list[Leaf]:
+    match condition:
+        case c.All(members):
+            return _members(members, prefix, (_("and"), _("always")), short, nested)
+        case c.AnyOf(members):
+            return _members(members, prefix, (_("or"), _("never")), short, nested)
+        case c.Not(inner):
+            return _leaves(inner, f"{prefix}{_('not')} ", short, nested=True)
+    return [_leaf(condition, prefix, short)]
 
 
-def _eval(test: EvalTest) -> str:
-    if test.op == "range":
-        return f"eval is between {' and '.join(part.strip() for part in str(test.value).split(','))}"
-    return f"eval {OUTPUT[test.op].sign} {_value(test.value)}"
+def _members(
+    members: tuple[c.Condition, ...], prefix: str, words: tuple[str, str], short: bool, nested: bool
+) -> list[Leaf]:
+    """`words`: between the members, and where there are none."""
+    if not members:
+        return [Leaf(prefix + words[1], "")]
+    brackets = nested and len(members) > 1
+    found: list[Leaf] = []
+    for place, member in enumerate(members):
+        before = f"{prefix}{'(' if brackets else ''}" if place == 0 else f"{words[0]} "
+        found += _leaves(member, before, short, nested=True)
+    if brackets:
+        found[-1] = replace(found[-1], words=f"{found[-1].words})")
+    return found
 
 
-def _output(test: OutputTest) -> str:
-    name = f"`{test.path.text}`"
-    if test.op == "missing" and test.of != "count":
-        return f"{name} is missing"
-    if test.op == "exists" and test.of != "count":
-        return f"{name} is there"
-    subject = {"some": name, "every": f"every {name}", "count": f"the number of {name}"}[test.of]
-    if test.op in ("exists", "missing"):
-        return f"{subject} is {'there' if test.op == 'exists' else 'missing'}"
-    return f"{subject} {OUTPUT[test.op].sign} {_value(test.value)}"
+def _leaf(condition: c.Condition, prefix: str, short: bool) -> Leaf:
+    match condition:
+        case c.ResultIs(words=words):
+            return Leaf(prefix + _either(_("result is %(words)s"), words), "result")
+        case c.VerdictIs(words=words):
+            return Leaf(prefix + _either(_("verdict is %(words)s"), words), "verdict")
+        case c.FailureTypeIs(types=types):
+            return Leaf(prefix + _either(_("failure type is %(words)s"), types), "failure_type")
+        case c.EvalTest(op=op, value=value):
+            return Leaf(f"{prefix}eval {comparison(op, value, short)}", "eval")
+        case c.OutputTest(path=path, op=op, value=value):
+            return Leaf(f"{prefix}{_subject(condition)} {comparison(op, value, short)}", "output", path.text)
+        case c.EdgeTaken(source=source, target=target, at_least=least):
+            taken = {"source": source, "target": target, "least": least}
+            text = _("%(source)s → %(target)s was taken %(least)s times or more") % taken
+            return Leaf(prefix + text, "edge", f"{source}->{target}")
+        case c.Answered(evaluation=evaluation, answer=answer):
+            said = {"asked": _asked(evaluation.payload), "answer": answer}
+            text = (
+                _("the evaluator says %(answer)s to “%(asked)s”")
+                if evaluation.kind == "agentic"
+                else _("the hook “%(asked)s” says %(answer)s")
+            )
+            return Leaf(prefix + text % said, evaluation.kind)
+    return Leaf(prefix + _("always"), "")
 
 
-def _joined(members: tuple[Condition, ...], word: str, empty: str) -> str:
-    parts = [f"({describe(m)})" if isinstance(m, (All, AnyOf)) else describe(m) for m in members]
-    return f" {word} ".join(parts) or empty
+def _subject(test: c.OutputTest) -> str:
+    """What is looked at. Whether something is there is asked of all that a path finds, so `every` says nothing then."""
+    name = test.path.text.removeprefix("$.")
+    if test.of == "count":
+        return _("the number of %(name)s") % {"name": name}
+    if test.of == "every" and test.op not in operators.ALONE:
+        return _("every %(name)s") % {"name": name}
+    return name
 
 
-def _not(condition: Not) -> str:
-    return f"not ({describe(condition.inner)})"
+def _either(sentence: str, words: tuple[str, ...]) -> str:
+    return sentence % {"words": _(" or ").join(words)} if words else _("never")
 
 
-def _answered(condition: Answered) -> str:
-    payload = condition.evaluation.payload
-    if condition.evaluation.kind == "agentic":
-        return f"the evaluator says {condition.answer} to “{payload['question']}”"
-    return f"the hook `{' '.join(payload['argv'])}` says {condition.answer}"
-
-
-_WORDS: dict[type, Callable[[Any], str]] = {
-    Always: lambda condition: "always",
-    ResultIs: lambda condition: _any_of("result", condition.words),
-    VerdictIs: lambda condition: _any_of("verdict", condition.words),
-    FailureTypeIs: lambda condition: _any_of("failure type", condition.types),
-    EvalTest: _eval,
-    OutputTest: _output,
-    EdgeTaken: lambda edge: f"{edge.source} → {edge.target} was taken {edge.at_least} times or more",
-    All: lambda condition: _joined(condition.members, "and", "always"),
-    AnyOf: lambda condition: _joined(condition.members, "or", "never"),
-    Not: _not,
-    Answered: _answered,
-}
+def _asked(payload: Mapping[str, Any]) -> str:
+    """The question, or the command line of a hook; a long one is cut."""
+    said = str(payload.get("question") or " ".join(map(str, payload.get("argv", ()))))
+    return said if len(said) <= MAX_ASKED else f"{said[: MAX_ASKED - 1]}…"

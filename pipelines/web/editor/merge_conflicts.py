@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from pipelines.formats.merging import ORDER, Clash
-from pipelines.queries.conditions import describe
 from pipelines.routing.basics import jsontext
 from pipelines.routing.document.reading.conditions import read_condition
 from pipelines.routing.document.reading.reader import Problems
+from pipelines.routing.sentences.conditions import describe
 
 PLACE: Final = re.compile(
     r"^(?P<list>stations|gates|ends|inputs)\[(?P<key>[^\]]*)\]"

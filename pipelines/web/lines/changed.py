@@ -95,7 +95,7 @@ def picture(apart: Apart) -> dict[str, Any]:
     found = apart.picture
     marks = {"stations": found.stations, "rules": found.rules, "ends": found.ends}
     rules = [rule for station in found.document["stations"] for rule in station["rules"]]
-    conditions = {rule["id"]: condition(rule.get("when", {"always": True})) for rule in rules}
+    conditions = {rule["id"]: condition(rule.get("when", {"always": True}), short=True) for rule in rules}
     return {"document": found.document, "marks": marks, "conditions": conditions}
 
 

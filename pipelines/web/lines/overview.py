@@ -8,11 +8,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.queries.conditions import leaves
 from pipelines.routing.document.kinds import KINDS, executes
 from pipelines.routing.document.line import Gate, Line, Requirement, Rule, Station
 from pipelines.routing.document.networks import network_of, says_nothing
 from pipelines.routing.document.work.network import OPEN
+from pipelines.routing.sentences.conditions import leaves
 from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.names import gate_name, target_name
 

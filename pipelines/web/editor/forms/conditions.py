@@ -13,13 +13,13 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.queries.conditions import OPERATORS, describe
 from pipelines.routing.basics.outcome import RESULTS, VERDICTS
 from pipelines.routing.basics.values import TYPES
 from pipelines.routing.document import operators
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.reading.conditions import ANY_RESULT, ANY_VERDICT, read_condition
 from pipelines.routing.document.reading.reader import Problems
+from pipelines.routing.sentences.conditions import describe
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.asked import Outline
 from pipelines.web.editor.forms.fields import (
@@ -123,7 +123,7 @@ SHAPES: Mapping[str, Callable[[Any], bool]] = {
     "verdict": lambda value: _words(value, VERDICTS),
     "failure_type": _texts,
     "eval": lambda value: type(value) is dict and value.get("op") in (*operators.COMMON, "range"),
-    "output": lambda value: type(value) is dict and value.get("op") in OPERATORS,
+    "output": lambda value: type(value) is dict and value.get("op") in operators.WORDS,
     "edge": lambda value: type(value) is dict,
     "agentic": lambda value: type(value) is dict,
     "hook": lambda value: type(value) is dict,
@@ -359,7 +359,7 @@ DERIVED = ("ok", "error", "cancelled", "blocked")
 
 
 def _operators(known: Sequence[str]) -> Options:
-    return [(op, _(words)) for op, words in OPERATORS.items() if op in known]
+    return [(op, _(words)) for op, words in operators.WORDS.items() if op in known]
 
 
 SEVERAL = re.compile(r"[*?,:]|\.\.")
