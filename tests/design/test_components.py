@@ -168,7 +168,7 @@ def test_a_time_is_relative_and_exact_on_hover() -> None:
     at = datetime.now(UTC) - timedelta(minutes=12, seconds=30)
     shown = draw('<c-time :at="at" />', at=at)
     assert f'datetime="{at.isoformat(timespec="seconds").replace("+00:00", "")}' in shown
-    assert "12\N{NO-BREAK SPACE}m ago" in shown
+    assert "12\N{NO-BREAK SPACE}min ago" in shown
     assert at.strftime("%Y, %H:%M:%S") in shown
 
 

@@ -187,7 +187,7 @@ def _page(
     live = line.live.number if line.live else None
     return show_line(
         request,
-        "lines/tests.html",
+        "lines/scenarios.html",
         line,
         status=422 if refused else 200,
         rows=[

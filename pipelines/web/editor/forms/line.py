@@ -90,15 +90,16 @@ def _never(setting: Setting) -> Rows:
         names = (str(known.get(str(key), key)) for key in member) if pair else ()
         return " ∥ ".join(names) or _("Pair %d") % (index + 1)
 
+    declared = LINE.fields["forbidden_parallel"]
     return Rows(
         at=("forbidden_parallel",),
-        label=_(LINE.fields["forbidden_parallel"].label),
+        label=_(declared.label),
         row=row,
         new=lambda fragment, kind: [key for key, _label in stations[:2]],
         title=title,
         add=_("Add a pair"),
         empty=_("Branches of a fork may be anywhere at the same time."),
-        help=_(LINE.fields["forbidden_parallel"].help),
+        help=_(declared.help),
         ordered=False,
         rest=False,
     )

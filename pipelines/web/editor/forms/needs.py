@@ -60,7 +60,8 @@ def roles(setting: Setting) -> list[tuple[str, str]]:
 
 def handoff(otherwise: str) -> FormField:
     """The JSON Schema of the documents that are handed on from here."""
-    return control(STATION, (), "handoff", help=_(STATION.fields["handoff"].help) + " " + otherwise)
+    declared = STATION.fields["handoff"]
+    return control(STATION, (), "handoff", help=_(declared.help) + " " + otherwise)
 
 
 def of_line(usual: Policy, setting: Setting) -> list[Section]:
