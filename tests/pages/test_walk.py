@@ -167,7 +167,7 @@ def test_an_evaluation_that_is_asked_is_answered_by_choice(walk: Any) -> None:
     state = walk(SUCCESS, given=given).json()
     assert state["tokens"][0]["text"] == "Good?"
     answers = {each["label"]: each["then"] for each in choices(state, "answer")}
-    assert answers == {"yes": "The task is done: completed.", "no": "The task fails."}
+    assert answers == {"yes": "The task is done: Completed.", "no": "The task fails."}
 
 
 def test_branches_wait_at_a_join_and_go_on_as_one(walk: Any) -> None:
