@@ -138,7 +138,7 @@ class Line:
             },
             default=DEFAULT_PRESET,
             label=_("Preset"),
-            help=_("Sets everything left open below."),
+            help=_("Default for the settings below."),
         )
     )
     policy: Policy = declared(PolicyOfPreset(POLICY), given=True)

@@ -51,7 +51,7 @@ def health(request: SignedIn, project: Project) -> HttpResponse:
 def _row(figure: Figure) -> FigureRow:
     names = {
         QUEUE: _("Tasks in the queue"),
-        CYCLE: _("Average time from start to end, against before"),
+        CYCLE: _("Average duration, compared with the period before"),
         DEADLOCKS: _("Deadlocks in a week"),
         ESCALATED: _("Tasks that were escalated"),
         GATE: _("Refused at %(gate)s") % {"gate": figure.of},

@@ -25,12 +25,12 @@ from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
 # What a row of the table of roles says of an action of `access.TABLE`.
 ACTIONS = {
     "view": gettext_lazy("See lines, tasks, logs and outputs"),
-    "comment": gettext_lazy("Comment on the parts of a line"),
+    "comment": gettext_lazy("Comment on lines"),
     "submit": gettext_lazy("Start tasks"),
     "operate": gettext_lazy("Answer, complete, retry, cancel"),
     "design": gettext_lazy("Draw and import lines"),
     "publish": gettext_lazy("Publish lines"),
-    "decide": gettext_lazy("Decide at gates that ask for reviewers"),
+    "decide": gettext_lazy("Approve or reject at gates that ask for reviewers"),
     "admin": gettext_lazy("Change members, groups and tokens"),
 }
 # The role that gates ask for unless they say otherwise; the table of access says only who may try.

@@ -59,11 +59,11 @@ def first_steps(request: SignedIn, projects: list[Project]) -> list[FirstStep]:
     decided = GateVisit.objects.filter(task__project__in=able, state=GateVisit.State.DECIDED).exists()
     changed = Line.objects.filter(project__in=able).annotate(n=Count("versions")).filter(n__gt=1).exists()
     return [
-        FirstStep(_("Run the demo"), _("Start a task of %(line)s and watch it move.") % {"line": line.name},
+        FirstStep(_("Run the demo"), _("Start a %(line)s task and watch it move.") % {"line": line.name},
              _("Run"), reverse("task-new", args=keys), ran),
-        FirstStep(_("Approve it"), _("At its gate the task waits for a person: for you."),
+        FirstStep(_("Approve it"), _("The task stops at a gate and waits for your approval."),
              _("See what needs you"), reverse("needs-me"), decided),
-        FirstStep(_("Change the line"), _("Edit it on the canvas, publish it, and see what runs next follow it."),
+        FirstStep(_("Change the line"), _("Edit the line and publish it. New tasks use your version."),
              _("Edit"), reverse("line-draw", args=keys), changed),
     ]  # fmt: skip
 
