@@ -291,7 +291,7 @@ def test_a_text_opened_offline_comes_when_the_server_is_there_again(line: Line, 
     page = enter_canvas(line)
     page.context.set_offline(True)
     page.get_by_role("button", name="Both", exact=True).click()
-    expect(page.get_by_text("The text cannot be loaded while the server cannot be reached.")).to_be_visible()
+    expect(page.get_by_text("The server cannot be reached. The text loads when it is back.")).to_be_visible()
     expect(page.locator('[data-id="build"]')).to_be_visible()
     page.context.set_offline(False)
     expect(page.locator(".cm-content")).to_contain_text("Why this line is here")
