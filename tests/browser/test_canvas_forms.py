@@ -211,7 +211,7 @@ def test_a_gate_is_made_with_people_of_the_project_and_asked_by_nobody_once_dele
     saved(canvas)
     assert draft(line)["gates"][1]["approval"] == {"who": [{"user": reviewer}]}
     canvas.get_by_role("button", name="Close").click()
-    canvas.get_by_role("button", name="Look asked 1×").click()
+    canvas.get_by_role("button", name="Look asked once").click()
     canvas.get_by_role("button", name="Delete gate").click()
     saved(canvas)
     assert [gate["key"] for gate in draft(line)["gates"]] == ["review"]
@@ -234,7 +234,7 @@ def test_every_form_is_accessible(canvas: Page, theme: Any) -> None:
     expect(canvas.locator(".ef-preview")).to_be_visible()
     found += violations(canvas)
     canvas.get_by_role("tab", name="Gates").click()
-    canvas.get_by_role("button", name="Look asked 1×").click()
+    canvas.get_by_role("button", name="Look asked once").click()
     expect(form.get_by_label("What is asked", exact=True)).to_be_visible()
     found += violations(canvas)
     assert found == []
