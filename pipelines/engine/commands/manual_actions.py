@@ -23,7 +23,6 @@ from pipelines.engine.moves.pausing import let_go
 from pipelines.engine.moves.releases import answered, wait_no_longer
 from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token, User
 from pipelines.queries import versions
-from pipelines.routing.basics.outcome import OutcomeError, derive, read_outcome
 from pipelines.routing.decide.effects import origin_after
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.kinds import KINDS
@@ -46,13 +45,13 @@ def complete(job_id: int, *, user: User, token_version: int, outcome: dict[str, 
 
 
 def _filled(job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
-    """The outcome, with the form of the station checked and its defaults filled in. Whose report comes to no success
-    need not fill it, whichever of result, verdict, eval and exit code was said (law §2)."""
+    """The outcome, with the form of the station checked and its defaults filled in. Who reports no success need not
+    fill it."""
     station = versions.by_id(job.pinned_id).station(job.station)
     fields = forms.form_of(station)
     if not fields or not isinstance(outcome, dict) or not isinstance(outcome.get("output", {}), dict):
         return outcome
-    if "output" not in outcome and not _succeeds(outcome):
+    if "output" not in outcome and outcome.get("result") != "success":
         return outcome
     given, chooses = outcome.get("output", {}), KINDS[station.kind].chooses
     if chooses and "eval" in outcome:
@@ -63,14 +62,6 @@ def _filled(job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
         rest = {key: value for key, value in outcome.items() if key != "output"}
         return {**rest, "eval": filled[fields[0].key]}
     return {**outcome, "output": filled}
-
-
-def _succeeds(outcome: dict[str, Any]) -> bool:
-    """What is no outcome at all does not: `report` refuses it with its place."""
-    try:
-        return derive(read_outcome(outcome)).result == "success"
-    except OutcomeError:
-        return False
 
 
 def answer(token_id: int, *, user: User, token_version: int, text: str = "", fact: str = "") -> Task:
