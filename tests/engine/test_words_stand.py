@@ -57,7 +57,7 @@ def decided(task: Task) -> dict[str, Any]:
 def test_an_approval_goes_where_the_page_showed(world: World) -> None:
     task = asked_then_right_moves(world, forked(world))
     shown = {option.word: option.label for option in options(world.visit(task))}
-    assert shown["approve"] == "Approve → DONE"
+    assert shown["approve"] == "Approve → Done"
     world.vote(task, "approve")
     assert (decided(task)["decision"], decided(task)["end"], decided(task)["rule"]) == (
         "finish",
