@@ -96,7 +96,7 @@ def test_who_is_told_has_it_escalated_and_goes_with_the_escalation(ask: Ask) -> 
         ([GAP], "rules[0].on_exhausted", "to:moon", "The line has no station or end “moon”"),
         ([BOTH], "rules[0].told", "lead", "Nobody can be told where there is no limit"),
         ([TELLS], "rules[0].max_retries", "", "Nobody can be told where there is no limit"),
-        ([TELLS], "rules[0].to", "gone", "Nobody is told of a way to an end"),
+        ([TELLS], "rules[0].to", "gone", "Nobody is told of a path to an end"),
         ([GAP], "rules[0].told", "x" * 65, "Has to be a text of at most 64 characters"),
     ],
 )
