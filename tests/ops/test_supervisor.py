@@ -20,11 +20,12 @@ pytestmark = on_linux
 SUPERVISOR = """
 import os, sys
 from config import supervisor
-from config.supervisor import Supervisor
+from config.supervisor import ProcessSupervisor
 if len(sys.argv) > 2: supervisor.STOP_SECONDS = float(sys.argv[2])
 child = [sys.executable, sys.argv[1]]
 say = lambda text: print(text, flush=True)
-Supervisor({"one": [*child, "one"], "two": [*child, "two"]}, environment=os.environ, say=say, tick=lambda: True).run()
+children = {"one": [*child, "one"], "two": [*child, "two"]}
+ProcessSupervisor(children, environment=os.environ, say=say, tick=lambda: True).run()
 """
 
 CHILD = """
@@ -60,7 +61,11 @@ def start(tmp_path: Path) -> Iterator[Start]:
             )
             stack.callback(process.wait)
             stack.callback(process.kill)
-            until(lambda: pids(tmp_path, "one") and pids(tmp_path, "two"), what="both children")
+            until(
+                lambda: process.poll() is not None or (pids(tmp_path, "one") and pids(tmp_path, "two")),
+                what="both children",
+            )
+            assert process.poll() is None
             return process
 
         yield go

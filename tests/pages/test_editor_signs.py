@@ -37,9 +37,9 @@ def test_a_budget_stands_where_it_counts() -> None:
     ]
     found = signs({"rules": [AGAIN, ON]}, {}, budgets=budgets)
     assert found["rules"]["again"]["most"] == 1
-    assert "Budget “back”: at most 1 time; after that it goes to b." in found["rules"]["again"]["words"]
-    assert found["stations"]["b"]["limits"] == ["Budget “types”: at most 2 times; after that the task fails."]
-    assert found["line"] == ["Budget “restart”: at most 2 times; after that it is escalated to CTO."]
+    assert "Limit “back”: at most 1 time; after that it goes to b." in found["rules"]["again"]["words"]
+    assert found["stations"]["b"]["limits"] == ["Limit “types”: at most 2 times; after that the task fails."]
+    assert found["line"] == ["Limit “restart”: at most 2 times; after that it is escalated to CTO."]
 
 
 def test_an_escalation_stands_where_it_may_arise_with_who_answers() -> None:

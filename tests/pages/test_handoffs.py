@@ -40,7 +40,7 @@ def test_a_missing_handoff_is_named_and_given_on_the_page(world: World, signed_i
 
 
 FAULTS = [
-    ("{", 422, "This is no JSON"),
+    ("{", 422, "This is not JSON"),
     ("", 422, "required"),
     (json.dumps({**HANDOFF, "evidence": {}}), 422, "handoff.evidence"),
     (json.dumps({"a": "\0"}), 422, "NUL"),

@@ -49,7 +49,7 @@ def test_times_of_a_drawing_and_a_board_go_on(page: Page, sign_in: SignIn, world
         place = page.get_by_text(text).last
         before = place.text_content()
         page.clock.run_for(120_000)
-        assert re.search(r"\b[2-9]\sm\b", place.text_content() or ""), (before, place.text_content())
+        assert re.search(r"\b[2-9]\smin\b", place.text_content() or ""), (before, place.text_content())
 
 
 def test_the_log_tab_opens_the_run_that_writes_one(page: Page, sign_in: SignIn, world: World) -> None:
@@ -71,7 +71,7 @@ def test_what_stands_over_a_log_and_on_the_tabs_goes_on(page: Page, sign_in: Sig
     world.report(task, {"result": "failure", "exit_code": 7})
     expect(page.locator("#tab-count-outputs")).to_have_text("1")
     expect(page.locator("#log-meta")).to_contain_text("7")
-    expect(page.locator("#log-meta")).to_contain_text("failure")
+    expect(page.locator("#log-meta")).to_contain_text("failed")
 
 
 @pytest.mark.parametrize("viewport", [None, PHONE])

@@ -27,7 +27,7 @@ from pipelines.work.spec.toolbox import (
     DENY,
     BadCall,
     OfferedTool,
-    Request,
+    RequestTemplate,
     action,
     argv_of,
     call_of,
@@ -225,7 +225,12 @@ def command_text(text: Any, arguments: Mapping[str, Any]) -> str:
 
 
 async def _fetched(
-    spec: Spec, sink: Sink, call: ToolCall, tool: OfferedTool, request: Request, arguments: Mapping[str, Any]
+    spec: Spec,
+    sink: Sink,
+    call: ToolCall,
+    tool: OfferedTool,
+    request: RequestTemplate,
+    arguments: Mapping[str, Any],
 ) -> ToolResult:
     made = call_of(request, arguments)
     try:

@@ -28,7 +28,7 @@ from pipelines.work.orders.order import (
     rendered,
 )
 from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
-from pipelines.work.spec.toolbox import Argument, OfferedTool, Request, Text, offered
+from pipelines.work.spec.toolbox import Argument, OfferedTool, RequestTemplate, Text, offered
 
 PLACE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 # A tool that writes a result document would speak for its station.
@@ -168,7 +168,7 @@ def _tool(orders: Orders, tool: Mapping[str, Any], config: WorkerConfig) -> Offe
     )
 
 
-def _request(orders: Orders, place: str, call: Mapping[str, Any], config: WorkerConfig) -> Request:
+def _request(orders: Orders, place: str, call: Mapping[str, Any], config: WorkerConfig) -> RequestTemplate:
     headers: dict[str, Text] = {}
     for name, value in (call.get("headers") or {}).items():
         text = isinstance(value, str)
@@ -176,7 +176,7 @@ def _request(orders: Orders, place: str, call: Mapping[str, Any], config: Worker
             _open(orders, f"{place}.headers", value) if text else (_header(orders, name, value, config),)
         )
     value = call.get("json", MISSING)
-    return Request(
+    return RequestTemplate(
         method=str(call.get("method") or "GET"),
         url=_open(orders, f"{place}.url", call["url"].strip(), in_address=True),
         headers=headers,

@@ -41,7 +41,7 @@ Text = tuple[str | Argument, ...]
 
 
 @dataclass(frozen=True)
-class Request:
+class RequestTemplate:
     """An HTTP call with open places. `json`: a value whose texts are such texts."""
 
     method: str
@@ -60,7 +60,7 @@ class OfferedTool:
     env: Mapping[str, Text] = field(default_factory=dict, repr=False)
     cwd: str = "."
     timeout: float | None = None
-    http: Request | None = None
+    http: RequestTemplate | None = None
 
 
 def offered(tools: tuple[Mapping[str, Any], ...]) -> list[dict[str, Any]]:
@@ -116,7 +116,7 @@ def argv_of(tool: OfferedTool, arguments: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def call_of(request: Request, arguments: Mapping[str, Any]) -> Call:
+def call_of(request: RequestTemplate, arguments: Mapping[str, Any]) -> Call:
     """:raises BadCall: an argument is missing"""
     url = "".join(
         part
