@@ -13,10 +13,11 @@ from pipelines.engine.core import payload
 from pipelines.engine.migration.snapshot import MigrationSnapshot, Planned
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import ENDED, Line, LineVersion, Task, Token, VersionStation
-from pipelines.queries import impacts, versions
+from pipelines.queries import versions
 from pipelines.routing.analysis.impact import EFFECTS, MigrationEffect
 from pipelines.routing.document.line import REVISION, DocumentError, Problem, digest, read_line
 from pipelines.routing.document.line import Line as Parsed
+from pipelines.routing.sentences import impacts
 
 CHUNK = 200
 

@@ -14,8 +14,8 @@ from pipelines.management import printing
 from pipelines.management.commands.load_demo import administrator
 from pipelines.management.commands.submit import find_line
 from pipelines.models import Line, LineVersion
-from pipelines.queries import impacts
 from pipelines.routing.document.line import REVISION
+from pipelines.routing.sentences import impacts
 
 
 class Command(printing.Command):

@@ -18,9 +18,9 @@ from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.lines import migrating
 from pipelines.lines.migrating import Impact
 from pipelines.models import Line, LineVersion, Migration, MigrationEntry, Project
-from pipelines.queries import impacts
 from pipelines.queries import versions as parsed_versions
 from pipelines.routing.document.line import Line as Parsed
+from pipelines.routing.sentences import impacts
 from pipelines.web.lines import lines
 from pipelines.web.shell import errors
 from pipelines.web.shell.page import SignedIn, costly, in_project, show_line

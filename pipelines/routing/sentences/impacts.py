@@ -2,13 +2,46 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext as _
+from collections.abc import Sequence
+from typing import Any, Protocol
 
-from pipelines.models import Token
-from pipelines.routing.analysis.impact import AGAIN, MOVES, STAYS, MigrationEffect
+from pipelines.routing.basics.translation import gettext as _
 from pipelines.routing.document.line import Line
-from pipelines.routing.sentences.decisions import sentence as decided
+from pipelines.routing.sentences import decisions
 from pipelines.routing.sentences.names import gate_name, station_name
+
+
+class Decided(Protocol):
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+class Effect(Protocol):
+    """What becomes of a position, as `analysis.impact` foresees it."""
+
+    @property
+    def effect(self) -> str: ...
+    @property
+    def how(self) -> str: ...
+    @property
+    def station(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def gates(self) -> Sequence[str]: ...
+    @property
+    def next_gone(self) -> Sequence[str]: ...
+    @property
+    def decision(self) -> Decided | None: ...
+
+
+class Position(Protocol):
+    """A token, as it stands before."""
+
+    @property
+    def station(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+
 
 LABELS = {
     "stuck": lambda: _("Would get stuck"),
@@ -22,7 +55,7 @@ def label(effect: str) -> str:
     return LABELS[effect]()
 
 
-def sentence(effect: MigrationEffect, token: Token, judge: Line, line: Line, number: int) -> str:
+def sentence(effect: Effect, token: Position, judge: Line, line: Line, number: int) -> str:
     """`judge`: the version that judges it until now; `line`: the new one, with its number, 0 for a draft."""
     words = {
         "station": station_name(judge, token.station),
@@ -48,7 +81,7 @@ def sentence(effect: MigrationEffect, token: Token, judge: Line, line: Line, num
     return _("Waits at %(new)s as before; what comes next follows %(version)s.") % words
 
 
-def _kept(effect: MigrationEffect, token: Token, judge: Line, words: dict[str, str]) -> str:
+def _kept(effect: Effect, token: Position, judge: Line, words: dict[str, str]) -> str:
     if token.status == "running":
         said = _(
             "Its work at %(station)s is judged by the version it began under; its next job follows %(version)s."
@@ -62,15 +95,15 @@ def _kept(effect: MigrationEffect, token: Token, judge: Line, words: dict[str, s
     return f"{said % words} {warning}"
 
 
-def _again(effect: MigrationEffect, line: Line, words: dict[str, str]) -> str:
-    why = decided(line, effect.station, effect.decision.to_dict()) if effect.decision else ""
-    if effect.effect == MOVES:
+def _again(effect: Effect, line: Line, words: dict[str, str]) -> str:
+    why = decisions.sentence(line, effect.station, effect.decision.to_dict()) if effect.decision else ""
+    if effect.effect == "moves":
         return why
-    if effect.effect == AGAIN:
+    if effect.effect == "approve_again":
         return _("%(why)s It must be approved there anew: earlier votes do not count.") % {"why": why}
-    if effect.effect == STAYS and effect.gates:
+    if effect.effect == "stays" and effect.gates:
         return _("%(gates)s is asked again, in a new round.") % words
-    if effect.effect == STAYS:
+    if effect.effect == "stays":
         return _("Decided again, it waits as before. %(why)s") % {"why": why}
     if effect.status == "held" and effect.gates:
         return _("It is held: people rejected just this at %(gates)s.") % words
