@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from pipelines.api.auth import Request
 from pipelines.api.lookup import line_of
 from pipelines.api.problems import ProblemOut
-from pipelines.formats.change_words import sentence
 from pipelines.lines import comparing
+from pipelines.routing.sentences.changes import sentence
 from pipelines.templatetags.gateline import asset
 from pipelines.web.editor.kinds import kinds
 from pipelines.web.lines.changed import picture as picture_of

@@ -18,11 +18,11 @@ from pipelines.api.problems import PlaceOut
 from pipelines.api.schemas import Strict
 from pipelines.errors import Invalid
 from pipelines.formats import native
-from pipelines.formats.change_words import sentence
 from pipelines.formats.changes import AFFECTS, changes
 from pipelines.lines.starters.catalogue import BY_KEY, Starter
 from pipelines.models import Line
 from pipelines.routing.document.line import DocumentError, Problem, read_line
+from pipelines.routing.sentences.changes import sentence
 from pipelines.web.graph import drawing_of
 from pipelines.web.lines.changed import GROUPS, LOOKS
 from pipelines.web.shell.turns import turn

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.formats.change_words import sentence
 from pipelines.formats.changes import changes
 from pipelines.formats.overlay import PicturePlace, overlay, place_of
 from pipelines.routing.document.line import read_line
+from pipelines.routing.sentences.changes import sentence
 from tests.factories import document, station
 
 HIGH = {"output": {"path": "$.high", "op": "gt", "value": 0}}

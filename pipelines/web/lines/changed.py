@@ -11,11 +11,11 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pipelines.formats.authorship import Author
-from pipelines.formats.change_words import condition, sentence
 from pipelines.formats.changes import AFFECTS, DocumentChange
 from pipelines.formats.overlay import PicturePlace, place_of
 from pipelines.lines.comparing import Apart
 from pipelines.models import User
+from pipelines.routing.sentences.changes import condition, sentence
 
 GROUPS: dict[str, Callable[[], str]] = {
     "routing": lambda: _("Where tasks go"),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
 
-from pipelines.formats.changes import DocumentChange
 from pipelines.routing.basics import jsontext
 from pipelines.routing.document.reading.conditions import read_condition
 from pipelines.routing.document.reading.reader import Problems
@@ -67,7 +66,32 @@ FIELDS: Final = {
 }
 
 
-def sentence(change: DocumentChange, old: Document, new: Document) -> str:
+class ChangeOfDocument(Protocol):
+    """One that `formats.changes` found."""
+
+    @property
+    def steps(self) -> Sequence[object]: ...
+    @property
+    def what(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def station(self) -> str: ...
+    @property
+    def field(self) -> str: ...
+    @property
+    def old(self) -> Any: ...
+    @property
+    def new(self) -> Any: ...
+    @property
+    def affects(self) -> str: ...
+    @property
+    def place(self) -> int: ...
+
+
+def sentence(change: ChangeOfDocument, old: Document, new: Document) -> str:
     """`old` and `new`: the documents that were compared. Raises nothing: a draft may hold anything."""
     if change.affects == "layout":
         return _layout(change, new)
@@ -79,7 +103,7 @@ def sentence(change: DocumentChange, old: Document, new: Document) -> str:
     return _field(change, old, new)
 
 
-def thing(change: DocumentChange, document: Document) -> str:
+def thing(change: ChangeOfDocument, document: Document) -> str:
     """What it is about, by name: “Build”, “Rule 2 of Build”, “Gate Review”, “The line”."""
     if change.kind == "rule":
         return f"Rule {_rule(document, change)} of {_station(document, change.station)}"
@@ -89,14 +113,14 @@ def thing(change: DocumentChange, document: Document) -> str:
     return f"{names[change.kind]} {_name(document, change.kind, change.key)}" if change.key else "The line"
 
 
-def _layout(change: DocumentChange, new: Document) -> str:
+def _layout(change: ChangeOfDocument, new: Document) -> str:
     if len(change.steps) < 4:
         tidied = "The canvas was tidied: nothing has a place of its own any more."
         return tidied if change.what == "removed" else "Stations were placed on the canvas."
     return f"{_target(new, str(change.steps[3]))} stands elsewhere on the canvas."
 
 
-def _order(change: DocumentChange, new: Document) -> str:
+def _order(change: ChangeOfDocument, new: Document) -> str:
     if change.kind == "station" and change.field.startswith("rules"):
         return (
             f"The rules of {_station(new, change.key)} are tried in another order: {_list(change.new)};"
@@ -107,21 +131,21 @@ def _order(change: DocumentChange, new: Document) -> str:
     return f"The order of the {what} is another: {names[0]}; before: {names[1]}."
 
 
-def _added_rule(change: DocumentChange, new: Document) -> str:
+def _added_rule(change: ChangeOfDocument, new: Document) -> str:
     station = _station(new, change.station)
     return f"{station} has a new rule {change.place}, {_label(change.new)}: {_leads(change.new, new)}."
 
 
-def _removed_rule(change: DocumentChange, old: Document) -> str:
+def _removed_rule(change: ChangeOfDocument, old: Document) -> str:
     station = _station(old, change.station)
     return f"Rule {change.place} of {station}, {_label(change.old)}, is gone: {_leads(change.old, old)}."
 
 
-def _new(what: str) -> Callable[[DocumentChange, Document], str]:
+def _new(what: str) -> Callable[[ChangeOfDocument, Document], str]:
     return lambda change, new: f"{what}{_name(new, change.kind, change.key)} ({change.key}) is new."
 
 
-def _gone(what: str) -> Callable[[DocumentChange, Document], str]:
+def _gone(what: str) -> Callable[[ChangeOfDocument, Document], str]:
     return lambda change, old: f"{what}{_name(old, change.kind, change.key)} ({change.key}) is gone."
 
 
@@ -141,7 +165,7 @@ _REMOVED: Final = {
 }
 
 
-def _field(change: DocumentChange, old: Document, new: Document) -> str:
+def _field(change: ChangeOfDocument, old: Document, new: Document) -> str:
     head = f"{thing(change, new)}: " if change.kind != "line" else ""
     name = _named(change)
     name = name[0].upper() + name[1:] if not head else name[0].lower() + name[1:]
@@ -150,14 +174,14 @@ def _field(change: DocumentChange, old: Document, new: Document) -> str:
     return f"{head}{name}: {before} before, {now} now."
 
 
-def _named(change: DocumentChange) -> str:
+def _named(change: ChangeOfDocument) -> str:
     for group, word in (("policy.", "Policy"), ("flags.", "Flag")):
         if change.kind == "line" and change.field.startswith(group):
             return f"{word} {change.field.removeprefix(group)}"
     return FIELDS[change.kind].get(change.field) or change.field.replace("_", " ")
 
 
-def _said(change: DocumentChange, value: Any, document: Document) -> str:
+def _said(change: ChangeOfDocument, value: Any, document: Document) -> str:
     at = (change.kind, change.field)
     if at == ("rule", "when"):
         return condition(value)
@@ -195,7 +219,7 @@ def _label(rule: Any) -> str:
     return f"“{label}”"
 
 
-def _rule(document: Document, change: DocumentChange) -> str:
+def _rule(document: Document, change: ChangeOfDocument) -> str:
     station = _member(document, "stations", change.station)
     rules = station.get("rules")
     found = [each for each in rules if isinstance(each, Mapping)] if isinstance(rules, list) else []
