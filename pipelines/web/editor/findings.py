@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 
 from pipelines.lines.linting import examined
 from pipelines.models import Project
-from pipelines.routing.analysis.difference.words import brief
 from pipelines.routing.analysis.lint.aftermath import then
 from pipelines.routing.analysis.lint.checks import not_publishable
 from pipelines.routing.analysis.lint.checks.no_rule_takes import is_gap
@@ -26,6 +25,7 @@ from pipelines.routing.analysis.regions.situations import Witness
 from pipelines.routing.analysis.regions.stations import DEAD, SHADOWED, UNKNOWN, Liveness
 from pipelines.routing.document.line import Station
 from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.values import brief
 from pipelines.web.editor.badges import signs_of
 from pipelines.web.editor.fixes.of_findings import Remedies, rule_for
 from pipelines.web.editor.fixes.of_places import place_of, remedies_of

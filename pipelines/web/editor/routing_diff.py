@@ -11,11 +11,11 @@ from typing import Any
 
 from pipelines.errors import Invalid
 from pipelines.lines.linting import read
-from pipelines.routing.analysis.difference import words
 from pipelines.routing.analysis.difference.change import Change
 from pipelines.routing.analysis.difference.effects import Pair
 from pipelines.routing.analysis.difference.station import changes
 from pipelines.routing.document.line import Line, Station
+from pipelines.routing.sentences import differences
 
 WORK = 250_000
 """Units of `regions.effort` for one save, each about a microsecond."""
@@ -81,8 +81,8 @@ def _kind(line: Line, target: str | None) -> Any:
 
 def _shown(pair: Pair, change: Change) -> dict[str, Any]:
     assert change.sample is not None
-    past, now = words.went(pair, change.sample)
+    past, now = differences.went(pair, change.sample)
     given = change.sample.situation
     facts = given.get("facts")
-    example = words.brief(given["outcome"]) + (f" {words.brief(facts)}" if facts else "")
+    example = differences.brief(given["outcome"]) + (f" {differences.brief(facts)}" if facts else "")
     return {"station": change.station, "rule": change.new, "example": example, "old": past, "new": now}

@@ -13,10 +13,10 @@ from django.views.decorators.http import require_safe
 from pipelines.models import LineVersion, Project
 from pipelines.queries import analytics, versions
 from pipelines.queries.analytics import LineInsights, Never, RuleNumbers, StationNumbers
-from pipelines.routing.analysis.difference.words import brief
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.names import target_name
+from pipelines.routing.sentences.values import brief
 from pipelines.web.lines import lines
 from pipelines.web.shell.page import SignedIn, in_project, show_line
 

@@ -13,10 +13,10 @@ from django.views.decorators.http import require_safe
 from pipelines.errors import Invalid
 from pipelines.lines import comparing
 from pipelines.models import Line, Project
-from pipelines.routing.analysis.difference import words
 from pipelines.routing.analysis.difference.compare import Difference
 from pipelines.routing.analysis.difference.samples import Sample
 from pipelines.routing.document.line import Problem
+from pipelines.routing.sentences import differences
 from pipelines.web.lines import lines
 from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
 
@@ -86,7 +86,7 @@ def context(found: Difference | None, most: int = MAX_SHOWN) -> dict[str, Any]:
         "verdict": found.verdict,
         "total": len(shown),
         "groups": list(groups.items()),
-        "unknown": [words.of_change(found.pair, each) for each in found.unknown[:MAX_SHOWN]],
+        "unknown": [differences.of_change(found.pair, each) for each in found.unknown[:MAX_SHOWN]],
         "left_out": max(0, len(shown) - most),
     }
 
@@ -94,7 +94,10 @@ def context(found: Difference | None, most: int = MAX_SHOWN) -> dict[str, Any]:
 def _structure(found: Difference) -> list[ChangeView]:
     return [
         _shown(
-            found, words.place_of(found.pair, each.key), words.of_structural(found.pair, each), each.sample
+            found,
+            differences.place_of(found.pair, each.key),
+            differences.of_structural(found.pair, each),
+            each.sample,
         )
         for each in found.structure
     ]
@@ -103,7 +106,10 @@ def _structure(found: Difference) -> list[ChangeView]:
 def _changes(found: Difference) -> list[ChangeView]:
     return [
         _shown(
-            found, words.place_of(found.pair, each.station), words.of_change(found.pair, each), each.sample
+            found,
+            differences.place_of(found.pair, each.station),
+            differences.of_change(found.pair, each),
+            each.sample,
         )
         for each in found.changes
     ]
@@ -112,6 +118,6 @@ def _changes(found: Difference) -> list[ChangeView]:
 def _shown(found: Difference, place: str, sentence: str, sample: Sample | None) -> ChangeView:
     if sample is None:
         return ChangeView(place, sentence)
-    old, new = words.went(found.pair, sample)
+    old, new = differences.went(found.pair, sample)
     situation = json.dumps(sample.situation, indent=2, ensure_ascii=False, default=str)
     return ChangeView(place, sentence, old, new, situation)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.routing.analysis.difference import words
 from pipelines.routing.analysis.difference.change import Change
 from pipelines.routing.analysis.difference.effects import Pair
 from pipelines.routing.analysis.difference.samples import shared
 from pipelines.routing.analysis.difference.station import changes
 from pipelines.routing.analysis.difference.structure import Structural, structure
 from pipelines.routing.document.model import Line
+from pipelines.routing.sentences import differences
 
 WORK = 30_000_000
 """Units of `regions.effort` for all stations together, each about a microsecond."""
@@ -37,17 +37,19 @@ class Difference:
 
     def sentences(self) -> list[str]:
         return [
-            *(words.of_structural(self.pair, each) for each in self.structure),
-            *(words.of_change(self.pair, each) for each in (*self.changes, *self.unknown)),
+            *(differences.of_structural(self.pair, each) for each in self.structure),
+            *(differences.of_change(self.pair, each) for each in (*self.changes, *self.unknown)),
         ]
 
     def to_dict(self) -> dict[str, Any]:
         pair = self.pair
         return {
             "difference": self.verdict,
-            "structure": [{**e.to_dict(), "sentence": words.of_structural(pair, e)} for e in self.structure],
-            "changes": [{**e.to_dict(), "sentence": words.of_change(pair, e)} for e in self.changes],
-            "unknown": [{**e.to_dict(), "sentence": words.of_change(pair, e)} for e in self.unknown],
+            "structure": [
+                {**e.to_dict(), "sentence": differences.of_structural(pair, e)} for e in self.structure
+            ],
+            "changes": [{**e.to_dict(), "sentence": differences.of_change(pair, e)} for e in self.changes],
+            "unknown": [{**e.to_dict(), "sentence": differences.of_change(pair, e)} for e in self.unknown],
         }
 
 
