@@ -19,29 +19,25 @@ from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.operand_trace import shown
 from pipelines.routing.document.reading.reader import Problems, Reader
 
+COMPARED: Final = {
+    "equals": "equals",
+    "not_equals": "not_equals",
+    "less_than": "lt",
+    "less_than_or_equal": "lte",
+    "greater_than": "gt",
+    "greater_than_or_equal": "gte",
+    "contains": "contains",
+    "matches": "matches",
+    "in": "in",
+}
+"""What compares, and how conditions call it."""
 OPERATORS: dict[str, operators.Test] = {
-    "equals": equal,
-    "not_equals": operators.OUTPUT["not_equals"].holds,
-    "less_than": operators.OUTPUT["lt"].holds,
-    "less_than_or_equal": operators.OUTPUT["lte"].holds,
-    "greater_than": operators.OUTPUT["gt"].holds,
-    "greater_than_or_equal": operators.OUTPUT["gte"].holds,
-    "contains": operators.OUTPUT["contains"].holds,
-    "matches": operators.OUTPUT["matches"].holds,
-    "in": operators.OUTPUT["in"].holds,
+    **{name: operators.OUTPUT[key].holds for name, key in COMPARED.items()},
     "exists": lambda value, ignored: True,
 }
 WORDS: Final = {
-    "equals": _("equals"),
-    "not_equals": _("does not equal"),
-    "less_than": _("is less than"),
-    "less_than_or_equal": _("is at most"),
-    "greater_than": _("is greater than"),
-    "greater_than_or_equal": _("is at least"),
-    "contains": _("contains"),
-    "matches": _("matches the pattern"),
-    "in": _("is one of"),
-    "exists": _("is there"),
+    **{name: operators.OUTPUT[key].words for name, key in COMPARED.items()},
+    "exists": operators.ALONE["exists"],
 }
 """The operators as people read them."""
 SEVERITIES: Final = {

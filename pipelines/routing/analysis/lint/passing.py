@@ -26,16 +26,9 @@ from pipelines.routing.analysis.regions.solver import Box, is_impossible
 from pipelines.routing.basics.outcome import RESULTS, SIGNALS, VERDICTS
 from pipelines.routing.basics.values import exact, is_number
 from pipelines.routing.decide.check_fields import ALIASES
-from pipelines.routing.document.checks import RANK, Check, CheckGroup
+from pipelines.routing.document.checks import COMPARED, RANK, Check, CheckGroup
 from pipelines.routing.document.gates import WORDS
 
-OPERATORS = {
-    "less_than": "lt",
-    "less_than_or_equal": "lte",
-    "greater_than": "gt",
-    "greater_than_or_equal": "gte",
-}
-"""Those of checks under the names that conditions have; the others have the same."""
 WORDS_OF = {"result": RESULTS, "verdict": VERDICTS, "signal": SIGNALS}
 FLAT = ("input", "variables", "gates", "usage")
 DOTTED = ("output", "task", "context")
@@ -86,7 +79,7 @@ def _passes(member: CheckGroup | Check, granted: frozenset[int]) -> Formula:
 def _holds(check: Check, granted: frozenset[int]) -> Formula:
     if id(check) in granted:
         return TRUE
-    op = OPERATORS.get(check.operator, check.operator)
+    op = COMPARED.get(check.operator, check.operator)
     if check.field == "eval":
         return _eval(op, check)
     return at_places(_places(check.field), *cells.tested(op, check.value))
