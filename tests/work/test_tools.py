@@ -13,7 +13,15 @@ from pipelines.work.handlers import tools
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.base import Attempt, Outcome, Spec
-from pipelines.work.spec.toolbox import Argument, BadCall, OfferedTool, Request, action, argv_of, call_of
+from pipelines.work.spec.toolbox import (
+    Argument,
+    BadCall,
+    OfferedTool,
+    RequestTemplate,
+    action,
+    argv_of,
+    call_of,
+)
 from tests.outgoing.servers import say, serving
 from tests.work.conftest import Collected
 
@@ -153,7 +161,7 @@ async def test_without_a_conversation_the_calls_of_the_last_output_count_once(
 
 async def test_a_call_of_a_tool_over_http(make: Any, sink: Collected) -> None:
     with serving(lambda to, asked: say(to, 404 if "bad" in asked.path else 200, b"an answer")) as server:
-        request = Request(
+        request = RequestTemplate(
             "POST", (f"{server.url}/items/", Argument("id")), {"X-Key": ("v",)}, json={"n": (Argument("n"),)}
         )
         fetch = OfferedTool("fetch", http=request)
@@ -246,5 +254,5 @@ def test_places_are_filled_and_never_become_options() -> None:
         argv_of(tool, {"a": "", "b": "-x"})
     with pytest.raises(BadCall, match="missing"):
         argv_of(tool, {"a": ""})
-    whole = Request("GET", (Argument("url"), "/a/", Argument("x")))
+    whole = RequestTemplate("GET", (Argument("url"), "/a/", Argument("x")))
     assert call_of(whole, {"url": "https://a.example", "x": "b/c"}).url == "https://a.example/a/b%2Fc"
