@@ -13,7 +13,7 @@ from pipelines.routing.sentences.values import brief, plain
 PAST, NOW = 0, 1
 
 
-class Pair(Protocol):
+class VersionPair(Protocol):
     """Two versions of a line."""
 
     @property
@@ -22,7 +22,7 @@ class Pair(Protocol):
     def new(self) -> Line: ...
 
 
-class Sample(Protocol):
+class DecidedSample(Protocol):
     """A situation, and what each version decides of it."""
 
     @property
@@ -33,7 +33,7 @@ class Sample(Protocol):
     def new(self) -> dict[str, Any]: ...
 
 
-class Change(Protocol):
+class RegionChange(Protocol):
     """A region that is decided otherwise: the rules that take it, and a sample."""
 
     @property
@@ -45,14 +45,14 @@ class Change(Protocol):
     @property
     def differs_in(self) -> Sequence[str]: ...
     @property
-    def sample(self) -> Sample | None: ...
+    def sample(self) -> DecidedSample | None: ...
     @property
     def why(self) -> str: ...
     @property
     def after(self) -> tuple[str, str] | None: ...
 
 
-class Structural(Protocol):
+class DefinitionChange(Protocol):
     """What is defined otherwise and is no region."""
 
     @property
@@ -64,10 +64,10 @@ class Structural(Protocol):
     @property
     def new(self) -> Any: ...
     @property
-    def sample(self) -> Sample | None: ...
+    def sample(self) -> DecidedSample | None: ...
 
 
-def of_change(pair: Pair, change: Change) -> str:
+def of_change(pair: VersionPair, change: RegionChange) -> str:
     """One sentence with the sample, or one that says what is not known."""
     station = station_name(pair.new, change.station)
     if change.sample is None:
@@ -75,7 +75,7 @@ def of_change(pair: Pair, change: Change) -> str:
     return of_sample(pair, change.sample)
 
 
-def of_sample(pair: Pair, sample: Sample) -> str:
+def of_sample(pair: VersionPair, sample: DecidedSample) -> str:
     given = sample.situation
     station = station_name(pair.new, given["station"])
     shown = brief(given["outcome"])
@@ -84,13 +84,13 @@ def of_sample(pair: Pair, sample: Sample) -> str:
     return f"Outcomes of {station} such as {shown}{when} {past}; now they {now}."
 
 
-def went(pair: Pair, sample: Sample) -> tuple[str, str]:
+def went(pair: VersionPair, sample: DecidedSample) -> tuple[str, str]:
     """What the old version did with the sample, and what the new one does."""
     station = sample.situation["station"]
     return _went(pair.old, station, sample.old, PAST), _went(pair.new, station, sample.new, NOW)
 
 
-def place_of(pair: Pair, key: str) -> str:
+def place_of(pair: VersionPair, key: str) -> str:
     """The name of a station, gate or end of either version; "" for the line itself."""
     for line in (pair.new, pair.old):
         if key in line.stations_by_key:
@@ -100,7 +100,7 @@ def place_of(pair: Pair, key: str) -> str:
     return key
 
 
-def _taken_by(pair: Pair, change: Change) -> str:
+def _taken_by(pair: VersionPair, change: RegionChange) -> str:
     old = f"rule {change.old}" if change.old else "no rule"
     new = f"rule {change.new}" if change.new else "no rule"
     after = f" after rework at a gate of rule {change.after[1]}" if change.after else ""
@@ -183,18 +183,18 @@ def _by(line: Line, decision: dict[str, Any]) -> str:
 # What is no region
 
 
-def of_structural(pair: Pair, found: Structural) -> str:
+def of_structural(pair: VersionPair, found: DefinitionChange) -> str:
     head = _STRUCTURE[found.what](pair, found) + "."
     return f"{head} {of_sample(pair, found.sample)}" if found.sample else head
 
 
-def _of_station(pair: Pair, found: Structural) -> str:
+def _of_station(pair: VersionPair, found: DefinitionChange) -> str:
     if found.new is None:
         return f"Station {found.old} ({found.key}) is gone; tasks that stand there have no place in the new version"
     return f"Station {found.new} ({found.key}) is new"
 
 
-def _of_station_gate(pair: Pair, found: Structural) -> str:
+def _of_station_gate(pair: VersionPair, found: DefinitionChange) -> str:
     old = gate_of(pair.old, found.old) if found.old else "no gate"
     new = gate_of(pair.new, found.new) if found.new else "no gate"
     name = station_name(pair.new, found.key)
@@ -203,7 +203,7 @@ def _of_station_gate(pair: Pair, found: Structural) -> str:
     return f"Station {name} had {old} before its rules; now it has {new}"
 
 
-def _of_end(pair: Pair, found: Structural) -> str:
+def _of_end(pair: VersionPair, found: DefinitionChange) -> str:
     if found.new is None:
         return f"End {found.key} is gone"
     if found.old is None:
@@ -211,13 +211,13 @@ def _of_end(pair: Pair, found: Structural) -> str:
     return f"End {found.key} was {found.old}; now it is {found.new}"
 
 
-def _of_approval(pair: Pair, found: Structural) -> str:
+def _of_approval(pair: VersionPair, found: DefinitionChange) -> str:
     parts = [key for key in found.new if found.old[key] != found.new[key]]
     changed = "; ".join(f"{key} was {plain(found.old[key])}, now {plain(found.new[key])}" for key in parts)
     return f"Gate {gate_of(pair.new, found.key)} asks otherwise: {changed}"
 
 
-def _of_order(pair: Pair, found: Structural) -> str:
+def _of_order(pair: VersionPair, found: DefinitionChange) -> str:
     names = [", ".join(station_name(pair.new, key) for key in keys) for keys in (found.old, found.new)]
     return f"The order of the stations was {names[0]}; now it is {names[1]}"
 
@@ -227,7 +227,7 @@ def _knob(words: str) -> Any:
 
 
 def _limit(words: str) -> Any:
-    def of(pair: Pair, found: Structural) -> str:
+    def of(pair: VersionPair, found: DefinitionChange) -> str:
         old, new = ("none" if value is None else plain(value) for value in (found.old, found.new))
         return f"{words} {station_name(pair.new, found.key)}: was {old}, now {new}"
 

@@ -11,7 +11,7 @@ from pipelines.routing.sentences import decisions
 from pipelines.routing.sentences.names import gate_name, station_name
 
 
-class Decided(Protocol):
+class DecisionRecord(Protocol):
     def to_dict(self) -> dict[str, Any]: ...
 
 
@@ -31,7 +31,7 @@ class Effect(Protocol):
     @property
     def next_gone(self) -> Sequence[str]: ...
     @property
-    def decision(self) -> Decided | None: ...
+    def decision(self) -> DecisionRecord | None: ...
 
 
 class Position(Protocol):
@@ -104,7 +104,7 @@ def _again(effect: Effect, line: Line, words: dict[str, str]) -> str:
     if effect.effect == "stays" and effect.gates:
         return _("%(gates)s is asked again, in a new round.") % words
     if effect.effect == "stays":
-        return _("Decided again, it waits as before. %(why)s") % {"why": why}
+        return _("DecisionRecord again, it waits as before. %(why)s") % {"why": why}
     if effect.status == "held" and effect.gates:
         return _("It is held: people rejected just this at %(gates)s.") % words
     return _("It would be %(status)s. %(why)s") % {"status": effect.status, "why": why}
