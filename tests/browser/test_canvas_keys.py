@@ -209,14 +209,16 @@ def test_who_may_only_look_is_told_why_and_no_key_changes_anything(
     assert draft(line) == DOCUMENT
 
 
-def test_a_fault_of_the_drawing_shows_the_way_to_the_code(enter: Enter, page: Page) -> None:
+def test_a_fault_of_the_drawing_shows_the_way_to_the_code(
+    page: Page, world: World, line: Line, sign_in: Callable[[Page, User], None]
+) -> None:
     def faulty(route: Route) -> None:
         answer = route.fetch()
         route.fulfill(response=answer, body=answer.text().replace('"findings": [', '"findings": 3, "was": ['))
 
     page.route("**/draw/", faulty)
-    with pytest.raises(AssertionError):
-        enter()
+    sign_in(page, world.admin)
+    page.goto(at(world, "line-draw", line.key))
     expect(page.get_by_role("alert")).to_contain_text("Nothing is lost")
     page.get_by_role("link", name="Open the code").click()
     expect(page.get_by_text("gateline: 1").first).to_be_attached()
