@@ -24,6 +24,15 @@ VERBS = {
     Word.REWORK: gettext_lazy("Rework"),
     Word.ABORT: gettext_lazy("Abort"),
 }
+CONFIRMS = {
+    Word.APPROVE: gettext_lazy("Confirm approval"),
+    Word.SEND_BACK: gettext_lazy("Confirm and send back"),
+    Word.REJECT: gettext_lazy("Confirm rejection"),
+    Word.REWORK: gettext_lazy("Confirm rework"),
+    Word.ABORT: gettext_lazy("Confirm and abort"),
+}
+SAID = "…"
+"""What a reviewer may write, while it is not known."""
 NEEDS_REASON = frozenset({Word.SEND_BACK, Word.REJECT})
 # word: (icon, key, variant of its button, tone of its icon); one filled button per view
 LOOKS = {
@@ -44,7 +53,7 @@ class VoteOption:
     label: str
     then: str
     needs_reason: bool
-    reason_help: str = ""
+    reason_help: str
     routes: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -61,6 +70,15 @@ class VoteOption:
         return LOOKS[Word(self.word)][2]
 
     @property
+    def confirm(self) -> str:
+        """On the button of the second step."""
+        return str(CONFIRMS[Word(self.word)])
+
+    @property
+    def confirm_variant(self) -> str:
+        return "danger-filled" if self.variant == "danger" else "primary"
+
+    @property
     def tone(self) -> str:
         return LOOKS[Word(self.word)][3]
 
@@ -70,6 +88,25 @@ def options(visit: GateVisit) -> list[VoteOption]:
     line = parsed(visit.asked_by.pinned)
     gate = gate_of(line, visit.gate)
     return [_option(line, visit, word) for word in gate.offers if not _used_up(gate, visit, word)]
+
+
+def no_way_back(visit: GateVisit) -> str:
+    """Why a gate that could send work back does not, or nothing where it offers a way back."""
+    gate = gate_of(parsed(visit.asked_by.pinned), visit.gate)
+    if Word.REWORK in gate.offers:
+        return ""
+    if Word.SEND_BACK not in gate.offers:
+        offered = ", ".join(str(VERBS[Word(word)]) for word in gate.offers)
+        return _("Send back is not possible: the line offers only %(words)s at this gate.") % {"words": offered}
+    if _used_up(gate, visit, Word.SEND_BACK):
+        most = gate.approval.max_rounds
+        said = ngettext(
+            "Send back is not possible: %(n)s of %(n)s is used.",
+            "Send back is not possible: %(n)s of %(n)s are used.",
+            most,
+        )
+        return said % {"n": most}
+    return ""
 
 
 def _used_up(gate: Gate, visit: GateVisit, word: str) -> bool:
@@ -86,17 +123,17 @@ def _option(line: Line, visit: GateVisit, word: str) -> VoteOption:
         verb=str(VERBS[Word(word)]),
         label=_label(line, answer, str(VERBS[Word(word)]), then),
         then=then[:1].upper() + then[1:] + ".",
-        needs_reason=word in NEEDS_REASON,
+        needs_reason=gate_of(line, visit.gate).approval.reason_required or word in NEEDS_REASON,
         reason_help=_reason_help(line, answer, bool(routes)),
         routes=routes,
     )
 
 
 def _reason_help(line: Line, answer: dict[str, Any], chosen: bool) -> str:
-    """Where the reason of a word goes that stops the task here."""
+    """Where what the reviewer writes goes."""
     if chosen:
         return _("Kept in the history. A station that you choose also gets it as feedback.")
-    if answer["decision"] == "move":
+    if answer["decision"] == "move" and answer["feedback"] == SAID:
         return _("Goes to %(stations)s as feedback, and is kept in the history.") % {
             "stations": station_names(line, answer["to"])
         }
@@ -126,7 +163,7 @@ def _decided(line: Line, visit: GateVisit, word: str, route: str | None) -> dict
     gates = dict(facts.get("gates") or {})
     for other in visit.asked_by.gate_visits.all():
         gates[other.gate] = {"decision": other.word or "approve"}
-    gates[visit.gate] = {"decision": word, "reason": "…", **({"route": route} if route else {})}
+    gates[visit.gate] = {"decision": word, "reason": SAID, **({"route": route} if route else {})}
     facts["gates"] = gates
     return decide(line, read_situation({**situation, "facts": facts})).to_dict()
 

@@ -16,7 +16,7 @@ from pipelines.routing.document.line import Gate, Line, Requirement
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.waits import question_of
 from pipelines.work import logs
-from reviews.decision.consequences import VoteOption, options
+from reviews.decision.consequences import VoteOption, no_way_back, options
 from reviews.decision.gates import gate_of
 from reviews.decision.standing import Entitlement, Standings
 
@@ -74,6 +74,11 @@ class Dossier:
     def deciding(self) -> bool:
         """Whether the reader is offered the words of this gate."""
         return self.live and self.standing.may
+
+    @property
+    def no_way_back(self) -> str:
+        """Why the work cannot be sent back from here, or nothing."""
+        return no_way_back(self.visit)
 
     @property
     def seen(self) -> str:

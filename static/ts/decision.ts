@@ -2,68 +2,80 @@ import { announce, each } from "./dom";
 import { say } from "./words";
 
 /**
- * The decision bar: a key only arms a button, Ctrl+Enter submits the armed one, Escape disarms and
- * never decides. Buttons carry `data-arm="a"`; with `data-reason="id"` arming shows that element
- * and puts the focus on its first field.
+ * The decision bar: a button, or its key, only opens the panel (`data-decision-panel`) of its word; the button of the
+ * panel or Ctrl+Enter submits, Escape closes and never decides. Word buttons carry `data-arm="a"`; what has
+ * `data-when="word"` is shown for that word only.
  */
 export function startDecision(): void {
   each<HTMLElement>("[data-decision]", (bar) => {
+    const panel = (): HTMLElement | null => bar.querySelector("[data-decision-panel]");
     const buttons = (): HTMLButtonElement[] => [
       ...bar.querySelectorAll<HTMLButtonElement>("[data-arm]:not([disabled])"),
     ];
     const armed = (): HTMLButtonElement | undefined =>
       buttons().find((button) => button.getAttribute("aria-pressed") === "true");
+    const confirm = (): HTMLButtonElement | null =>
+      panel()?.querySelector<HTMLButtonElement>("button[type=submit]:not([hidden])") ?? null;
 
-    const arm = (chosen: HTMLButtonElement | undefined): void => {
-      for (const button of buttons()) {
-        const on = button === chosen;
-        button.setAttribute("aria-pressed", String(on));
-        const reason = document.getElementById(button.dataset.reason ?? "");
-        if (reason) reason.hidden = !(chosen && chosen.dataset.reason === button.dataset.reason);
-      }
-      for (const help of bar.querySelectorAll<HTMLElement>("[data-when]"))
-        help.hidden = help.dataset.when !== chosen?.value;
-      if (!chosen) return;
-      announce(say("armed", chosen.querySelector(".button-word")?.textContent?.trim() ?? ""));
-      const reason = document.getElementById(chosen.dataset.reason ?? "");
-      (reason?.querySelector<HTMLElement>("textarea, input, select") ?? chosen).focus();
+    const show = (chosen: HTMLButtonElement | undefined): void => {
+      for (const button of buttons()) button.setAttribute("aria-pressed", String(button === chosen));
+      for (const part of bar.querySelectorAll<HTMLElement>("[data-when]"))
+        part.hidden = part.dataset.when !== chosen?.value;
+      const found = panel();
+      if (found) found.hidden = !chosen;
+    };
+    const open = (chosen: HTMLButtonElement): void => {
+      show(chosen);
+      announce(say("opened", chosen.querySelector(".button-word")?.textContent?.trim() ?? ""));
+      (panel()?.querySelector<HTMLElement>("textarea") ?? chosen).focus();
+    };
+    const close = (): void => {
+      const last = armed();
+      const within = panel()?.contains(document.activeElement);
+      show(undefined);
+      if (within) last?.focus();
     };
 
-    // Somebody was faster: what only serves to decide goes, and what was typed stays as text.
     bar.addEventListener("htmx:afterSwap", () => {
-      if (bar.querySelector("[data-arm]")) return;
-      const reason = bar.querySelector<HTMLElement>(".decision-reason");
+      if (bar.querySelector("[data-arm]")) {
+        // New buttons beside an open panel: the word that it is open for stays chosen.
+        const word = panel()?.hidden ? undefined : confirm()?.value;
+        show(buttons().find((button) => button.value === word));
+        return;
+      }
+      // Somebody was faster: what only serves to decide goes, and what was typed stays as text.
       const typed = bar.querySelector<HTMLElement>("[data-decision-typed]");
-      const text = reason?.querySelector("textarea")?.value ?? "";
+      const text = panel()?.querySelector("textarea")?.value ?? "";
       if (typed && text.trim() !== "") {
         const place = typed.querySelector("[data-decision-text]");
         if (place) place.textContent = text;
         typed.hidden = false;
       }
-      reason?.remove();
+      panel()?.remove();
       bar.querySelector("[data-decision-keys]")?.remove();
     });
-    // Without the reason that it needs, a click arms instead of submitting.
     bar.addEventListener("click", (event) => {
-      const button = (event.target as Element).closest<HTMLButtonElement>("[data-arm]");
-      if (!button?.dataset.reason || button === armed()) return;
+      const pressed = event.target as Element;
+      if (pressed.closest("[data-decision-cancel]")) return close();
+      const button = pressed.closest<HTMLButtonElement>("[data-arm]");
+      if (!button || !panel()) return;
       event.preventDefault();
-      arm(button);
+      open(button);
     });
     document.addEventListener("keydown", (event) => {
       if (!bar.isConnected || document.querySelector("dialog[open]")) return;
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-        const button = armed();
+        const button = armed() && confirm();
         if (!button) return;
         event.preventDefault();
         button.form?.requestSubmit(button);
       } else if (event.key === "Escape") {
-        arm(undefined);
+        close();
       } else if (!typing(event) && lettersOn() && !event.ctrlKey && !event.metaKey && !event.altKey) {
         const button = buttons().find((each) => each.dataset.arm === event.key.toLowerCase());
         if (!button) return;
         event.preventDefault();
-        arm(button);
+        open(button);
       }
     });
   });

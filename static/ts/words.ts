@@ -9,7 +9,7 @@ const WORDS = {
   lastUpdate: gettext("last update %s"),
   copied: gettext("Copied"),
   notCopied: gettext("Copying is not possible here: select the text and copy it by hand."),
-  armed: gettext("%s: armed, Ctrl+Enter submits"),
+  opened: gettext("%s: open, Ctrl+Enter confirms"),
   connecting: gettext("connecting"),
   live: gettext("live"),
   reconnecting: gettext("reconnecting"),

@@ -128,8 +128,9 @@ def runs(world: World, page: Page, other: Page, line: Line, press: Press) -> Non
         other.goto(at(world, "task", task.name))
         expect(other.locator(".task-head [data-status]")).to_have_attribute("data-status", "awaiting_review")
         press(other.get_by_role("link", name="Review", exact=True))
+        press(other.get_by_role("button", name=re.compile("Approve")))
         with other.expect_response(lambda answer: answer.request.method == "POST"):
-            press(other.get_by_role("button", name=re.compile("Approve")).first)
+            press(other.get_by_role("button", name="Confirm approval"))
     page.goto(at(world, "task", task.name))
     expect(page.locator(".task-head [data-status]")).to_have_attribute("data-status", "completed")
 

@@ -155,9 +155,9 @@ def test_a_key_only_arms_a_decision(show: Show) -> None:
     page = show().open("/_design/?only=decision")
     bar = page.locator("[data-decision]").first
     page.keyboard.press("a")
-    expect(bar.get_by_role("button", name="Approve")).to_have_attribute("aria-pressed", "true")
+    expect(bar.get_by_role("button", name="Approve →")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("Escape")
-    expect(bar.get_by_role("button", name="Approve")).to_have_attribute("aria-pressed", "false")
+    expect(bar.get_by_role("button", name="Approve →")).to_have_attribute("aria-pressed", "false")
     assert page.url.endswith("only=decision")
 
 

@@ -25,20 +25,34 @@ def dossier(page: Page, sign_in: SignIn, world: World, waiting: Task) -> Page:
     return page
 
 
-def test_a_click_approves(dossier: Page, world: World, waiting: Task) -> None:
-    dossier.get_by_role("button", name="Approve → ship").click()
+def test_approving_says_what_happens_and_takes_a_second_step(
+    dossier: Page, world: World, waiting: Task
+) -> None:
+    approve, panel = dossier.get_by_role("button", name="Approve → ship"), dossier.locator("#decision-panel")
+    expect(panel).to_be_hidden()
+    approve.dblclick()
+    expect(panel).to_contain_text("Ship starts.")
+    expect(panel.get_by_role("button", name="Confirm")).to_have_count(1)
+    expect(dossier.get_by_label("Note")).to_be_focused()
+    assert world.status(waiting) == "awaiting_review", "not even a double click decides"
+    panel.get_by_role("button", name="Cancel").click()
+    expect(panel).to_be_hidden()
+    expect(approve).to_be_focused()
+    approve.click()
+    dossier.get_by_label("Note").fill("Well done.")
+    panel.get_by_role("button", name="Confirm approval").click()
     expect(dossier.get_by_text("Nothing needs you.")).to_be_visible()
     assert world.at(waiting) == ["ship"]
+    assert waiting.gate_visits.get().votes.get().reason == "Well done."
 
 
 def test_rejecting_asks_for_the_reason_first(dossier: Page, world: World, waiting: Task) -> None:
-    reject = dossier.get_by_role("button", name="Reject")
-    reject.click()
+    dossier.get_by_role("button", name="Reject").click()
     reason = dossier.get_by_label("Reason")
     expect(reason).to_be_focused()
     assert world.status(waiting) == "awaiting_review"
     reason.fill("Not like this.")
-    reject.click()
+    dossier.get_by_role("button", name="Confirm rejection").click()
     expect(dossier.get_by_text("Nothing needs you.")).to_be_visible()
     assert world.status(waiting) == "failed"
 
@@ -69,7 +83,7 @@ def test_when_somebody_is_faster_the_buttons_go_and_the_text_stays(
     dossier: Page, world: World, waiting: Task
 ) -> None:
     """What only serves to decide goes, the state is that of now, and what was typed can still be copied."""
-    state, keys = dossier.locator("#dossier-state"), dossier.get_by_text("Keys only arm a button.")
+    state, keys = dossier.locator("#dossier-state"), dossier.get_by_text("Nothing is decided until you confirm.")
     expect(state).to_contain_text("Waiting for review")
     expect(keys).to_be_visible()
     dossier.keyboard.press("d")
@@ -97,7 +111,7 @@ def test_who_sends_a_word_too_late_finds_no_field_to_decide_with(
     expect(dossier.get_by_text("Somebody was faster.")).to_be_visible()
     expect(dossier.get_by_text("A long thought.")).to_be_visible()
     expect(dossier.get_by_label("Reason")).to_have_count(0)
-    expect(dossier.get_by_text("Keys only arm a button.")).to_have_count(0)
+    expect(dossier.get_by_text("Nothing is decided until you confirm.")).to_have_count(0)
     assert world.at(waiting) == ["ship"]
 
 
@@ -122,7 +136,7 @@ def test_armed_buttons_can_be_read_and_keep_their_size(
     sign_in(context, world.reviewer)
     page = context.new_page()
     page.goto(reverse("gate-visit", args=[world.visit(waiting).pk]))
-    buttons = [page.get_by_role("button", name=name) for name in ("Approve", "Send back", "Reject")]
+    buttons = [page.get_by_role("button", name=name) for name in ("Approve →", "Send back →", "Reject:")]
     before = [button.bounding_box() for button in buttons]
     for key, button in zip("ard", buttons, strict=True):
         page.keyboard.press("Escape")
@@ -135,13 +149,14 @@ def test_armed_buttons_can_be_read_and_keep_their_size(
 
 
 def test_the_reason_says_where_it_goes(dossier: Page) -> None:
+    kept = dossier.locator("#reason-help").get_by_text("Kept with the task and in its history.")
+    feedback = dossier.get_by_text("Goes to build as feedback, and is kept in the history.")
     dossier.get_by_role("button", name="Reject").click()
-    expect(dossier.get_by_text("Kept with the task and in its history.")).to_be_visible()
-    expect(dossier.get_by_text("as feedback")).to_have_count(1)
-    expect(dossier.get_by_text("as feedback")).to_be_hidden()
+    expect(kept.filter(visible=True)).to_have_count(1)
+    expect(feedback).to_be_hidden()
     dossier.get_by_role("button", name="Send back").click()
-    expect(dossier.get_by_text("Goes to build as feedback, and is kept in the history.")).to_be_visible()
-    expect(dossier.get_by_text("Kept with the task and in its history.")).to_be_hidden()
+    expect(feedback).to_be_visible()
+    expect(kept.filter(visible=True)).to_have_count(0)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

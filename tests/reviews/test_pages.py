@@ -178,6 +178,26 @@ def test_after_three_rounds_sending_back_is_not_offered(world: World) -> None:
     shown = as_(world.reviewer).get(reverse("gate-visit", args=[visit.pk])).content.decode()
     assert "Approve → ship" in shown
     assert "Send back →" not in shown
+    assert "Send back is not possible: 3 of 3 are used." in shown
+
+
+@pytest.mark.parametrize(
+    "offers, said",
+    [(["approve", "reject"], "Send back is not possible: the line offers only Approve, Reject at this gate."),
+     (["approve", "rework", "abort"], ""), (["approve", "send_back", "reject"], "")],
+)  # fmt: skip
+def test_a_gate_without_a_way_back_says_why(world: World, offers: list[str], said: str) -> None:
+    task = world.start(world.line(**gated(offers=offers)))
+    world.report(task)
+    shown = as_(world.reviewer).get(reverse("gate-visit", args=[world.visit(task).pk])).content.decode()
+    assert ("Send back is not possible" in shown, said in shown) == (bool(said), True)
+
+
+def test_each_word_says_where_what_is_written_goes(world: World, waiting: Task) -> None:
+    shown = as_(world.reviewer).get(reverse("gate-visit", args=[world.visit(waiting).pk])).content.decode()
+    assert "Goes to ship as feedback" not in shown, "a note of who approves is nobody's feedback"
+    assert "Goes to build as feedback, and is kept in the history." in shown
+    assert "Kept with the task and in its history." in shown
 
 
 def test_two_votes_are_counted_down(world: World) -> None:
