@@ -162,7 +162,7 @@ def milliseconds(at: datetime) -> int:
 def tasks_out(tasks: Sequence[Task]) -> list[TaskOut]:
     """The failures of all cost one statement; prefetched `tokens` and `gate_visits` are used as they are."""
     said = failures(task.pk for task in tasks if task.status == Status.FAILED and not task.reason)
-    return [_out(task, said.get(task.pk, "")) for task in tasks]
+    return [_out(task, said[task.pk].text if task.pk in said else "") for task in tasks]
 
 
 def task_out(task: Task) -> TaskOut:

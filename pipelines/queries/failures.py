@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from django.db.models.fields.json import KT
 
@@ -11,7 +12,15 @@ from pipelines.models import Job, Purpose
 LONGEST = 2_000
 
 
-def failures(task_ids: Iterable[int]) -> dict[int, str]:
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """`key`: the text is the type of the failure, which is no sentence."""
+
+    text: str
+    key: bool = False
+
+
+def failures(task_ids: Iterable[int]) -> dict[int, Failure]:
     """The summary, else the reason or the type of the failure, of the last job that was done; one statement."""
     ids = list(task_ids)
     if not ids:
@@ -22,4 +31,8 @@ def failures(task_ids: Iterable[int]) -> dict[int, str]:
         .distinct("task_id")
         .values_list("task_id", "summary", KT("outcome__reason"), KT("outcome__failure_type"))
     )
-    return {task: next(filter(None, said), "")[:LONGEST] for task, *said in rows}
+    return {task: _failure(summary or reason, failure_type) for task, summary, reason, failure_type in rows}
+
+
+def _failure(text: str | None, failure_type: str | None) -> Failure:
+    return Failure((text or failure_type or "")[:LONGEST], key=not text and bool(failure_type))

@@ -36,7 +36,8 @@ ALARMS = (
 @dataclass(slots=True)
 class TimelineItem:
     """`shape`: start, station, gate, end or dot. `state`: taken, waiting, danger or "". `text` stands alone where
-    there is no move. `seconds`: how long it stayed where this led to, until now where it still is."""
+    there is no move. `key`: the label is the id of a rule without one. `seconds`: how long it stayed where this
+    led to, until now where it still is."""
 
     seq: int
     at: datetime
@@ -47,6 +48,7 @@ class TimelineItem:
     text: str = ""
     number: int | None = None
     label: str = ""
+    key: bool = False
     by: str = ""
     by_kind: str = "system"
     seconds: float | None = None
@@ -93,6 +95,7 @@ def _move(line: Line, event: Event) -> TimelineItem:
     item = TimelineItem(event.seq, event.at, "station", "taken", station_name(line, event.source))
     rule = event.data.get("rule")
     item.number, item.label = _rule(line, event.source, rule)
+    item.key = item.label != "" and item.label == rule
     match event.kind:
         case "task.submitted":
             item.shape, item.source = "station", _("Start")

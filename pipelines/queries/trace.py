@@ -28,12 +28,13 @@ GATES = ("station_gate", "rule_gates")
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """One entry. `rule`: its id, `number`: at its station; `result`: true, false, ask or error, as the decision tool
-    writes it; `micros`: how long it took, None where no clock was given."""
+    """One entry. `rule`: its id, `label`: its name, if it has one, `number`: at its station; `result`: true, false, ask
+    or error, as the decision tool writes it; `micros`: how long it took, None where no clock was given."""
 
     name: str
     number: int | None
     rule: str
+    label: str
     result: str
     saw: list[str]
     why: str
@@ -73,6 +74,7 @@ def _step(line: Line, entry: Mapping[str, Any]) -> TraceStep:
         STEPS[key]() if key in STEPS else key,
         number,
         rule,
+        found[1].label if found else "",
         str(entry.get("result")).lower(),
         [_saw(each) for each in entry.get("saw") or ()],
         str(entry.get("why") or ""),

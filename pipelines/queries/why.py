@@ -30,6 +30,7 @@ class Test:
     words: str
     value: str | None
     held: bool | None = None
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -139,8 +140,8 @@ def _test(leaf: Leaf, saw: list[Any]) -> Test:
         if seen.get("operand") == leaf.operand and seen.get("path", "") == leaf.path:
             del saw[place]
             unasked = leaf.operand in ("agentic", "hook") and seen.get("value") is None
-            return Test(leaf.words, None if unasked else shown(seen))
-    return Test(leaf.words, None)
+            return Test(leaf.words, None if unasked else shown(seen), keys=leaf.keys)
+    return Test(leaf.words, None, keys=leaf.keys)
 
 
 def shown(seen: Mapping[str, Any]) -> str:

@@ -222,6 +222,19 @@ def initials(name: object) -> str:
     return "".join(word[0] for word in (words[:1] + words[1:][-1:])).upper() or "?"
 
 
+@register.filter
+def coded(text: str, keys: Collection[str]) -> SafeString:
+    """A sentence with the keys in it shown as code."""
+    if not keys:
+        return format_html("{}", text)
+    parts = re.split(rf"(?<!\w)({'|'.join(map(re.escape, keys))})(?!\w)", text)
+    return format_html_join(
+        "",
+        "{}",
+        ((format_html("<code>{}</code>", part) if place % 2 else part,) for place, part in enumerate(parts)),
+    )
+
+
 # --- Time: one format everywhere ----------------------------------------------------------------
 
 NBSP = "\N{NO-BREAK SPACE}"

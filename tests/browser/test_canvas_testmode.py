@@ -147,7 +147,7 @@ def test_an_edit_under_way_says_where_the_walk_now_differs(canvas: Page) -> None
     canvas.keyboard.press("Alt+ArrowDown")
     said = test.get_by_role("alert")
     expect(said).to_contain_text("Since the edit, step 1 is routed differently")
-    expect(said).to_contain_text("Before: Rule 1 of Build matched")
+    expect(said).to_contain_text("Before: Rule 1 of Build, “Try again”, matched")
     canvas.get_by_role("button", name="Undo").click()
     canvas.get_by_role("button", name="Undo").click()
     expect(said).to_have_count(0)

@@ -151,11 +151,30 @@ def begun(world: World) -> Task:
     )
 
 
+def test_a_failed_task_names_its_rule_shows_keys_as_code_and_says_how_to_go_on(
+    world: World, signed_in: As
+) -> None:
+    hopeless = {"id": "hopeless", "label": "Not a repository", "to": "failed"}
+    hopeless["when"] = {"failure_type": ["refused", "not_a_repository"]}
+    again = {"id": "again", "when": {"result": "failure"}, "to": "build"}
+    task = world.start(
+        world.line(stations=[station("build", hopeless, again, {"id": "on", "to": "ship"}), "ship"])
+    )
+    world.report(task, {"result": "failure", "failure_type": "not_a_repository"})
+    page = " ".join(text(signed_in(world.admin).get(at(world, "task", task.name))).split())
+    assert "Failure type <code>not_a_repository</code>" in page
+    assert "Rule 1 of build, “Not a repository”, matched: it ends, Failed." in page
+    assert "failure type is <code>refused</code> or <code>not_a_repository</code>" in page
+    assert "<code>again</code>" in page and ">hopeless<" not in page
+    assert "Retry repeats the task with the same inputs. Follow up starts a new task" in page
+    assert "with the same inputs" not in text(signed_in(world.viewer).get(at(world, "task", task.name)))
+
+
 def test_the_page_of_a_task_says_where_it_is_how_it_came_there_and_why(world: World, signed_in: As) -> None:
     task = begun(world)
     world.report(task, {"exit_code": 0, "output": {"found": 7}, "summary": "Seven things"})
     page = text(signed_in(world.viewer).get(at(world, "task", task.name)))
-    assert "Rule 1 of ask matched: on to Have a look, after The gate." in page
+    assert "Rule 1 of ask, “Well asked”, matched: on to Have a look, after The gate." in page
     assert "The gate, 0 of 1 votes" in page
     assert "Well asked" in page
     assert "edge-taken" in page

@@ -83,7 +83,10 @@ def test_when_somebody_is_faster_the_buttons_go_and_the_text_stays(
     dossier: Page, world: World, waiting: Task
 ) -> None:
     """What only serves to decide goes, the state is that of now, and what was typed can still be copied."""
-    state, keys = dossier.locator("#dossier-state"), dossier.get_by_text("Nothing is decided until you confirm.")
+    state, keys = (
+        dossier.locator("#dossier-state"),
+        dossier.get_by_text("Nothing is decided until you confirm."),
+    )
     expect(state).to_contain_text("Waiting for review")
     expect(keys).to_be_visible()
     dossier.keyboard.press("d")

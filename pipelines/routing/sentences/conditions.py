@@ -23,11 +23,12 @@ MAX_ASKED = 120
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """`operand` and `path` as in what a trace saw: `result`, `output` at `$.high`, `edge` at `a->b`, …; "" for one that
-    looks at nothing."""
+    looks at nothing. `keys`: parts of the words that are no words, which a page shows as code."""
 
     words: str
     operand: str
     path: str = ""
+    keys: tuple[str, ...] = ()
 
 
 def describe(condition: c.Condition, short: bool = False) -> str:
@@ -90,7 +91,7 @@ def _leaf(condition: c.Condition, prefix: str, short: bool) -> Leaf:
         case c.VerdictIs(words=words):
             return Leaf(prefix + _either(_("verdict is %(words)s"), words), "verdict")
         case c.FailureTypeIs(types=types):
-            return Leaf(prefix + _either(_("failure type is %(words)s"), types), "failure_type")
+            return Leaf(prefix + _either(_("failure type is %(words)s"), types), "failure_type", keys=types)
         case c.EvalTest(op=op, value=value):
             return Leaf(f"{prefix}eval {comparison(op, value, short)}", "eval")
         case c.OutputTest(path=path, op=op, value=value):

@@ -52,8 +52,11 @@ def sentence(line: Line, station: str, answer: Mapping[str, Any], stopped: str =
 def _by(line: Line, station: str, answer: Mapping[str, Any]) -> str:
     found = line.rules_by_id.get(str(answer.get("rule") or ""))
     if found:
-        number = found[0].rules.index(found[1]) + 1
-        return _("Rule %(number)s of %(station)s matched") % {"number": number, "station": found[0].name}
+        where, rule = found
+        words = {"number": where.rules.index(rule) + 1, "station": where.name, "label": rule.label}
+        if rule.label:
+            return _("Rule %(number)s of %(station)s, “%(label)s”, matched") % words
+        return _("Rule %(number)s of %(station)s matched") % words
     return {
         "policy": _("No rule of %(station)s matched; the line's policy"),
         "signal": _("%(station)s gave a signal"),

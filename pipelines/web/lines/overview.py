@@ -12,7 +12,7 @@ from pipelines.routing.document.kinds import KINDS, executes
 from pipelines.routing.document.line import Gate, Line, Requirement, Rule, Station
 from pipelines.routing.document.networks import network_of, says_nothing
 from pipelines.routing.document.work.network import OPEN
-from pipelines.routing.sentences.conditions import leaves
+from pipelines.routing.sentences.conditions import Leaf, leaves
 from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.names import gate_name, target_name
 
@@ -22,7 +22,7 @@ class RuleWords:
     number: int
     id: str
     label: str
-    conditions: list[str]
+    conditions: list[Leaf]
     targets: str
     gates: list[str]
     limits: list[str]
@@ -113,7 +113,7 @@ def _rule(line: Line, number: int, rule: Rule) -> RuleWords:
         number,
         rule.id,
         rule.label or rule.id,
-        [leaf.words for leaf in leaves(rule.when)],
+        leaves(rule.when),
         ", ".join(target_name(line, key) for key in rule.to),
         [gate_name(line, key) for key in rule.gates],
         limits,
