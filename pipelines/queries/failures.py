@@ -13,14 +13,14 @@ LONGEST = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class LastWords:
     """`key`: the text is the type of the failure, which is no sentence."""
 
     text: str
     key: bool = False
 
 
-def failures(task_ids: Iterable[int]) -> dict[int, Failure]:
+def failures(task_ids: Iterable[int]) -> dict[int, LastWords]:
     """The summary, else the reason or the type of the failure, of the last job that was done; one statement."""
     ids = list(task_ids)
     if not ids:
@@ -34,5 +34,5 @@ def failures(task_ids: Iterable[int]) -> dict[int, Failure]:
     return {task: _failure(summary or reason, failure_type) for task, summary, reason, failure_type in rows}
 
 
-def _failure(text: str | None, failure_type: str | None) -> Failure:
-    return Failure((text or failure_type or "")[:LONGEST], key=not text and bool(failure_type))
+def _failure(text: str | None, failure_type: str | None) -> LastWords:
+    return LastWords((text or failure_type or "")[:LONGEST], key=not text and bool(failure_type))

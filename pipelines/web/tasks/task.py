@@ -20,7 +20,7 @@ from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import ENDED, GateVisit, Job, Project, Purpose, Status, Task, Token
 from pipelines.queries.actors import actor_of
-from pipelines.queries.failures import Failure, failures
+from pipelines.queries.failures import LastWords, failures
 from pipelines.queries.task import TaskView
 from pipelines.routing.basics.visible import visible
 from pipelines.routing.document.line import Line
@@ -123,10 +123,10 @@ def _endings(view: TaskView) -> list[DrawnEnding]:
     return found
 
 
-def failure_of(task: Task) -> Failure | None:
+def failure_of(task: Task) -> LastWords | None:
     """What a failed task is told by: its own reason, else what its last station said."""
     if task.reason or task.status != Status.FAILED:
-        return Failure(task.reason) if task.reason else None
+        return LastWords(task.reason) if task.reason else None
     return failures([task.pk]).get(task.pk)
 
 
