@@ -83,11 +83,14 @@ def counts(projects: Iterable[Project]) -> dict[str, int]:
 @dataclass(frozen=True, slots=True)
 class Home:
     troubled: list[Token]
+    running: list[Task]
     mine: list[Task]
     today: list[Task]
 
 
 SHOWN = 8
+MOVING = (Status.QUEUED, Status.RUNNING, Status.EVALUATING)
+"""What goes on without a person."""
 
 
 def home(user: User, projects: Iterable[Project], now: datetime) -> Home:
@@ -97,6 +100,7 @@ def home(user: User, projects: Iterable[Project], now: datetime) -> Home:
     today = tasks.filter(ended_at__gte=now - timedelta(hours=24))
     return Home(
         list(alive.filter(_troubled(now), task__project__in=seen).order_by("changed_at").distinct()[:SHOWN]),
+        list(tasks.filter(display_status__in=MOVING).order_by("-changed_at")[:SHOWN]),
         list(tasks.filter(requester=user, ended_at__isnull=True).order_by("-created_at")[:SHOWN]),
         list(today.order_by("-ended_at")[:SHOWN]),
     )

@@ -46,7 +46,7 @@ KINDS: tuple[InboxKind, ...] = (
     ),
     InboxKind(
         "manual", _("Manual stations"), _("Work done by a person."), Job, finding.manual,
-        (Link("complete", _("Complete"), acts.complete),),
+        (Link("complete", _("Complete work"), acts.complete),),
     ),
     InboxKind(
         "blocked", _("Blocked"), _("A station could not continue by itself."), Token, finding.blocked,
