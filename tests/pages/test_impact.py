@@ -9,7 +9,7 @@ import pytest
 from django.urls import reverse
 
 from pipelines.models import Migration, Task
-from tests.factories import World
+from tests.factories import World, station
 from tests.pages.conftest import client_of
 
 pytestmark = pytest.mark.django_db
@@ -72,6 +72,18 @@ def test_a_viewer_sees_the_impact_and_no_button(world: World) -> None:
     shown = text(client_of(world.viewer).get(page(world), {"to": "2"}))
     assert "Stays" in shown
     assert "migrate-form" not in shown
+
+
+def test_a_task_that_stays_at_its_gate_is_said_to_wait_as_before(world: World) -> None:
+    gates = [{"key": "review", "name": "Human review"}]
+    gated = station("build", {"id": "on", "to": "ship", "gates": ["review"]})
+    world.report(world.start(world.line(stations=[gated, "ship"], gates=gates)))
+    world.line(stations=[gated, "ship", "clean"], gates=gates)
+    shown = text(client_of(world.viewer).get(page(world), {"to": "2"}))
+    assert (
+        "Waits at build as before: Human review asks the same in a new round, and no vote is lost." in shown
+    )
+    assert "is asked again" not in shown
 
 
 def test_a_line_that_was_never_published_shows_its_draft(world: World) -> None:

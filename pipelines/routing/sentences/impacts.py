@@ -102,9 +102,12 @@ def _again(effect: Effect, line: Line, words: dict[str, str]) -> str:
     if effect.effect == "approve_again":
         return _("%(why)s It must be approved there anew: earlier votes do not count.") % {"why": why}
     if effect.effect == "stays" and effect.gates:
-        return _("%(gates)s is asked again, in a new round.") % words
+        return (
+            _("Waits at %(new)s as before: %(gates)s asks the same in a new round, and no vote is lost.")
+            % words
+        )
     if effect.effect == "stays":
-        return _("DecisionRecord again, it waits as before. %(why)s") % {"why": why}
+        return _("Decided again, it waits as before. %(why)s") % {"why": why}
     if effect.status == "held" and effect.gates:
         return _("It is held: people rejected just this at %(gates)s.") % words
     return _("It would be %(status)s. %(why)s") % {"status": effect.status, "why": why}
