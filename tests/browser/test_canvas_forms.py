@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, Request, Route, expect
 
 from pipelines.formats import native
 from pipelines.lines.publishing import create_line, save_draft
@@ -253,12 +253,22 @@ def test_a_viewer_reads_the_form_and_can_change_nothing(
     expect(form.get_by_label("Program and arguments", exact=True)).to_have_value("make {{input.who}}")
 
 
-def test_one_word_is_one_request(canvas: Page, line: Line, world: World) -> None:
+@pytest.fixture
+def asked(canvas: Page, line: Line, world: World) -> list[str]:
+    """What the canvas asks of the server, as method and the rest of the address of the draft."""
+    found: list[str] = []
+    start = canvas.url.partition("/p/")[0] + door(world, "/draft", line.key)
+
+    def note(request: Request) -> None:
+        if "/api/" in request.url:
+            found.append(f"{request.method} {request.url.removeprefix(start)}")
+
+    canvas.on("request", note)
+    return found
+
+
+def test_one_word_is_one_request(canvas: Page, line: Line, world: World, asked: list[str]) -> None:
     """The name of a station, a field of its form, its key: with a text of the line, and without one."""
-    asked: list[str] = []
-    canvas.on(
-        "request", lambda each: asked.append(f"{each.method} {each.url}") if "/api/" in each.url else None
-    )
 
     def edit(number: int) -> None:
         form = configure(canvas, "build")
@@ -270,18 +280,71 @@ def test_one_word_is_one_request(canvas: Page, line: Line, world: World) -> None
             saved(canvas)
         canvas.locator('.react-flow__node[data-id="check"]').click()
         expect(canvas.locator("#ed-name")).to_have_value("Check")
-        form_of = f"POST {canvas.url.partition('/p/')[0]}{door(world, '/draft/forms/station', line.key)}"
-        assert asked[:3] == [form_of] * 3
+        assert asked[:3] == ["POST /forms/station"] * 3
         assert not [each for each in asked if each.startswith(("PATCH", "PUT"))]
         station = draft(line)["stations"][0]
         assert (station["key"], station["name"], station["work"]["cwd"]) == ("make", "Compile", "src")
         assert draft(line)["stations"][1]["rules"][0]["to"] == "make"
 
     edit(1)
-    commented = "# why it is here\n" + native.dumps(DOCUMENT)
-    save_draft(line, commented, world.admin, 4)
+    comment(line, world, 4)
     canvas.reload()
     edit(5)
+    keeps_its_comment(line)
+
+
+def test_lists_durations_and_buttons_are_one_request_too(
+    canvas: Page, line: Line, world: World, asked: list[str]
+) -> None:
+    """What is typed into them is written as the server would: with a text of the line, and without one."""
+
+    def edit(number: int) -> None:
+        form = configure(canvas, "build")
+        unfold(form, "Limits")
+        unfold(form, "Where it runs")
+        fill = {
+            "Program and arguments": "make all {{ input.who }}",
+            "Environment": "LEVEL=debug\nHOW=a=b",
+            "Labels": "fast, small",
+            "Timeout": "90",
+        }
+        expect(form.get_by_label("Timeout", exact=True)).to_be_visible()
+        for wanted, (label, text) in enumerate(fill.items(), 1):
+            asked.clear()
+            form.get_by_label(label, exact=True).fill(text)
+            canvas.keyboard.press("Control+Enter")
+            stored("station", number + wanted)
+        canvas.locator('.react-flow__node[data-id="@start"]').click()
+        expect(canvas.locator(".ef-preview")).to_contain_text("Whom to greet")
+        for wanted, button in enumerate(("Add a field", "Move field-2 up", "Delete field-2"), 5):
+            asked.clear()
+            form.get_by_role("button", name=button).click()
+            stored("inputs", number + wanted)
+            expect(form.locator(".ef-row")).to_have_count(1 if button.startswith("Delete") else 2)
+        station = draft(line)["stations"][0]
+        assert station["work"]["argv"] == ["make", "all", "{{ input.who }}"]
+        assert station["work"]["env"] == {"LEVEL": "debug", "HOW": "a=b"}
+        assert (station["labels"], station["limits"]) == (["fast", "small"], {"max_timeout": 90})
+        assert draft(line)["inputs"] == DOCUMENT["inputs"]
+
+    def stored(what: str, number: int) -> None:
+        expect(canvas.locator(".ed-whose")).to_contain_text(f"Draft {number}")
+        saved(canvas)
+        assert asked[0] == f"POST /forms/{what}"
+        assert not [each for each in asked if each.startswith(("PATCH", "PUT"))]
+
+    edit(1)
+    comment(line, world, 8)
+    canvas.reload()
+    edit(9)
+    keeps_its_comment(line)
+
+
+def comment(line: Line, world: World, number: int) -> None:
+    save_draft(line, "# why it is here\n" + native.dumps(DOCUMENT), world.admin, number)
+
+
+def keeps_its_comment(line: Line) -> None:
     line.refresh_from_db()
     assert "# why it is here" in line.draft_text
     assert native.loads(line.draft_text) == line.draft

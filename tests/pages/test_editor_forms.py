@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -313,6 +315,13 @@ def test_rows_are_added_moved_and_deleted(ask: Ask, deed: dict[str, Any], keys: 
     assert [each["key"] for each in said["fragment"]["inputs"]] == keys
 
 
+def test_a_button_says_what_it_adds(ask: Ask) -> None:
+    """So that the browser can save with the same request what comes of it."""
+    html = ask("inputs", {"inputs": [{"key": "field-2"}]}).json()["html"]
+    said = re.findall(r'data-rows="inputs"\s+data-kind=""\s+data-new="([^"]*)"', html)
+    assert [json.loads(unescape(each)) for each in said] == [{"key": "field-3", "type": "text"}]
+
+
 def test_what_was_refused_in_a_row_goes_with_the_row(ask: Ask) -> None:
     fragment = {"inputs": [{"key": "a"}, {"key": "b"}]}
     deed = {"do": "up", "rows": "inputs", "index": 1}
@@ -444,6 +453,7 @@ ODD = [
     {"all": 3},
     {"key": []},
     {"any": [1]},
+    [{"key": {}, "name": [], "trigger": [], "id": {}}],
 ]
 
 
@@ -453,7 +463,17 @@ def test_a_fragment_of_any_shape_is_shown(ask: Ask, what: str) -> None:
         "station": [*EVERYTHING["stations"][0], "join", "colour"],
         "gate": [*EVERYTHING["gates"][0], "colour"],
         "end": ["key", "kind", "label", "extra"],
-        "line": ["name", "description", "preset", "policy", "flags", "start", "budgets", "extra"],
+        "line": [
+            "name",
+            "description",
+            "preset",
+            "policy",
+            "flags",
+            "start",
+            "budgets",
+            "escalations",
+            "extra",
+        ],
         "inputs": ["inputs"],
         "failures": ["rules"],
     }.get(what, [])

@@ -1,8 +1,10 @@
 /** What a form changes in the line, as its answer says it, or as it can be told before the answer comes. */
+import type { Deed } from "../api/line";
 import type { Rename } from "../store/commands";
 import type { Json, LineDocument } from "../store/document";
 import { type Fragment, patched } from "../store/patch";
 import type { Selection } from "../store/selection";
+import { inside, pressed, put, stepsOf, UNSURE, type Value, writtenBy } from "./formWrites";
 import type { Subject } from "./subjects";
 
 export interface Change {
@@ -27,44 +29,32 @@ export function changeOf(subject: Subject, sent: Fragment, answered: Fragment): 
   };
 }
 
-/** The fragment with what was typed, where each control writes it as it stands (`writes` of
- * pipelines/web/editor/forms/fields.py). Only the server knows for sure, and it compares. */
+/** The fragment with what was typed and then pressed, where each control says how it writes, and each button what it
+ * adds; undefined where only the server can tell. */
 export function expectedOf(
   form: Element | undefined,
   fragment: Fragment,
   typed: ReadonlyMap<string, readonly string[]>,
+  deed?: Deed,
 ): Fragment | undefined {
-  let expected: Json | undefined = fragment as Json;
+  let expected: Value = fragment as Json;
   for (const [name, values] of typed) {
-    const writes = form?.querySelector(`[data-name="${CSS.escape(name)}"]`)?.getAttribute("data-writes");
-    if (!writes) return undefined;
-    expected = written(expected, name.match(/[^.[\]]+/g) ?? [], valueFrom(writes, values));
+    const field = form?.querySelector<HTMLElement>(`[data-name="${CSS.escape(name)}"]`);
+    const steps = stepsOf(field?.dataset.at ?? "");
+    const value = writtenBy(field?.dataset.writes ?? "", values, inside(expected, steps));
+    if (value === UNSURE) return undefined;
+    expected = put(expected, steps, value);
   }
-  return expected as Fragment;
+  return (deed ? afterDeed(form, expected, deed) : expected) as Fragment | undefined;
 }
 
-/** undefined: the key goes. */
-function valueFrom(writes: string, [value = "", ...more]: readonly string[]): Json | undefined {
-  if (writes === "on") return value || more.length > 0 ? true : undefined;
-  if (writes === "off") return value || more.length > 0 ? undefined : false;
-  const text = value.trim();
-  if (writes === "number" && /^-?\d{1,15}$/.test(text)) return Number(text);
-  return text === "" ? undefined : writes === "lines" ? value : text;
-}
-
-/** A copy with the value there; objects on the way are made, and go where they are left empty. */
-function written(
-  value: Json | undefined,
-  [step, ...rest]: readonly string[],
-  last: Json | undefined,
-): Json | undefined {
-  if (step === undefined) return last;
-  if (Array.isArray(value))
-    return value.map((each, at) => (String(at) === step ? (written(each, rest, last) ?? null) : each));
-  const inside = typeof value === "object" && value !== null ? value : {};
-  const below = written(inside[step], rest, last);
-  const { [step]: _, ...others } = inside;
-  const empty = below === undefined || (last === undefined && rest.length > 0 && JSON.stringify(below) === "{}");
-  if (empty) return others;
-  return step in inside ? { ...inside, [step]: below } : { ...others, [step]: below };
+function afterDeed(form: Element | undefined, expected: Value, deed: Deed): Value {
+  const list = form?.querySelector<HTMLElement>(`[data-list="${CSS.escape(deed.rows)}"]`);
+  const button = [...(list?.querySelectorAll<HTMLElement>("[data-new]") ?? [])].find(
+    ({ dataset }) => dataset.rows === deed.rows && dataset.kind === deed.kind,
+  );
+  if (!list || (deed.do === "add" && !button)) return undefined;
+  const steps = stepsOf(deed.rows);
+  const rows = pressed(inside(expected, steps), deed, JSON.parse(button?.dataset.new ?? "null"));
+  return put(expected, steps, rows.length > 0 || "keepsEmpty" in list.dataset ? rows : undefined);
 }

@@ -243,7 +243,7 @@ export class Door {
     const deed = wanted === "send" ? this.#deeds[0] : undefined;
     const typed = new Map([...this.#typed].filter(([name]) => wanted === "send" || this.#refused.has(name)));
     const names = outlineOf(this.editor.line);
-    const carried = deed ? undefined : await this.#carried(fragment, wanted === "send" ? typed : undefined);
+    const carried = await this.#carried(fragment, wanted === "send" ? typed : undefined, deed);
     const answer = await this.editor.api.form(this.subject.what, {
       fragment,
       own: this.subject.own,
@@ -269,9 +269,9 @@ export class Door {
     if (this.#wanted && !this.#busy) void this.#send();
   }
 
-  /** What is not saved yet goes along, with what is typed here where it can be told what that makes of the line. */
-  async #carried(fragment: Fragment, typed?: ReadonlyMap<string, string[]>): Promise<Along | undefined> {
-    const expected = typed ? expectedOf(this.#el, fragment, typed) : fragment;
+  /** What is not saved yet goes along, with what is typed and pressed here where it can be told what that makes of it. */
+  async #carried(fragment: Fragment, typed?: ReadonlyMap<string, string[]>, deed?: Deed): Promise<Along | undefined> {
+    const expected = typed ? expectedOf(this.#el, fragment, typed, deed) : fragment;
     const change = typed && expected ? changeOf(this.subject, fragment, expected) : undefined;
     const carried = expected && (await this.editor.carry(change));
     return carried && { ...carried, expected };

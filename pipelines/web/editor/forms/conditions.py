@@ -190,6 +190,10 @@ class ConditionKindField(ChoiceField):
     around: ConditionSetting
 
     @property
+    def writes(self) -> str:
+        return ""
+
+    @property
     def name(self) -> str:
         return f"{super().name}#kind"
 
@@ -262,6 +266,10 @@ class Words(SeveralField):
 
     any_of: tuple[str, ...]
 
+    @property
+    def writes(self) -> str:
+        return "words"
+
     def shown(self, fragment: Any) -> list[str]:
         value = places.get(fragment, self.at)
         said = [value] if type(value) is str else list(value or ())
@@ -281,6 +289,10 @@ class Words(SeveralField):
 @dataclass(frozen=True, kw_only=True)
 class Types(ListedField):
     """Failure types; one alone is written as such."""
+
+    @property
+    def writes(self) -> str:
+        return "types"
 
     def text(self, value: Any) -> str:
         return super().text([value] if type(value) is str else value)

@@ -75,6 +75,10 @@ class FormView:
             "name": rows.name,
             "rows": rows,
             "members": members,
+            "added": [
+                (kind, words, json.dumps(rows.new(self.found.fragment, kind)))
+                for kind, words in rows.kinds or [("", rows.add)]
+            ],
             "faulty": any(each["faulty"] for each in members),
         }
 

@@ -13,7 +13,7 @@ from pipelines.routing.document.policy import Policy
 from pipelines.routing.sentences.escalations import trigger_words
 from pipelines.web.editor.forms.declared import control, unplaced
 from pipelines.web.editor.forms.fields import ChoiceField, FormField
-from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting
+from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting, first_free, values_at
 from pipelines.web.editor.forms.needs import knob, roles
 from pipelines.web.editor.forms.places import Place
 
@@ -65,9 +65,8 @@ def _of_preset(preset: str) -> str:
 
 
 def _new(fragment: Fragment, kind: str) -> dict[str, Any]:
-    taken = {each.get("trigger") for each in fragment.get("escalations") or () if type(each) is dict}
-    free = (trigger for trigger in TRIGGERS if trigger not in taken)
-    return {"trigger": next(free, ""), "role": "", "sla": "4h"}
+    taken = values_at(fragment, ("escalations",), "trigger")
+    return {"trigger": first_free(TRIGGERS, taken), "role": "", "sla": "4h"}
 
 
 def _title(member: Any, index: int) -> str:

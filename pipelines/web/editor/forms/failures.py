@@ -16,7 +16,17 @@ from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.conditions import Types
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, NumberField, TextField
-from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton
+from pipelines.web.editor.forms.form import (
+    Fragment,
+    Placed,
+    Rows,
+    Section,
+    Setting,
+    first_free,
+    numbered,
+    skeleton,
+    values_at,
+)
 from pipelines.web.editor.forms.places import MISSING, Place
 from pipelines.web.editor.forms.rule import ExhaustedField, ends_of
 from pipelines.web.editor.forms.words import exhausted
@@ -160,11 +170,8 @@ def _rows(setting: Setting) -> Rows:
         keys = [key for key, _words in stations]
         place = keys.index(setting.own) if setting.own in keys else 0
         to = keys[max(place - 1, 0)] if keys else "failed"
-        taken = {*setting.names.rules, *(rule.get("id") for _index, rule in _members(fragment))}
-        base = f"{setting.own or 'station'}-failure"
-        free = next(
-            name for n in range(1, 200_000) if (name := base if n == 1 else f"{base}-{n}") not in taken
-        )
+        taken = [*setting.names.rules, *values_at(fragment, RULES, "id")]
+        free = first_free(numbered(f"{setting.own or 'station'}-failure"), taken)
         return {"id": free, "when": {"failure_type": ""}, "to": to, "max_retries": USUAL}
 
     return Rows(

@@ -46,13 +46,17 @@ class FormField:
 
     @property
     def writes(self) -> str:
-        """How the browser may expect what is typed to be written (`expectedOf` of formChange.ts): as text, lines,
-        number or choice, or as a tick that is `on` or `off` otherwise; "" where only the server can say."""
+        """How the browser may expect what is typed to be written: a row of `WRITES` (formWrites.ts); "" where only the
+        server can say."""
         return ""
 
     @property
-    def name(self) -> str:
+    def place(self) -> str:
         return places.name(self.at)
+
+    @property
+    def name(self) -> str:
+        return self.place
 
     def shown(self, fragment: Any) -> list[str]:
         """What the control holds."""
@@ -107,6 +111,10 @@ class NumberField(FormField):
 @dataclass(frozen=True, kw_only=True)
 class DurationField(FormField):
     placeholder: str = "90s, 5m, 2h, 1d"
+
+    @property
+    def writes(self) -> str:
+        return "number"
 
     def text(self, value: Any) -> str:
         if type(value) is int and value > 0:
@@ -173,6 +181,10 @@ class SeveralField(FormField):
     usual: tuple[str, ...] = ()
     widget: ClassVar[str] = "checkboxes"
 
+    @property
+    def writes(self) -> str:
+        return "" if self.usual else "ticks"
+
     def shown(self, fragment: Any) -> list[str]:
         value = places.get(fragment, self.at)
         return [self.text(each) for each in value] if type(value) is list else list(self.usual)
@@ -200,6 +212,10 @@ class ListedField(FormField):
 
     between: str = "\n"
 
+    @property
+    def writes(self) -> str:
+        return "commas" if self.between == "," else "list"
+
     def text(self, value: Any) -> str:
         plain = type(value) is list and all(type(each) is str and each.strip() == each for each in value)
         if not plain or any("\n" in each or self.between in each or not each for each in value):
@@ -219,6 +235,10 @@ class ArgumentsField(FormField):
     """A program with its arguments as a shell would take them, but no shell reads it. `{{…}}` is never cut."""
 
     code: bool = True
+
+    @property
+    def writes(self) -> str:
+        return "arguments"
 
     def text(self, value: Any) -> str:
         if type(value) is not list or not all(type(each) is str for each in value):
@@ -255,6 +275,10 @@ class PairsField(FormField):
 
     code: bool = True
 
+    @property
+    def writes(self) -> str:
+        return "pairs"
+
     def text(self, value: Any) -> str:
         if type(value) is not dict or not all(_is_line(name, said) for name, said in value.items()):
             return as_json(value)
@@ -282,6 +306,10 @@ class AnythingField(FormField):
 
     code: bool = True
     words: bool = False
+
+    @property
+    def writes(self) -> str:
+        return "" if self.words else "json"
 
     def text(self, value: Any) -> str:
         return value if self.words and type(value) is str and not _is_json(value) else as_json(value)

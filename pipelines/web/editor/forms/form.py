@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Protocol
 
 from pipelines.models import Line, Project
@@ -47,8 +48,7 @@ class Rows:
         return places.name(self.at)
 
     def members(self, fragment: Fragment) -> list[Any]:
-        value = places.get(fragment, self.at)
-        return value if type(value) is list else []
+        return members_at(fragment, self.at)
 
     def fields(self, fragment: Fragment, index: int) -> list[FormField | Rows]:
         at = (*self.at, index)
@@ -58,6 +58,27 @@ class Rows:
         covered = [each.at[len(at) :] for each in known]
         other = RestField(at=at, label="", covered=tuple(covered), rows=3)
         return [*known, other] if other.left(fragment) is not places.MISSING else known
+
+
+def members_at(fragment: Fragment, at: Place) -> list[Any]:
+    value = places.get(fragment, at)
+    return value if type(value) is list else []
+
+
+def values_at(fragment: Fragment, at: Place, key: str) -> list[Any]:
+    """What the members of a list have under this key."""
+    return [places.get(each, (key,)) for each in members_at(fragment, at)]
+
+
+def first_free(names: Iterable[str], taken: Sequence[Any]) -> str:
+    """The first that is not taken, whatever stands among those; "" where all are."""
+    return next((name for name in names if name not in taken), "")
+
+
+def numbered(stem: str) -> Iterator[str]:
+    """`stem`, `stem-2`, `stem-3` …"""
+    yield stem
+    yield from (f"{stem}-{number}" for number in count(2))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -17,7 +18,17 @@ from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.declared import control, unplaced
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, TextField
-from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
+from pipelines.web.editor.forms.form import (
+    Fragment,
+    Placed,
+    Rows,
+    Section,
+    Setting,
+    first_free,
+    skeleton,
+    values_at,
+    with_rest,
+)
 from pipelines.web.editor.forms.places import Place
 from pipelines.web.tasks import start
 
@@ -47,12 +58,9 @@ def title(member: Any, index: int) -> str:
 
 
 def _new(fragment: Fragment, at: Place) -> dict[str, Any]:
-    members = places.get(fragment, at)
-    taken = [places.get(each, ("key",)) for each in members] if type(members) is list else []
-    number = next(
-        number for number in range(len(taken) + 1, 2 * len(taken) + 3) if f"field-{number}" not in taken
-    )
-    return {"key": f"field-{number}", "type": "text"}
+    taken = values_at(fragment, at, "key")
+    numbers = count(len(taken) + 1)
+    return {"key": first_free((f"field-{number}" for number in numbers), taken), "type": "text"}
 
 
 def _row(fragment: Fragment, at: Place) -> list[FormField | Rows]:

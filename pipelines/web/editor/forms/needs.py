@@ -15,7 +15,7 @@ from pipelines.routing.document.stations import STATION
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.declared import control, unplaced, words_of
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, ListedField, Options
-from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting
+from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting, first_free, numbered, values_at
 from pipelines.web.editor.forms.places import Place
 from pipelines.web.editor.forms.rule import ExhaustedField
 from pipelines.web.editor.forms.words import exhausted
@@ -111,9 +111,7 @@ def _of_preset(usual: Policy) -> str:
 
 
 def _new(fragment: Fragment, kind: str) -> dict[str, Any]:
-    taken = {each.get("key") for each in fragment.get("budgets") or () if type(each) is dict}
-    base = kind.replace("_", "-")
-    key = next(name for n in range(1, 10_000) if (name := base if n == 1 else f"{base}-{n}") not in taken)
+    key = first_free(numbered(kind.replace("_", "-")), values_at(fragment, ("budgets",), "key"))
     needed: dict[str, list[str]] = {
         name: [] for name in KINDS[kind][:1] if kind not in ("same_stage", "restart")
     }

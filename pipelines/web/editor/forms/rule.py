@@ -16,7 +16,17 @@ from pipelines.web.editor.forms import conditions, places
 from pipelines.web.editor.forms.conditions import ConditionSetting
 from pipelines.web.editor.forms.declared import control, unplaced
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, Options
-from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
+from pipelines.web.editor.forms.form import (
+    Fragment,
+    Placed,
+    Rows,
+    Section,
+    Setting,
+    first_free,
+    members_at,
+    skeleton,
+    with_rest,
+)
 from pipelines.web.editor.forms.operands import PathField
 from pipelines.web.editor.forms.places import MISSING, Place
 from pipelines.web.editor.forms.words import exhausted
@@ -150,16 +160,12 @@ def ends_of(setting: Setting) -> Options:
 
 
 def _fork(stations: Options) -> Rows:
-    def free(fragment: Any) -> str:
-        taken = places.get(fragment, ("to",))
-        return next((key for key, words in stations if key not in taken), stations[0][0] if stations else "")
-
     return Rows(
         at=("to",),
         label=_("Branches"),
         help=_("One token each. Take all but one away, and it is no fork any more."),
         row=lambda fragment, at: [ChoiceField(at=at, label=_("Branch"), options=stations, needed=True)],
-        new=lambda fragment, kind: free(fragment),
+        new=lambda fragment, kind: _free(stations, fragment, "to"),
         title=lambda member, index: str(member),
         add=_("Add a branch"),
         ordered=False,
@@ -168,23 +174,24 @@ def _fork(stations: Options) -> Rows:
     )
 
 
+def _free(options: Options, fragment: Fragment, name: str) -> str:
+    """One that the list of this name has not, where there is one."""
+    keys = [key for key, _words in options]
+    return first_free(keys, members_at(fragment, (name,))) or next(iter(keys), "")
+
+
 def _gates(fragment: Fragment, setting: Setting) -> Section:
     gates = setting.names.options("gates")
     asked = places.get(fragment, ("gates",))
     if not gates and not asked:
         return Section(title=_("Gates"), help=_("The line has no gate yet. Add one below."))
 
-    def free(fragment: Any) -> str:
-        taken = places.get(fragment, ("gates",))
-        taken = taken if type(taken) is list else []
-        return next((key for key, words in gates if key not in taken), gates[0][0] if gates else "")
-
     rows = Rows(
         at=("gates",),
         label=_("Gates of this rule"),
         help=_("Checks of all first, then the people of all are asked together."),
         row=lambda fragment, at: [ChoiceField(at=at, label=_("Gate"), options=gates, needed=True)],
-        new=lambda fragment, kind: free(fragment),
+        new=lambda fragment, kind: _free(gates, fragment, "gates"),
         title=lambda member, index: dict(gates).get(str(member), str(member)),
         add=_("Add a gate"),
         empty=_("No gate: the task goes on at once."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -14,7 +15,7 @@ from pipelines.routing.document.work.kind import Kind
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.declared import control
 from pipelines.web.editor.forms.fields import AnythingField, ChoiceField, FormField
-from pipelines.web.editor.forms.form import Fragment, Rows
+from pipelines.web.editor.forms.form import Fragment, Rows, first_free, values_at
 from pipelines.web.editor.forms.places import MISSING, Place
 
 Items = list[FormField | Rows]
@@ -91,11 +92,10 @@ def _tool(fragment: Fragment, at: Place) -> Items:
 
 
 def _new_tool(fragment: Fragment, kind: str) -> dict[str, Any]:
-    members = places.get(fragment, AT)
-    taken = [places.get(each, ("name",)) for each in members] if type(members) is list else []
-    number = next(n for n in range(len(taken) + 1, 2 * len(taken) + 3) if f"tool-{n}" not in taken)
+    taken = values_at(fragment, AT, "name")
+    names = (f"tool-{number}" for number in count(len(taken) + 1))
     does: dict[str, Any] = {"http": {"url": "https://"}} if kind == "http" else {"argv": ["echo"]}
-    return {"name": f"tool-{number}", **does}
+    return {"name": first_free(names, taken), **does}
 
 
 def _tool_title(member: Any, index: int) -> str:
@@ -104,8 +104,7 @@ def _tool_title(member: Any, index: int) -> str:
 
 
 def _policy_rule(fragment: Fragment, at: Place) -> Items:
-    members = places.get(fragment, AT)
-    names = [places.get(each, ("name",)) for each in members] if type(members) is list else []
+    names = values_at(fragment, AT, "name")
     options = [("*", _("any tool")), *((each, each) for each in names if type(each) is str)]
     return [
         ChoiceField(
