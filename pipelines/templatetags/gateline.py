@@ -28,6 +28,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
+from pipelines.routing.basics import wording
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import REVISION
 from pipelines.templatetags import shapes
@@ -171,6 +172,12 @@ def icon(name: str, size: int = 16, label: str = "", css: str = "") -> SafeStrin
 def status(value: str) -> Look:
     """The look of a status; an unknown one is shown by its name, neutral."""
     return STATUSES.get(str(value)) or Look("neutral", "info", str(value))
+
+
+@register.filter
+def words(value: object) -> str:
+    """A text of the rules or of lint as people read it: in their language, with names."""
+    return wording.words(value)
 
 
 @register.filter

@@ -66,7 +66,7 @@ def test_a_draft_is_looked_at_ticked_and_published_by_keyboard(
     seen = page.get_by_role("checkbox", name="I have looked at")
     expect(seen).to_be_focused()
     page.keyboard.press("Space")
-    warning = page.get_by_role("checkbox", name="stuck with NoValidTransition")
+    warning = page.get_by_role("checkbox", name="the task gets stuck")
     warning.focus()
     page.keyboard.press("Space")
     publish.focus()
@@ -83,7 +83,7 @@ def test_a_page_that_is_out_of_date_says_so_and_keeps_what_was_typed(
     page = enter(world.designer)
     page.goto(at(world, "line-publish", "drawn"))
     page.get_by_label("Name of the version").fill("My words")
-    page.get_by_role("checkbox", name="stuck with NoValidTransition").check()
+    page.get_by_role("checkbox", name="the task gets stuck").check()
     changed = {**line.draft, "name": "Else"}
     publishing.save_draft(line, changed, world.admin, line.draft_number)
     page.locator("#publish-go").get_by_role("button", name="Publish").click()
@@ -91,7 +91,7 @@ def test_a_page_that_is_out_of_date_says_so_and_keeps_what_was_typed(
     expect(refused).to_contain_text("changed after this page was made")
     expect(refused).to_contain_text(f"{world.admin} changed name.")
     expect(page.get_by_label("Name of the version")).to_have_value("My words")
-    expect(page.get_by_role("checkbox", name="stuck with NoValidTransition")).to_be_checked()
+    expect(page.get_by_role("checkbox", name="the task gets stuck")).to_be_checked()
     expect(page.get_by_role("checkbox", name=f"1 change of {world.admin}")).not_to_be_checked()
 
 

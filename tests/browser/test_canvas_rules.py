@@ -104,7 +104,7 @@ def test_what_no_rule_takes_is_shown_with_what_becomes_of_it_and_a_rule_is_made_
 ) -> None:
     gap = rules.get_by_role("group", name="No rule takes: that failed")
     expect(gap).to_contain_text("{result: cancelled}")
-    expect(gap).to_contain_text("the policy ends the task: failed")
+    expect(gap).to_contain_text("the policy ends the task: Failed")
     gap.get_by_role("button", name="Add a rule to the end").click()
     expect(gap).to_have_count(0)
     saved(page)
@@ -116,7 +116,7 @@ def test_a_problem_names_its_page_leads_to_its_rule_and_is_put_right_from_the_dr
 ) -> None:
     problem = page.locator('.ed-problem[data-check="dead-rule"]')
     expect(problem.get_by_role("link", name="dead-rule")).to_have_attribute("href", "/help/dead-rule/")
-    problem.get_by_role("button", name="Rule high can never be taken").click()
+    problem.get_by_role("button", name="never matches").click()
     expect(row(rules, "high").locator(".ed-rule-head")).to_have_attribute("aria-expanded", "true")
     problem.get_by_role("button", name="Delete").click()
     saved(page)

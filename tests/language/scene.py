@@ -60,6 +60,9 @@ def _parts(line: Any) -> Iterator[Any]:
 OF_PAGE: dict[str, list[str]] = {
     "task at a gate": TRACE,
     "task at a manual station": TRACE,
+    # The check by its id, which is a link to its help page.
+    "code": ["no-rule-takes"],
+    "problems before publishing": ["no-rule-takes"],
     "account": sorted(zoneinfo.available_timezones()),
     "new line": [
         "my-line My line",

@@ -27,8 +27,12 @@ PAGES: dict[str, Callable[[Scene], str]] = {
     "new line": lambda scene: reverse("lines-new", args=scene.project()),
     "line": lambda scene: reverse("line", args=scene.line()),
     "live": lambda scene: reverse("line-live", args=scene.line()),
-    # "code": lambda scene: reverse("line-edit", args=scene.line()),
+    "code": lambda scene: reverse("line-edit", args=scene.line()),
     "publish": lambda scene: reverse("line-publish", args=scene.line()),
+    "problems before publishing": lambda scene: reverse("line-publish", args=scene.line()) + "?part=findings",
+    "running tasks before publishing": lambda scene: (
+        reverse("line-publish", args=scene.line()) + "?part=impact"
+    ),
     # "versions": lambda scene: reverse("line-versions", args=scene.line()),
     "back-test": lambda scene: reverse("line-backtest", args=scene.line()),
     "scenarios": lambda scene: reverse("line-tests", args=scene.line()),

@@ -262,7 +262,7 @@ def test_findings_stand_with_their_line_their_page_and_what_blocks(world: World,
     client = signed_in(world.designer)
     client.post(at(world, "line-edit", line.key), {"text": BLOCKED, "based_on": "1"})
     page = text(client.get(at(world, "line-edit", line.key)))
-    assert "Rule late can never be taken: all takes all of it" in page
+    assert "Rule 2 of build never matches: rule 1 of build already takes everything." in page
     assert 'data-line="9"' in page
     assert 'href="/help/dead-rule/"' in page
     refused = client.post(at(world, "line-publish", line.key), as_shown(client, world))
@@ -281,7 +281,7 @@ def test_warnings_are_shown_with_an_example_and_do_not_block(world: World, signe
     typed += "policy: {no_match: stuck}\n"
     client.post(at(world, "line-edit", line.key), {"text": typed, "based_on": "1"})
     page = text(client.get(at(world, "line-edit", line.key)))
-    assert "stuck with NoValidTransition" in page
+    assert "takes some outcomes that passed: the task gets stuck." in page
     assert "problem-warning" in page
     client.post(at(world, "line-publish", line.key), as_shown(client, world))
     line.refresh_from_db()

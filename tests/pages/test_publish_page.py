@@ -132,7 +132,7 @@ def test_a_warning_is_ticked_by_its_sentence_and_the_tick_is_kept(world: World, 
     assert len(said["warnings"]) == 1
     refused = post(client, world, {**said, "warnings": [], "name": "My name for it"})
     assert refused.status_code == 422
-    assert "stuck with NoValidTransition" in text(refused)
+    assert "takes some outcomes that passed: the task gets stuck." in text(refused)
     assert 'value="My name for it"' in text(refused), "what was typed is kept"
     again = post(client, world, {**said, "warnings": ["0" * 16]})
     assert again.status_code == 422, "a tick is for its own sentence"

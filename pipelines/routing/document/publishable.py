@@ -7,6 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.basics.wording import PartName
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import Answered, leaves
 from pipelines.routing.document.kinds import KINDS, templates
 from pipelines.routing.document.model import Line
@@ -28,8 +30,14 @@ def _stations(line: Line) -> Iterator[Problem]:
         for r, rule in enumerate(station.rules):
             yield from _rule(line, rule, f"{path}.rules[{r}]")
         if not station.rules and line.policy.no_rules == "refuse":
-            message = f"{station.key} has no rules, and the policy no_rules: refuse wants some"
-            yield Problem(f"{path}.rules", message, "add a rule, or choose another policy")
+            message = _(
+                "%(station)s has no rules, and the policy no_rules: refuse wants some", station=_name(station)
+            )
+            yield Problem(f"{path}.rules", message, _("add a rule, or choose another policy"))
+
+
+def _name(station: Station) -> PartName:
+    return PartName(station.key, lambda: station.name)
 
 
 def _rule(line: Line, rule: Rule, path: str) -> Iterator[Problem]:
@@ -38,17 +46,21 @@ def _rule(line: Line, rule: Rule, path: str) -> Iterator[Problem]:
     elif not line.flags.get("agentic_conditions") and any(
         isinstance(leaf, Answered) for leaf in leaves(rule.when)
     ):
-        message = "agentic and hook conditions are switched off in this line"
-        yield Problem(f"{path}.when", message, "set flags: {agentic_conditions: true}")
+        message = _("agentic and hook conditions are switched off in this line")
+        yield Problem(f"{path}.when", message, _("set flags: {agentic_conditions: true}"))
 
 
 def _work(line: Line, station: Station, path: str) -> Iterator[Problem]:
     kind = KINDS.get(station.kind)
     if kind is None:
-        yield Problem(f"{path}.kind", f"{quote(station.kind)} is not run here", expected(station.kind, KINDS))
+        yield Problem(
+            f"{path}.kind",
+            _("%(kind)s is not run here", kind=quote(station.kind)),
+            expected(station.kind, KINDS),
+        )
     if isinstance(station.work.get("network"), Mapping):
-        message = "lists hosts, and a station cannot be held to a list of hosts yet"
-        yield Problem(f"{path}.network", message, "use none, or open")
+        message = _("lists hosts, and a station cannot be held to a list of hosts yet")
+        yield Problem(f"{path}.network", message, _("use none, or open"))
     if kind is not None:
         yield from kind.lacking(line, station, path)
     for where, text in templates(station.work, path):
@@ -65,19 +77,22 @@ def _template(line: Line, where: str, text: str) -> Iterator[Problem]:
     inputs = {each.key for each in line.inputs}
     for family, name in names:
         if family == "input" and name not in inputs and name.partition(".")[0] not in inputs:
-            message = f"{{{{input.{name}}}}} asks for an input that the line does not have"
-            yield Problem(where, message, "declare the input, or take the place out")
+            message = _(
+                "%(place)s asks for an input that the line does not have", place=f"{{{{input.{name}}}}}"
+            )
+            yield Problem(where, message, _("declare the input, or take the place out"))
     for source, target in edges(text):
         for key in (source, target):
             if key not in line.stations_by_key and key not in line.ends_by_key:
-                message = f"{{{{edge_count:{source}->{target}}}}} names {key}, which the line does not have"
-                yield Problem(where, message, "name stations of the line")
+                place = f"{{{{edge_count:{source}->{target}}}}}"
+                message = _("%(place)s names %(key)s, which the line does not have", place=place, key=key)
+                yield Problem(where, message, _("name stations of the line"))
 
 
 def _numbers(value: Any, path: str) -> Iterator[Problem]:
     """Numbers that stores and browsers would round."""
     if type(value) is Decimal:
-        yield Problem(path, "more digits than a number keeps here", "write it as a text, in quotes")
+        yield Problem(path, _("more digits than a number keeps here"), _("write it as a text, in quotes"))
     elif type(value) is dict:
         for key, member in value.items():
             yield from _numbers(member, join(path, key))

@@ -23,12 +23,14 @@ from pipelines.routing.analysis.lint.visits import endless
 from pipelines.routing.analysis.lint.ways import onward
 from pipelines.routing.analysis.regions.situations import Witness
 from pipelines.routing.analysis.regions.stations import DEAD, SHADOWED, UNKNOWN, Liveness
+from pipelines.routing.basics.wording import as_sentence, words
 from pipelines.routing.document.line import Station
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.values import brief
 from pipelines.web.editor.badges import signs_of
 from pipelines.web.editor.fixes.of_findings import Remedies, rule_for
 from pipelines.web.editor.fixes.of_places import place_of, remedies_of
+from pipelines.web.lines.findings import message_of
 from pipelines.web.lines.overview import otherwise
 
 MAX_REMEDIED = 100
@@ -101,8 +103,8 @@ def _finding(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | No
         "check": finding.check,
         "severity": finding.severity,
         "path": finding.path,
-        "message": _message(finding, draft),
-        "hint": finding.hint,
+        "message": message_of(finding, draft),
+        "hint": as_sentence(finding.hint),
         "station": finding.station or (place.station if place else None),
         "rule": finding.rule or (place.rule if place else None),
         "gate": place.gate if place else None,
@@ -111,15 +113,6 @@ def _finding(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | No
         "help": reverse("help-page", args=[finding.check]),
         "remedies": [each.to_dict() for each in _remedies(finding, draft, remedies)],
     }
-
-
-def _message(finding: Finding, draft: Mapping[str, Any]) -> str:
-    """What keeps a line from being published is said about a place: its name comes first."""
-    if finding.check != not_publishable.ID:
-        return finding.message
-    place = place_of(draft, finding.path)
-    named = [each for each in (place.station, place.gate, place.rule, place.rest) if each]
-    return f"{' · '.join(named)} {finding.message}" if named else finding.message
 
 
 def _remedies(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | None) -> Sequence[Any]:
@@ -154,7 +147,7 @@ def _rule(study: StationAnalysis, numbers: Mapping[str, int], standing: Liveness
 
 def _why(study: StationAnalysis, numbers: Mapping[str, int], standing: Liveness) -> str:
     if standing.status == UNKNOWN:
-        return standing.why
+        return words(standing.why)
     if standing.status == DEAD and not standing.killers:
         return _("Never matches: nothing that reaches this station satisfies it.")
     if standing.status == DEAD:
@@ -174,8 +167,8 @@ def _untaken(remedies: Remedies, station: Station, untaken: Untaken) -> dict[str
     return {
         "outcomes": untaken.outcomes,
         "example": _example(untaken.witness),
-        "then": then(untaken.witness.decision) if untaken.witness else "",
-        "why": untaken.why,
+        "then": words(then(remedies.line, untaken.witness.decision)) if untaken.witness else "",
+        "why": words(untaken.why),
         "remedies": [remedy.to_dict()] if remedy else [],
     }
 

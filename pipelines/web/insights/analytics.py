@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from pipelines.models import LineVersion, Project
 from pipelines.queries import analytics, versions
 from pipelines.queries.analytics import LineInsights, Never, RuleNumbers, StationNumbers
+from pipelines.routing.basics import wording
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.names import target_name
@@ -102,7 +103,7 @@ def never_words(line: Parsed, station: str, never: Never) -> tuple[str, str, str
             _("%(tasks)s; whether it can be is not known: %(why)s")
             % {
                 "tasks": tasks,
-                "why": never.why,
+                "why": wording.words(never.why),
             },
             "",
             "attention",

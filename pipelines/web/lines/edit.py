@@ -15,8 +15,8 @@ from pipelines.errors import Invalid
 from pipelines.formats import native
 from pipelines.lines import publishing
 from pipelines.models import Line, Project
-from pipelines.routing.analysis.lint.examination import unreadable
-from pipelines.routing.analysis.lint.finding import ERROR, INFO, WARNING, Finding
+from pipelines.routing.analysis.lint.examination import Examination, unreadable
+from pipelines.routing.analysis.lint.finding import ERROR, INFO, WARNING
 from pipelines.routing.document.line import DocumentError, Problem
 from pipelines.web.lines import lines
 from pipelines.web.lines.findings import MOST, shown
@@ -40,7 +40,7 @@ def edit(request: SignedIn, project: Project, line: str) -> HttpResponse:
     if not form.is_valid():
         typed = request.POST.get("text", "").replace("\0", "")
         said = [Problem("", str(fault)) for faults in form.errors.values() for fault in faults]
-        return _page(request, found, typed, unreadable(said).findings, status=422, unsaved=True)
+        return _page(request, found, typed, unreadable(said), status=422, unsaved=True)
     text = form.cleaned_data["text"].replace("\r\n", "\n")
     try:
         saved = publishing.save_draft(found, text, request.user, form.cleaned_data["based_on"])
@@ -48,7 +48,7 @@ def edit(request: SignedIn, project: Project, line: str) -> HttpResponse:
         return conflict_page(request, found, text, conflict)
     except (DocumentError, Invalid) as fault:
         placed = _placed(text, fault.problems)
-        return _page(request, found, text, unreadable(placed).findings, status=422, unsaved=True)
+        return _page(request, found, text, unreadable(placed), status=422, unsaved=True)
     messages.success(request, _("Draft saved"))
     return redirect("line-edit", project.owner.key, project.key, saved.key)
 
@@ -80,21 +80,23 @@ def _placed(text: str, problems: Sequence[Problem]) -> Sequence[Problem]:
 def _stored(request: SignedIn, line: Line) -> HttpResponse:
     """The page of the draft as it is stored, with what lint says of it."""
     text = draft_text(line)
-    return _page(request, line, text, publishing.check(line, text).findings)
+    return _page(request, line, text, publishing.check(line, text), line.draft)
 
 
 def _page(
     request: SignedIn,
     line: Line,
     text: str,
-    findings: Sequence[Finding],
+    examined: Examination,
+    document: object = None,
     status: int = 200,
     unsaved: bool = False,
 ) -> HttpResponse:
+    findings = examined.findings
     context: dict[str, Any] = {
         "line": line,
         "text": text,
-        "findings": shown(findings),
+        "findings": shown(findings, document, examined.line),
         "more_findings": max(len(findings) - MOST, 0),
         "errors": [finding for finding in findings if finding.severity == ERROR],
         "warnings": [finding for finding in findings if finding.severity == WARNING],

@@ -1,51 +1,95 @@
-"""Findings of lint as a page shows them: the situation that shows one in words of the document, and its help page."""
+"""Findings of lint as a page shows them: whole sentences with names, the situation that shows one, its help page."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from pipelines.routing.analysis.lint.aftermath import then
-from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
+from pipelines.routing.analysis.lint.checks import not_publishable
+from pipelines.routing.analysis.lint.finding import ERROR, INFO, WARNING, Finding
+from pipelines.routing.basics.wording import as_sentence, words
+from pipelines.routing.document.model import Line
+from pipelines.routing.sentences import references as named
 
 MOST = 200
 """Findings on a page; the tool and the API give all."""
 ICONS = {ERROR: "danger", WARNING: "warning"}
+SEVERITIES = {ERROR: lambda: _("error"), WARNING: lambda: _("warning"), INFO: lambda: _("note")}
+PLACE = re.compile(r"(stations|gates)\[(\d+)\](?:\.rules\[(\d+)\])?\.?")
 
 
 @dataclass(frozen=True, slots=True)
 class FindingView:
     finding: Finding
+    message: str
+    hint: str
+    severity: str
     icon: str
     help: str
     example: str
     then: str
 
 
-def shown(findings: Sequence[Finding]) -> list[FindingView]:
-    """The worst first, as lint gives them; no more than MOST."""
-    return [_shown(finding) for finding in findings[:MOST]]
+def shown(findings: Sequence[Finding], document: object, line: Line | None) -> list[FindingView]:
+    """The worst first, as lint gives them; no more than MOST. `line`: what the document says, where it says one."""
+    return [_shown(finding, document, line) for finding in findings[:MOST]]
 
 
-def _shown(finding: Finding) -> FindingView:
+def message_of(finding: Finding, document: object) -> str:
+    """What keeps a line from being published is said about a place: its name comes first."""
+    if finding.check != not_publishable.ID:
+        return as_sentence(finding.message)
+    place = place_words(document, finding.path)
+    return as_sentence(f"{place} {words(finding.message)}" if place else finding.message)
+
+
+def place_words(document: object, path: str) -> str:
+    """A place in a document by names: “Lint · rule 2 · when.output”."""
+    found = PLACE.match(path)
+    if found is None:
+        return path
+    members, index, rule = found.groups()
+    rest = path[found.end() :]
+    number = _("rule %(number)s") % {"number": int(rule) + 1} if rule else ""
+    return " · ".join(filter(None, (_name(document, members, int(index)), number, rest)))
+
+
+def _name(document: object, members: str, index: int) -> str:
+    """Of a draft, which may hold anything."""
+    among = document.get(members) if isinstance(document, Mapping) else None
+    member = among[index] if isinstance(among, list) and index < len(among) else None
+    found: Mapping[str, Any] = member if isinstance(member, Mapping) else {}
+    return next(
+        (name for name in (found.get("name"), found.get("key")) if isinstance(name, str) and name), ""
+    )
+
+
+def _shown(finding: Finding, document: object, line: Line | None) -> FindingView:
     witness = finding.witness
     given = witness.situation if witness else {}
     parts = {key: given[key] for key in ("outcome", "facts") if key in given}
     return FindingView(
         finding=finding,
+        message=message_of(finding, document),
+        hint=as_sentence(finding.hint),
+        severity=SEVERITIES[finding.severity](),
         icon=ICONS.get(finding.severity, "info"),
         help=reverse("help-page", args=[finding.check]),
         example=json.dumps(parts, indent=2, ensure_ascii=False, default=str) if parts else "",
-        then=_decided(finding),
+        then=_decided(finding, line),
     )
 
 
-def _decided(finding: Finding) -> str:
-    if finding.witness is None:
+def _decided(finding: Finding, line: Line | None) -> str:
+    if finding.witness is None or line is None:
         return ""
-    if finding.witness.rule is not None:
-        return f"rule {finding.witness.rule} takes it"
-    return then(finding.witness.decision)
+    if finding.witness.rule is None:
+        return words(then(line, finding.witness.decision))
+    return _("rule %(rule)s takes it") % {"rule": words(named.rule(line, finding.witness.rule))}

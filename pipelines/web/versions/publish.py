@@ -22,6 +22,7 @@ from pipelines.formats import authorship
 from pipelines.lines import migrating, publish_review, publishing
 from pipelines.lines.migrating import StaleImpact
 from pipelines.models import Line, LineEvent, Migration, Project
+from pipelines.routing.basics import wording
 from pipelines.routing.basics.problems import Problem
 from pipelines.web.lines import lines
 from pipelines.web.lines.changed import legend, people
@@ -168,8 +169,10 @@ def _asked(fault: Invalid) -> tuple[str, ...]:
         "reason": _("Enter a reason for the migration. It is kept with the migration."),
         "name": _("The name %(message)s."),
     }
+    said = {"warnings": wording.as_sentence}
     return tuple(
-        words.get(each.path, "%(path)s: %(message)s") % {"path": each.path, "message": each.message}
+        words.get(each.path, "%(path)s: %(message)s")
+        % {"path": each.path, "message": said.get(each.path, wording.words)(each.message)}
         for each in fault.problems
     )
 

@@ -16,6 +16,7 @@ from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.lines import comparing, migrating, publish_review, publishing
 from pipelines.models import Line
+from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.basics.problems import Problem
 from pipelines.web.lines.changed import groups, people, totals
@@ -83,9 +84,9 @@ def _findings(request: HttpRequest, line: Line) -> dict[str, Any]:
     executes = publishing.executes(found.line) if found.line else []
     allowed = access.can(request.user, "execute", line.project)
     return {
-        "blockers": [_placed(line, each) for each in found.errors],
+        "blockers": [_placed(line, found, each) for each in found.errors],
         "warnings": [
-            {**_placed(line, each), "key": key, "ticked": key in ticked}
+            {**_placed(line, found, each), "key": key, "ticked": key in ticked}
             for each in warnings
             for key in (publish_review.warning_key(each),)
         ],
@@ -103,9 +104,9 @@ def _is_live(line: Line) -> bool:
         return False
 
 
-def _placed(line: Line, finding: Finding) -> dict[str, Any]:
+def _placed(line: Line, of: Examination, finding: Finding) -> dict[str, Any]:
     """A finding with the way to its place on the canvas."""
-    (found,) = shown([finding])
+    (found,) = shown([finding], line.draft, of.line)
     at = {"station": finding.station, "rule": finding.rule} if finding.station else {}
     query = urlencode({key: value for key, value in at.items() if value})
     page = reverse("line-draw", args=[line.project.owner.key, line.project.key, line.key])

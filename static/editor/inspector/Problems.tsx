@@ -86,7 +86,7 @@ function Row({ finding, editor, show, mayEdit }: Shown & { finding: Finding }) {
           <button type="button" className="ed-problem-words" onClick={choose}>
             <strong>{finding.message}</strong>
           </button>{" "}
-          {finding.hint ? <span className="muted">{finding.hint}. </span> : null}
+          {finding.hint ? <span className="muted">{finding.hint} </span> : null}
           <a className="ed-problem-check" href={finding.help} target="_blank" rel="noopener">
             {finding.check}
           </a>

@@ -4,23 +4,40 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.basics.translation import gettext as _
+from pipelines.routing.basics.wording import Wording
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.decide.steps.policies import NO_MATCH
+from pipelines.routing.document.model import Line
+from pipelines.routing.sentences import references as named
 
-OUTCOMES = {"passed": "that passed", "failed": "that failed", "blocked": "that are blocked"}
+OUTCOMES = {
+    "passed": _("that passed"),
+    "failed": _("that failed"),
+    "blocked": _("that are blocked"),
+}
 
 
-def then(decision: dict[str, Any]) -> str:
+def then(line: Line, decision: dict[str, Any]) -> Wording:
     """A decision, as `Decision.to_dict` gives it, made by the policy."""
     kind = decision["decision"]
     if kind == "move":
-        return _("the policy sends the task to %(stations)s") % {"stations": ", ".join(decision["to"])}
+        stations = named.stations(line, decision["to"])
+        return _("the policy sends the task to %(stations)s", stations=stations)
     if kind == "finish":
-        return _("the policy ends the task: %(end)s") % {"end": decision["end"]}
+        return _("the policy ends the task: %(end)s", end=named.target(line, decision["end"]))
     if kind == "stuck":
-        return _("the task is stuck with %(error)s") % {"error": decision["error"]}
+        return _stuck(decision["error"])
     if kind == "escalate":
         return _("the policy escalates")
-    return _("the task waits, %(status)s") % {"status": decision.get("status", "for an answer")}
+    answer = _("for an answer")
+    return _("the task waits, %(status)s", status=decision.get("status", answer))
+
+
+def _stuck(error: str) -> Wording:
+    """People have just read that no rule takes it."""
+    why = _("the task gets stuck: %(why)s", why=named.error(error))
+    people = _("the task gets stuck") if error == NO_MATCH else why
+    return Wording.of(f"the task is stuck with {error}", people)
 
 
 def is_bad(decision: dict[str, Any]) -> bool:

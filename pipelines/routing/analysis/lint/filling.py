@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.routing.analysis.lint.people import People
+from pipelines.routing.basics.wording import Wording, joined
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.approval import Voter, fills, satisfiable
 from pipelines.routing.document.gates import Approval, Requirement
 
@@ -16,12 +18,11 @@ MAX_TRIES = 300
 @dataclass(frozen=True, slots=True)
 class Lack:
     """`barred`: the requester, the producer, or both, without whom there are too few; none: there are too few anyhow.
-    `did`: what they did that bars them. `remedy`: whom to let decide, so that it no longer does."""
+    `remedy`: whom to let decide, so that it no longer bars them what they did."""
 
-    words: str
+    words: Wording
     barred: tuple[str, ...] = ()
-    did: str = ""
-    remedy: str = ""
+    remedy: Wording | None = None
 
 
 def lack(approval: Approval, people: People, *, by_hand: bool) -> Lack | None:
@@ -31,25 +32,29 @@ def lack(approval: Approval, people: People, *, by_hand: bool) -> Lack | None:
     """
     able = _able(approval, people)
     words = _too_few(approval, able)
-    if words:
+    if words is not None:
         return Lack(words)
     for tried, barred in enumerate(_barred(approval, people, able, by_hand)):
         if tried >= MAX_TRIES:
             return None
         if not satisfiable(approval.who, [voter for voter in able if voter.person not in barred]):
             did, remedy = _did(approval, by_hand, barred)
-            return Lack("can never be decided", barred, did, remedy)
+            people_barred = joined(barred, _(" and "))
+            return Lack(
+                _("can never be decided when %(who)s %(did)s", who=people_barred, did=did), barred, remedy
+            )
     return None
 
 
-def _did(approval: Approval, by_hand: bool, barred: tuple[str, ...]) -> tuple[str, str]:
+def _did(approval: Approval, by_hand: bool, barred: tuple[str, ...]) -> tuple[Wording, Wording]:
+    """What they did that bars them, and whom to let decide."""
     if len(barred) == 2:
-        return "request the task and do the work", "the requester or the producer"
+        return _("request the task and do the work"), _("the requester or the producer")
     if not by_hand or approval.producer_may:
-        return "requests the task", "the requester"
+        return _("requests the task"), _("the requester")
     if approval.requester_may:
-        return "does the work", "the producer"
-    return "requests or does the work", "the requester and the producer"
+        return _("does the work"), _("the producer")
+    return _("requests or does the work"), _("the requester and the producer")
 
 
 def _able(approval: Approval, people: People) -> list[Voter]:
@@ -69,7 +74,7 @@ def _kind(approval: Approval, voter: Voter) -> tuple[int, ...]:
     return tuple(index for index, need in enumerate(approval.who) if fills(voter, need))
 
 
-def _too_few(approval: Approval, able: list[Voter]) -> str:
+def _too_few(approval: Approval, able: list[Voter]) -> Wording | None:
     """In words, or nothing."""
     for need in approval.who:
         there = sum(fills(voter, need) for voter in able)
@@ -77,15 +82,17 @@ def _too_few(approval: Approval, able: list[Voter]) -> str:
             return _short_of(need, there)
     places = sum(need.count for need in approval.who)
     if places > len(able) or not satisfiable(approval.who, able):
-        return f"it needs {places} different people, and too few can decide"
-    return ""
+        return _("it needs %(places)s different people, and too few can decide", places=places)
+    return None
 
 
-def _short_of(need: Requirement, there: int) -> str:
+def _short_of(need: Requirement, there: int) -> Wording:
+    words = {"name": need.name, "count": need.count, "there": there or _("nobody")}
     if need.kind == "user":
-        return f"{need.name} is not a member of the project"
-    what = f"with the role {need.name}" if need.kind == "role" else f"in the group {need.name}"
-    return f"it needs {need.count} {what}, and the project has {there or 'nobody'}"
+        return _("%(name)s is not a member of the project", **words)
+    if need.kind == "role":
+        return _("it needs %(count)s with the role %(name)s, and the project has %(there)s", **words)
+    return _("it needs %(count)s in the group %(name)s, and the project has %(there)s", **words)
 
 
 def _barred(

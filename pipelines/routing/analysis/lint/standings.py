@@ -10,6 +10,7 @@ from pipelines.routing.analysis.lint.aftermath import then
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.situations import Witness
 from pipelines.routing.analysis.regions.stations import STANDINGS, Liveness, Rest
+from pipelines.routing.document.model import Line
 from pipelines.routing.document.stations import Station
 
 Place = tuple[int | None, int | None]
@@ -106,7 +107,7 @@ def _of_station(subject: LintSubject, station: Station) -> StationStandings:
         station=station.key,
         path=subject.path(station),
         rules=tuple(_of_rule(subject, station, i, each) for i, each in enumerate(study.standings)),
-        untaken=tuple(_untaken(rest) for rest in rests if rest is not None),
+        untaken=tuple(_untaken(subject.line, rest) for rest in rests if rest is not None),
     )
 
 
@@ -123,6 +124,6 @@ def _of_rule(subject: LintSubject, station: Station, index: int, standing: Liven
     )
 
 
-def _untaken(rest: Rest) -> Untaken:
-    after = then(rest.witness.decision) if rest.witness else ""
+def _untaken(line: Line, rest: Rest) -> Untaken:
+    after = then(line, rest.witness.decision) if rest.witness else ""
     return Untaken(rest.standing, rest.witness, after, rest.why)

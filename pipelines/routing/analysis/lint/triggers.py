@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import Rule
-
-BY_HAND = "a person may still escalate so by hand"
 
 
 def cannot(line: Line, trigger: str) -> str:
@@ -14,32 +13,42 @@ def cannot(line: Line, trigger: str) -> str:
     policy = line.policy
     match trigger:
         case "no_match":
-            return "" if policy.no_match == "escalate" else f"no_match is {policy.no_match}"
+            return (
+                "" if policy.no_match == "escalate" else _("no_match is %(option)s", option=policy.no_match)
+            )
         case "on_failure":
-            return "" if policy.on_failure == "escalate" else f"on_failure is {policy.on_failure}"
+            return (
+                ""
+                if policy.on_failure == "escalate"
+                else _("on_failure is %(option)s", option=policy.on_failure)
+            )
         case "compose_failed":
             return _cannot_compose(line)
         case "RetryLimitExceeded":
-            return "" if _limits_escalate(line) else "no limit or budget of it escalates when it is spent"
+            return "" if _limits_escalate(line) else _("no limit or budget of it escalates when it is spent")
         case "contradiction":
             return _cannot_contradict(line)
         case "gate_overdue":
             late = any(gate.due is not None and gate.due.then == "escalate" for gate in line.gates)
-            return "" if late else "no gate of it has a time after which it escalates"
+            return "" if late else _("no gate of it has a time after which it escalates")
     return ""
 
 
 def _cannot_compose(line: Line) -> str:
     if not any(rule.compose for station in line.stations for rule in station.rules):
-        return "no rule of it sets variables"
-    return "" if line.policy.on_failure == "escalate" else f"on_failure is {line.policy.on_failure}"
+        return _("no rule of it sets variables")
+    return (
+        ""
+        if line.policy.on_failure == "escalate"
+        else _("on_failure is %(option)s", option=line.policy.on_failure)
+    )
 
 
 def _cannot_contradict(line: Line) -> str:
     if not any(station.join and len(station.join.wait_for) > 1 for station in line.stations):
-        return "no station of it joins branches"
+        return _("no station of it joins branches")
     knob = line.policy.contradiction
-    return "" if knob == "escalate" else f"contradiction is {knob}"
+    return "" if knob == "escalate" else _("contradiction is %(option)s", option=knob)
 
 
 def _limits_escalate(line: Line) -> bool:

@@ -18,6 +18,7 @@ from pipelines.routing.analysis.regions.frozen import Frozen, freeze, thaw
 from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.basics.values import MAX_DEPTH, MISSING, check
+from pipelines.routing.basics.wording import Wording as _
 
 Step = str | int
 Place = tuple[Step, ...]
@@ -63,7 +64,7 @@ def document(of: dict[Place, Cell]) -> Any:
         if len(place) > MAX_DEPTH and cell.holds(MISSING):
             continue  # nothing can be there
         if len(place) > MAX_DEPTH:
-            raise Unknown(f"the output would be nested deeper than {MAX_DEPTH}")
+            raise Unknown(_("the output would be nested deeper than %(most)s", most=MAX_DEPTH))
         node = tree.at(place)
         node.cell = node.cell.meet(cell)
     value = build(tree)
@@ -77,7 +78,7 @@ def _storable(value: Any) -> None:
     try:
         check(value, "")
     except Malformed as fault:
-        raise Unknown(f"the output would be {fault.message}") from None
+        raise Unknown(_("the output would be %(fault)s", fault=fault.message)) from None
 
 
 def build(tree: Tree) -> Any:
@@ -99,7 +100,7 @@ def _leaf(tree: Tree, values: Iterator[Any], *, complete: bool) -> Any:
         raise Impossible
     value = next(values, MISSING)
     if value is MISSING:
-        raise Impossible if complete else Unknown("a number between two others could not be written")
+        raise Impossible if complete else Unknown(_("a number between two others could not be written"))
     return value
 
 
@@ -165,7 +166,7 @@ def _of_some_length(tree: Tree) -> Any:
         [-i for i in indices if i < 0], default=0
     )
     enough += len(wanted) + 1
-    doubt = Unknown("an index is too large") if enough > MAX_LENGTH else None
+    doubt = Unknown(_("an index is too large")) if enough > MAX_LENGTH else None
     for length in range(min(enough, MAX_LENGTH) + 1):
         try:
             return _of_length(tree, length, wanted)

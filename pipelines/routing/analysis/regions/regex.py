@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pipelines.routing.analysis.regions.outcomes import Unknown
+from pipelines.routing.basics.wording import Wording as _
 
 MAX_STATES = 1_500
 MAX_CHARACTER = 0x10FFFF
@@ -46,7 +47,7 @@ class Nfa:
 
     def state(self) -> int:
         if len(self.moves) >= MAX_STATES:
-            raise Unknown("the pattern is too large for an automaton")
+            raise Unknown(_("the pattern is too large for an automaton"))
         self.moves.append([])
         self.free.append([])
         return len(self.moves) - 1
@@ -121,7 +122,9 @@ class _RegexParser:
         return node
 
     def _unknown(self) -> Unknown:
-        return Unknown(f"the pattern uses, at position {self.at}, what is not turned into an automaton")
+        return Unknown(
+            _("the pattern uses, at position %(at)s, what is not turned into an automaton", at=self.at)
+        )
 
     def _peek(self) -> str:
         return self.text[self.at : self.at + 1]
@@ -252,7 +255,7 @@ class _RegexParser:
         if not self.fold:
             return ranges
         if any(high > 127 for _, high in ranges):
-            raise Unknown("(?i) beyond ASCII is not turned into an automaton")
+            raise Unknown(_("(?i) beyond ASCII is not turned into an automaton"))
         found = list(ranges)
         for low, high in ranges:
             for code in range(low, high + 1):

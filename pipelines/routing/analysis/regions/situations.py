@@ -19,6 +19,7 @@ from pipelines.routing.basics.errors import EvaluationFailed
 from pipelines.routing.basics.outcome import FORCED, derive, read_outcome
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.basics.values import MISSING
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision
 from pipelines.routing.decide.situation import assumed, read_situation
@@ -204,7 +205,7 @@ def first_walk(
             if _is_as_claimed(walk, line.station(given["station"]).rules, wanted, after):
                 return walk
     raise Unknown(
-        "no situation was found that `decide` takes so (a path with wildcards or filters, or a gate)"
+        _("no situation was found that `decide` takes so (a path with wildcards or filters, or a gate)")
     )
 
 
@@ -214,7 +215,7 @@ def true_of(line: Line, found: list[dict[str, Any]], rules: tuple[Rule, ...]) ->
         return found
     kept = [given for given in found if _are_true(line, given, rules)]
     if not kept:
-        raise Unknown("no situation was found that is true of both (a path with wildcards or filters)")
+        raise Unknown(_("no situation was found that is true of both (a path with wildcards or filters)"))
     return kept
 
 

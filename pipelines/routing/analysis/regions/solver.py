@@ -21,6 +21,7 @@ from pipelines.routing.analysis.regions.formulas import (
     negation,
 )
 from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
+from pipelines.routing.basics.wording import Wording as _
 
 T = TypeVar("T")
 Box = dict[Variable, Domain]
@@ -69,7 +70,7 @@ def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: So
     choices = _settled(todo, box)
     search.branches -= 1
     if search.branches < 0 or depth > MAX_CHOICES:
-        raise Unknown("more cases than the bound allows")
+        raise Unknown(_("more cases than the bound allows"))
     if not choices:
         return _accepted(box, accept, search)
     choices.sort(key=lambda choice: len(choice.members))

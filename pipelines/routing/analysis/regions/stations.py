@@ -33,11 +33,13 @@ from pipelines.routing.analysis.regions.situations import (
     witness,
 )
 from pipelines.routing.analysis.regions.solver import Box, is_impossible, solve
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.checks import RANK
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
+from pipelines.routing.sentences import references as named
 
 RECORDED = frozenset((r, v) for r in ("success", "failure", "cancelled") for v in ("pass", "fail"))
 PASSED = frozenset([("success", "pass")])
@@ -113,7 +115,7 @@ class Analysis:
         return (*found, *(Liveness(rule, UNKNOWN, why=self._behind(rule)) for rule in faulty))
 
     def _behind(self, rule: Rule) -> str:
-        return "the rule cannot be read" if rule.fault else "a rule above it cannot be read"
+        return _("the rule cannot be read") if rule.fault else _("a rule above it cannot be read")
 
     def _standing(self, index: int) -> Liveness:
         rule, earlier = self.readable[index], self.readable[:index]
@@ -138,7 +140,9 @@ class Analysis:
             except EffortExhausted as exhausted:
                 return Liveness(rule, UNKNOWN, why=str(exhausted))
             except Unknown as unknown:
-                doubt = doubt or f"{other.id}: {unknown}"
+                doubt = doubt or _(
+                    "%(rule)s: %(why)s", rule=named.rule(self.line, other.id), why=unknown.args[0]
+                )
         return Liveness(rule, LIVE, shown, why=doubt)
 
     def _overlap(self, rule: Rule, other: Rule) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditional
-from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.sentences import references as named
 
 ID = "constant-condition"
 
@@ -17,15 +18,17 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         for index, rule in enumerate(analysis.readable):
             constant = None if is_unconditional(rule) else analysis.constant(rule)
             if constant is not None:
-                always = "never false" if constant else "never true"
+                words = {"rule": named.rule(subject.line, rule.id), "when": named.condition(rule.when)}
                 yield Finding(
                     check=ID,
                     severity=WARNING if constant else ERROR,
                     path=f"{subject.path(station, index)}.when",
-                    message=f"The condition of rule {rule.id} is {always}: {describe(rule.when)}",
-                    hint="leave `when` out, if that is meant"
+                    message=_("The condition of rule %(rule)s is never false: %(when)s", **words)
                     if constant
-                    else "correct it, or remove the rule",
+                    else _("The condition of rule %(rule)s is never true: %(when)s", **words),
+                    hint=_("leave `when` out, if that is meant")
+                    if constant
+                    else _("correct it, or remove the rule"),
                     station=station.key,
                     rule=rule.id,
                 )

@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.stations import DEAD
+from pipelines.routing.basics.wording import Wording
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.model import Line
+from pipelines.routing.sentences import references as named
 
 ID = "dead-rule"
 
@@ -14,16 +18,25 @@ ID = "dead-rule"
 def check(subject: LintSubject) -> Iterator[Finding]:
     for station, index, standing in subject.standings():
         if standing.status == DEAD and not standing.never:
-            killers = ", ".join(standing.killers)
-            take = "together take" if len(standing.killers) > 1 else "takes"
             yield Finding(
                 check=ID,
                 severity=ERROR,
                 path=subject.path(station, index),
-                message=f"Rule {standing.rule.id} can never be taken: {killers} {take} all of it",
-                hint="move it up, narrow the rules above, or remove it",
+                message=_message(subject.line, standing.rule.id, standing.killers),
+                hint=_("move it up, narrow the rules above, or remove it"),
                 station=station.key,
                 rule=standing.rule.id,
                 rules=standing.killers,
                 witness=standing.instead,
             )
+
+
+def _message(line: Line, rule: str, killers: tuple[str, ...]) -> Wording:
+    words = {"rule": named.rule(line, rule), "earlier": named.rules(line, killers)}
+    take = "together take" if len(killers) > 1 else "takes"
+    people = (
+        _("Rule %(rule)s never matches: %(earlier)s already take everything", **words)
+        if len(killers) > 1
+        else _("Rule %(rule)s never matches: %(earlier)s already takes everything", **words)
+    )
+    return Wording.of(f"Rule {rule} can never be taken: {', '.join(killers)} {take} all of it", people)

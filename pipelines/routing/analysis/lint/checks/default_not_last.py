@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditional
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.sentences import references as named
 
 ID = "default-not-last"
 
@@ -18,8 +20,12 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                     check=ID,
                     severity=WARNING,
                     path=subject.path(station, index),
-                    message=f"Rule {rule.id} takes everything, but {len(station.rules) - index - 1} stand below it",
-                    hint="move it to the end, or give it a condition",
+                    message=_(
+                        "Rule %(rule)s takes everything, but %(count)s stand below it",
+                        rule=named.rule(subject.line, rule.id),
+                        count=len(station.rules) - index - 1,
+                    ),
+                    hint=_("move it to the end, or give it a condition"),
                     station=station.key,
                     rule=rule.id,
                     rules=tuple(below.id for below in station.rules[index + 1 :]),

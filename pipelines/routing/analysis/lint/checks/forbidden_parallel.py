@@ -7,7 +7,9 @@ from itertools import permutations
 
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, spread
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.rules import Rule
+from pipelines.routing.sentences import references as named
 
 ID = "forbidden-parallel"
 
@@ -24,8 +26,13 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                         check=ID,
                         severity=severity,
                         path=f"{subject.path(station, index)}.to",
-                        message=f"Rule {rule.id} forks so that {pair[0]} and {pair[1]} can run in parallel",
-                        hint="let one follow the other",
+                        message=_(
+                            "Rule %(rule)s forks so that %(one)s and %(other)s can run in parallel",
+                            rule=named.rule(subject.line, rule.id),
+                            one=named.station(subject.line, pair[0]),
+                            other=named.station(subject.line, pair[1]),
+                        ),
+                        hint=_("let one follow the other"),
                         station=station.key,
                         rule=rule.id,
                     )

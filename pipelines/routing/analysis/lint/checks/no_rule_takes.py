@@ -8,8 +8,10 @@ from pipelines.routing.analysis.lint.aftermath import OUTCOMES, is_bad, then
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.stations import STANDINGS, Rest
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import Condition, EvalTest, ResultIs, VerdictIs, leaves
 from pipelines.routing.document.stations import Station
+from pipelines.routing.sentences import references as named
 
 ID = "no-rule-takes"
 
@@ -45,17 +47,22 @@ def _names_blocked(condition: Condition) -> bool:
 
 def _finding(subject: LintSubject, station: Station, rest: Rest) -> Finding:
     decision = rest.witness.decision if rest.witness else None
-    what = OUTCOMES[rest.standing]
+    words = {"station": named.station(subject.line, station.key), "what": OUTCOMES[rest.standing]}
     if decision is None:
-        message = f"Unknown whether a rule of {station.key} takes all outcomes {what}: {rest.why}"
+        message = _(
+            "Unknown whether a rule of %(station)s takes all outcomes %(what)s: %(why)s",
+            **words,
+            why=rest.why,
+        )
     else:
-        message = f"No rule of {station.key} takes some outcomes {what}: {then(decision)}"
+        after = then(subject.line, decision)
+        message = _("No rule of %(station)s takes some outcomes %(what)s: %(then)s", **words, then=after)
     return Finding(
         check=ID,
         severity=WARNING if decision and rest.standing == "passed" and is_bad(decision) else INFO,
         path=f"{subject.path(station)}.rules",
         message=message,
-        hint="" if decision is None else "add a rule without `when` at the end to decide it here",
+        hint="" if decision is None else _("add a rule without `when` at the end to decide it here"),
         station=station.key,
         witness=rest.witness,
     )

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, spread
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.sentences import references as named
 
 ID = "no-way-to-an-end"
 
@@ -19,7 +21,9 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 check=ID,
                 severity=ERROR,
                 path=subject.path(station),
-                message=f"From {station.key} no end can be reached",
-                hint="add a rule that leads to an end, or towards one",
+                message=_(
+                    "From %(station)s no end can be reached", station=named.station(subject.line, station.key)
+                ),
+                hint=_("add a rule that leads to an end, or towards one"),
                 station=station.key,
             )

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.sentences import references as named
 
 ID = "rework-below"
 
@@ -14,13 +16,17 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     line = subject.line
     for station in line.stations:
         stage = line.stage(station.key)
+        words = {"station": named.station(line, station.key), "stage": named.station(line, stage)}
         if stage in line.stations_by_key and line.position(station.key) > line.position(stage):
             yield Finding(
                 check=ID,
                 severity=WARNING,
                 path=f"{subject.path(station)}.stage",
-                message=f"{station.key} does the rework of {stage} and stands below it, so that to send work"
-                " there counts as forward: it needs what a forward move needs, and an open escalation blocks it",
-                hint=f"move {station.key} above {stage}",
+                message=_(
+                    "%(station)s does the rework of %(stage)s and stands below it, so that to send work there counts"
+                    " as forward: it needs what a forward move needs, and an open escalation blocks it",
+                    **words,
+                ),
+                hint=_("move %(station)s above %(stage)s", **words),
                 station=station.key,
             )

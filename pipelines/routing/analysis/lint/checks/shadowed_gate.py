@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.stations import DEAD
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import Rule
+from pipelines.routing.sentences import references as named
 
 ID = "shadowed-gate"
 
@@ -19,15 +21,22 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         if rule.fault is not None or not rule.gates or standing.status == DEAD:
             continue
         for shadow in subject.analysis(station).shadows(rule):
-            _, other = subject.line.rules_by_id[shadow.by]
+            other = subject.line.rules_by_id[shadow.by][1]
             missing = _missing(subject.line, rule, other)
             if missing:
+                words = {
+                    "rule": named.rule(subject.line, rule.id),
+                    "other": named.rule(subject.line, other.id),
+                    "gates": named.gates(subject.line, missing),
+                }
                 yield Finding(
                     check=ID,
                     severity=WARNING,
                     path=f"{subject.path(station, index)}.gates",
-                    message=f"Rule {other.id} leads to the same target past the gate {', '.join(missing)} of {rule.id}",
-                    hint=f"put the gate on {other.id}, too, or move {rule.id} up",
+                    message=_(
+                        "Rule %(other)s leads to the same target past the gate %(gates)s of %(rule)s", **words
+                    ),
+                    hint=_("put the gate on %(other)s, too, or move %(rule)s up", **words),
                     station=station.key,
                     rule=rule.id,
                     rules=(other.id,),

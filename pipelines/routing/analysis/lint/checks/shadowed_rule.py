@@ -7,9 +7,14 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditional
 from pipelines.routing.analysis.regions.stations import SHADOWED
+from pipelines.routing.basics.wording import PartName, Wording
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.model import Line
+from pipelines.routing.sentences import references as named
 
 ID = "shadowed-rule"
 MAX_NAMED = 5
+"""In a sentence for machines."""
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -24,7 +29,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 check=ID,
                 severity=INFO,
                 path=subject.path(station, index),
-                message=f"{_named(names)} a part of what rule {standing.rule.id} would take",
+                message=_message(subject.line, names, standing.rule.id),
                 station=station.key,
                 rule=standing.rule.id,
                 rules=tuple(names),
@@ -32,8 +37,15 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-def _named(names: list[str]) -> str:
-    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+def _message(line: Line, names: list[str], rule: str) -> Wording:
     if len(names) == 1:
-        return f"Rule {names[0]} takes"
-    return f"Rules {', '.join(names[:MAX_NAMED])}{more} take"
+        return _(
+            "Rule %(other)s takes a part of what rule %(rule)s would take",
+            other=named.rule(line, names[0]),
+            rule=named.rule(line, rule),
+        )
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    others = PartName(f"Rules {', '.join(names[:MAX_NAMED])}{more}", named.rules(line, names).words)
+    return _(
+        "%(others)s take a part of what rule %(rule)s would take", others=others, rule=named.rule(line, rule)
+    )

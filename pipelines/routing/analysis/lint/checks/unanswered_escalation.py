@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.escalations import EscalationRule
+from pipelines.routing.sentences import references as named
 
 ID = "unanswered-escalation"
 
@@ -14,13 +16,14 @@ ID = "unanswered-escalation"
 def check(subject: LintSubject) -> Iterator[Finding]:
     for index, rule in enumerate(subject.line.escalations):
         path = f"escalations[{index}]"
+        words = {"trigger": named.trigger(rule.trigger), "role": named.role(rule.role)}
         if rule.sla is None:
-            message = f"What is escalated with {rule.trigger} waits for {rule.role} as long as it takes"
-            hint = "say how soon an answer is due (sla), and what is done when it is late (on_breach)"
+            message = _("What is escalated with %(trigger)s waits for %(role)s as long as it takes", **words)
+            hint = _("say how soon an answer is due (sla), and what is done when it is late (on_breach)")
             yield Finding(ID, INFO, path, message, hint)
         elif not rule.on_breach:
-            message = f"Nothing happens when {rule.role} does not answer {rule.trigger} in time"
-            yield Finding(ID, WARNING, f"{path}.sla", message, "say what is done then (on_breach)")
+            message = _("Nothing happens when %(role)s does not answer %(trigger)s in time", **words)
+            yield Finding(ID, WARNING, f"{path}.sla", message, _("say what is done then (on_breach)"))
         yield from _idle(subject, path, rule)
 
 
@@ -30,11 +33,14 @@ def _idle(subject: LintSubject, path: str, rule: EscalationRule) -> Iterator[Fin
         return
     for name in ("on_breach", "at_once"):
         if "suspend_agent" in getattr(rule, name):
-            message = f"{rule.trigger} is to suspend the agent, and no station of the line names one"
+            message = _(
+                "%(trigger)s is to suspend the agent, and no station of the line names one",
+                trigger=named.trigger(rule.trigger),
+            )
             yield Finding(
                 ID,
                 WARNING,
                 f"{path}.{name}",
                 message,
-                "name the agents of the stations, or do something else",
+                _("name the agents of the stations, or do something else"),
             )

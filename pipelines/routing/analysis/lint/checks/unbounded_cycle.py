@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.visits import unbounded_cycles
+from pipelines.routing.basics.wording import Wording
+from pipelines.routing.basics.wording import Wording as _
 
 ID = "unbounded-cycle"
 
@@ -19,8 +21,15 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             check=ID,
             severity=WARNING,
             path=subject.path(subject.line.station(stations[0])),
-            message=f"{' → '.join(names)} has no limit (only the cap of {cap} visits)",
-            hint="give a rule of the cycle max_retries or max_visits, or a station limits: {max_visits: …}, or the line"
-            " a budget for it",
+            message=_(
+                "%(stations)s has no limit (only the cap of %(cap)s visits)",
+                stations=" → ".join(names),
+                cap=cap,
+            ),
+            hint=Wording.of(
+                "give a rule of the cycle max_retries or max_visits, or a station limits: {max_visits: …}, or the line"
+                " a budget for it",
+                _("set a limit for one of its rules, one of its stations, or the whole of it"),
+            ),
             station=stations[0],
         )

@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditional
 from pipelines.routing.analysis.regions.stations import UNKNOWN, Liveness
+from pipelines.routing.basics.wording import Wording
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.model import Line
+from pipelines.routing.sentences import references as named
 
 ID = "undecided"
 
@@ -19,13 +23,14 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 check=ID,
                 severity=INFO,
                 path=subject.path(station, index),
-                message=_said(standing),
+                message=_said(subject.line, standing),
                 station=station.key,
                 rule=standing.rule.id,
             )
 
 
-def _said(standing: Liveness) -> str:
+def _said(line: Line, standing: Liveness) -> Wording:
+    words = {"rule": named.rule(line, standing.rule.id), "why": standing.why}
     if standing.status == UNKNOWN:
-        return f"Unknown whether rule {standing.rule.id} can be taken: {standing.why}"
-    return f"Unknown whether an earlier rule takes a part of rule {standing.rule.id}: {standing.why}"
+        return _("Unknown whether rule %(rule)s can be taken: %(why)s", **words)
+    return _("Unknown whether an earlier rule takes a part of rule %(rule)s: %(why)s", **words)

@@ -7,8 +7,11 @@ from itertools import combinations, permutations
 
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, spread
+from pipelines.routing.basics.wording import Wording
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
+from pipelines.routing.sentences import references as named
 
 ID = "unfillable-join"
 
@@ -27,37 +30,52 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 )
 
 
-def _faults(subject: LintSubject, station: Station, wait_for: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    here = station.key
+def _faults(
+    subject: LintSubject, station: Station, wait_for: tuple[str, ...]
+) -> Iterator[tuple[Wording, Wording]]:
+    here, line = station.key, subject.line
+    words = {"here": named.station(line, here)}
     if here in wait_for:
-        yield f"The join of {here} waits for {here} itself", "wait for the stations before it"
+        yield (
+            _("The join of %(here)s waits for %(here)s itself", **words),
+            _("wait for the stations before it"),
+        )
         return
     delivering = {way.source for way in subject.ways if way.target == here}
     silent = [key for key in wait_for if key not in delivering]
     for key in silent:
+        words["key"] = named.station(line, key)
         yield (
-            f"The join of {here} waits for {key}, which never leads to {here}",
-            f"lead {key} to {here}, or do not wait for it",
+            _("The join of %(here)s waits for %(key)s, which never leads to %(here)s", **words),
+            _("lead %(key)s to %(here)s, or do not wait for it", **words),
         )
     if not silent:
         yield from _apart(subject, here, wait_for)
 
 
-def _apart(subject: LintSubject, here: str, wait_for: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _apart(subject: LintSubject, here: str, wait_for: tuple[str, ...]) -> Iterator[tuple[Wording, Wording]]:
     """Two stations that no fork leads to in different branches: one token delivers one of them."""
     forks = [_branches(subject, rule, here) for rule in _forks(subject)]
     for one, other in combinations(wait_for, 2):
         if not any(_parts(branches, one, other) for branches in forks):
             yield (
-                f"The join of {here} waits for {one} and {other}, which never run in branches of one fork",
-                "fork to both before it, or wait for one",
+                _(
+                    "The join of %(here)s waits for %(one)s and %(other)s, which never run in branches of one fork",
+                    here=named.station(subject.line, here),
+                    one=named.station(subject.line, one),
+                    other=named.station(subject.line, other),
+                ),
+                _("fork to both before it, or wait for one"),
             )
             return
     if len(wait_for) > 1 and not any(set(wait_for) <= frozenset().union(*each) for each in forks):
-        names = ", ".join(wait_for)
         yield (
-            f"The join of {here} waits for {names}, which no fork leads to together",
-            "fork to them together",
+            _(
+                "The join of %(here)s waits for %(names)s, which no fork leads to together",
+                here=named.station(subject.line, here),
+                names=named.stations(subject.line, wait_for),
+            ),
+            _("fork to them together"),
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.triggers import cannot, escalates
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.budgets import STAGE_OWNER
 from pipelines.routing.document.escalations import PRESETS
 from pipelines.routing.document.model import Line
@@ -30,8 +31,10 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 check=ID,
                 severity=INFO if by_preset else WARNING,
                 path=path,
-                message=f"Nobody holds the role {role}: administrators of the project answer for it",
-                hint="make a group of this name in the settings of the project, or name another role",
+                message=_(
+                    "Nobody holds the role %(role)s: administrators of the project answer for it", role=role
+                ),
+                hint=_("make a group of this name in the settings of the project, or name another role"),
             )
 
 

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, spread
 from pipelines.routing.analysis.lint.ways import CyclePath
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import All, AnyOf, Condition, FailureTypeIs, ResultIs, VerdictIs
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
+from pipelines.routing.sentences import references as named
 
 ID = "unjoined-fork"
 
@@ -19,14 +21,21 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         for index, rule in enumerate(station.rules):
             if len(rule.to) > 1 and rule.fault is None and rule.id not in subject.dead:
                 for key, sources in meetings(subject, station, rule):
-                    names = ", ".join(sources)
+                    words = {
+                        "rule": named.rule(subject.line, rule.id),
+                        "key": named.station(subject.line, key),
+                        "names": named.stations(subject.line, sources),
+                    }
                     yield Finding(
                         check=ID,
                         severity=WARNING,
                         path=f"{subject.path(station, index)}.to",
-                        message=f"The branches of rule {rule.id} meet at {key}, which does not wait for {names}:"
-                        f" {key} runs once for each",
-                        hint=f"let {key} wait for {names}",
+                        message=_(
+                            "The branches of rule %(rule)s meet at %(key)s, which does not wait for %(names)s:"
+                            " %(key)s runs once for each",
+                            **words,
+                        ),
+                        hint=_("let %(key)s wait for %(names)s", **words),
                         station=key,
                         rule=rule.id,
                     )

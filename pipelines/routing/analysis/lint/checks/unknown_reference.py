@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, edges_in
 from pipelines.routing.analysis.lint.ways import ANYWHERE
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.sentences import references as named
 
 ID = "unknown-reference"
 
@@ -23,11 +25,16 @@ def _rules(subject: LintSubject) -> Iterator[Finding]:
             place = subject.path(station, index)
             if rule.fault is not None:
                 fault = rule.fault
-                yield Finding(ID, ERROR, fault.path, f"{fault.message}", fault.hint, station.key, rule.id)
+                yield Finding(ID, ERROR, fault.path, fault.message, fault.hint, station.key, rule.id)
                 continue
             for edge in edges_in(rule.when):
                 if edge.at_least and not taken & {(edge.source, edge.target), (edge.source, ANYWHERE)}:
-                    message = f"Rule {rule.id} counts {edge.source} → {edge.target}, and no way leads there"
+                    message = _(
+                        "Rule %(rule)s counts %(source)s → %(target)s, and no way leads there",
+                        rule=named.rule(subject.line, rule.id),
+                        source=named.target(subject.line, edge.source),
+                        target=named.target(subject.line, edge.target),
+                    )
                     yield Finding(ID, WARNING, f"{place}.when", message, "", station.key, rule.id)
 
 
@@ -35,7 +42,12 @@ def _fields(subject: LintSubject) -> Iterator[Finding]:
     known = {"gates": set(subject.line.gates_by_key), "input": {field.key for field in subject.line.inputs}}
     for index, gate in enumerate(subject.line.gates):
         for each in gate.checks.checks() if gate.checks else ():
-            family, _, name = each.field.partition(".")
+            family, _dot, name = each.field.partition(".")
             if name and name not in known.get(family, {name}):
-                message = f"Gate {gate.key} checks {each.field}, and the line has no such {family}"
-                yield Finding(ID, ERROR, f"gates[{index}].checks", message, "correct the name")
+                message = _(
+                    "Gate %(gate)s checks %(field)s, and the line has no such %(family)s",
+                    gate=named.gate(subject.line, gate.key),
+                    field=each.field,
+                    family=family,
+                )
+                yield Finding(ID, ERROR, f"gates[{index}].checks", message, _("correct the name"))

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.sentences import references as named
 
 ID = "unreachable-station"
 
@@ -18,7 +20,13 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 check=ID,
                 severity=WARNING,
                 path=subject.path(station),
-                message=f"No rule and no policy leads from {subject.line.start} to {station.key}",
-                hint="add a rule that leads there, or remove it; only a jump or a person's hand gets there",
+                message=_(
+                    "No rule and no policy leads from %(start)s to %(station)s",
+                    start=named.station(subject.line, subject.line.start),
+                    station=named.station(subject.line, station.key),
+                ),
+                hint=_(
+                    "add a rule that leads there, or remove it; only a jump or a person's hand gets there"
+                ),
                 station=station.key,
             )

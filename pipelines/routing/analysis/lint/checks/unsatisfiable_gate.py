@@ -12,6 +12,8 @@ from pipelines.routing.analysis.lint.passing import contradiction
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.effort import EffortExhausted, at_most
+from pipelines.routing.basics.wording import Wording, joined
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.check_fields import ALIASES, FAMILIES, SINGLE, USAGE
 from pipelines.routing.document.checks import RANK, Check
 from pipelines.routing.document.gates import Gate
@@ -26,11 +28,13 @@ MAX_JUDGED = 500
 
 @dataclass(frozen=True, slots=True)
 class GateFault:
+    """`barred`: people who cannot decide, of whom the message says when."""
+
     key: str
-    message: str
-    hint: str
+    message: Wording
+    hint: Wording
     severity: str = ERROR
-    joint: str = ": "
+    barred: bool = False
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -42,7 +46,9 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 check=ID,
                 severity=fault.severity,
                 path=f"gates[{index}]{fault.key}",
-                message=f"Gate {gate.name}{fault.joint}{fault.message}",
+                message=_("Gate %(gate)s %(fault)s", gate=gate.name, fault=fault.message)
+                if fault.barred
+                else _("Gate %(gate)s: %(fault)s", gate=gate.name, fault=fault.message),
                 hint=fault.hint,
             )
 
@@ -50,20 +56,23 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 def _faults(gate: Gate) -> Iterator[GateFault]:
     """What the gate itself tells."""
     if gate.always_asks and "approve" not in gate.offers:
-        yield GateFault(".offers", "a person is always asked, but cannot approve", "offer approve")
+        yield GateFault(".offers", _("a person is always asked, but cannot approve"), _("offer approve"))
     asked = Counter(need.name for need in gate.approval.who if need.kind == "user")
     for user, times in asked.items():
         if times > 1 and gate.always_asks:
-            message = f"{user} is wanted {times} times, and one person fills one place"
-            yield GateFault(".approval.who", message, "name each person once")
+            message = _(
+                "%(user)s is wanted %(times)s times, and one person fills one place", user=user, times=times
+            )
+            yield GateFault(".approval.who", message, _("name each person once"))
     for field in _unknown_fields(gate):
-        yield GateFault(".checks", f"no field {field} exists, so its check always fails", "correct the field")
+        message = _("no field %(field)s exists, so its check always fails", field=field)
+        yield GateFault(".checks", message, _("correct the field"))
 
 
 def _unknown_fields(gate: Gate) -> Iterator[str]:
     for each in gate.checks.checks() if gate.checks and gate.enforces_checks else ():
         name = ALIASES.get(each.field, each.field)
-        family, _, rest = name.partition(".")
+        family, _dot, rest = name.partition(".")
         known = name in SINGLE or name in USAGE or (rest and family in FAMILIES)
         if not known and each.severity != "warn":
             yield each.field
@@ -96,18 +105,23 @@ def _contradiction(gate: Gate) -> Iterator[GateFault]:
 
 
 def _contradicting(action: str, checks: tuple[Check, ...]) -> GateFault:
-    named = " and ".join(f"{c.field} {c.operator} {c.value!r}" for c in checks[:4])
-    more = " and others" if len(checks) > 4 else ""
-    then = {
-        "abort": "so it always ends the task",
-        "rework": "so it always sends the work back",
-        "hold": "so it never passes by itself: a person is asked every time",
-    }[action]
-    cannot = "cannot hold" if len(checks) == 1 else "cannot hold together"
+    said = joined((f"{c.field} {c.operator} {c.value!r}" for c in checks[:4]), _(" and "))
+    words = {"checks": said, "then": THEN[action]}
+    if len(checks) == 1:
+        message = _("%(checks)s cannot hold, %(then)s", **words)
+    elif len(checks) <= 4:
+        message = _("%(checks)s cannot hold together, %(then)s", **words)
+    else:
+        message = _("%(checks)s and others cannot hold together, %(then)s", **words)
     severity = WARNING if action == "hold" else ERROR
-    return GateFault(
-        ".checks", f"{named}{more} {cannot}, {then}", "correct the checks, or join them by any", severity
-    )
+    return GateFault(".checks", message, _("correct the checks, or join them by any"), severity)
+
+
+THEN = {
+    "abort": _("so it always ends the task"),
+    "rework": _("so it always sends the work back"),
+    "hold": _("so it never passes by itself: a person is asked every time"),
+}
 
 
 # People
@@ -142,17 +156,10 @@ def _lack(gate: Gate, people: People, by_hand: bool) -> Iterator[GateFault]:
     """A warning, since people come and go without a new version, and a line may be published before they come."""
     found = lack(gate.approval, people, by_hand=by_hand)
     if found is not None:
-        joint = " " if found.barred else ": "
-        yield GateFault(".approval.who", _said(found), _remedy(found), WARNING, joint)
+        yield GateFault(".approval.who", found.words, _remedy(found), WARNING, bool(found.barred))
 
 
-def _said(found: Lack) -> str:
-    if not found.barred:
-        return found.words
-    return f"{found.words} when {' and '.join(found.barred)} {found.did}"
-
-
-def _remedy(found: Lack) -> str:
+def _remedy(found: Lack) -> Wording:
     if found.barred:
-        return f"add reviewers, or let {found.remedy} decide"
-    return "add people in the settings of the project, or ask others"
+        return _("add reviewers, or let %(who)s decide", who=found.remedy)
+    return _("add people in the settings of the project, or ask others")

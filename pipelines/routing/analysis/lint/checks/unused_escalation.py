@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.lint.triggers import BY_HAND, cannot, escalates
+from pipelines.routing.analysis.lint.triggers import cannot, escalates
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import Line
+from pipelines.routing.sentences import references as named
 
 ID = "unused-escalation"
 OF_THE_ENGINE = (
@@ -28,13 +30,16 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         meant = _meant(rule.trigger)
         why = cannot(line, rule.trigger)
         if meant:
-            message = f"Nothing escalates with the word {rule.trigger}"
-            yield _finding(f"escalations[{index}].trigger", message, f"write it as {meant}")
+            message = _("Nothing escalates with the word %(trigger)s", trigger=rule.trigger)
+            yield _finding(f"escalations[{index}].trigger", message, _("write it as %(meant)s", meant=meant))
         elif why:
-            message = f"The line never escalates with {rule.trigger}: {why}"
-            yield _finding(
-                f"escalations[{index}].trigger", message, f"remove the rule, or change that; {BY_HAND}"
+            message = _(
+                "The line never escalates with %(trigger)s: %(why)s",
+                trigger=named.trigger(rule.trigger),
+                why=why,
             )
+            hint = _("remove the rule, or change that; a person may still escalate so by hand")
+            yield _finding(f"escalations[{index}].trigger", message, hint)
     yield from _budgets(line)
 
 
@@ -42,8 +47,14 @@ def _budgets(line: Line) -> Iterator[Finding]:
     for index, budget in enumerate(line.budgets):
         if budget.role and budget.most is not None and not escalates(line, budget):
             how = budget.exhausted_to or budget.on_exhausted or line.policy.on_exhausted
-            message = f"Nobody tells {budget.role} that the budget {budget.key} is spent: it leads to {how}"
-            yield _finding(f"budgets[{index}].role", message, "say on_exhausted: escalate, or name no role")
+            message = _(
+                "Nobody tells %(role)s that the budget %(budget)s is spent: it leads to %(how)s",
+                role=named.role(budget.role),
+                budget=budget.key,
+                how=named.target(line, how),
+            )
+            hint = _("say on_exhausted: escalate, or name no role")
+            yield _finding(f"budgets[{index}].role", message, hint)
 
 
 def _finding(path: str, message: str, hint: str) -> Finding:

@@ -1,0 +1,73 @@
+"""A sentence that machines read in English and people in their language: findings and differences are made of these.
+
+What is found is remembered, digested and handed out by the API, so it is an English string with the keys of the
+document. A page says the same by `words`: translated, and with names in place of keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from pipelines.routing.basics.translation import gettext
+
+
+class Wording(str):
+    """The English of `template`, which `makemessages` knows where this is imported as `_`; the values fill it."""
+
+    __slots__ = ("template", "values")
+
+    template: str
+    values: dict[str, object]
+
+    def __new__(cls, template: str, /, **values: object) -> Wording:
+        text = super().__new__(cls, template % values if values else template)
+        text.template, text.values = template, values
+        return text
+
+    @classmethod
+    def of(cls, machine: str, people: Wording) -> Wording:
+        """Where people read another sentence than machines."""
+        text = super().__new__(cls, machine)
+        text.template, text.values = people.template, people.values
+        return text
+
+    def __str__(self) -> str:
+        """Itself, so that it stays one as the message of an exception."""
+        return self
+
+    def words(self) -> str:
+        said = gettext(self.template)
+        return said % {key: words(value) for key, value in self.values.items()} if self.values else said
+
+
+@dataclass(frozen=True, slots=True)
+class PartName:
+    """A value that people know by another name than the document: `key` for machines, `said` for people."""
+
+    key: str
+    said: Callable[[], str]
+
+    def __str__(self) -> str:
+        return self.key
+
+    def words(self) -> str:
+        return self.said()
+
+
+def words(value: object) -> str:
+    """What people read of a value. A text that nobody marked as one stays as it is."""
+    return value.words() if isinstance(value, Wording | PartName) else str(value)
+
+
+def joined(values: Iterable[object], between: str) -> PartName:
+    """One after the other. `between`: a sign, or a Wording."""
+    found = list(values)
+    return PartName(between.join(map(str, found)), lambda: words(between).join(map(words, found)))
+
+
+def as_sentence(value: object) -> str:
+    """What people read of it, with a capital in front and a full stop behind."""
+    said = words(value).strip()
+    ended = said if not said or said[-1] in ".!?…:" else f"{said}."
+    return ended[:1].upper() + ended[1:]

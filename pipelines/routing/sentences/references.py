@@ -1,0 +1,92 @@
+"""Parts of a line within a sentence: by key or id for machines, by name for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipelines.routing.basics.translation import gettext as _
+from pipelines.routing.basics.translation import in_english
+from pipelines.routing.basics.wording import PartName, joined
+from pipelines.routing.document.algebra import Condition
+from pipelines.routing.document.gates import JUMP
+from pipelines.routing.document.model import Line
+from pipelines.routing.document.rules import Rule
+from pipelines.routing.document.stations import Station
+from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.errors import error_words
+from pipelines.routing.sentences.escalations import role_words, trigger_words
+from pipelines.routing.sentences.names import gate_name, station_name, target_name
+
+
+def station(line: Line, key: str) -> PartName:
+    return PartName(key, lambda: station_name(line, key))
+
+
+def stations(line: Line, keys: Sequence[str]) -> PartName:
+    return joined((station(line, key) for key in keys), ", ")
+
+
+def target(line: Line, key: str) -> PartName:
+    """Of a rule or a policy: a station, an end, a symbol."""
+    return PartName(key, lambda: target_name(line, key))
+
+
+def gate(line: Line, key: str) -> PartName:
+    return PartName(key, lambda: _("the review of a jump") if key == JUMP else gate_name(line, key))
+
+
+def gates(line: Line, keys: Sequence[str]) -> PartName:
+    return joined((gate(line, key) for key in keys), ", ")
+
+
+def rule(line: Line, key: str) -> PartName:
+    """After the word: “rule broken”, “rule 2 of Lint”."""
+    return PartName(key, lambda: _rule(line, key))
+
+
+def _rule(line: Line, key: str) -> str:
+    found = line.rules_by_id.get(key)
+    return (
+        _("%(number)s of %(station)s") % {"number": _number(*found), "station": found[0].name}
+        if found
+        else key
+    )
+
+
+def rules(line: Line, keys: Sequence[str]) -> PartName:
+    """Of one station: “high, low”, “rules 1, 3 of Lint”."""
+    return PartName(", ".join(keys), lambda: _rules(line, keys))
+
+
+def _rules(line: Line, keys: Sequence[str]) -> str:
+    found = [line.rules_by_id[key] for key in keys if key in line.rules_by_id]
+    if len(found) != len(keys):
+        return ", ".join(keys)
+    numbers = ", ".join(str(_number(*each)) for each in found)
+    said = _("rule %(numbers)s of %(station)s") if len(found) == 1 else _("rules %(numbers)s of %(station)s")
+    return said % {"numbers": numbers, "station": found[0][0].name}
+
+
+def _number(of: Station, rule: Rule) -> int:
+    return of.rules.index(rule) + 1
+
+
+def condition(asked: Condition) -> PartName:
+    with in_english():
+        key = describe(asked)
+    return PartName(key, lambda: describe(asked))
+
+
+def trigger(word: str) -> PartName:
+    """Why something is escalated."""
+    return PartName(word, lambda: f"“{trigger_words(word)}”")
+
+
+def role(word: str) -> PartName:
+    """Who answers."""
+    return PartName(word, lambda: role_words(word))
+
+
+def error(name: str) -> PartName:
+    """Why a task is stuck or has failed."""
+    return PartName(name, lambda: error_words(name))
