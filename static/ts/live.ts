@@ -279,14 +279,14 @@ function watchRequests(): () => void {
   document.addEventListener("htmx:beforeRequest", ({ target }) => {
     if (target instanceof HTMLElement && target.dataset.quiet !== undefined) asked.set(target.id, performance.now());
   });
-  let stale = false;
+  let oldest = Number.POSITIVE_INFINITY;
   document.addEventListener("htmx:beforeSwap", ({ target }) => {
-    stale ||= target instanceof HTMLElement && (asked.get(target.id) ?? news) < news;
+    if (target instanceof HTMLElement) oldest = Math.min(oldest, asked.get(target.id) ?? oldest);
   });
-  // Not earlier: what is new hears nothing before it has settled.
+  // Not earlier: what is new hears nothing before it has settled, so news of that moment is missed too.
   document.addEventListener("htmx:afterSettle", () => {
-    if (stale) send("gl:resync");
-    stale = false;
+    if (oldest < news) send("gl:resync");
+    oldest = Number.POSITIVE_INFINITY;
   });
   return () => {
     news = performance.now();

@@ -74,6 +74,25 @@ def test_what_stands_over_a_log_and_on_the_tabs_goes_on(page: Page, sign_in: Sig
     expect(page.locator("#log-meta")).to_contain_text("failed")
 
 
+def test_news_that_comes_while_an_answer_settles_is_shown(page: Page, sign_in: SignIn, world: World) -> None:
+    """A part that was just put into the page hears nothing yet."""
+    task = at_the_manual_station(world)
+    sign_in(page, world.operator)
+    page.clock.install()
+    page.goto(at(world, "task", task.name))
+    expect(page.locator("[data-live-state]")).to_have_attribute("data-state", "live")
+    page.wait_for_load_state("networkidle")
+    page.clock.pause_at(page.evaluate("Date.now()") + 1_000)
+    page.evaluate("document.body.addEventListener('gl:task', () => { document.body.dataset.told = 'yes' })")
+    page.evaluate("document.body.dispatchEvent(new CustomEvent('gl:resync'))")
+    expect(page.locator("#task-live")).to_have_class(re.compile("htmx-settling"))
+    page.clock.run_for(1)
+    world.report(task)
+    expect(page.locator("body")).to_have_attribute("data-told", "yes")
+    page.clock.run_for(5_000)
+    expect(page.locator(".task-head [data-status]")).to_have_attribute("data-status", "completed")
+
+
 @pytest.mark.parametrize("viewport", [None, PHONE])
 def test_an_ended_task_is_retried_from_a_station_that_it_visited(
     new_context: Callable[..., BrowserContext],

@@ -12,6 +12,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.text import slugify
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -91,7 +92,7 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
         form=form,
         problems=problems,
         example=EXAMPLE,
-        starters=pictures(),
+        starters=pictures(get_language()),
         text=form["text"].value() or "",
     )
 
@@ -118,8 +119,8 @@ def _numbered(key: str) -> Iterator[str]:
 
 
 @cache
-def pictures() -> tuple[tuple[Starter, Any], ...]:
-    """The templates, each with the line drawn."""
+def pictures(language: str | None) -> tuple[tuple[Starter, Any], ...]:
+    """The templates, each with the line drawn; the signs of a drawing are words of this language."""
     return tuple((starter, drawing_of(starter.line)) for starter in STARTERS)
 
 
