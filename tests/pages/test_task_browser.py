@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import RequestFactory
 from django.utils import timezone
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from pipelines import engine
 from pipelines.models import Task, User
@@ -91,6 +91,33 @@ def test_news_that_comes_while_an_answer_settles_is_shown(page: Page, sign_in: S
     expect(page.locator("body")).to_have_attribute("data-told", "yes")
     page.clock.run_for(5_000)
     expect(page.locator(".task-head [data-status]")).to_have_attribute("data-status", "completed")
+
+
+def test_a_filter_that_is_chosen_while_the_page_still_loads_counts(
+    page: Page, sign_in: SignIn, world: World
+) -> None:
+    task = at_the_manual_station(world)
+    world.start(world.line(key="other"), title="Another")
+    sign_in(page, world.operator)
+    scripts: list[Route] = []
+    chosen = False
+
+    def hold(script: Route) -> None:
+        if chosen:
+            script.continue_()
+        else:
+            scripts.append(script)
+
+    page.route("**/*.js", hold)
+    page.goto(at(world, "tasks"), wait_until="commit")
+    page.get_by_label("Status").select_option(label="Waiting for input")
+    chosen = True
+    for script in scripts:
+        script.continue_()
+    expect(page).to_have_url(re.compile("status=waiting_for_input"))
+    rows = page.get_by_role("region", name="Tasks").get_by_role("row")
+    expect(rows).to_have_count(2)
+    expect(rows.last).to_contain_text(task.name)
 
 
 @pytest.mark.parametrize("viewport", [None, PHONE])
