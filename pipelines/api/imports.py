@@ -21,6 +21,7 @@ from pipelines.formats import native
 from pipelines.formats.changes import AFFECTS, changes
 from pipelines.lines.starters.catalogue import BY_KEY, Starter
 from pipelines.models import Line
+from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.routing.sentences.changes import sentence
 from pipelines.web.graph import drawing_of
@@ -173,7 +174,12 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[dict[str, A
     found = changes(old, new)
     for change in found[:MOST]:
         icon, word = LOOKS[change.what]
-        said = {"sentence": sentence(change, old, new), "what": change.what, "icon": icon, "word": word()}
+        said = {
+            "sentence": words(sentence(change, old, new)),
+            "what": change.what,
+            "icon": icon,
+            "word": word(),
+        }
         rows[change.affects].append(said)
     told = [{"affects": key, "title": GROUPS[key](), "rows": each} for key, each in rows.items() if each]
     if len(found) > MOST:

@@ -29,11 +29,17 @@ PAGES: dict[str, Callable[[Scene], str]] = {
     "live": lambda scene: reverse("line-live", args=scene.line()),
     "code": lambda scene: reverse("line-edit", args=scene.line()),
     "publish": lambda scene: reverse("line-publish", args=scene.line()),
+    "changes before publishing": lambda scene: reverse("line-publish", args=scene.line()) + "?part=changes",
+    "routing changes before publishing": (
+        lambda scene: reverse("line-publish", args=scene.line()) + "?part=difference"
+    ),
+    "routing changes": lambda scene: reverse("line-difference", args=scene.line()),
+    "impact": lambda scene: reverse("line-impact", args=scene.line()),
     "problems before publishing": lambda scene: reverse("line-publish", args=scene.line()) + "?part=findings",
     "running tasks before publishing": lambda scene: (
         reverse("line-publish", args=scene.line()) + "?part=impact"
     ),
-    # "versions": lambda scene: reverse("line-versions", args=scene.line()),
+    "versions": lambda scene: reverse("line-versions", args=scene.line()),
     "back-test": lambda scene: reverse("line-backtest", args=scene.line()),
     "scenarios": lambda scene: reverse("line-tests", args=scene.line()),
     "insights": lambda scene: reverse("line-numbers", args=scene.line()),

@@ -37,8 +37,13 @@ class Wording(str):
         return self
 
     def words(self) -> str:
+        if not self.template:
+            return ""  # a catalogue would give its header
         said = gettext(self.template)
         return said % {key: words(value) for key, value in self.values.items()} if self.values else said
+
+
+NOTHING = Wording("")
 
 
 @dataclass(frozen=True, slots=True)

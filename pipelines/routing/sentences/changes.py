@@ -1,68 +1,78 @@
-"""A change between two documents in one English sentence, with the names that people know."""
+"""A change between two documents in one sentence, with the names that people know."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.translation import in_english
+from pipelines.routing.basics.wording import PartName, Wording, joined, words
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.reading.conditions import read_condition
 from pipelines.routing.document.reading.reader import Problems
 from pipelines.routing.sentences.conditions import describe
 
 Document = Mapping[str, Any]
 MAX_VALUE: Final = 120
-PLACES: Final = {"@origin": "where they came from", "@blocked": "an answer (blocked)"}
+PLACES: Final = {"@origin": _("where they came from"), "@blocked": _("an answer (blocked)")}
 FIELDS: Final = {
     "station": {
-        "name": "Name",
-        "gate": "Station gate",
-        "join": "Join",
-        "output_keys": "Wanted outputs",
-        "result_document": "Result document",
-        "labels": "Labels of the worker",
-        "stage": "Stage",
-        "agent": "Agent",
-        "requires": "Needed to go forward",
-        "handoff": "Schema of the handoff",
-        "work.kind": "Kind of work",
+        "name": _("Name"),
+        "gate": _("Station gate"),
+        "join": _("Join"),
+        "output_keys": _("Wanted outputs"),
+        "result_document": _("Result document"),
+        "labels": _("Labels of the worker"),
+        "stage": _("Stage"),
+        "agent": _("Agent"),
+        "requires": _("Needed to go forward"),
+        "handoff": _("Schema of the handoff"),
+        "work.kind": _("Kind of work"),
     },
     "rule": {
-        "label": "Label",
-        "when": "Condition",
-        "to": "Target",
-        "gates": "Gates",
-        "max_retries": "Takings at most",
-        "max_visits": "Entries at most",
-        "allow_revisit": "Coming back",
-        "on_exhausted": "When exhausted",
-        "feedback": "Feedback",
-        "compose": "Variables",
+        "label": _("Label"),
+        "when": _("Condition"),
+        "to": _("Target"),
+        "gates": _("Gates"),
+        "max_retries": _("Takings at most"),
+        "max_visits": _("Entries at most"),
+        "allow_revisit": _("Coming back"),
+        "on_exhausted": _("When exhausted"),
+        "feedback": _("Feedback"),
+        "compose": _("Variables"),
     },
     "gate": {
-        "name": "Name",
-        "description": "Description",
-        "mode": "Mode",
-        "requires_approval": "Human step",
-        "checks": "Checks",
-        "approval.who": "Who decides",
-        "offers": "Words offered",
-        "on_reject": "After a reject",
-        "due": "Due time",
-        "notify": "Who is told",
+        "name": _("Name"),
+        "description": _("Description"),
+        "mode": _("Mode"),
+        "requires_approval": _("Human step"),
+        "checks": _("Checks"),
+        "approval.who": _("Who decides"),
+        "offers": _("Words offered"),
+        "on_reject": _("After a reject"),
+        "due": _("Due time"),
+        "notify": _("Who is told"),
     },
-    "end": {"label": "Label", "kind": "Kind"},
+    "end": {"label": _("Label"), "kind": _("Kind")},
     "line": {
-        "name": "Name of the line",
-        "description": "Description of the line",
-        "preset": "Preset",
-        "start": "First station",
-        "forbidden_parallel": "Pairs that may not run in parallel",
-        "budgets": "Budgets",
-        "escalations": "Escalations",
-        "handoff": "Schema of handoffs",
+        "name": _("Name of the line"),
+        "description": _("Description of the line"),
+        "preset": _("Preset"),
+        "start": _("First station"),
+        "forbidden_parallel": _("Pairs that may not run in parallel"),
+        "budgets": _("Budgets"),
+        "escalations": _("Escalations"),
+        "handoff": _("Schema of handoffs"),
     },
     "input": {},
+}
+ORDERED: Final = {
+    "stations": _("stations"),
+    "gates": _("gates"),
+    "ends": _("ends"),
+    "inputs": _("inputs"),
+    "rules": _("rules"),
 }
 
 
@@ -91,118 +101,159 @@ class ChangeOfDocument(Protocol):
     def place(self) -> int: ...
 
 
-def sentence(change: ChangeOfDocument, old: Document, new: Document) -> str:
+def sentence(change: ChangeOfDocument, old: Document, new: Document) -> Wording:
     """`old` and `new`: the documents that were compared. Raises nothing: a draft may hold anything."""
     if change.affects == "layout":
         return _layout(change, new)
     if change.what == "order":
         return _order(change, new)
     if not change.field:
-        whole = _ADDED if change.what == "added" else _REMOVED
-        return whole[change.kind](change, new if change.what == "added" else old)
+        return _added(change, new) if change.what == "added" else _removed(change, old)
     return _field(change, old, new)
 
 
-def thing(change: ChangeOfDocument, document: Document) -> str:
+def thing(change: ChangeOfDocument, document: Document) -> Wording | str:
     """What it is about, by name: “Build”, “Rule 2 of Build”, “Gate Review”, “The line”."""
-    if change.kind == "rule":
-        return f"Rule {_rule(document, change)} of {_station(document, change.station)}"
-    names = {"gate": "Gate", "end": "End", "input": "Input"}
-    if change.kind == "station":
-        return _station(document, change.key)
-    return f"{names[change.kind]} {_name(document, change.kind, change.key)}" if change.key else "The line"
+    name = _name(document, change.kind, change.key)
+    match change.kind:
+        case "rule":
+            rule, station = _rule(document, change), _station(document, change.station)
+            return _("Rule %(rule)s of %(station)s", rule=rule, station=station)
+        case "station":
+            return name
+        case "gate":
+            return _("Gate %(name)s", name=name)
+        case "end":
+            return _("End %(name)s", name=name)
+        case "input":
+            return _("Input %(name)s", name=name)
+    return _("The line")
 
 
-def _layout(change: ChangeOfDocument, new: Document) -> str:
-    if len(change.steps) < 4:
-        tidied = "The canvas was tidied: nothing has a place of its own any more."
-        return tidied if change.what == "removed" else "Stations were placed on the canvas."
-    return f"{_target(new, str(change.steps[3]))} stands elsewhere on the canvas."
+def _layout(change: ChangeOfDocument, new: Document) -> Wording:
+    if len(change.steps) >= 4:
+        return _("%(station)s stands elsewhere on the canvas.", station=_target(new, str(change.steps[3])))
+    if change.what == "removed":
+        return _("The canvas was tidied: nothing has a place of its own any more.")
+    return _("Stations were placed on the canvas.")
 
 
-def _order(change: ChangeOfDocument, new: Document) -> str:
+def _order(change: ChangeOfDocument, new: Document) -> Wording:
     if change.kind == "station" and change.field.startswith("rules"):
-        return (
-            f"The rules of {_station(new, change.key)} are tried in another order: {_list(change.new)};"
-            f" before: {_list(change.old)}."
+        return _(
+            "The rules of %(station)s are tried in another order: %(now)s; before: %(before)s.",
+            station=_station(new, change.key),
+            now=_list(change.new),
+            before=_list(change.old),
         )
+    now, before = (
+        joined((_target(new, str(key)) for key in keys), ", ") for keys in (change.new, change.old)
+    )
     what = change.field.partition(".")[0]
-    names = [", ".join(_target(new, str(key)) for key in keys) for keys in (change.new, change.old)]
-    return f"The order of the {what} is another: {names[0]}; before: {names[1]}."
+    return _(
+        "The order of the %(what)s is another: %(now)s; before: %(before)s.",
+        what=ORDERED.get(what, what),
+        now=now,
+        before=before,
+    )
 
 
-def _added_rule(change: ChangeOfDocument, new: Document) -> str:
-    station = _station(new, change.station)
-    return f"{station} has a new rule {change.place}, {_label(change.new)}: {_leads(change.new, new)}."
+def _added(change: ChangeOfDocument, new: Document) -> Wording:
+    parts = {"name": _name(new, change.kind, change.key), "key": change.key}
+    match change.kind:
+        case "rule":
+            return _(
+                "%(station)s has a new rule %(place)s, %(label)s: %(leads)s.",
+                station=_station(new, change.station),
+                place=change.place,
+                label=_label(change.new),
+                leads=_leads(change.new, new),
+            )
+        case "station":
+            return _("Station %(name)s (%(key)s) is new.", **parts)
+        case "gate":
+            return _("Gate %(name)s (%(key)s) is new.", **parts)
+        case "end":
+            return _("End %(name)s (%(key)s) is new.", **parts)
+    return _("Input %(name)s (%(key)s) is new.", **parts)
 
 
-def _removed_rule(change: ChangeOfDocument, old: Document) -> str:
-    station = _station(old, change.station)
-    return f"Rule {change.place} of {station}, {_label(change.old)}, is gone: {_leads(change.old, old)}."
+def _removed(change: ChangeOfDocument, old: Document) -> Wording:
+    parts = {"name": _name(old, change.kind, change.key), "key": change.key}
+    match change.kind:
+        case "rule":
+            return _(
+                "Rule %(place)s of %(station)s, %(label)s, is gone: %(leads)s.",
+                station=_station(old, change.station),
+                place=change.place,
+                label=_label(change.old),
+                leads=_leads(change.old, old),
+            )
+        case "station":
+            return _("Station %(name)s (%(key)s) is gone.", **parts)
+        case "gate":
+            return _("Gate %(name)s (%(key)s) is gone.", **parts)
+        case "end":
+            return _("End %(name)s (%(key)s) is gone.", **parts)
+    return _("Input %(name)s (%(key)s) is gone.", **parts)
 
 
-def _new(what: str) -> Callable[[ChangeOfDocument, Document], str]:
-    return lambda change, new: f"{what}{_name(new, change.kind, change.key)} ({change.key}) is new."
+def _field(change: ChangeOfDocument, old: Document, new: Document) -> Wording:
+    of_line = change.kind == "line"
+    parts = {
+        "field": _cased(_named(change), capital=of_line),
+        "before": _("nothing") if change.what == "added" else _said(change, change.old, old),
+        "now": _("nothing") if change.what == "removed" else _said(change, change.new, new),
+    }
+    if of_line:
+        return _("%(field)s: %(before)s before, %(now)s now.", **parts)
+    return _("%(thing)s: %(field)s: %(before)s before, %(now)s now.", thing=thing(change, new), **parts)
 
 
-def _gone(what: str) -> Callable[[ChangeOfDocument, Document], str]:
-    return lambda change, old: f"{what}{_name(old, change.kind, change.key)} ({change.key}) is gone."
+def _cased(name: Wording | str, capital: bool) -> PartName:
+    """The name of a field at the beginning of a sentence, or within one."""
+
+    def cased(said: str) -> str:
+        return (said[:1].upper() if capital else said[:1].lower()) + said[1:]
+
+    return PartName(cased(name), lambda: cased(words(name)))
 
 
-_ADDED: Final = {
-    "station": _new("Station "),
-    "gate": _new("Gate "),
-    "end": _new("End "),
-    "input": _new("Input "),
-    "rule": _added_rule,
-}
-_REMOVED: Final = {
-    "station": _gone("Station "),
-    "gate": _gone("Gate "),
-    "end": _gone("End "),
-    "input": _gone("Input "),
-    "rule": _removed_rule,
-}
-
-
-def _field(change: ChangeOfDocument, old: Document, new: Document) -> str:
-    head = f"{thing(change, new)}: " if change.kind != "line" else ""
-    name = _named(change)
-    name = name[0].upper() + name[1:] if not head else name[0].lower() + name[1:]
-    before = "nothing" if change.what == "added" else _said(change, change.old, old)
-    now = "nothing" if change.what == "removed" else _said(change, change.new, new)
-    return f"{head}{name}: {before} before, {now} now."
-
-
-def _named(change: ChangeOfDocument) -> str:
-    for group, word in (("policy.", "Policy"), ("flags.", "Flag")):
-        if change.kind == "line" and change.field.startswith(group):
-            return f"{word} {change.field.removeprefix(group)}"
+def _named(change: ChangeOfDocument) -> Wording | str:
+    if change.kind == "line" and change.field.startswith("policy."):
+        return _("Policy %(option)s", option=change.field.removeprefix("policy."))
+    if change.kind == "line" and change.field.startswith("flags."):
+        return _("Flag %(option)s", option=change.field.removeprefix("flags."))
     return FIELDS[change.kind].get(change.field) or change.field.replace("_", " ")
 
 
-def _said(change: ChangeOfDocument, value: Any, document: Document) -> str:
+def _said(change: ChangeOfDocument, value: Any, document: Document) -> PartName | Wording | str:
     at = (change.kind, change.field)
     if at == ("rule", "when"):
-        return condition(value)
+        return _condition(value)
     if at in (("rule", "to"), ("line", "start")):
         return _targets(document, value)
     if at == ("rule", "gates") and isinstance(value, list):
-        return ", ".join(_name(document, "gate", str(key)) for key in value) or "none"
+        return ", ".join(_name(document, "gate", str(key)) for key in value) or _("none")
     if at == ("station", "gate"):
         return _name(document, "gate", str(value))
     if isinstance(value, str) and value:
         return f"“{_cut(value)}”"
-    return _cut(jsontext.dumps(value)) if value not in ("", None) else "empty"
+    return _cut(jsontext.dumps(value)) if value not in ("", None) else _("empty")
 
 
-def _leads(rule: Any, document: Document) -> str:
+def _leads(rule: Any, document: Document) -> Wording:
     if not isinstance(rule, Mapping):
-        return "not readable"
+        return _("not readable")
     gates = rule.get("gates")
     names = [_name(document, "gate", str(key)) for key in gates] if isinstance(gates, list) else []
-    asks = f" after {', '.join(names)}" if names else ""
-    return f"{condition(rule.get('when', {'always': True}))} → {_targets(document, rule.get('to'))}{asks}"
+    parts = {
+        "condition": _condition(rule.get("when", {"always": True})),
+        "targets": _targets(document, rule.get("to")),
+    }
+    if not names:
+        return _("%(condition)s → %(targets)s", **parts)
+    return _("%(condition)s → %(targets)s after %(gates)s", **parts, gates=", ".join(names))
 
 
 def condition(value: Any, short: bool = False) -> str:
@@ -212,6 +263,12 @@ def condition(value: Any, short: bool = False) -> str:
     # An edge condition names stations, which nobody looks up here.
     readable = all(problem.path.startswith("edge") for problem in problems.found)
     return describe(found, short) if readable else _cut(jsontext.dumps(value))
+
+
+def _condition(value: Any) -> PartName:
+    with in_english():
+        machine = condition(value)
+    return PartName(machine, lambda: condition(value))
 
 
 def _label(rule: Any) -> str:
@@ -229,12 +286,12 @@ def _rule(document: Document, change: ChangeOfDocument) -> str:
     return change.key
 
 
-def _targets(document: Document, value: Any) -> str:
+def _targets(document: Document, value: Any) -> PartName | Wording:
     keys = value if isinstance(value, list) else [value]
-    return " and ".join(_target(document, str(key)) for key in keys) or "nowhere"
+    return joined((_target(document, str(key)) for key in keys), _(" and ")) if keys else _("nowhere")
 
 
-def _target(document: Document, key: str) -> str:
+def _target(document: Document, key: str) -> Wording | str:
     if key in PLACES:
         return PLACES[key]
     return _station(document, key) if _member(document, "stations", key) else _name(document, "end", key)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from pipelines.routing.basics.wording import NOTHING, PartName, Wording, joined, words
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import Line
-from pipelines.routing.sentences.circumstances import asked, circumstances, gate_of, place, places
+from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences.circumstances import asked, circumstances
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.values import brief, plain
 
 PAST, NOW = 0, 1
+Tenses = tuple[Wording, Wording]
 
 
 class VersionPair(Protocol):
@@ -52,42 +56,35 @@ class RegionChange(Protocol):
     def after(self) -> tuple[str, str] | None: ...
 
 
-class DefinitionChange(Protocol):
-    """What is defined otherwise and is no region."""
-
-    @property
-    def what(self) -> str: ...
-    @property
-    def key(self) -> str: ...
-    @property
-    def old(self) -> Any: ...
-    @property
-    def new(self) -> Any: ...
-    @property
-    def sample(self) -> DecidedSample | None: ...
-
-
-def of_change(pair: VersionPair, change: RegionChange) -> str:
+def of_change(pair: VersionPair, change: RegionChange) -> Wording:
     """One sentence with the sample, or one that says what is not known."""
-    station = station_name(pair.new, change.station)
-    if change.sample is None:
-        return f"Not known of {station}: {_taken_by(pair, change)}: {change.why}."
-    return of_sample(pair, change.sample)
+    if change.sample is not None:
+        return of_sample(pair, change.sample)
+    return _(
+        "Not known of %(station)s: %(outcomes)s: %(why)s.",
+        station=station_name(pair.new, change.station),
+        outcomes=_taken_by(pair, change),
+        why=change.why,
+    )
 
 
-def of_sample(pair: VersionPair, sample: DecidedSample) -> str:
+def of_sample(pair: VersionPair, sample: DecidedSample) -> Wording:
     given = sample.situation
-    station = station_name(pair.new, given["station"])
-    shown = brief(given["outcome"])
-    when = circumstances(pair.old, pair.new, given.get("facts", {}))
     past, now = went(pair, sample)
-    return f"Outcomes of {station} such as {shown}{when} {past}; now they {now}."
+    return _(
+        "Outcomes of %(station)s such as %(outcome)s%(when)s %(past)s; now they %(now)s.",
+        station=station_name(pair.new, given["station"]),
+        outcome=brief(given["outcome"]),
+        when=circumstances(pair.old, pair.new, given.get("facts", {})),
+        past=past,
+        now=now,
+    )
 
 
-def went(pair: VersionPair, sample: DecidedSample) -> tuple[str, str]:
+def went(pair: VersionPair, sample: DecidedSample) -> Tenses:
     """What the old version did with the sample, and what the new one does."""
     station = sample.situation["station"]
-    return _went(pair.old, station, sample.old, PAST), _went(pair.new, station, sample.new, NOW)
+    return _went(pair.old, station, sample.old)[PAST], _went(pair.new, station, sample.new)[NOW]
 
 
 def place_of(pair: VersionPair, key: str) -> str:
@@ -96,69 +93,119 @@ def place_of(pair: VersionPair, key: str) -> str:
         if key in line.stations_by_key:
             return station_name(line, key)
         if key in line.gates_by_key:
-            return gate_of(line, key)
+            return words(named.gate_by_name(line, key))
     return key
 
 
-def _taken_by(pair: VersionPair, change: RegionChange) -> str:
-    old = f"rule {change.old}" if change.old else "no rule"
-    new = f"rule {change.new}" if change.new else "no rule"
-    after = f" after rework at a gate of rule {change.after[1]}" if change.after else ""
-    return f"outcomes that {old} took and {new} takes now{after} (differs in {', '.join(change.differs_in)})"
+def _taken_by(pair: VersionPair, change: RegionChange) -> Wording:
+    parts = {
+        "old": _rule(pair.old, change.old),
+        "new": _rule(pair.new, change.new),
+        "parts": ", ".join(change.differs_in),
+    }
+    if not change.after:
+        return _("outcomes that %(old)s took and %(new)s takes now (differs in %(parts)s)", **parts)
+    return _(
+        "outcomes that %(old)s took and %(new)s takes now after rework at a gate of rule %(rule)s"
+        " (differs in %(parts)s)",
+        **parts,
+        rule=named.rule(pair.new, change.after[1]),
+    )
+
+
+def _rule(line: Line, key: str | None) -> Wording:
+    return _("rule %(rule)s", rule=named.rule(line, key)) if key else _("no rule")
 
 
 # Decisions
 
 
-def _went(line: Line, station: str, decision: dict[str, Any], tense: int) -> str:
-    return _KINDS[decision["decision"]](line, station, decision, tense)
+def _went(line: Line, station: str, decision: dict[str, Any]) -> Tenses:
+    """As it was, and as it is."""
+    return _KINDS[decision["decision"]](line, station, decision)
 
 
-def _move(line: Line, station: str, decision: dict[str, Any], tense: int) -> str:
-    verb = ("went", "go")[tense]
+def _move(line: Line, station: str, decision: dict[str, Any]) -> Tenses:
+    parts = {
+        "station": station_name(line, station),
+        "places": _places(line, decision["to"]),
+        "by": _by(line, decision),
+        "with": _carried(decision),
+    }
     if decision["to"] == [station]:
-        where = f"{('ran', 'run')[tense]} {station_name(line, station)} again"
-    else:
-        where = f"{verb} to {places(line, decision['to'])}"
-    carried = [f"with feedback “{decision['feedback']}”"] if decision["feedback"] is not None else []
-    variables = decision["variables"]
-    carried += (
-        [f"with {', '.join(f'{key} = {plain(value)}' for key, value in variables.items())}"]
-        if variables
-        else []
+        return _("ran %(station)s again%(by)s%(with)s", **parts), _(
+            "run %(station)s again%(by)s%(with)s", **parts
+        )
+    return _("went to %(places)s%(by)s%(with)s", **parts), _("go to %(places)s%(by)s%(with)s", **parts)
+
+
+def _carried(decision: dict[str, Any]) -> PartName:
+    said = []
+    if decision["feedback"] is not None:
+        said.append(_(" with feedback “%(feedback)s”", feedback=decision["feedback"]))
+    if decision["variables"]:
+        values = ", ".join(f"{key} = {plain(value)}" for key, value in decision["variables"].items())
+        said.append(_(" with %(values)s", values=values))
+    return joined(said, "")
+
+
+def _finish(line: Line, station: str, decision: dict[str, Any]) -> Tenses:
+    parts = {"end": named.place(line, decision["end"]), "by": _by(line, decision)}
+    if not decision["error"]:
+        return _("ended as %(end)s%(by)s", **parts), _("end as %(end)s%(by)s", **parts)
+    why = {**parts, "why": named.error(decision["error"])}
+    machine = f"as {parts['end']} with {decision['error']}{parts['by']}"
+    return (
+        Wording.of(f"ended {machine}", _("ended as %(end)s%(by)s (%(why)s)", **why)),
+        Wording.of(f"end {machine}", _("end as %(end)s%(by)s (%(why)s)", **why)),
     )
-    return " ".join([where + _by(line, decision), *carried])
 
 
-def _finish(line: Line, station: str, decision: dict[str, Any], tense: int) -> str:
-    error = f" with {decision['error']}" if decision["error"] else ""
-    return f"{('ended', 'end')[tense]} as {place(line, decision['end'])}{error}{_by(line, decision)}"
-
-
-def _wait(line: Line, station: str, decision: dict[str, Any], tense: int) -> str:
-    rule = _by(line, decision)
+def _wait(line: Line, station: str, decision: dict[str, Any]) -> Tenses:
+    parts: dict[str, object] = {"by": _by(line, decision)}
     if decision["gates"]:
-        gates = " and ".join(gate_of(line, key) for key in decision["gates"])
+        parts["gates"] = joined((named.gate_by_name(line, key) for key in decision["gates"]), _(" and "))
         if not decision["to"]:
-            return f"{('waited', 'wait')[tense]} for {gates}{rule}"
-        return f"{('went', 'go')[tense]} to {places(line, decision['to'])}{rule} after {gates}"
+            return _("waited for %(gates)s%(by)s", **parts), _("wait for %(gates)s%(by)s", **parts)
+        parts["places"] = _places(line, decision["to"])
+        return (
+            _("went to %(places)s%(by)s after %(gates)s", **parts),
+            _("go to %(places)s%(by)s after %(gates)s", **parts),
+        )
     if decision["missing"]:
-        return f"{('were', 'are')[tense]} held{rule}: missing {', '.join(decision['missing'])}"
+        parts["missing"] = ", ".join(decision["missing"])
+        return _("were held%(by)s: missing %(missing)s", **parts), _(
+            "are held%(by)s: missing %(missing)s", **parts
+        )
     if decision["evaluation"]:
-        return f"{('waited', 'wait')[tense]} for a person to answer {asked(decision['evaluation'])}"
-    return f"{('stayed', 'stay')[tense]} at {station_name(line, station)}, blocked{rule}"
+        parts["asked"] = asked(decision["evaluation"])
+        return (
+            _("waited for a person to answer %(asked)s", **parts),
+            _("wait for a person to answer %(asked)s", **parts),
+        )
+    parts["station"] = station_name(line, station)
+    return _("stayed at %(station)s, blocked%(by)s", **parts), _(
+        "stay at %(station)s, blocked%(by)s", **parts
+    )
 
 
-def _ask(line: Line, station: str, decision: dict[str, Any], tense: int) -> str:
-    return f"{('asked', 'ask')[tense]} {asked(decision['evaluation'])} first"
+def _ask(line: Line, station: str, decision: dict[str, Any]) -> Tenses:
+    question = asked(decision["evaluation"])
+    return _("asked %(asked)s first", asked=question), _("ask %(asked)s first", asked=question)
 
 
-def _escalate(line: Line, station: str, decision: dict[str, Any], tense: int) -> str:
-    return f"{('were', 'are')[tense]} escalated ({decision['trigger']}){_by(line, decision)}"
+def _escalate(line: Line, station: str, decision: dict[str, Any]) -> Tenses:
+    parts = {"trigger": named.trigger_in_words(decision["trigger"]), "by": _by(line, decision)}
+    return _("were escalated (%(trigger)s)%(by)s", **parts), _("are escalated (%(trigger)s)%(by)s", **parts)
 
 
-def _stuck(line: Line, station: str, decision: dict[str, Any], tense: int) -> str:
-    return f"{('got', 'get')[tense]} stuck with {decision['error']}{_by(line, decision)}"
+def _stuck(line: Line, station: str, decision: dict[str, Any]) -> Tenses:
+    parts = {"why": named.error(decision["error"]), "by": _by(line, decision)}
+    machine = f"stuck with {decision['error']}{parts['by']}"
+    return (
+        Wording.of(f"got {machine}", _("got stuck%(by)s (%(why)s)", **parts)),
+        Wording.of(f"get {machine}", _("get stuck%(by)s (%(why)s)", **parts)),
+    )
 
 
 _KINDS = {
@@ -169,97 +216,16 @@ _KINDS = {
     "escalate": _escalate,
     "stuck": _stuck,
 }
+_BY = {"policy": _(" by the policy"), "signal": _(" by a signal"), "gate": _(" by a gate")}
 
 
-def _by(line: Line, decision: dict[str, Any]) -> str:
+def _by(line: Line, decision: dict[str, Any]) -> Wording:
     rule = decision.get("rule")
     if rule and rule in line.rules_by_id:
         station, found = line.rules_by_id[rule]
-        return f" by rule {station.rules.index(found) + 1}"
-    by = decision.get("by")
-    return {"policy": " by the policy", "signal": " by a signal", "gate": " by a gate"}.get(by or "", "")
+        return _(" by rule %(number)s", number=station.rules.index(found) + 1)
+    return _BY.get(decision.get("by") or "", NOTHING)
 
 
-# What is no region
-
-
-def of_structural(pair: VersionPair, found: DefinitionChange) -> str:
-    head = _STRUCTURE[found.what](pair, found) + "."
-    return f"{head} {of_sample(pair, found.sample)}" if found.sample else head
-
-
-def _of_station(pair: VersionPair, found: DefinitionChange) -> str:
-    if found.new is None:
-        return f"Station {found.old} ({found.key}) is gone; tasks that stand there have no place in the new version"
-    return f"Station {found.new} ({found.key}) is new"
-
-
-def _of_station_gate(pair: VersionPair, found: DefinitionChange) -> str:
-    old = gate_of(pair.old, found.old) if found.old else "no gate"
-    new = gate_of(pair.new, found.new) if found.new else "no gate"
-    name = station_name(pair.new, found.key)
-    if old == new:
-        return f"The gate {new} of station {name} is defined otherwise"
-    return f"Station {name} had {old} before its rules; now it has {new}"
-
-
-def _of_end(pair: VersionPair, found: DefinitionChange) -> str:
-    if found.new is None:
-        return f"End {found.key} is gone"
-    if found.old is None:
-        return f"End {found.key} ({found.new}) is new"
-    return f"End {found.key} was {found.old}; now it is {found.new}"
-
-
-def _of_approval(pair: VersionPair, found: DefinitionChange) -> str:
-    parts = [key for key in found.new if found.old[key] != found.new[key]]
-    changed = "; ".join(f"{key} was {plain(found.old[key])}, now {plain(found.new[key])}" for key in parts)
-    return f"Gate {gate_of(pair.new, found.key)} asks otherwise: {changed}"
-
-
-def _of_order(pair: VersionPair, found: DefinitionChange) -> str:
-    names = [", ".join(station_name(pair.new, key) for key in keys) for keys in (found.old, found.new)]
-    return f"The order of the stations was {names[0]}; now it is {names[1]}"
-
-
-def _knob(words: str) -> Any:
-    return lambda pair, found: f"{words} was {plain(found.old)}; now it is {plain(found.new)}"
-
-
-def _limit(words: str) -> Any:
-    def of(pair: VersionPair, found: DefinitionChange) -> str:
-        old, new = ("none" if value is None else plain(value) for value in (found.old, found.new))
-        return f"{words} {station_name(pair.new, found.key)}: was {old}, now {new}"
-
-    return of
-
-
-_STRUCTURE: dict[str, Any] = {
-    "start": lambda pair, found: (
-        f"New tasks started at {station_name(pair.old, found.old)};"
-        f" now they start at {station_name(pair.new, found.new)}"
-    ),
-    "revisit": _knob("The policy revisit"),
-    "visit_cap": _knob("The cap of visits"),
-    "on_exhausted": _knob("The policy on_exhausted"),
-    "condition_scope": _knob("What conditions read (condition_scope)"),
-    "contradiction": _knob("The policy contradiction"),
-    "jump_review": _knob("The review of jumps (on a reject)"),
-    "order": _of_order,
-    "forbidden_parallel": _knob("Pairs that may not run in parallel: it"),
-    "budgets": _knob("The budgets of the line: it"),
-    "escalations": _knob("Who is told of escalations: it"),
-    "station": _of_station,
-    "station_gate": _of_station_gate,
-    "max_visits": _limit("Entries allowed of"),
-    "signal_reworks": _limit("Reworks by signal allowed at"),
-    "result_document": _limit("Whether a result document is required of"),
-    "failed": _limit("The eval of a failure at"),
-    "join": _limit("The join of"),
-    "stage": _limit("The stage of"),
-    "requires": _limit("What a forward move needs at"),
-    "agent": _limit("The agent of"),
-    "handoff": _limit("The schema of the handoff of"),
-    "approval": _of_approval,
-    "end": _of_end,
-}
+def _places(line: Line, keys: Sequence[str]) -> PartName:
+    return joined((named.place(line, key) for key in keys), _(" and "))

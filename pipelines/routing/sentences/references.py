@@ -10,12 +10,12 @@ from pipelines.routing.basics.wording import PartName, joined
 from pipelines.routing.document.algebra import Condition
 from pipelines.routing.document.gates import JUMP
 from pipelines.routing.document.model import Line
-from pipelines.routing.document.rules import Rule
+from pipelines.routing.document.rules import BLOCKED, ORIGIN, Rule
 from pipelines.routing.document.stations import Station
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.errors import error_words
 from pipelines.routing.sentences.escalations import role_words, trigger_words
-from pipelines.routing.sentences.names import gate_name, station_name, target_name
+from pipelines.routing.sentences.names import end_name, gate_name, station_name, target_name
 
 
 def station(line: Line, key: str) -> PartName:
@@ -31,8 +31,36 @@ def target(line: Line, key: str) -> PartName:
     return PartName(key, lambda: target_name(line, key))
 
 
+def place(line: Line, key: str) -> PartName:
+    """Where tasks go, in a sentence about all of them. Machines have the label of an end, as the log has it."""
+    if key in line.ends_by_key and key not in line.stations_by_key:
+        return PartName(line.end(key).label or key, lambda: end_name(line, key))
+    if key in PLACES and key not in line.stations_by_key:
+        machine, people = PLACES[key]
+        return PartName(machine, people)
+    return PartName(station_name(line, key), lambda: station_name(line, key))
+
+
+PLACES = {
+    ORIGIN: ("where they came from", lambda: _("where they came from")),
+    BLOCKED: ("blocked", lambda: _("blocked")),
+}
+
+
+def edge(line: Line, text: str) -> PartName:
+    """“a->b”, “Build → Test”."""
+    source, _arrow, to = text.partition("->")
+    return PartName(text, lambda: f"{target_name(line, source)} → {target_name(line, to)}" if to else text)
+
+
 def gate(line: Line, key: str) -> PartName:
     return PartName(key, lambda: _("the review of a jump") if key == JUMP else gate_name(line, key))
+
+
+def gate_by_name(line: Line, key: str) -> PartName:
+    """Machines have its name, too."""
+    name = "the review of the jump" if key == JUMP else gate_name(line, key)
+    return PartName(name, lambda: _("the review of the jump") if key == JUMP else name)
 
 
 def gates(line: Line, keys: Sequence[str]) -> PartName:
@@ -80,6 +108,24 @@ def condition(asked: Condition) -> PartName:
 def trigger(word: str) -> PartName:
     """Why something is escalated."""
     return PartName(word, lambda: f"“{trigger_words(word)}”")
+
+
+def decision(word: str) -> PartName:
+    """What a person decided at a gate."""
+    return PartName(word.replace("_", " "), DECISIONS.get(word, lambda: word))
+
+
+DECISIONS = {
+    "approve": lambda: _("approve"),
+    "send_back": lambda: _("send back"),
+    "reject": lambda: _("reject"),
+    "rework": lambda: _("rework"),
+    "abort": lambda: _("abort"),
+}
+
+
+def trigger_in_words(word: str) -> PartName:
+    return PartName(word, lambda: trigger_words(word))
 
 
 def role(word: str) -> PartName:

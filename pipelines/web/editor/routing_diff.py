@@ -14,8 +14,10 @@ from pipelines.lines.linting import read
 from pipelines.routing.analysis.difference.change import Change
 from pipelines.routing.analysis.difference.effects import Pair
 from pipelines.routing.analysis.difference.station import changes
+from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import Line, Station
 from pipelines.routing.sentences import differences
+from pipelines.routing.sentences.values import brief
 
 WORK = 250_000
 """Units of `regions.effort` for one save, each about a microsecond."""
@@ -84,5 +86,11 @@ def _shown(pair: Pair, change: Change) -> dict[str, Any]:
     past, now = differences.went(pair, change.sample)
     given = change.sample.situation
     facts = given.get("facts")
-    example = differences.brief(given["outcome"]) + (f" {differences.brief(facts)}" if facts else "")
-    return {"station": change.station, "rule": change.new, "example": example, "old": past, "new": now}
+    example = brief(given["outcome"]) + (f" {brief(facts)}" if facts else "")
+    return {
+        "station": change.station,
+        "rule": change.new,
+        "example": example,
+        "old": words(past),
+        "new": words(now),
+    }

@@ -15,6 +15,7 @@ from pipelines.formats.changes import AFFECTS, DocumentChange
 from pipelines.formats.overlay import PicturePlace, place_of
 from pipelines.lines.comparing import Apart
 from pipelines.models import User
+from pipelines.routing.basics.wording import words
 from pipelines.routing.sentences.changes import condition, sentence
 
 GROUPS: dict[str, Callable[[], str]] = {
@@ -80,7 +81,7 @@ def people(hands: Iterable[Author]) -> dict[str, str]:
 def _row(apart: Apart, change: DocumentChange, hands: tuple[Author, ...], names: dict[str, str]) -> ChangeRow:
     icon, word = LOOKS[change.what]
     return ChangeRow(
-        sentence(change, apart.old, apart.new),
+        words(sentence(change, apart.old, apart.new)),
         change.what,
         icon,
         word(),

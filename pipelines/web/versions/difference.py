@@ -15,8 +15,9 @@ from pipelines.lines import comparing
 from pipelines.models import Line, Project
 from pipelines.routing.analysis.difference.compare import Difference
 from pipelines.routing.analysis.difference.samples import Sample
+from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import Problem
-from pipelines.routing.sentences import differences
+from pipelines.routing.sentences import definitions, differences
 from pipelines.web.lines import lines
 from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
 
@@ -86,7 +87,7 @@ def context(found: Difference | None, most: int = MAX_SHOWN) -> dict[str, Any]:
         "verdict": found.verdict,
         "total": len(shown),
         "groups": list(groups.items()),
-        "unknown": [differences.of_change(found.pair, each) for each in found.unknown[:MAX_SHOWN]],
+        "unknown": [words(differences.of_change(found.pair, each)) for each in found.unknown[:MAX_SHOWN]],
         "left_out": max(0, len(shown) - most),
     }
 
@@ -96,7 +97,7 @@ def _structure(found: Difference) -> list[ChangeView]:
         _shown(
             found,
             differences.place_of(found.pair, each.key),
-            differences.of_structural(found.pair, each),
+            words(definitions.of_structural(found.pair, each)),
             each.sample,
         )
         for each in found.structure
@@ -108,7 +109,7 @@ def _changes(found: Difference) -> list[ChangeView]:
         _shown(
             found,
             differences.place_of(found.pair, each.station),
-            differences.of_change(found.pair, each),
+            words(differences.of_change(found.pair, each)),
             each.sample,
         )
         for each in found.changes
@@ -120,4 +121,4 @@ def _shown(found: Difference, place: str, sentence: str, sample: Sample | None) 
         return ChangeView(place, sentence)
     old, new = differences.went(found.pair, sample)
     situation = json.dumps(sample.situation, indent=2, ensure_ascii=False, default=str)
-    return ChangeView(place, sentence, old, new, situation)
+    return ChangeView(place, sentence, words(old), words(new), situation)

@@ -11,7 +11,8 @@ from pipelines.routing.analysis.difference.effects import Pair
 from pipelines.routing.analysis.difference.samples import Sample
 from pipelines.routing.analysis.difference.structure import Structural
 from pipelines.routing.document.line import Line
-from pipelines.routing.sentences.differences import of_change, of_sample, of_structural, place_of, went
+from pipelines.routing.sentences.definitions import of_structural
+from pipelines.routing.sentences.differences import of_change, of_sample, place_of, went
 from pipelines.routing.sentences.values import brief
 from tests.routing.support import line
 

@@ -11,7 +11,7 @@ from pipelines.routing.analysis.difference.samples import shared
 from pipelines.routing.analysis.difference.station import changes
 from pipelines.routing.analysis.difference.structure import Structural, structure
 from pipelines.routing.document.model import Line
-from pipelines.routing.sentences import differences
+from pipelines.routing.sentences import definitions, differences
 
 WORK = 30_000_000
 """Units of `regions.effort` for all stations together, each about a microsecond."""
@@ -37,7 +37,7 @@ class Difference:
 
     def sentences(self) -> list[str]:
         return [
-            *(differences.of_structural(self.pair, each) for each in self.structure),
+            *(definitions.of_structural(self.pair, each) for each in self.structure),
             *(differences.of_change(self.pair, each) for each in (*self.changes, *self.unknown)),
         ]
 
@@ -46,7 +46,7 @@ class Difference:
         return {
             "difference": self.verdict,
             "structure": [
-                {**e.to_dict(), "sentence": differences.of_structural(pair, e)} for e in self.structure
+                {**e.to_dict(), "sentence": definitions.of_structural(pair, e)} for e in self.structure
             ],
             "changes": [{**e.to_dict(), "sentence": differences.of_change(pair, e)} for e in self.changes],
             "unknown": [{**e.to_dict(), "sentence": differences.of_change(pair, e)} for e in self.unknown],

@@ -1,0 +1,148 @@
+"""What a version defines otherwise beside its rules, in sentences for people: “New tasks started at Build; now …”."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from pipelines.routing.basics.wording import PartName, Wording, joined
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.model import Line
+from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences.differences import DecidedSample, VersionPair, of_sample
+from pipelines.routing.sentences.names import station_name
+from pipelines.routing.sentences.values import plain
+
+
+class DefinitionChange(Protocol):
+    """What is defined otherwise and is no region."""
+
+    @property
+    def what(self) -> str: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def old(self) -> Any: ...
+    @property
+    def new(self) -> Any: ...
+    @property
+    def sample(self) -> DecidedSample | None: ...
+
+
+Say = Callable[[VersionPair, DefinitionChange], Wording]
+
+
+def of_structural(pair: VersionPair, found: DefinitionChange) -> Wording:
+    words = {"what": SAID[found.what](pair, found)}
+    if found.sample is None:
+        return _("%(what)s.", **words)
+    return _("%(what)s. %(sample)s", **words, sample=of_sample(pair, found.sample))
+
+
+def _start(pair: VersionPair, found: DefinitionChange) -> Wording:
+    return _(
+        "New tasks started at %(old)s; now they start at %(new)s",
+        old=station_name(pair.old, found.old),
+        new=station_name(pair.new, found.new),
+    )
+
+
+def _station(pair: VersionPair, found: DefinitionChange) -> Wording:
+    words = {"old": found.old, "new": found.new, "key": found.key}
+    if found.new is None:
+        return Wording.of(
+            f"Station {found.old} ({found.key}) is gone; tasks that stand there have no place in the new version",
+            _("Station %(old)s is gone; tasks there have no place in the new version", **words),
+        )
+    return _("Station %(new)s (%(key)s) is new", **words)
+
+
+def _station_gate(pair: VersionPair, found: DefinitionChange) -> Wording:
+    words = {
+        "station": station_name(pair.new, found.key),
+        "old": _gate(pair.old, found.old),
+        "new": _gate(pair.new, found.new),
+    }
+    if str(words["old"]) == str(words["new"]):
+        return _("The gate %(new)s of station %(station)s is defined otherwise", **words)
+    return _("Station %(station)s had %(old)s before its rules; now it has %(new)s", **words)
+
+
+def _gate(line: Line, key: str | None) -> PartName | Wording:
+    return named.gate_by_name(line, key) if key else _("no gate")
+
+
+def _end(pair: VersionPair, found: DefinitionChange) -> Wording:
+    words = {"end": found.key, "old": found.old, "new": found.new}
+    if found.new is None:
+        return _("End %(end)s is gone", **words)
+    if found.old is None:
+        return _("End %(end)s (%(new)s) is new", **words)
+    return _("End %(end)s was %(old)s; now it is %(new)s", **words)
+
+
+def _approval(pair: VersionPair, found: DefinitionChange) -> Wording:
+    parts = [
+        _("%(part)s was %(old)s, now %(new)s", part=key, old=plain(found.old[key]), new=plain(found.new[key]))
+        for key in found.new
+        if found.old[key] != found.new[key]
+    ]
+    gate = named.gate_by_name(pair.new, found.key)
+    return _("Gate %(gate)s asks otherwise: %(parts)s", gate=gate, parts=joined(parts, "; "))
+
+
+def _order(pair: VersionPair, found: DefinitionChange) -> Wording:
+    old, new = (", ".join(station_name(pair.new, key) for key in keys) for keys in (found.old, found.new))
+    return _("The order of the stations was %(old)s; now it is %(new)s", old=old, new=new)
+
+
+def _option(machine: str, what: Wording) -> Say:
+    """Of the line: what machines call it, and what people do."""
+
+    def say(pair: VersionPair, found: DefinitionChange) -> Wording:
+        old, new = plain(found.old), plain(found.new)
+        people = _("%(what)s: %(old)s before, %(new)s now", what=what, old=old, new=new)
+        return Wording.of(f"{machine} was {old}; now it is {new}", people)
+
+    return say
+
+
+def _of_station(machine: str, what: Wording) -> Say:
+    def say(pair: VersionPair, found: DefinitionChange) -> Wording:
+        name = station_name(pair.new, found.key)
+        old, new = (_("none") if value is None else plain(value) for value in (found.old, found.new))
+        words = {"what": what, "station": name, "old": old, "new": new}
+        people = _("%(station)s, %(what)s: %(old)s before, %(new)s now", **words)
+        return Wording.of(f"{machine} {name}: was {old}, now {new}", people)
+
+    return say
+
+
+SAID: dict[str, Say] = {
+    "start": _start,
+    "revisit": _option("The policy revisit", _("Coming to a station again")),
+    "visit_cap": _option("The cap of visits", _("Most runs of one station")),
+    "on_exhausted": _option("The policy on_exhausted", _("When a limit is used up")),
+    "condition_scope": _option("What conditions read (condition_scope)", _("What conditions read")),
+    "contradiction": _option("The policy contradiction", _("When branches contradict each other")),
+    "jump_review": _option("The review of jumps (on a reject)", _("When the review of a jump rejects")),
+    "order": _order,
+    "forbidden_parallel": _option(
+        "Pairs that may not run in parallel: it", _("Stations that never run in parallel")
+    ),
+    "budgets": _option("The budgets of the line: it", _("Limits of the line")),
+    "escalations": _option("Who is told of escalations: it", _("Who is told of escalations")),
+    "station": _station,
+    "station_gate": _station_gate,
+    "max_visits": _of_station("Entries allowed of", _("most runs")),
+    "signal_reworks": _of_station("Reworks by signal allowed at", _("most reworks by signal")),
+    "result_document": _of_station("Whether a result document is required of", _("result document required")),
+    "failed": _of_station("The eval of a failure at", _("eval of a failure")),
+    "join": _of_station("The join of", _("join")),
+    "stage": _of_station("The stage of", _("stage")),
+    "requires": _of_station("What a forward move needs at", _("what a forward move needs")),
+    "agent": _of_station("The agent of", _("agent")),
+    "handoff": _of_station("The schema of the handoff of", _("schema of the handoff")),
+    "approval": _approval,
+    "end": _end,
+}
