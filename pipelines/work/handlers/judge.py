@@ -8,8 +8,6 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-import openai
-
 from pipelines.work.handlers.evaluate import TEXT_CHARACTERS, unanswered
 from pipelines.work.models.answer_text import answer_in
 from pipelines.work.outgoing.endpoint import Outgoing
@@ -33,6 +31,8 @@ async def judge(question: str, outcome: Mapping[str, Any], outgoing: Outgoing) -
     endpoint = outgoing.endpoint
     if not endpoint.url or not endpoint.model:
         return unanswered("This worker has no model: GATELINE_MODEL_URL and GATELINE_MODEL say which one.")
+    import openai  # noqa: PLC0415 - most of a worker's start, and for models alone
+
     longest = endpoint.seconds * (endpoint.retries + 1) + SPARE_SECONDS
     try:
         async with asyncio.timeout(longest), model_client(outgoing) as client:

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
-import openai
 
 from pipelines.work.models.conversation import Message, ToolCall
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.outgoing.guard import RefusedAddress
 from pipelines.work.outgoing.model import model_client
+
+if TYPE_CHECKING:
+    import openai
 
 MOST_CHARACTERS = 10_000_000
 Hear = Callable[[str], Awaitable[None]]
@@ -71,6 +73,8 @@ async def ask(question: CompletionRequest, outgoing: Outgoing, hear: Hear) -> Re
         raise NoAnswer("model_not_set", "No model is set: an operator sets GATELINE_MODEL_URL.")
     if not (question.model or outgoing.endpoint.model):
         raise NoAnswer("model_not_set", "No model is named: here, or by an operator in GATELINE_MODEL.")
+    import openai  # noqa: PLC0415 - most of a worker's start, and for models alone
+
     try:
         async with model_client(outgoing) as client:
             return await _answer(client, question, question.body(outgoing.endpoint.model), hear)
@@ -124,6 +128,8 @@ async def _answer(
 
 def _plain(value: Any) -> dict[str, Any]:
     """What the library made of an answer, as plain JSON. :raises ValueError: it is no object"""
+    import openai  # noqa: PLC0415
+
     if isinstance(value, openai.BaseModel):
         value = value.to_dict(mode="json", warnings=False)
     if not isinstance(value, dict):

@@ -1,11 +1,14 @@
-"""The official client for models, behind the guard. Kept apart: only workers load the library."""
+"""The official client for models, behind the guard. Kept apart: only who asks a model loads the library."""
 
 from __future__ import annotations
 
-import openai
+from typing import TYPE_CHECKING
 
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.outgoing.transport import client
+
+if TYPE_CHECKING:
+    import openai
 
 # Servers on one's own machine mostly want no key, the library always does.
 NO_KEY = "none"
@@ -14,6 +17,8 @@ NO_KEY = "none"
 def model_client(outgoing: Outgoing) -> openai.AsyncOpenAI:
     """A client for one piece of work; use it as `async with`. The operator's own address may be private; where it
     redirects to may not. The endpoint has an address."""
+    import openai  # noqa: PLC0415 - most of a worker's start, and for models alone
+
     endpoint = outgoing.endpoint
     found = openai.AsyncOpenAI(
         base_url=endpoint.url,
