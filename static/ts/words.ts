@@ -10,6 +10,7 @@ const WORDS = {
   copied: gettext("Copied"),
   notCopied: gettext("Copying is not possible here: select the text and copy it by hand."),
   opened: gettext("%s: open, Ctrl+Enter confirms"),
+  includedIn: gettext("included in %s"),
   connecting: gettext("connecting"),
   live: gettext("live"),
   reconnecting: gettext("reconnecting"),

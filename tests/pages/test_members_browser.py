@@ -16,6 +16,32 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SignIn = Callable[[Page | BrowserContext, User], None]
 
 
+def test_what_a_role_includes_is_ticked_with_it_and_says_so(
+    page: Page, sign_in: SignIn, world: World
+) -> None:
+    member = Membership.objects.get(user=world.operator)
+    sign_in(page, world.admin)
+    page.goto(at(world, "project-settings"))
+    row = page.get_by_role("row").filter(has_text=world.operator.username)
+    operator, reviewer = row.get_by_label("Operator"), row.get_by_label("Reviewer")
+    reviewer.check()
+    expect(operator).to_be_checked()
+    expect(operator).to_be_disabled()
+    expect(operator).to_have_accessible_description("included in Reviewer")
+    reviewer.uncheck()
+    expect(operator).to_be_checked()
+    expect(operator).to_be_enabled()
+    reviewer.check()
+    row.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved")).to_be_visible()
+    expect(operator).to_be_checked()
+    expect(operator).to_have_accessible_description("included in Reviewer")
+    expect(row.get_by_label("Viewer", exact=True)).to_be_disabled()
+    expect(row.get_by_label("Designer")).not_to_be_checked()
+    member.refresh_from_db()
+    assert member.roles == ["reviewer"]
+
+
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
 def test_an_admin_ticks_two_roles(
     new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World, viewport: dict[str, int]

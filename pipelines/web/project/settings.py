@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -16,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from pipelines import access
 from pipelines.models import Group, Membership, Project, Role
-from pipelines.models.people import granting
+from pipelines.models.people import INCLUDED, granting
 from pipelines.queries import workers
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import AddMember, GroupPeople, NewGroup, RolesForm
@@ -57,6 +59,7 @@ def members(request: SignedIn, project: Project) -> HttpResponse:
 
 def members_page(request: SignedIn, project: Project, form: AddMember, status: int = 200) -> HttpResponse:
     people = Membership.objects.filter(project=project).select_related("user").order_by("user__username")
+    listed = [(member, role_boxes(member.roles)) for member in people]
     return show(
         request,
         "project/members.html",
@@ -65,11 +68,32 @@ def members_page(request: SignedIn, project: Project, form: AddMember, status: i
         trail=tab_trail(project, _("Settings")),
         status=status,
         form=form,
-        members=people,
+        members=listed,
+        new_roles=role_boxes(form["roles"].value() or ()),
         roles=Role.choices,
         table=role_table(),
         unprotected=workers.unprotected(timezone.now()),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RoleBox:
+    """One role to tick. `by`: the name of a chosen role that includes it; `includes`: keys, with spaces between."""
+
+    value: str
+    word: str
+    chosen: bool
+    by: str
+    includes: str
+
+
+def role_boxes(chosen: Collection[str]) -> list[RoleBox]:
+    boxes = []
+    for role in Role:
+        by = [str(other.label) for other in Role if other in chosen and role in INCLUDED[other]]
+        includes = " ".join(sorted(INCLUDED[role]))
+        boxes.append(RoleBox(role.value, str(role.label), role in chosen, by[-1] if by else "", includes))
+    return boxes
 
 
 def role_table() -> list[dict[str, Any]]:
