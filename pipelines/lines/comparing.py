@@ -13,12 +13,15 @@ from pipelines.formats.overlay import Overlay, overlay
 from pipelines.models import Line, LineEvent
 from pipelines.routing.analysis.difference.compare import Difference, difference
 from pipelines.routing.basics.canonical import digest
+from pipelines.routing.document.ends import BUILT_IN_ENDS
 from pipelines.routing.document.line import DocumentError, read_line
 from pipelines.routing.document.networks import as_published, to_publish
 
 LIVE, DRAFT, ASIDE = "live", "draft", "aside-"
 REMEMBERED = 64
 """Pairs per process."""
+PLACES = len(("extra", "editor", "positions"))
+"""Steps to the places on the canvas."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +76,17 @@ class Apart:
 def apart(old: Side, new: Side) -> Apart:
     """Raises Invalid: a draft that cannot be read."""
     before, now = _read(old).to_document(), _read(new).to_document()
-    found = changes(before, now)
+    found = tuple(each for each in changes(before, now) if not _of_nothing(each, now))
     return Apart(before, now, found, overlay(before, now, found))
+
+
+def _of_nothing(change: DocumentChange, now: Mapping[str, Any]) -> bool:
+    """Whether it is the place on the canvas of a station or an end that is not there any more."""
+    if change.affects != "layout" or len(change.steps) <= PLACES:
+        return False
+    key = str(change.steps[PLACES])
+    drawn = {each["key"] for each in (*now["stations"], *now.get("ends", ()))}
+    return not key.startswith("@") and key not in drawn and key not in BUILT_IN_ENDS
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line, User
-from tests.browser.canvas import saved
+from tests.browser.canvas import SAVING, node, saved
 from tests.factories import World
 from tests.fixtures.site import Site
 from tests.pages.conftest import at
+from tests.waiting import until
 
 OK = {"result": "success"}
 HIGH = {"output": {"path": "high", "op": "gt", "value": 0}}
@@ -86,7 +87,7 @@ def test_a_dead_rule_says_why_and_its_remedy_brings_it_to_life_and_tells_what_go
     dead.get_by_role("button", name="Move above 1").click()
     saved(page)
     assert ids(line) == ["high", "ok", "bad"]
-    expect(row(rules, "high")).to_contain_text("Live")
+    expect(row(rules, "high")).to_contain_text("Can match")
     note = rules.get_by_role("status")
     expect(note).to_contain_text("Routing changes")
     expect(note).to_contain_text("{result: success, output: {high: 1}}")
@@ -97,6 +98,33 @@ def test_a_dead_rule_says_why_and_its_remedy_brings_it_to_life_and_tells_what_go
     page.keyboard.press("Control+z")
     saved(page)
     assert stored(line) == DOCUMENT["stations"][0]["rules"]
+
+
+def test_until_the_answer_is_there_the_problems_are_being_checked(rules: Locator, page: Page) -> None:
+    held: list[Route] = []
+    count = page.locator(".ed-problems-head .count")
+    expect(count).to_have_text("2")
+    page.route(SAVING, lambda route: held.append(route), times=1)
+    row(rules, "high").get_by_role("button", name="Move above 1").click()
+    expect(count).to_have_text("Checking…")
+    expect(page.get_by_role("button", name="Checking…", exact=True)).to_be_visible()
+    until(lambda: held, "the request", page)
+    held[0].continue_()
+    expect(count).to_have_text("0")
+    expect(page.get_by_role("button", name="No problems", exact=True)).to_be_visible()
+
+
+def test_routing_changes_go_with_a_station_that_they_tell_of(rules: Locator, page: Page) -> None:
+    row(rules, "high").get_by_role("button", name="Move above 1").click()
+    note = rules.get_by_role("status")
+    expect(note).to_contain_text("go to Fix by rule 1")
+    saved(page)
+    node(page, "fix").click()
+    page.keyboard.press("Delete")
+    saved(page)
+    node(page, "build").click()
+    expect(rules.locator("[data-rule]")).to_have_count(2)
+    expect(rules).not_to_contain_text("go to Fix")
 
 
 def test_what_no_rule_takes_is_shown_with_what_becomes_of_it_and_a_rule_is_made_for_it(

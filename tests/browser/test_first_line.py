@@ -255,7 +255,7 @@ def test_by_mouse(enter: Enter, world: World, reviewer: User, hands: subprocess.
     expect(page.locator(".ed-problems")).to_contain_text("never matches: rule 1 of")
     inspector.get_by_role("button", name="Move above 1, at most 3 times").click()
     expect(rules(page).first).to_contain_text("result is failure")
-    expect(rules(page).first).to_contain_text("Live")
+    expect(rules(page).first).to_contain_text("Can match")
 
     for one, next_ in ((REVIEW, PACKAGE), (PACKAGE, DELIVER)):
         start = middle(palette.get_by_role("button", name="Person", exact=True))

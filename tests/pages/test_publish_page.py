@@ -69,6 +69,19 @@ def test_what_changes_is_said_in_words_with_its_hand_and_what_decides_first(
     assert "somebody else" not in shown
 
 
+def test_of_a_station_that_is_gone_no_place_on_the_canvas_is_told(world: World, signed_in: As) -> None:
+    def placed(**positions: list[int]) -> dict[str, Any]:
+        return {"extra": {"editor": {"positions": positions}}}
+
+    line = world.line(document(("build", "ship"), key="app-check", **placed(old=[1, 2], ship=[3, 4]))).line
+    saved(line, world.designer, "build", "ship", **placed(gone=[5, 6], ship=[7, 8]))
+    shown = parts(signed_in(world.designer), world, line.key)["changes"]
+    assert "Only the picture" in shown and "Ship stands elsewhere on the canvas." in shown.replace(
+        "ship", "Ship"
+    )
+    assert "old stands" not in shown and "gone stands" not in shown
+
+
 def test_a_draft_that_says_what_is_live_cannot_be_published_and_says_so(world: World, signed_in: As) -> None:
     line, client = published(world), signed_in(world.designer)
     shown = parts(client, world, line.key)

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import type { Finding } from "../store/findings";
-import { type Editor, useEditor } from "../store/store";
+import { checking, type Editor, useEditor } from "../store/store";
 import { Remedies } from "./Remedies";
 
 const ICONS = { error: "danger", warning: "warning", info: "info" } as const;
@@ -18,13 +18,14 @@ interface Shown {
 /** What lint finds in this draft; choosing one selects its place and brings it into view. */
 export function Problems({ editor, show, mayEdit, open, fold }: Shown & { open: boolean; fold(): void }) {
   const { findings } = useEditor(editor);
+  const unknown = useEditor(editor, checking);
   const all = findings.findings;
   const grave = all.filter((finding) => finding.severity !== "info");
   const notes = all.filter((finding) => finding.severity === "info");
   return (
     <section className="ed-problems" aria-label={say("problems")}>
       <button type="button" className="ed-problems-head" aria-expanded={open} onClick={fold}>
-        <strong>{say("problems")}</strong> <span className="count">{grave.length}</span>
+        <strong>{say("problems")}</strong> <span className="count">{unknown ? say("checking") : grave.length}</span>
         <span className="push">
           <Icon name={open ? "chevron-down" : "chevron-up"} />
         </span>
@@ -32,7 +33,9 @@ export function Problems({ editor, show, mayEdit, open, fold }: Shown & { open: 
       {open ? (
         <div className="ed-problem-list">
           <List findings={grave} {...{ editor, show, mayEdit }} />
-          {all.length === 0 ? <p className="ed-problem muted">{say("noProblems")}</p> : null}
+          {all.length === 0 ? (
+            <p className="ed-problem muted">{unknown ? say("checking") : say("noProblems")}</p>
+          ) : null}
           {notes.length > 0 ? <Notes notes={notes} leftOut={findings.left_out} {...{ editor, show, mayEdit }} /> : null}
         </div>
       ) : null}

@@ -2,7 +2,7 @@ import { type ReactNode, useId, useRef } from "react";
 import { createPortal } from "react-dom";
 import { People } from "../saving/People";
 import { SaveState } from "../saving/Saved";
-import { useEditor } from "../store/store";
+import { checking, useEditor } from "../store/store";
 import { useTest } from "../testmode/session";
 import { action, possible } from "./actions";
 import type { Desk } from "./desk";
@@ -34,10 +34,12 @@ function Tools({ desk }: { desk: Desk }) {
 
 function ProblemCount({ desk }: { desk: Desk }) {
   const { findings } = desk.editor.state;
+  const unknown = checking(desk.editor.state);
   const errors = findings.findings.filter((each) => each.severity === "error").length;
   const warnings = findings.findings.filter((each) => each.severity === "warning").length;
-  const tone = errors > 0 ? "danger" : warnings > 0 ? "attention" : "ok";
-  const icon = { danger: "danger", attention: "warning", ok: "check" }[tone];
+  const tone = unknown ? "neutral" : errors > 0 ? "danger" : warnings > 0 ? "attention" : "ok";
+  const icon = { neutral: "retry", danger: "danger", attention: "warning", ok: "check" }[tone];
+  const count = errors + warnings === 0 ? say("noProblemsShort") : say("problemCount", String(errors + warnings));
   return (
     <button
       type="button"
@@ -45,9 +47,7 @@ function ProblemCount({ desk }: { desk: Desk }) {
       onClick={() => desk.fold("problems", true)}
     >
       <Icon name={icon} />
-      <span className="button-word">
-        {errors + warnings === 0 ? say("noProblemsShort") : say("problemCount", String(errors + warnings))}
-      </span>
+      <span className="button-word">{unknown ? say("checking") : count}</span>
     </button>
   );
 }

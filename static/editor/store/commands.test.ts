@@ -72,6 +72,12 @@ describe("a change of the line", () => {
     expect(ids(made(commands.paste(clip)), "x")).toEqual([]);
   });
 
+  it("forgets where a station stood with the station, and keeps the places of the others", () => {
+    const positions: Record<string, [number, number]> = { build: [1, 2], scan: [3, 4] };
+    const line = { ...LINE, extra: { editor: { positions } } };
+    expect(commands.remove(["scan"]).apply(line).extra?.editor?.positions).toEqual({ build: [1, 2] });
+  });
+
   it("forgets where things stand when it is tidied, and nothing else of the editor", () => {
     const notes = [{ key: "n", text: "", tone: "ok", x: 0, y: 0, width: 1, height: 1 }];
     const line = { ...LINE, extra: { other: 1, editor: { positions: { build: [1, 2] as [number, number] }, notes } } };

@@ -50,6 +50,14 @@ function withPositions(line: LineDocument, places: Positions): LineDocument {
   return { ...line, extra: { ...extra, editor: { ...extra.editor, positions: { ...positionsOf(line), ...places } } } };
 }
 
+/** Of what is gone nothing is left, not even where it stood. */
+function withoutPositions(line: LineDocument, gone: ReadonlySet<string>): LineDocument {
+  const places = Object.entries(positionsOf(line));
+  const left = places.filter(([key]) => !gone.has(key));
+  if (left.length === places.length) return line;
+  return { ...line, extra: { ...line.extra, editor: { ...line.extra?.editor, positions: Object.fromEntries(left) } } };
+}
+
 export function addStation(kind: string, name: string, at?: Place, after?: string): Command {
   return command(say("added", name), (line) => {
     const key = freeKey(line, name);
@@ -134,7 +142,7 @@ export function remove(keys: readonly string[]): Command {
     if (line.ends) next.ends = line.ends.filter((end) => !gone.has(end.key));
     if (start === undefined) delete next.start;
     else next.start = start;
-    return next;
+    return withoutPositions(next, gone);
   });
 
   function without(rule: Rule): Rule[] {

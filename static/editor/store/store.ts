@@ -226,6 +226,7 @@ export class Editor {
     const history = taken(this.state.history, line);
     // Asked once the line is there.
     queueMicrotask(() => this.text.othersChanged());
+    this.#forget(history.line);
     const parts = changedParts(this.state.history.line, history.line);
     if (history.line === this.state.history.line || parts.length === 0) {
       this.#set({ history });
@@ -239,6 +240,7 @@ export class Editor {
 
   #became(history: History, label: string, renames?: readonly Rename[], selection = this.state.selection): void {
     this.#typing = false;
+    this.#forget(history.line);
     this.#set({ history, selection });
     announce(label);
     this.#saver.save(history.line, renames);
@@ -270,6 +272,12 @@ export class Editor {
     this.#saver.save(history.line);
   }
 
+  /** What was sent elsewhere is nothing to tell any more where one of its stations is gone. */
+  #forget(line: LineDocument): void {
+    const left = new Set(line.stations.map(({ key }) => key));
+    if (this.line.stations.some(({ key }) => !left.has(key))) this.dismissElsewhere();
+  }
+
   /** The pills show it to those who see them; the others hear when there are more or fewer problems. */
   #found(found: Partial<State>): void {
     const before = grave(this.state.findings);
@@ -284,6 +292,10 @@ export class Editor {
 }
 
 const grave = ({ findings }: Findings): number => findings.filter((each) => each.severity !== "info").length;
+
+/** Whether the findings are of a line before the last change. */
+export const checking = ({ saving, asking }: State): boolean =>
+  asking > 0 || saving.state === "waiting" || saving.state === "saving";
 
 /** The state, or what of it is picked: drawn anew when that is another. */
 export function useEditor(editor: Editor): State;
