@@ -10,6 +10,7 @@ from ninja import Router
 
 from pipelines import access, engine
 from pipelines.api.auth import Request, person_of
+from pipelines.api.lookup import TASK
 from pipelines.api.problems import ProblemOut
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.schemas import GateIn, GateOut, task_out
@@ -18,7 +19,7 @@ from pipelines.models import GateVisit, Task, User
 from pipelines.queries.versions import parsed
 
 router = Router(tags=["gates"])
-GATE = "/owners/{owner}/projects/{project}/stages/{line}/tasks/{task}/gates/{gate}"
+GATE = TASK + "/gates/{gate}"
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 ACTIONS = ("approve", "reject", "send_back", "rework", "abort")
 

@@ -10,13 +10,13 @@ from ninja import Router
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import line_of
+from pipelines.api.lookup import LINE, line_of
 from pipelines.api.problems import ProblemOut
 from pipelines.errors import NotFound
 from pipelines.queries import analytics as query
 
 router = Router(tags=["lines"])
-PATH = "/owners/{owner}/projects/{project}/lines/{line}/analytics"
+PATH = LINE + "/analytics"
 ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
 
 

@@ -7,8 +7,8 @@ from ninja import Query, Router
 from pydantic import BaseModel, ConfigDict
 
 from pipelines.api.auth import Request
-from pipelines.api.lines import ERRORS, LINES
-from pipelines.api.lookup import line_of
+from pipelines.api.lines import ERRORS
+from pipelines.api.lookup import LINE, line_of
 from pipelines.api.schemas import text_of
 from pipelines.formats import native
 from pipelines.lines.backtest import of_document, read_selection, target_of
@@ -16,7 +16,7 @@ from pipelines.lines.backtest.stream import streamed
 from pipelines.web.shell.turns import turn
 
 router = Router(tags=["lines"])
-PATH = LINES + "/{line}/backtest"
+PATH = LINE + "/backtest"
 
 
 class Selected(BaseModel):

@@ -11,14 +11,14 @@ from ninja import Router, Status
 from pydantic import BaseModel, Field, StrictBool
 
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import line_of
+from pipelines.api.lookup import LINE, line_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import Strict
 from pipelines.errors import Invalid
 from pipelines.lines import comments
 
 router = Router(tags=["comments"])
-COMMENTS = "/owners/{owner}/projects/{project}/lines/{line}/comments"
+COMMENTS = LINE + "/comments"
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 Kind = Literal["line", "station", "rule", "gate"]
 

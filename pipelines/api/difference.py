@@ -8,7 +8,7 @@ from ninja import Query, Router
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import line_of
+from pipelines.api.lookup import LINE, line_of
 from pipelines.api.problems import ProblemOut
 from pipelines.lines import comparing
 from pipelines.routing.sentences.changes import sentence
@@ -18,9 +18,9 @@ from pipelines.web.lines.changed import picture as picture_of
 from pipelines.web.shell.turns import turn
 
 router = Router(tags=["lines"])
-PATH = "/owners/{owner}/projects/{project}/lines/{line}/difference"
-CHANGES = "/owners/{owner}/projects/{project}/lines/{line}/changes"
-PICTURE = "/owners/{owner}/projects/{project}/lines/{line}/picture"
+PATH = LINE + "/difference"
+CHANGES = LINE + "/changes"
+PICTURE = LINE + "/picture"
 ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
 
 

@@ -11,13 +11,14 @@ from pydantic import BaseModel
 
 from pipelines import access, engine
 from pipelines.api.auth import Request, actor_of, person_of
+from pipelines.api.lookup import TASK
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import Strict
 from pipelines.errors import NotFound
 from pipelines.models import Deadlock, Escalation, Task
 
 router = Router(tags=["escalations"])
-HERE = "/owners/{owner}/projects/{project}/stages/{line}/tasks/{task}/escalations"
+HERE = TASK + "/escalations"
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 
 

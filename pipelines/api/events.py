@@ -11,18 +11,17 @@ from pydantic import AwareDatetime
 
 from pipelines import access
 from pipelines.api.auth import Request
+from pipelines.api.lookup import PROJECT, TASK
 from pipelines.api.problems import ProblemOut
 from pipelines.engine.commands.export import exported, exported_all
 from pipelines.models import Task
 from pipelines.web.shell.streaming import ndjson
 
 router = Router(tags=["events"])
-PROJECT = "/owners/{owner}/projects/{project}"
-TASK = PROJECT + "/stages/{line}/tasks/{task}/events"
 ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
 
 
-@router.get(TASK, summary="Events of a task", response={200: None, **ERRORS})
+@router.get(TASK + "/events", summary="Events of a task", response={200: None, **ERRORS})
 def of_task(
     request: Request, owner: str, project: str, line: str, task: str, transitions: bool = False
 ) -> StreamingHttpResponse:

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, actor_of
+from pipelines.api.lookup import PROJECT
 from pipelines.api.problems import ProblemOut
 from pipelines.errors import Invalid
 from pipelines.work import storage
@@ -25,7 +26,7 @@ class FileOut(BaseModel):
 
 
 @router.post(
-    "/owners/{owner}/projects/{project}/files",
+    PROJECT + "/files",
     response={201: FileOut, **dict.fromkeys((400, 401, 403, 404), ProblemOut)},
     summary="Upload a file for an input",
 )

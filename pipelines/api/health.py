@@ -7,7 +7,7 @@ from ninja import Router
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import project_of
+from pipelines.api.lookup import PROJECT, project_of
 from pipelines.api.problems import ProblemOut
 from pipelines.queries.health import figures
 
@@ -29,7 +29,7 @@ class FigureOut(BaseModel):
 
 
 @router.get(
-    "/owners/{owner}/projects/{project}/health",
+    PROJECT + "/health",
     response={200: list[FigureOut], **ERRORS},
     summary="How a project does",
 )

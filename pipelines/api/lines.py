@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from ninja import Router, Status
 
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import line_of, project_of
+from pipelines.api.lookup import LINE, LINES, line_of, project_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import LineOut, PublishIn, VersionOut
 from pipelines.errors import NotFound
@@ -18,7 +18,6 @@ from pipelines.routing.document.networks import as_published
 from pipelines.web.shell.turns import turn
 
 router = Router(tags=["lines"])
-LINES = "/owners/{owner}/projects/{project}/lines"
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 
 
@@ -35,7 +34,7 @@ def index(request: Request, owner: str, project: str) -> list[LineOut]:
     return [LineOut.of(line) for line in found.lines.select_related("live").order_by("key")]
 
 
-@router.get(LINES + "/{line}/document", response={200: None, **ERRORS}, summary="The live document, as YAML")
+@router.get(LINE + "/document", response={200: None, **ERRORS}, summary="The live document, as YAML")
 def document(
     request: Request, owner: str, project: str, line: str, version: int | None = None
 ) -> HttpResponse:
@@ -49,7 +48,7 @@ def document(
     )
 
 
-@router.post(LINES + "/{line}/publish", response={201: VersionOut, **ERRORS}, summary="Publish the draft")
+@router.post(LINE + "/publish", response={201: VersionOut, **ERRORS}, summary="Publish the draft")
 def publish(request: Request, owner: str, project: str, line: str, payload: PublishIn) -> Status[VersionOut]:
     who = request.auth
     found = line_of(request, owner, project, line, "publish")
@@ -58,9 +57,7 @@ def publish(request: Request, owner: str, project: str, line: str, payload: Publ
     return Status(201, VersionOut.of(made))
 
 
-@router.get(
-    LINES + "/{line}/versions", response={200: list[VersionOut], **ERRORS}, summary="Published versions"
-)
+@router.get(LINE + "/versions", response={200: list[VersionOut], **ERRORS}, summary="Published versions")
 def versions(request: Request, owner: str, project: str, line: str) -> list[VersionOut]:
     found = line_of(request, owner, project, line)
     return [VersionOut.of(v) for v in found.versions.select_related("published_by").order_by("-number")]

@@ -8,7 +8,7 @@ from ninja import Router
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import line_of, project_of
+from pipelines.api.lookup import PROJECT, line_of, project_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import text_of
 from pipelines.errors import Invalid, NotFound
@@ -19,7 +19,6 @@ from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.web.shell.turns import turn
 
 router = Router(tags=["lint"])
-PROJECT = "/owners/{owner}/projects/{project}"
 ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
 MAX_TEXT = 2_000_000
 """Characters, as many as a draft may have on its page."""

@@ -7,7 +7,10 @@ from pipelines.api.auth import Request
 from pipelines.models import Line, Project
 
 PROJECT = "/owners/{owner}/projects/{project}"
-LINE = PROJECT + "/lines/{line}"
+LINES = PROJECT + "/lines"
+LINE = LINES + "/{line}"
+TASKS = PROJECT + "/stages/{line}/tasks"
+TASK = TASKS + "/{task}"
 
 
 def project_of(request: Request, owner: str, project: str, action: str = "view") -> Project:

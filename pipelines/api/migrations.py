@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import line_of
+from pipelines.api.lookup import LINE, line_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import Strict
 from pipelines.errors import Invalid, NotFound
@@ -19,7 +19,6 @@ from pipelines.lines import migrating
 from pipelines.models import Line, LineVersion, Migration
 
 router = Router(tags=["migrations"])
-LINE = "/owners/{owner}/projects/{project}/lines/{line}"
 MIGRATIONS = LINE + "/migrations"
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 EffectName = Literal["stuck", "approve_again", "moves", "stays"]

@@ -18,6 +18,7 @@ from pydantic import Field
 
 from pipelines import access, engine
 from pipelines.api.auth import Request, person_of
+from pipelines.api.lookup import TASK
 from pipelines.api.positions import missing_metadata
 from pipelines.api.problems import ProblemOut
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
@@ -27,7 +28,6 @@ from pipelines.models import Status, Task, User
 from pipelines.queries.task import PositionView, TaskView
 
 router = Router(tags=["positions"])
-TASK = "/owners/{owner}/projects/{project}/stages/{line}/tasks/{task}"
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 Id = Annotated[int, Field(ge=1, lt=2**63)]
 Version = Annotated[int, Field(ge=0, lt=2**31)]

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request
+from pipelines.api.lookup import TASK
 from pipelines.api.problems import ProblemOut
 from pipelines.engine.commands.inputs import form_of
 from pipelines.engine.commands.supply_preconditions import metadata
@@ -19,7 +20,7 @@ from pipelines.queries.task import PositionView, TaskView
 from pipelines.routing.document.line import Input
 
 router = Router(tags=["positions"])
-HERE = "/owners/{owner}/projects/{project}/stages/{line}/tasks/{task}/positions"
+HERE = TASK + "/positions"
 ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
 
 

@@ -11,7 +11,7 @@ from ninja import Body, Router, Status
 from pydantic import BaseModel, Field, StrictInt
 
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import line_of
+from pipelines.api.lookup import LINE, line_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import Strict
 from pipelines.formats import scenarios as texts
@@ -21,7 +21,6 @@ from pipelines.routing.simulate.scenario import MAX_SCENARIOS
 from pipelines.web.shell.turns import turn
 
 router = Router(tags=["scenarios"])
-LINE = "/owners/{owner}/projects/{project}/lines/{line}"
 SCENARIOS = LINE + "/scenarios"
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 

@@ -10,7 +10,7 @@ from ninja import Router
 
 from pipelines import access, engine
 from pipelines.api.auth import Caller, Request, actor_of
-from pipelines.api.lookup import line_of
+from pipelines.api.lookup import TASK, TASKS, line_of
 from pipelines.api.problems import ProblemOut
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.schemas import CancelIn, DecisionOut, RetryIn, TaskIn, TaskOut, task_out, tasks_out
@@ -20,13 +20,11 @@ from pipelines.models import Status as TaskStatus
 from pipelines.routing.document.line import Problem
 
 router = Router(tags=["tasks"])
-LINE = "/owners/{owner}/projects/{project}/stages/{line}/tasks"
-TASK = LINE + "/{task}"
 RETRIED = (TaskStatus.STUCK, TaskStatus.BLOCKED, TaskStatus.HELD)
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 
 
-@router.post(LINE, response={201: TaskOut, **ERRORS}, summary="Start a task")
+@router.post(TASKS, response={201: TaskOut, **ERRORS}, summary="Start a task")
 def start(
     request: Request,
     owner: str,
@@ -63,7 +61,7 @@ def _start(who: Caller, line: Line, payload: TaskIn) -> TaskOut:
     return task_out(task)
 
 
-@router.get(LINE, response={200: list[TaskOut], **ERRORS}, summary="List tasks, newest first")
+@router.get(TASKS, response={200: list[TaskOut], **ERRORS}, summary="List tasks, newest first")
 def index(
     request: Request,
     owner: str,

@@ -12,12 +12,13 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request
+from pipelines.api.lookup import TASK
 from pipelines.api.problems import ProblemOut
 from pipelines.errors import NotFound
 from pipelines.models import Job, Purpose, Task
 
 router = Router(tags=["tasks"])
-HERE = "/owners/{owner}/projects/{project}/stages/{line}/tasks/{task}/visits"
+HERE = TASK + "/visits"
 ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
 LARGE = 64 * 1024
 """Characters of an outcome above which a list leaves it out."""

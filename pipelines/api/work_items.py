@@ -10,13 +10,13 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request
+from pipelines.api.lookup import PROJECT
 from pipelines.api.problems import ProblemOut
 from pipelines.engine.commands.work_items import work_item, work_items
 from pipelines.models import Task
 from pipelines.web.shell.streaming import ndjson
 
 router = Router(tags=["events"])
-PROJECT = "/owners/{owner}/projects/{project}"
 ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
 
 

@@ -200,7 +200,8 @@ def _hold(token_id: int, user: User, token_version: int, reason: str) -> Task:
     if not batch.open_job(token):
         raise Conflict("This branch waits for others at a join; hold those.")
     token.wait = {"by": str(user), "reason": reason, "was": token.status}
-    _set(batch, task, token, Status.HELD, "token.waits", Actor.person(user), "hold")
+    token.status = Status.HELD
+    batch.stays(task, token, "token.waits", Actor.person(user), "hold", wait=token.wait)
     batch.flush()
     return task
 
@@ -224,23 +225,6 @@ def _release(token_id: int, user: User, token_version: int) -> Task:
 
 def _may_be_released(wait: dict[str, Any]) -> bool:
     return "paused_by" not in wait
-
-
-def _set(batch: Batch, task: Task, token: Token, status: str, kind: str, actor: Actor, why: str) -> None:
-    token.status = status
-    batch.changed(token)
-    batch.settle_status(task)
-    batch.event(
-        task,
-        kind,
-        actor,
-        token=token,
-        source=token.station,
-        target=token.station,
-        trigger=why,
-        tokens=[token_state(token)],
-        wait=token.wait,
-    )
 
 
 def cancel(task_id: int, *, actor: Actor, reason: str = "") -> Task:

@@ -17,6 +17,7 @@ from django.db.models import Q, QuerySet
 
 from pipelines.engine.core import due_times, rows
 from pipelines.engine.core.agent_capacity import Agents
+from pipelines.engine.core.state import token_state
 from pipelines.engine.core.values import Actor
 from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
 from pipelines.ports import leases, observers
@@ -274,6 +275,17 @@ class Batch:
         )
         self._events.append(event)
         return event
+
+    def stays(
+        self, task: Task, token: Token, kind: str, actor: Actor | str, trigger: str, **data: Any
+    ) -> None:
+        """The token is at the same station, in another state."""
+        self.changed(token)
+        self.settle_status(task)
+        at, state = token.station, [token_state(token)]
+        self.event(
+            task, kind, actor, token=token, source=at, target=at, trigger=trigger, tokens=state, **data
+        )
 
     def events(self, task: Task) -> list[Event]:
         """Those of this transaction so far."""

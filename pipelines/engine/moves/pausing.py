@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.expected_times import unwatch, watch
 from pipelines.engine.core.holds import Wait, each_of, joined
-from pipelines.engine.core.state import job_ref, token_state
+from pipelines.engine.core.state import job_ref
 from pipelines.engine.core.unassigned import UNLEASED, begin, unbegin
 from pipelines.engine.core.values import Actor
 from pipelines.models import Job, Status, Task, Token
@@ -94,17 +94,4 @@ def is_paused_by(pk: object) -> Callable[[Wait], bool]:
 def _tell(
     batch: Batch, task: Task, token: Token, job: Job, kind: str, actor: Actor | str, trigger: str
 ) -> None:
-    batch.changed(token)
-    batch.settle_status(task)
-    batch.event(
-        task,
-        kind,
-        actor,
-        token=token,
-        source=token.station,
-        target=token.station,
-        trigger=trigger,
-        tokens=[token_state(token)],
-        wait=token.wait,
-        job=job_ref(job),
-    )
+    batch.stays(task, token, kind, actor, trigger, wait=token.wait, job=job_ref(job))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pipelines.work.handlers.timed import Heard, TimeIsUp, stopped, timed
@@ -19,10 +20,15 @@ SUMMARY_CHARACTERS = 500
 async def run(spec: Spec, sink: Sink) -> Outcome:
     """The text streams into the log. Output: the text, or the JSON in it; with `history` an object that also holds the
     conversation under that key, which the context keeps for whoever goes on with it."""
+    return await answered(spec, sink, talked)
+
+
+async def answered(spec: Spec, sink: Sink, ask: Callable[[Spec, Sink, Heard], Awaitable[Outcome]]) -> Outcome:
+    """What came of asking a model, with how long it took; also where it gave no answer, or not in time."""
     began = time.monotonic()
     try:
         async with timed(spec.limits) as heard:
-            outcome = await talked(spec, sink, heard)
+            outcome = await ask(spec, sink, heard)
     except TimeIsUp as late:
         outcome = await stopped(late, sink)
     except NoAnswer as why:

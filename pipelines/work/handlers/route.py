@@ -4,29 +4,18 @@ passes through: the station leaves no output of its own."""
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Sequence
 
-from pipelines.work.handlers.chat import hearing
-from pipelines.work.handlers.timed import Heard, TimeIsUp, stopped, timed
-from pipelines.work.models.completion import CompletionRequest, NoAnswer, Reply, ask
+from pipelines.work.handlers.chat import answered, hearing
+from pipelines.work.handlers.timed import Heard
+from pipelines.work.models.completion import CompletionRequest, Reply, ask
 from pipelines.work.spec.base import Outcome, Sink, Spec
 
 ANSWER_CHARACTERS = 200
 
 
 async def run(spec: Spec, sink: Sink) -> Outcome:
-    began = time.monotonic()
-    try:
-        async with timed(spec.limits) as heard:
-            outcome = await picked(spec, sink, heard)
-    except TimeIsUp as late:
-        outcome = await stopped(late, sink)
-    except NoAnswer as why:
-        await sink.note(f"[gateline] {why}")
-        outcome = {"result": "failure", "failure_type": why.failure_type, "summary": str(why)}
-    usage = {**outcome.get("usage", {}), "duration_sec": round(time.monotonic() - began, 3)}
-    return {**outcome, "usage": usage}
+    return await answered(spec, sink, picked)
 
 
 async def picked(spec: Spec, sink: Sink, heard: Heard) -> Outcome:
