@@ -229,7 +229,7 @@ def _words(coverage: Coverage) -> Sequence[str]:
     stations, gates = told["stations"]["never_visited"], told["gates"]["never_opened"]
     return [
         *(
-            [_("Stations that no scenario visits: %(names)s") % {"names": ", ".join(stations)}]
+            [_("Stations that no scenario reaches: %(names)s") % {"names": ", ".join(stations)}]
             if stations
             else []
         ),

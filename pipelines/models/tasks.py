@@ -22,7 +22,7 @@ class Status(models.TextChoices):
     RUNNING = "running", _("Running")
     EVALUATING = "evaluating", _("Evaluating")
     AWAITING_REVIEW = "awaiting_review", _("Waiting for review")
-    HELD = "held", _("Held")
+    HELD = "held", _("On hold")
     BLOCKED = "blocked", _("Blocked")
     STUCK = "stuck", _("Stuck")
     COMPLETED = "completed", _("Completed")

@@ -235,7 +235,7 @@ def _facts(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> Iter
         return
     visits = walk.visits.get(station.key, 0)
     most = station.limits.max_visits or line.policy.visit_cap
-    yield _("Visit %(n)s of at most %(most)s") % {"n": visits, "most": most}
+    yield _("Run %(n)s of at most %(most)s") % {"n": visits, "most": most}
     for rule in station.rules:
         taken = walk.rules.get(rule.id, 0)
         if rule.max_retries is not None:

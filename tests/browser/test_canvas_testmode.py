@@ -65,7 +65,7 @@ def test_a_walk_by_mouse_colours_the_way_is_rewound_and_kept_as_a_test(canvas: P
     test = panel(canvas)
     test.get_by_role("button", name="Take rule 1: Try again").click()
     expect(way(canvas, "again")).to_have_attribute("data-mark", "taken")
-    expect(place(canvas, "build")).to_contain_text("visited ×2")
+    expect(place(canvas, "build")).to_contain_text("ran ×2")
     # Its retry is used up: the rule is there, and says what would come of it now.
     expect(test.get_by_role("button", name="Take rule 1: Try again")).to_contain_text("Not now")
     test.get_by_role("button", name="Take rule 3: Built").click()
@@ -137,7 +137,7 @@ def test_an_edit_under_way_says_where_the_walk_now_differs(canvas: Page) -> None
     canvas.get_by_role("button", name="Simulate", exact=True).click()
     test = panel(canvas)
     test.get_by_role("button", name=re.compile("^Failure")).click()
-    expect(place(canvas, "build")).to_contain_text("visited ×2")
+    expect(place(canvas, "build")).to_contain_text("ran ×2")
     test.get_by_role("button", name=re.compile("^Success")).click()
     expect(place(canvas, "build")).to_contain_text("Waiting for review")
     node(canvas, "build").click()

@@ -176,7 +176,7 @@ BROKEN: dict[str, tuple[str, dict[str, Any], list[str]]] = {
                 station("ship", rule("ok", "completed", OK), rule("again", "build"), limits={"expected": "5m"}),
             ]
         ),
-        ["At most 10 visits of build"],
+        ["At most 10 runs of build"],
     ),
     "two cycles through each other": (
         "unbounded-cycle",
@@ -187,7 +187,7 @@ BROKEN: dict[str, tuple[str, dict[str, Any], list[str]]] = {
                 station("ship", rule("ok", "completed", OK), rule("back-2", "test")),
             ]
         ),
-        ["At most 10 visits of build, test"],
+        ["At most 10 runs of build, test"],
     ),
     "no way to an end": (
         "no-way-to-an-end",

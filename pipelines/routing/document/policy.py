@@ -214,7 +214,7 @@ class Policy:
     )
     visit_cap: int = declared(
         Cap(
-            label=_("Most visits of one station by one task"),
+            label=_("Most runs of one station per task"),
             help=_("Regardless of the rules. Beyond it, the task is stuck."),
         ),
         given=True,

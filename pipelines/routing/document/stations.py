@@ -49,7 +49,7 @@ class Limits:
         Duration(label=_("Expected duration"), help=_("The board shows what is late."))
     )
     max_visits: int | None = declared(
-        Count(label=_("Most visits of one task"), help=_("Beyond it, the policy for used-up limits decides."))
+        Count(label=_("Most runs per task"), help=_("Beyond it, the policy for used-up limits decides."))
     )
     max_retries: int | None = declared(
         Count(

@@ -76,7 +76,7 @@ def _spent(seconds: float, visits: int) -> str:
     if visits == 1:
         return duration(seconds)
     words = {"time": duration(seconds), "n": visits}
-    return ngettext("%(time)s in %(n)s visit", "%(time)s in %(n)s visits", visits) % words
+    return ngettext("%(time)s in %(n)s run", "%(time)s in %(n)s runs", visits) % words
 
 
 def _expected(line: Line, node: Node) -> str:

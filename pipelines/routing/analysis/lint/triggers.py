@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import Rule
+
+NO_LIMIT = Wording.of(
+    "no limit or budget of it escalates when it is spent", _("no limit of it escalates when it is used up")
+)
 
 
 def cannot(line: Line, trigger: str) -> str:
@@ -25,7 +30,7 @@ def cannot(line: Line, trigger: str) -> str:
         case "compose_failed":
             return _cannot_compose(line)
         case "RetryLimitExceeded":
-            return "" if _limits_escalate(line) else _("no limit or budget of it escalates when it is spent")
+            return "" if _limits_escalate(line) else NO_LIMIT
         case "contradiction":
             return _cannot_contradict(line)
         case "gate_overdue":

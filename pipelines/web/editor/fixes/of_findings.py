@@ -218,7 +218,7 @@ def _cycle(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     if stations:
         limited = [edits.change_station(key, limits=_limited(of, key)) for key in stations]
         names = ", ".join(of.line.station(key).name for key in stations)
-        label = _("At most %(n)s visits of %(stations)s") % {"n": VISITS, "stations": names}
+        label = _("At most %(n)s runs of %(stations)s") % {"n": VISITS, "stations": names}
         yield Remedy(label, tuple(limited), "loop")
 
 

@@ -16,15 +16,18 @@ ID = "unbounded-cycle"
 def check(subject: LintSubject) -> Iterator[Finding]:
     cap = subject.line.policy.visit_cap
     for stations in unbounded_cycles(subject):
-        names = [subject.line.station(key).name for key in (*stations, stations[0])]
+        names = " → ".join(subject.line.station(key).name for key in (*stations, stations[0]))
         yield Finding(
             check=ID,
             severity=WARNING,
             path=subject.path(subject.line.station(stations[0])),
-            message=_(
-                "%(stations)s has no limit (only the cap of %(cap)s visits)",
-                stations=" → ".join(names),
-                cap=cap,
+            message=Wording.of(
+                f"{names} has no limit (only the cap of {cap} visits)",
+                _(
+                    "%(stations)s has no limit (only that of %(cap)s runs of each station)",
+                    stations=names,
+                    cap=cap,
+                ),
             ),
             hint=Wording.of(
                 "give a rule of the cycle max_retries or max_visits, or a station limits: {max_visits: …}, or the line"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.triggers import cannot, escalates
+from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import Line
 from pipelines.routing.sentences import references as named
@@ -47,12 +48,14 @@ def _budgets(line: Line) -> Iterator[Finding]:
     for index, budget in enumerate(line.budgets):
         if budget.role and budget.most is not None and not escalates(line, budget):
             how = budget.exhausted_to or budget.on_exhausted or line.policy.on_exhausted
-            message = _(
-                "Nobody tells %(role)s that the budget %(budget)s is spent: it leads to %(how)s",
+            people = _(
+                "Nobody tells %(role)s that the limit “%(limit)s” is used up: it leads to %(how)s",
                 role=named.role(budget.role),
-                budget=budget.key,
+                limit=budget.label or budget.key,
                 how=named.target(line, how),
             )
+            machine = f"Nobody tells {budget.role} that the budget {budget.key} is spent: it leads to {how}"
+            message = Wording.of(machine, people)
             hint = _("say on_exhausted: escalate, or name no role")
             yield _finding(f"budgets[{index}].role", message, hint)
 
