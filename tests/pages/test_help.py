@@ -32,6 +32,32 @@ def test_the_help_is_searched(world: World, signed_in: As) -> None:
     assert "No results for" in text(client.get(reverse("help"), {"q": "zzzz no such word"}))
 
 
+def test_the_help_finds_pages_by_their_words_wherever_they_stand() -> None:
+    def page(slug: str, text: str, folder: str = "") -> help_pages.Page:
+        return help_pages.Page(slug, text.splitlines()[0], text, folder)
+
+    there = [
+        page("gates", "Gates\nA vote. Whoever asked cannot approve."),
+        page("rules", "Rules\nNobody has to vote."),
+        page("drawing", "Approve\nHere one can vote, and approve."),
+    ]
+    hits = help_pages.search(there, "approve vote")
+    assert [hit.page.slug for hit in hits] == ["drawing", "gates"], "those with both, the title first"
+    assert hits[1].found == "approve" and hits[1].before.endswith("cannot ")
+    assert help_pages.search(there, "zebra vote") == [] and help_pages.search(there, " ") == []
+
+
+def test_pages_for_users_come_first_and_those_for_developers_apart(world: World, signed_in: As) -> None:
+    client = signed_in(world.viewer)
+    listed = client.get(reverse("help")).context["pages"]
+    assert [page.slug for page in listed["users"]] == list(help_pages.FOR_USERS)
+    assert {"architecture", "law", "dependencies"} <= {page.slug for page in listed["developers"]}
+    found = text(client.get(reverse("help"), {"q": "reviewers approve"}))
+    users, _apart, developers = found.partition("Found in the pages for developers")
+    assert reverse("help-page", args=["gates"]) in users.partition("Found")[2]
+    assert reverse("help-page", args=["gates"]) not in developers.partition("Using Gateline")[0]
+
+
 def test_markup_in_a_page_is_text(tmp_path: Path) -> None:
     page = help_pages.Page(
         "x", "X", "# X\n\n<script>alert(1)</script>\n\n[a](javascript:alert(1)) [b](watching.md#top)"

@@ -26,6 +26,13 @@ ATTRIBUTES = {**nh3.ALLOWED_ATTRIBUTES, **{f"h{n}": {"id"} for n in range(1, 5)}
 TITLE = re.compile(r"^#\s+(.+)$", re.MULTILINE)
 PICTURE = re.compile(r"(?:\.\./)?pictures/(?P<name>[-\w]+)\.svg")
 AROUND = 90
+SHORTEST = 3
+"""Characters of a word that is looked for, where there is a longer one."""
+FOR_USERS = (
+    "demo", "drawing", "kinds", "rules", "gates", "testing", "watching", "versions", "escalations", "lint", "workers",
+    "operating", "api",
+)  # fmt: skip
+"""Pages for who uses or runs Gateline, in the order in which one needs them; all others are for its developers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,10 @@ class Page:
     title: str
     text: str
     folder: str = ""
+
+    @property
+    def for_users(self) -> bool:
+        return (self.folder or self.slug) in FOR_USERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +64,16 @@ def pages() -> list[Page]:
     return [_read(path, path.stat().st_mtime) for path in found]
 
 
-def around(page: Page | None = None) -> list[Page]:
-    """What is listed beside a page: the main ones, and those of its own folder."""
+def around(page: Page | None = None) -> dict[str, list[Page]]:
+    """What is listed beside a page: the main ones, and those of its own folder; `users` and `developers` apart."""
     folder = page.folder if page else ""
-    return [each for each in pages() if each.folder in ("", folder) or each.slug == each.folder]
+    found = [each for each in pages() if each.folder in ("", folder) or each.slug == each.folder]
+    order = {slug: place for place, slug in enumerate(FOR_USERS)}
+    found.sort(key=lambda each: order.get(each.folder or each.slug, len(order)))
+    return {
+        "users": [each for each in found if each.for_users],
+        "developers": [each for each in found if not each.for_users],
+    }
 
 
 @lru_cache(maxsize=200)
@@ -133,25 +150,41 @@ def picture(request: SignedIn, picture: str) -> HttpResponse:
 @require_safe
 def contents(request: SignedIn) -> HttpResponse:
     words = request.GET.get("q", "").strip()[:200]
-    found = pages()
+    hits = search(pages(), words)
     return show(
         request,
         "help/help.html",
         trail=crumbs(_("Help")),
         pages=around(),
         words=words,
-        hits=list(_search(found, words)) if words else [],
+        hits=[hit for hit in hits if hit.page.for_users],
+        more_hits=[hit for hit in hits if not hit.page.for_users],
     )
 
 
-def _search(found: list[Page], words: str) -> Iterator[Hit]:
-    """Pages that hold the words, those with them in the title first, each with its first place."""
-    for page in sorted(found, key=lambda each: words.lower() not in each.title.lower()):
-        place = page.text.lower().find(words.lower())
-        if place >= 0:
-            end = place + len(words)
-            before, after = page.text[max(0, place - AROUND) : place], page.text[end : end + AROUND]
-            yield Hit(page, before, page.text[place:end], after)
+def search(found: list[Page], text: str) -> list[Hit]:
+    """Pages with all of the words, wherever they stand. Words in the title come first, then the whole phrase. Each with
+    its first place."""
+    words = text.lower().split()
+    words = [word for word in words if len(word) >= SHORTEST] or words
+    hits = [page for page in found if words and all(word in page.text.lower() for word in words)]
+    hits.sort(key=lambda page: _rank(page, text.lower(), words), reverse=True)
+    return [_hit(page, [text.lower(), *words]) for page in hits]
+
+
+def _rank(page: Page, phrase: str, words: list[str]) -> tuple[int, bool]:
+    return sum(word in page.title.lower() for word in words), phrase in page.text.lower()
+
+
+def _hit(page: Page, wanted: list[str]) -> Hit:
+    """`wanted`: what to show of the page, the best first."""
+    low = page.text.lower()
+    found = next(each for each in wanted if each in low)
+    place = low.index(found)
+    end = place + len(found)
+    return Hit(
+        page, page.text[max(0, place - AROUND) : place], page.text[place:end], page.text[end : end + AROUND]
+    )
 
 
 @signed_in
