@@ -13,6 +13,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from pipelines import access, engine
@@ -25,7 +26,14 @@ from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
 from pipelines.web.tasks import uploads
 
 # fields that every task has
-OWN = ("title", "description", "priority", "labels", "due_at", "depends_on")
+OWN = {
+    "title": gettext_lazy("Title"),
+    "description": gettext_lazy("Description"),
+    "priority": gettext_lazy("Priority"),
+    "labels": gettext_lazy("Labels"),
+    "due_at": gettext_lazy("Due"),
+    "depends_on": gettext_lazy("Depends on"),
+}
 LONGEST = 10_000
 """Characters that an address may bring for a field."""
 
@@ -77,15 +85,17 @@ def fields_of(
     for each in inputs:
         name = f"{at}.{each.key}"
         value = typed.get(name, "") if typed is not None else each.default if each.has_default else ""
-        said = [_sentence(problem) for problem in problems if problem.path == name]
+        said = [_sentence(problem, each.label or each.key) for problem in problems if problem.path == name]
         found.append(
             StartField(each, name, "" if value is None else value, said, f"{name}-{place}" if place else "")
         )
     return found
 
 
-def _sentence(problem: Problem) -> str:
-    return problem.message[:1].upper() + problem.message[1:]
+def _sentence(problem: Problem, label: str) -> str:
+    """“is required” of a field as “Repository is required.”; what is a sentence already stays one."""
+    said = problem.message
+    return f"{label} {said}." if said[:1].islower() else said
 
 
 def given(inputs: Sequence[Input], typed: Mapping[str, str], at: str = "inputs") -> dict[str, Any]:
@@ -223,7 +233,10 @@ def _page(
     project = lines.get(request, line.project, line.key).project
     inputs = versions.parsed(line.live).inputs if line.live else ()
     known = {*OWN, *(f"inputs.{each.key}" for each in inputs)}
-    own = {name: [_sentence(p) for p in problems if p.path.partition("[")[0] == name] for name in OWN}
+    own = {
+        name: [_sentence(p, str(label)) for p in problems if p.path.partition("[")[0] == name]
+        for name, label in OWN.items()
+    }
     return show(
         request,
         "tasks/new.html",
