@@ -1,4 +1,4 @@
-"""Credentials that are not passwords: one-time sign-in links and API tokens. Shown once, stored as SHA-256."""
+"""Credentials that are not passwords: sign-in links, personal and machine tokens. Shown once, stored as SHA-256."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _check(
         ),
         (
             not machine and (user is None or bool(role)),
-            "A person's token has a person, and that person's roles.",
+            "A personal token has a person, and that person's roles.",
         ),
         (not timedelta(0) < lasts <= LONGEST_TOKEN, "A token lasts at most a year."),
     )

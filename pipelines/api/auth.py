@@ -66,5 +66,5 @@ def person_of(who: Caller) -> User:
     if isinstance(who, User):
         return who
     if who.user is None:
-        raise Forbidden("A machine token can never do this; use a token of your own.")
+        raise Forbidden("A machine token can never do this; use a personal token.")
     return who.user

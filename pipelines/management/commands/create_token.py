@@ -20,7 +20,7 @@ LEAST = {"read": Role.VIEWER, "submit": Role.OPERATOR, "report": Role.OPERATOR, 
 
 class Command(printing.Command):
     help = (
-        "Print an API token, for example: create_token mia --project demo/app --scope read --scope decide. "
+        "Print a personal or machine token: create_token mia --project demo/app --scope read --scope decide. "
         "NAME is a member of the project, and the token acts as that person there; with --machine it is the name of a "
         "machine, which can never decide a gate. The token is alone on the last line and shown once."
     )
@@ -47,7 +47,7 @@ class Command(printing.Command):
             self._machine(name, scope, options["role"]) if options["machine"] else self._person(name, found)
         )
         if options["role"] and not options["machine"]:
-            raise CommandError(_("A person's token has the roles of the person. Use --role with --machine."))
+            raise CommandError(_("A personal token has the roles of the person. Use --role with --machine."))
         try:
             token, secret = accounts.mint_token(
                 scopes=scope,

@@ -1,4 +1,4 @@
-"""API tokens of people and machines: made, shown once, revoked."""
+"""Personal and machine tokens: made, shown once, revoked."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _shown_once(
         "project/token_made.html",
         project=project,
         section="settings",
-        trail=crumbs(_("New token")),
+        trail=crumbs(_("New machine token") if project else _("New personal token")),
         token=token,
         secret=secret,
     )
