@@ -210,7 +210,7 @@ class TaskView:
 
     @cached_property
     def waits_for(self) -> str:
-        """`Human review: 0 of 1 votes` of every open gate."""
+        """`Human review, needs 1 approval` of every open gate."""
         return ", ".join(self._votes(visit) for visit in self.open_visits)
 
     def _votes(self, visit: GateVisit) -> str:
@@ -220,7 +220,9 @@ class TaskView:
             "n": Vote.objects.filter(visit=visit, word=Word.APPROVE).count(),
             "m": sum(who.count for who in gate.approval.who) if gate else 1,
         }
-        return _("%(gate)s, %(n)s of %(m)s votes") % words
+        if words["m"] == 1:
+            return _("%(gate)s, needs 1 approval") % words
+        return _("%(gate)s, %(n)s of %(m)s approvals") % words
 
     @property
     def inputs(self) -> list[tuple[str, str]]:

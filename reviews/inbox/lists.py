@@ -96,7 +96,7 @@ def _votes(visit: GateVisit) -> str:
         requirement.count for requirement in gate_of(parsed(visit.asked_by.pinned), visit.gate).approval.who
     )
     have = sum(vote.word == "approve" for vote in visit.votes.all())
-    return f"{have}/{need}" if need > 1 else ""
+    return _("%(n)s of %(m)s approvals") % {"n": have, "m": need} if need > 1 else ""
 
 
 def _visits(projects: Sequence[Project]) -> QuerySet[GateVisit]:

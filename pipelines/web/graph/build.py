@@ -97,7 +97,7 @@ def _policy(drawing: Drawing, line: Line, station: Station) -> None:
 def _target(drawing: Drawing, line: Line, station: Station, number: int, key: str) -> Node | None:
     """The node of a target; None where a faulty rule names something that is not there."""
     if key in (ORIGIN, BLOCKED):
-        words = _("Back to origin") if key == ORIGIN else _("Waits for an answer")
+        words = _("Back where it came from") if key == ORIGIN else _("Waits for an answer")
         return drawing.add(Node(f"return:{station.key}:{number}", NodeKind.RETURN, words, key=key))
     if key in line.stations_by_key:
         return drawing.nodes[f"station:{key}"]

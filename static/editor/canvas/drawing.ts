@@ -234,7 +234,7 @@ function stubOf(line: LineDocument, target: string, [x, y]: Point, row: number):
   const end = endOf(line, target);
   const station = stationOf(line, target);
   const known = (): Pick<Stub, "kind" | "icon" | "name" | "title"> => {
-    if (target === ORIGIN) return { kind: "origin", icon: "send-back", name: say("originShort"), title: say("origin") };
+    if (target === ORIGIN) return { kind: "origin", icon: "send-back", name: say("origin"), title: say("origin") };
     if (target === BLOCKED)
       return { kind: "blocked", icon: "status-blocked", name: say("blockedShort"), title: say("blocked") };
     if (station) return { kind: "station", icon: "arrow-right", name: nameOf(station), title: nameOf(station) };

@@ -253,11 +253,7 @@ const isGone = (line: LineDocument, to: string): boolean => !stationOf(line, to)
 function stubName(line: LineDocument, to: string): string {
   const station = stationOf(line, to);
   if (station) return nameOf(station);
-  return to === BLOCKED
-    ? say("blockedShort")
-    : to === ORIGIN
-      ? say("originShort")
-      : endName(endOf(line, to)?.label ?? to);
+  return to === BLOCKED ? say("blockedShort") : to === ORIGIN ? say("origin") : endName(endOf(line, to)?.label ?? to);
 }
 
 function oneRow(

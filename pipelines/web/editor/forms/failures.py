@@ -191,7 +191,7 @@ def _rows(setting: Setting) -> Rows:
 
 def _row(fragment: Fragment, at: Place, setting: Setting) -> Sequence[FormField | Rows]:
     stations, ends = setting.names.options("stations"), ends_of(setting)
-    special = [("@origin", _("Back to where it came from")), ("@blocked", _("Wait for an answer"))]
+    special = [("@origin", _("Back where it came from")), ("@blocked", _("Wait for an answer"))]
     after = (*at, "on_exhausted")
     return [
         NamedTypesField(

@@ -146,7 +146,7 @@ def _targets(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
     stations = setting.names.options("stations")
     if type(to) is list and len(to) != 1:
         return [_fork(stations)]
-    special = [("@origin", _("Back to where it came from")), ("@blocked", _("Wait for an answer"))]
+    special = [("@origin", _("Back where it came from")), ("@blocked", _("Wait for an answer"))]
     fork = [(FORK, _("Several at once: a fork"))] if len(stations) > 1 else []
     options = [*stations, *ends_of(setting), *special, *fork]
     return [TargetField(at=("to",), label=_("Target"), options=options, needed=True, covers=("to", "to[0]"))]
