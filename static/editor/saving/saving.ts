@@ -6,7 +6,7 @@ import type { Clash, Clashed, Draft, Edit, LineApi, Saved, Stored } from "../api
 import { unavailable } from "../code/client";
 import { storeDraft } from "../code/storing";
 import type { LineText } from "../code/text";
-import type { Rename } from "../store/commands";
+import { type Rename, renamesLeft } from "../store/commands";
 import { Copies } from "../store/copies";
 import { canBeDrawn, type LineDocument } from "../store/document";
 import type { Findings } from "../store/findings";
@@ -194,9 +194,9 @@ export class Saver {
     this.#busy = true;
     this.#say({ state: "saving" });
     try {
-      const renamed = this.#renames.length;
+      const edit = this.#edit(line);
       const save = (edit: Edit) => this.wanted.api.save(edit);
-      await this.#answered(line, renamed, await storeDraft(save, this.#edit(line), this.wanted.text));
+      await this.#answered(line, edit.renamed, await storeDraft(save, edit, this.wanted.text));
     } catch {
       this.#failed();
     } finally {
@@ -239,13 +239,13 @@ export class Saver {
     if (saved) {
       if (text !== undefined) this.wanted.text.saved(text);
       // What the editor would not take in comes as if somebody else had saved it.
-      this.#stored(document, renamed.length, this.#pending ? saved : { document, ...saved });
+      this.#stored(document, renamed, this.#pending ? saved : { document, ...saved });
     }
     if (this.#pending) this.#soon(PAUSE);
     else if (this.#newest > this.#number) void this.#look();
   }
 
-  async #answered(line: LineDocument, renamed: number, answer: Answer<Saved, Clashed>): Promise<void> {
+  async #answered(line: LineDocument, renamed: readonly Rename[], answer: Answer<Saved, Clashed>): Promise<void> {
     if (answer.is === "away") return this.#failed();
     if (answer.is === "signed-out") return this.#locked("signed-out");
     if (answer.is === "refused" && (answer.status === 403 || answer.status === 404)) {
@@ -258,8 +258,8 @@ export class Saver {
     else this.wanted.onState({ state: "refused", why: answer.problem.detail });
   }
 
-  #stored(line: LineDocument, renamed: number, said: Saved): void {
-    this.#renames = this.#renames.slice(renamed);
+  #stored(line: LineDocument, renamed: readonly Rename[], said: Saved): void {
+    this.#renames = renamesLeft(this.#renames, renamed);
     const stored = said.document ?? line;
     if (!canBeDrawn(stored)) {
       this.#undrawable(said.draft);

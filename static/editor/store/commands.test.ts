@@ -109,3 +109,12 @@ describe("what is done on the canvas", () => {
     expect(editor).toEqual({ notes: [{ ...note, x: 3, y: 4 }], positions: { build: [1, 2] } });
   });
 });
+
+it("keeps the renames that came before those that a form has sent and taken over later", () => {
+  const renamed = (from: string, to: string): commands.Rename => ({ kind: "station", from, to });
+  const known = renamed("a", "b");
+  const sent = [known, renamed("build", "make")];
+  const all = [known, renamed("check", "look"), renamed("build", "make")];
+  expect(commands.renamesLeft(all, sent)).toEqual([renamed("check", "look")]);
+  expect(commands.renamesLeft([known], sent)).toEqual([]);
+});

@@ -33,6 +33,16 @@ export interface Rename {
   to: string;
 }
 
+/** Of all of them those that were not `sent`: others may have come before them meanwhile. */
+export function renamesLeft(all: readonly Rename[], sent: readonly Rename[]): readonly Rename[] {
+  const left = [...all];
+  for (const { kind, from, to } of sent) {
+    const at = left.findIndex((each) => each.kind === kind && each.from === from && each.to === to);
+    if (at >= 0) left.splice(at, 1);
+  }
+  return left;
+}
+
 type Place = [number, number];
 
 const command = (label: string, apply: (line: LineDocument) => LineDocument): Command => ({ label, apply });
