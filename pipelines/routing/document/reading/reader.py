@@ -94,14 +94,8 @@ class Reader:
             self.note(key, f"is longer than {longest} characters")
         return value
 
-    def optional_text(self, key: str) -> str | None:
-        return self.text(key) if key in self.given else self.raw(key)
-
     def flag(self, key: str, default: bool = False) -> bool:
         return self._typed(key, default, bool, "true or false")
-
-    def optional_flag(self, key: str) -> bool | None:
-        return self.flag(key) if key in self.given else self.raw(key)
 
     def count(self, key: str, default: int | None = None, *, least: int = 0) -> int | None:
         value = self.raw(key, default)
