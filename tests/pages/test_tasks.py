@@ -472,6 +472,8 @@ def test_a_stuck_task_is_retried_with_a_reason(world: World, signed_in: As) -> N
     token = world.token(task)
     address = at(world, "task-retry", task.name, token.pk)
     client = signed_in(world.operator)
+    page = text(client.get(at(world, "task", task.name)))
+    assert address in page and "> Retry <" in page
     assert client.post(address, {"token_version": token.version}).status_code == 422
     given = {"token_version": token.version, "reason": "The machine was full"}
     assert client.post(address, given).status_code == 302
@@ -512,7 +514,7 @@ def test_what_has_not_begun_is_held_with_a_reason_and_released(world: World, sig
     assert client.post(hold, seen).status_code == 302
     page = text(client.get(at(world, "task", task.name)))
     assert "holds this task: Wait for the others" in page
-    assert "task-retry" not in page and ">Retry<" not in page
+    assert at(world, "task-retry", task.name, token.pk) not in page and "> Retry <" not in page
     assert "Wait for the others" in text(client.post(hold, seen)), "what was typed is kept"
     release = at(world, "task-release", task.name, token.pk)
     assert client.post(release, seen).status_code == 409
