@@ -146,6 +146,23 @@ def test_what_is_typed_while_the_server_is_away_is_applied_when_it_is_back(canva
     assert draft(line)["stations"][0]["work"]["cwd"] == "src"
 
 
+def test_what_is_taken_back_while_the_server_is_away_is_waited_for_no_more(canvas: Page, line: Line) -> None:
+    form, count = configure(canvas, "build"), canvas.locator("button.ed-count")
+    folder = form.get_by_label("Folder", exact=True)
+    expect(folder).to_have_value("")
+    canvas.context.set_offline(True)
+    folder.fill("src")
+    canvas.keyboard.press("Enter")
+    trouble = canvas.get_by_role("tabpanel").get_by_role("alert")
+    expect(trouble).to_contain_text("What you typed is kept here")
+    expect(count).to_have_text("Checking…")
+    folder.fill("")
+    canvas.context.set_offline(False)
+    expect(trouble).to_have_count(0)
+    expect(count).not_to_have_text("Checking…")
+    assert draft(line) == DOCUMENT
+
+
 def test_an_answer_that_comes_late_takes_nothing_from_what_was_typed_since(canvas: Page, line: Line) -> None:
     form = configure(canvas, "build")
     held: list[Route] = []

@@ -236,7 +236,12 @@ export class Door {
     const wanted = this.#wanted === "send" && !this.#changed && this.#deeds.length === 0 ? "show" : this.#wanted;
     this.#wanted = undefined;
     const shown = this.#now();
-    if (!fragment || !wanted || (wanted === "show" && this.#shown === shown)) return;
+    const isReady = this.store.getState().state === "ready";
+    if (!fragment || !wanted || (wanted === "show" && isReady && this.#shown === shown)) {
+      // What was to be sent was taken back, or its part is gone.
+      this.#waits(false);
+      return;
+    }
     window.clearTimeout(this.#timer);
     this.#busy = true;
     if (wanted === "send") this.#waits(true);
