@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _
 
 from pipelines.lines.linting import examined
 from pipelines.models import Project
-from pipelines.routing.analysis.lint.aftermath import then
 from pipelines.routing.analysis.lint.checks import not_publishable
 from pipelines.routing.analysis.lint.checks.no_rule_takes import is_gap
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import INFO, Finding
+from pipelines.routing.analysis.lint.policy_outcome import then
 from pipelines.routing.analysis.lint.standings import Untaken
 from pipelines.routing.analysis.lint.study import RememberedAnalysis, StationAnalysis
 from pipelines.routing.analysis.lint.visits import endless

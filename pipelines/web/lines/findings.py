@@ -11,9 +11,9 @@ from typing import Any
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from pipelines.routing.analysis.lint.aftermath import then
 from pipelines.routing.analysis.lint.checks import not_publishable
 from pipelines.routing.analysis.lint.finding import ERROR, INFO, WARNING, Finding
+from pipelines.routing.analysis.lint.policy_outcome import then
 from pipelines.routing.basics.wording import as_sentence, words
 from pipelines.routing.document.model import Line
 from pipelines.routing.sentences import references as named

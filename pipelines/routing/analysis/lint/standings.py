@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.routing.analysis.lint.aftermath import then
+from pipelines.routing.analysis.lint.policy_outcome import then
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.situations import Witness
 from pipelines.routing.analysis.regions.stations import STANDINGS, Liveness, Rest

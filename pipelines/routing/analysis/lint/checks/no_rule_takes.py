@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipelines.routing.analysis.lint.aftermath import OUTCOMES, is_bad, then
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
+from pipelines.routing.analysis.lint.policy_outcome import OUTCOMES, is_bad, then
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.stations import STANDINGS, Rest
 from pipelines.routing.basics.wording import Wording as _
