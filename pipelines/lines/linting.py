@@ -20,7 +20,7 @@ from pipelines.routing.document import line as routing
 from pipelines.routing.document.line import DocumentError, Problem
 
 REMEMBERED = 8
-"""Documents per process; their stations are remembered one by one besides (`routing/lint/study.py`)."""
+"""Documents per process; their stations are remembered one by one besides (`routing/lint/station_analysis.py`)."""
 
 
 def examined(document: Mapping[str, Any], project: Project, text: str | bytes = "") -> Examination:

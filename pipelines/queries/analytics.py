@@ -16,7 +16,7 @@ from django.db import connection
 
 from pipelines.models import Line, LineVersion, VersionRule
 from pipelines.queries import versions
-from pipelines.routing.analysis.lint.study import MAX_STATION, study
+from pipelines.routing.analysis.lint.station_analysis import MAX_STATION, study
 from pipelines.routing.analysis.regions.stations import DEAD, Liveness
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.document.line import Rule

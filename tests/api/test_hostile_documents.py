@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.lint.study import MAX_STATION
+from pipelines.routing.analysis.lint.station_analysis import MAX_STATION
 from pipelines.routing.analysis.regions.effort import STEP, at_most
 from pipelines.routing.analysis.regions.guesses import MAX_SHAPES, around
 from pipelines.routing.analysis.regions.outcomes import Unknown

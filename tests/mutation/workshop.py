@@ -39,8 +39,8 @@ OPTIONS = (
     "--deselect=tests/routing/test_bounds.py",
     "--deselect=tests/routing/difference/test_words.py::test_two_hundred_stations_take_no_longer_than_what_differs",
     # They spend all the work that a station is allowed, which takes minutes while calls are counted.
-    "--deselect=tests/routing/lint/test_study.py::test_a_large_station_is_bounded_and_what_is_not_known_says_so",
-    "--deselect=tests/routing/lint/test_study.py"
+    "--deselect=tests/routing/lint/test_station_analysis.py::test_a_large_station_is_bounded_and_what_is_not_known_says_so",
+    "--deselect=tests/routing/lint/test_station_analysis.py"
     "::test_what_deciding_costs_counts_too_where_many_paths_have_to_be_walked",
     # mutmut itself imports sockets.
     "--deselect=tests/routing/test_decision_tool.py::test_routing_and_formats_need_no_django_and_no_clock",

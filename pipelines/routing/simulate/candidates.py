@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Protocol
 
-from pipelines.routing.analysis.lint.study import StationAnalysis
+from pipelines.routing.analysis.lint.station_analysis import StationAnalysis
 from pipelines.routing.analysis.regions.situations import Witness
 from pipelines.routing.analysis.regions.stations import STANDINGS
 from pipelines.routing.basics import jsontext

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.routing.analysis.lint.study import MAX_STATION, StationAnalysis, study
+from pipelines.routing.analysis.lint.station_analysis import MAX_STATION, StationAnalysis, study
 from pipelines.routing.analysis.regions.stations import DEAD, Liveness
 from pipelines.routing.basics import jsontext
 from pipelines.routing.decide.decisions import Wait

@@ -23,7 +23,7 @@ def test_every_check_has_a_page_a_file_and_tests_of_its_name() -> None:
     assert {page.stem for page in DOCS.glob("*.md")} - {"README"} == ids
     names = {check.replace("-", "_") for check in ids}
     here = Path(__file__).parent
-    assert {path.stem for path in here.glob("test_*.py")} - {"test_run", "test_study"} == {
+    assert {path.stem for path in here.glob("test_*.py")} - {"test_run", "test_station_analysis"} == {
         f"test_{n}" for n in names
     }
     checks = here.parents[2] / "pipelines" / "routing" / "analysis" / "lint" / "checks"

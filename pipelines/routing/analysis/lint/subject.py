@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from pipelines.routing.analysis.lint.people import People
-from pipelines.routing.analysis.lint.study import StationAnalysis, study
+from pipelines.routing.analysis.lint.station_analysis import StationAnalysis, study
 from pipelines.routing.analysis.lint.ways import CyclePath, ways
 from pipelines.routing.analysis.regions.stations import DEAD, Liveness
 from pipelines.routing.basics.problems import join

@@ -19,7 +19,7 @@ from pipelines.routing.analysis.lint.checks import (
     undecided,
 )
 from pipelines.routing.analysis.lint.finding import INFO, Finding
-from pipelines.routing.analysis.lint.study import RememberedAnalysis, excerpt
+from pipelines.routing.analysis.lint.station_analysis import RememberedAnalysis, excerpt
 from pipelines.routing.analysis.lint.subject import LintSubject, spread
 from pipelines.routing.analysis.lint.visits import components
 from pipelines.routing.analysis.regions.stations import DEAD

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.lint import study
+from pipelines.routing.analysis.lint import station_analysis
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.analysis.lint.standings import standings
 from pipelines.routing.analysis.lint.subject import LintSubject
@@ -20,9 +20,9 @@ PAGES = sorted(page.stem for page in DOCS.glob("*.md") if page.stem != "README")
 
 def analysed(of: Line) -> int:
     """How many stations are analysed anew."""
-    before = study._remembered.cache_info().misses
+    before = station_analysis._remembered.cache_info().misses
     lint(of)
-    return study._remembered.cache_info().misses - before
+    return station_analysis._remembered.cache_info().misses - before
 
 
 def three(**more: Any) -> Line:
@@ -35,7 +35,7 @@ def three(**more: Any) -> Line:
 
 
 def test_an_edit_of_one_station_analyses_that_one_again() -> None:
-    study._remembered.cache_clear()
+    station_analysis._remembered.cache_clear()
     assert analysed(three()) == 3
     assert analysed(three()) == 0
     edited = {"rules": [{"id": "r1", "when": {"eval": {"op": "equals", "value": "edited"}}, "to": "c"}]}
