@@ -287,3 +287,14 @@ def test_warnings_are_shown_with_an_example_and_do_not_block(world: World, signe
     line.refresh_from_db()
     assert line.live is not None
     assert line.live.number == 2
+
+
+def test_a_drawing_that_stays_readable_fits_and_a_wider_one_is_made_smaller(
+    world: World, signed_in: As
+) -> None:
+    client = signed_in(world.viewer)
+    world.line(document(key="short"))
+    world.line(document([f"station-{n}" for n in range(20)], key="long"))
+    assert "graph-fit" in text(client.get(at(world, "line", "short")))
+    wide = text(client.get(at(world, "line", "long")))
+    assert "graph-wide" in wide and "graph-fit" not in wide

@@ -163,8 +163,8 @@ def contents(request: SignedIn) -> HttpResponse:
 
 
 def search(found: list[Page], text: str) -> list[Hit]:
-    """Pages with all of the words, wherever they stand. Words in the title come first, then the whole phrase. Each with
-    its first place."""
+    """Pages with all of the words, wherever they stand. Words in the title come first, then the whole phrase, then
+    where the words are said most. Each with its first place."""
     words = text.lower().split()
     words = [word for word in words if len(word) >= SHORTEST] or words
     hits = [page for page in found if words and all(word in page.text.lower() for word in words)]
@@ -172,8 +172,9 @@ def search(found: list[Page], text: str) -> list[Hit]:
     return [_hit(page, [text.lower(), *words]) for page in hits]
 
 
-def _rank(page: Page, phrase: str, words: list[str]) -> tuple[int, bool]:
-    return sum(word in page.title.lower() for word in words), phrase in page.text.lower()
+def _rank(page: Page, phrase: str, words: list[str]) -> tuple[int, bool, int]:
+    title, said = page.title.lower(), page.text.lower()
+    return sum(word in title for word in words), phrase in said, sum(map(said.count, words))
 
 
 def _hit(page: Page, wanted: list[str]) -> Hit:
