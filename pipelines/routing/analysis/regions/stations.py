@@ -33,6 +33,7 @@ from pipelines.routing.analysis.regions.situations import (
     witness,
 )
 from pipelines.routing.analysis.regions.solver import Box, is_impossible, solve
+from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.checks import RANK
 from pipelines.routing.document.gates import Gate
@@ -140,9 +141,8 @@ class Analysis:
             except EffortExhausted as exhausted:
                 return Liveness(rule, UNKNOWN, why=str(exhausted))
             except Unknown as unknown:
-                doubt = doubt or _(
-                    "%(rule)s: %(why)s", rule=named.rule(self.line, other.id), why=unknown.args[0]
-                )
+                words = _("rule %(rule)s: %(why)s", rule=named.rule(self.line, other.id), why=unknown.args[0])
+                doubt = doubt or Wording.of(f"{other.id}: {unknown}", words)
         return Liveness(rule, LIVE, shown, why=doubt)
 
     def _overlap(self, rule: Rule, other: Rule) -> dict[str, Any]:

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditional
+from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.model import Line
 from pipelines.routing.sentences import references as named
 
 ID = "default-not-last"
@@ -20,14 +22,20 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                     check=ID,
                     severity=WARNING,
                     path=subject.path(station, index),
-                    message=_(
-                        "Rule %(rule)s takes everything, but %(count)s stand below it",
-                        rule=named.rule(subject.line, rule.id),
-                        count=len(station.rules) - index - 1,
-                    ),
+                    message=_message(subject.line, rule.id, len(station.rules) - index - 1),
                     hint=_("move it to the end, or give it a condition"),
                     station=station.key,
                     rule=rule.id,
                     rules=tuple(below.id for below in station.rules[index + 1 :]),
                 )
                 break
+
+
+def _message(line: Line, rule: str, below: int) -> Wording:
+    words = {"rule": named.rule(line, rule), "count": below}
+    people = (
+        _("Rule %(rule)s takes everything, but 1 rule stands below it", **words)
+        if below == 1
+        else _("Rule %(rule)s takes everything, but %(count)s rules stand below it", **words)
+    )
+    return Wording.of(f"Rule {rule} takes everything, but {below} stand below it", people)

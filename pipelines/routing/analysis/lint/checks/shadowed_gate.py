@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.stations import DEAD
+from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import Rule
@@ -24,24 +25,37 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             other = subject.line.rules_by_id[shadow.by][1]
             missing = _missing(subject.line, rule, other)
             if missing:
-                words = {
-                    "rule": named.rule(subject.line, rule.id),
-                    "other": named.rule(subject.line, other.id),
-                    "gates": named.gates(subject.line, missing),
-                }
                 yield Finding(
                     check=ID,
                     severity=WARNING,
                     path=f"{subject.path(station, index)}.gates",
-                    message=_(
-                        "Rule %(other)s leads to the same target past the gate %(gates)s of %(rule)s", **words
-                    ),
-                    hint=_("put the gate on %(other)s, too, or move %(rule)s up", **words),
+                    message=_message(subject.line, rule, other, missing),
+                    hint=_hint(subject.line, rule, other),
                     station=station.key,
                     rule=rule.id,
                     rules=(other.id,),
                     witness=shadow.witness,
                 )
+
+
+def _message(line: Line, rule: Rule, other: Rule, missing: list[str]) -> Wording:
+    words = {
+        "rule": named.rule(line, rule.id),
+        "other": named.rule(line, other.id),
+        "gates": named.gates(line, missing),
+    }
+    return Wording.of(
+        f"Rule {other.id} leads to the same target past the gate {', '.join(missing)} of {rule.id}",
+        _("Rule %(other)s leads to the same target past the gate %(gates)s of rule %(rule)s", **words),
+    )
+
+
+def _hint(line: Line, rule: Rule, other: Rule) -> Wording:
+    words = {"rule": named.rule(line, rule.id), "other": named.rule(line, other.id)}
+    return Wording.of(
+        f"put the gate on {other.id}, too, or move {rule.id} up",
+        _("put the gate on rule %(other)s, too, or move rule %(rule)s up", **words),
+    )
 
 
 def _missing(line: Line, rule: Rule, other: Rule) -> list[str]:
