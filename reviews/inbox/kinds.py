@@ -68,7 +68,7 @@ KINDS: tuple[InboxKind, ...] = (
         (Act("unlock", _("Resolve"), "unlock", Unlocked, acts.unlock), Link("look", _("Open the task"), acts.look)),
     ),
     InboxKind(
-        "missing", _("Held for something missing"), _("A task cannot continue yet."), Token, finding.missing,
+        "missing", _("On hold for something missing"), _("A task cannot continue yet."), Token, finding.missing,
         (Act("supply", _("Add what is missing"), "metadata", Supplied, acts.supply, offered=acts.lacks_metadata),
          Act("handoff", _("Give the handoff"), "handoff", GivenHandoff, acts.hand_over, offered=acts.lacks_handoff),
          Link("agents", _("See the agents"), acts.agents, acts.lacks_an_agent),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +24,13 @@ from tests.reviews.test_pages import as_
 
 pytestmark = pytest.mark.django_db
 QUESTION = {"agentic": {"question": "Good enough?"}, "answer": "yes"}
+
+
+def test_the_handbook_has_each_kind_by_the_name_of_its_tab() -> None:
+    handbook = (Path(__file__).parents[2] / "docs" / "watching.md").read_text(encoding="utf-8")
+    table = handbook.partition("| kind | what it is | what you do there |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| ([^|-][^|]*) \|", table, re.MULTILINE)
+    assert rows == [str(kind.label) for kind in KINDS]
 
 
 def gate(world: World) -> Task:
