@@ -124,8 +124,8 @@ class Leavings:
 
 
 class Transport(Protocol):
-    """Every call may come again after its answer got lost. Those that wait sit a short absence of the server out;
-    :raises ServerAway: register, tell, unattended, sign_off and renew do not."""
+    """Every call may come again after its answer got lost, and sits a short absence of the server out, but for `tell`,
+    `unattended`, `sign_off` and `renew`. :raises ServerAway: these do"""
 
     # The worker itself
 
