@@ -179,7 +179,12 @@ def test_who_is_responsible_is_told_of_a_deadlock(world: World, mailbox: Mailbox
     ((_, message),) = mailbox.received
     text = message.get_body(("plain",)).get_content()
     assert "Deadlock: " in message["Subject"]
-    for said in (f"{one.name} · build · Held", f"{two.name} · build", "wait for each other", "Suggestion: "):
+    for said in (
+        f"{one.name} · build · On hold",
+        f"{two.name} · build",
+        "wait for each other",
+        "Suggestion: ",
+    ):
         assert said in text, text
 
 
