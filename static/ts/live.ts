@@ -279,14 +279,17 @@ function watchRequests(): () => void {
   document.addEventListener("htmx:beforeRequest", ({ target }) => {
     if (target instanceof HTMLElement && target.dataset.quiet !== undefined) asked.set(target.id, performance.now());
   });
-  let oldest = Number.POSITIVE_INFINITY;
+  const settling = new Map<string, number>();
   document.addEventListener("htmx:beforeSwap", ({ target }) => {
-    if (target instanceof HTMLElement) oldest = Math.min(oldest, asked.get(target.id) ?? oldest);
+    const then = target instanceof HTMLElement ? asked.get(target.id) : undefined;
+    if (then !== undefined) settling.set((target as HTMLElement).id, then);
   });
-  // Not earlier: what is new hears nothing before it has settled, so news of that moment is missed too.
-  document.addEventListener("htmx:afterSettle", () => {
-    if (oldest < news) send("gl:resync");
-    oldest = Number.POSITIVE_INFINITY;
+  // Not earlier: what is new hears nothing before it has settled itself, so news of that moment is missed too.
+  document.addEventListener("htmx:afterSettle", ({ target }) => {
+    const id = target instanceof HTMLElement ? target.id : "";
+    const then = settling.get(id);
+    settling.delete(id);
+    if (then !== undefined && then < news) send("gl:resync");
   });
   return () => {
     news = performance.now();

@@ -135,6 +135,7 @@ def test_an_ended_task_is_retried_from_a_station_that_it_visited(
     page.goto(at(world, "task", task.name))
     expect(page.locator("[data-live-state]")).to_have_attribute("data-state", "live")
     engine.cancel(task.pk, actor=engine.Actor.person(world.operator), reason="Wrong.")
+    expect(page.locator(".task-head [data-status]")).to_have_attribute("data-status", "cancelled")
     page.get_by_role("button", name="Retry", exact=True).click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_label("Start at")).to_have_value("look")
