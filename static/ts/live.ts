@@ -269,24 +269,39 @@ export function startLive(): void {
   live.connect();
 }
 
+interface RequestDetail {
+  elt: Element;
+  target: Element;
+  xhr: XMLHttpRequest;
+  shouldSwap: boolean;
+}
+
 /**
  * A part that is replaced by the answer to its request takes along what waited behind that request. So what was asked
- * before the last news came is asked once more. Returns what to call when there is news.
+ * before the last news came is asked once more. And what a person asked for is not pushed aside by what repeats by
+ * itself: an answer would have no place to go to any more. Returns what to call when there is news.
  */
 function watchRequests(): () => void {
   let news = 0;
-  const asked = new Map<string, number>();
-  document.addEventListener("htmx:beforeRequest", ({ target }) => {
-    if (target instanceof HTMLElement && target.dataset.quiet !== undefined) asked.set(target.id, performance.now());
+  const asked = new WeakMap<XMLHttpRequest, { at: number; quiet: boolean }>();
+  const byPeople = new Map<string, XMLHttpRequest>();
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const { elt, target, xhr } = (event as CustomEvent<RequestDetail>).detail;
+    const quiet = elt instanceof HTMLElement && elt.dataset.quiet !== undefined;
+    asked.set(xhr, { at: performance.now(), quiet });
+    if (!quiet && target.id) byPeople.set(target.id, xhr);
   });
   const settling = new Map<string, number>();
-  document.addEventListener("htmx:beforeSwap", ({ target }) => {
-    const then = target instanceof HTMLElement ? asked.get(target.id) : undefined;
-    if (then !== undefined) settling.set((target as HTMLElement).id, then);
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { detail } = event as CustomEvent<RequestDetail>;
+    const request = asked.get(detail.xhr);
+    if (!request) return;
+    if (request.quiet && isUnderWay(byPeople.get(detail.target.id))) detail.shouldSwap = false;
+    else settling.set(detail.target.id, request.at);
   });
   // Not earlier: what is new hears nothing before it has settled itself, so news of that moment is missed too.
   document.addEventListener("htmx:afterSettle", ({ target }) => {
-    const id = target instanceof HTMLElement ? target.id : "";
+    const id = target instanceof Element ? target.id : "";
     const then = settling.get(id);
     settling.delete(id);
     if (then !== undefined && then < news) send("gl:resync");
@@ -294,6 +309,11 @@ function watchRequests(): () => void {
   return () => {
     news = performance.now();
   };
+}
+
+function isUnderWay(request: XMLHttpRequest | undefined): boolean {
+  const { OPENED, HEADERS_RECEIVED, LOADING } = XMLHttpRequest;
+  return request !== undefined && [OPENED, HEADERS_RECEIVED, LOADING].some((state) => state === request.readyState);
 }
 
 function send(name: string, detail?: unknown): void {

@@ -18,6 +18,7 @@ from pipelines.web.tasks.task import _live as live_context
 from tests.factories import World, document, station
 from tests.fixtures.browser import PHONE
 from tests.pages.conftest import at
+from tests.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SignIn = Callable[[Page | BrowserContext, User], None]
@@ -118,6 +119,28 @@ def test_a_filter_that_is_chosen_while_the_page_still_loads_counts(
     rows = page.get_by_role("region", name="Tasks").get_by_role("row")
     expect(rows).to_have_count(2)
     expect(rows.last).to_contain_text(task.name)
+
+
+def test_a_filter_is_not_pushed_aside_by_what_the_list_fetches_by_itself(
+    page: Page, sign_in: SignIn, world: World
+) -> None:
+    at_the_manual_station(world)
+    world.start(world.line(key="other"), title="Another")
+    sign_in(page, world.operator)
+    held: list[Route] = []
+    page.route("**/*fragment=table*", lambda asked: held.append(asked))
+    page.goto(at(world, "tasks"))
+    until(lambda: len(held) == 1, "the list fetched itself when the page went live", page)
+    page.evaluate(
+        "document.addEventListener('htmx:afterRequest', () => { document.body.dataset.answered = 'yes' })"
+    )
+    page.get_by_label("Status").select_option(label="Waiting for input")
+    until(lambda: len(held) == 2, "the filtered list is asked for", page)
+    held[0].continue_()
+    expect(page.locator("body")).to_have_attribute("data-answered", "yes")
+    held[1].continue_()
+    expect(page).to_have_url(re.compile("status=waiting_for_input"))
+    expect(page.get_by_role("region", name="Tasks").get_by_role("row")).to_have_count(2)
 
 
 @pytest.mark.parametrize("viewport", [None, PHONE])
