@@ -134,7 +134,7 @@ def test_a_save_tells_which_outcomes_now_go_elsewhere(world: World, signed_in: A
         "rule": "high",
         "example": "{result: success, output: {high: 1}}",
         "old": "went to ship by rule 1",
-        "new": "end as failed by rule 1",
+        "new": "end as Failed by rule 1",
     }
     moved = {**after, "extra": {"editor": {"positions": {"build": [1, 2]}}}}
     again = sent(world, signed_in, {"based_on": 2, "base": after, "document": moved}).json()["findings"]

@@ -50,7 +50,7 @@ def test_a_file_is_uploaded_with_the_form_and_downloaded_again(
     page.get_by_role("button", name="Start the task").click()
     # What was uploaded is kept while the rest is mended.
     expect(page.get_by_text("evil.html is uploaded.")).to_be_visible()
-    expect(page.get_by_text("Is not in a folder that the worker may read: ")).to_be_visible()
+    expect(page.get_by_text("is not in a folder that the worker may read: ")).to_be_visible()
     page.get_by_label("Repository").fill("")
     page.get_by_label("Note").fill("now")
     page.get_by_role("button", name="Start the task").click()
@@ -105,7 +105,7 @@ def test_what_is_too_large_is_dropped_and_said(world: World, signed_in: As, sett
     sent = {"title": "t", "inputs.note": "x", "inputs.patch": SimpleUploadedFile("a", b"x" * 100_001)}
     answer = signed_in(world.operator).post(at(world, "task-new", "line"), sent)
     assert answer.status_code == 422
-    assert "Is larger than 0 MiB" in text(answer)
+    assert "is larger than 0 MiB" in text(answer)
     assert not Blob.objects.exists()
     assert not Task.objects.exists()
     sent["inputs.patch"] = SimpleUploadedFile("a", b"x" * 100_000)
@@ -220,4 +220,4 @@ def test_a_repository_that_no_worker_may_read_is_refused_with_the_roots(
     assert answer.status_code == (302 if allowed else 422)
     assert Task.objects.exists() == allowed
     if repository.startswith(("/etc", "{root}-")):
-        assert f"Is not in a folder that the worker may read: {root}" in text(answer)
+        assert f"is not in a folder that the worker may read: {root}" in text(answer)

@@ -273,7 +273,7 @@ def test_missing_metadata_is_filled_in_and_the_task_goes_on_by_itself(world: Wor
     refused = act(world.operator, one, "supply", **wrong)
     shown = refused.content.decode()
     assert (refused.status_code, world.status(task)) == (422, "held")
-    assert "Has to be one of: low, high" in shown and "Wrote the tests" in shown
+    assert "has to be one of: low, high" in shown and "Wrote the tests" in shown
     assert act(world.operator, one, "supply", **{"metadata.risk": " "}).status_code == 422
     assert act(world.operator, one, "supply", **{"metadata.AI-Usage": "Wrote the tests"}).status_code == 200
     (left,) = found(world.operator)
