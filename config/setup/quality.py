@@ -10,7 +10,11 @@ from config.setup.packages import PYTHON, VENV
 from config.setup.steps import ROOT, show
 
 BIN = VENV / "bin"
-WITHOUT_DJANGO = ("-p", "no:django", "--confcutdir=tests/routing", "-W", "ignore::pytest.PytestConfigWarning")
+# `drawn`: the same examples in every run, here too.
+WITHOUT_DJANGO = (
+    *("-p", "no:django", "-p", "tests.fixtures.drawn"),
+    *("--confcutdir=tests/routing", "-W", "ignore::pytest.PytestConfigWarning"),
+)
 CHECKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("format", (str(BIN / "ruff"), "format", "--check", ".")),
     ("lint", (str(BIN / "ruff"), "check", ".")),
