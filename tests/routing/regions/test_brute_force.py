@@ -39,6 +39,28 @@ def test_of_what_is_listed_everything_is_decided_and_holds(drawn: dict[str, Any]
     nothing_is_unknown(holds_against(drawn, 150, seed))
 
 
+def test_a_rule_that_is_reached_when_the_gates_of_two_others_demanded_rework_is_not_dead() -> None:
+    """A person's word at `g` leaves the first rule out, the checks of `h` then the second one, too."""
+    drawn = {
+        "rules": [
+            {"when": {"output": {"path": "$.a", "op": "not_equals", "value": 1}}, "gates": ["g"]},
+            {"when": {"output": {"path": "$.k", "op": "not_equals", "value": 1}}, "gates": ["h"]},
+            {
+                "when": {
+                    "all": [{"output": {"path": "$.a", "op": "equals", "value": 2}}, {"result": "failure"}]
+                }
+            },
+        ],
+        "policy": {},
+        "station": {"work": {"kind": "noop"}},
+    }
+    of = line_of(drawn)
+    facts = {"gates": {"g": {"decision": "rework"}}}
+    outcome = {"result": "failure", "eval": "ab", "output": {"a": 2, "k": 2}}
+    assert fired(of, read_situation({"station": "a", "outcome": outcome, "facts": facts}))[-1] == "r3"
+    assert [each.status == DEAD for each in Analysis(of, of.station("a")).standings] == [False] * 3
+
+
 def test_the_attacks_hit_what_can_be_hit() -> None:
     """Attacks that never hit anything would prove nothing: nine in ten of the rules that live are taken."""
     hits: list[bool] = []

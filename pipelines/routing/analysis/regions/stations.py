@@ -258,12 +258,35 @@ class Analysis:
                     continue
                 except Unknown as unknown:
                     doubt = str(unknown)
+            try:
+                if not doubt and self._after_several(rule, earlier):
+                    doubt = _(
+                        "the rules may be tested again after the gates of several rules demanded rework"
+                    )
+            except Unknown as unknown:
+                doubt = str(unknown)
         if doubt:
             return Liveness(rule, UNKNOWN, why=doubt)
         if self.constant(rule) is False:
             return Liveness(rule, DEAD, never=True)
         killers = self._killers(rule, earlier)
         return Liveness(rule, DEAD, killers=killers, instead=self._instead(rule, earlier, killers))
+
+    def _after_several(self, rule: Rule, earlier: tuple[Rule, ...]) -> bool:
+        """Whether the rule may be taken once more than one earlier rule is left out: after a person's word the rules
+        are tested anew (law §12), so the gate of another one may demand rework, too. Which ones is not looked for."""
+        demanding = {
+            other.id: [gate for key in other.gates if demands_rework(gate := self.line.gate(key))]
+            for other in earlier
+        }
+        left_out = {key for key, gates in demanding.items() if gates}
+        if len(left_out) < 2 or not any(_can_be_told(gate) for gates in demanding.values() for gate in gates):
+            return False
+        then = [self._of(rule), *(self._not(other) for other in earlier if other.id not in left_out)]
+        given = {STATUS: ValueChoice(FORCED_FAILURE), EVAL: eval_is("error").yes}
+        return not is_impossible(
+            [*then, *counts(then)], given, lambda box: witness(self.line, self.station, box)
+        )
 
     def _after_rework(self, rule: Rule, earlier: tuple[Rule, ...], left_out: Rule) -> TestedSituation:
         """`left_out` is taken first, its gate demands rework, and the rest of the rules is tested again."""
