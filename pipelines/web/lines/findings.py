@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -17,12 +15,12 @@ from pipelines.routing.analysis.lint.policy_outcome import then
 from pipelines.routing.basics.wording import as_sentence, words
 from pipelines.routing.document.model import Line
 from pipelines.routing.sentences import references as named
+from pipelines.web.lines.document_places import parts_of
 
 MOST = 200
 """Findings on a page; the tool and the API give all."""
 ICONS = {ERROR: "danger", WARNING: "warning"}
 SEVERITIES = {ERROR: lambda: _("error"), WARNING: lambda: _("warning"), INFO: lambda: _("note")}
-PLACE = re.compile(r"(stations|gates)\[(\d+)\](?:\.rules\[(\d+)\])?\.?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +50,11 @@ def message_of(finding: Finding, document: object) -> str:
 
 def place_words(document: object, path: str) -> str:
     """A place in a document by names: “Lint · rule 2 · when.output”."""
-    found = PLACE.match(path)
-    if found is None:
-        return path
-    members, index, rule = found.groups()
-    rest = path[found.end() :]
-    number = _("rule %(number)s") % {"number": int(rule) + 1} if rule else ""
-    return " · ".join(filter(None, (_name(document, members, int(index)), number, rest)))
-
-
-def _name(document: object, members: str, index: int) -> str:
-    """Of a draft, which may hold anything."""
-    among = document.get(members) if isinstance(document, Mapping) else None
-    member = among[index] if isinstance(among, list) and index < len(among) else None
-    found: Mapping[str, Any] = member if isinstance(member, Mapping) else {}
-    return next(
-        (name for name in (found.get("name"), found.get("key")) if isinstance(name, str) and name), ""
-    )
+    found = parts_of(document, path)
+    names = (found.member.get("name"), found.member.get("key"))
+    name = next((each for each in names if isinstance(each, str) and each), "")
+    number = _("rule %(number)s") % {"number": found.number} if found.number else ""
+    return " · ".join(filter(None, (name, number, found.rest)))
 
 
 def _shown(finding: Finding, document: object, line: Line | None) -> FindingView:

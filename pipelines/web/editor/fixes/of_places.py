@@ -14,6 +14,7 @@ from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.web.editor.fixes import edits
 from pipelines.web.editor.fixes.fix import Remedy
 from pipelines.web.editor.fixes.of_joins import wait_for_all
+from pipelines.web.lines.document_places import parts_of
 
 Document = Mapping[str, Any]
 AN_UNKNOWN_KEY = "unknown key"
@@ -31,21 +32,10 @@ class DocumentPlace:
 
 def place_of(document: Document, path: str) -> DocumentPlace:
     """Station, rule and gate by name, if they have one."""
-    found = re.match(r"(stations|gates)\[(\d+)\](?:\.rules\[(\d+)\])?\.?", path)
-    if found is None:
-        return DocumentPlace(rest=path)
-    member = _member(document.get(found[1]), found[2])
-    rule = _member(member.get("rules"), found[3]) if found[3] else {}
-    rest = path[found.end() :]
-    if found[1] == "gates":
-        return DocumentPlace(gate=_name(member, "key"), rest=rest)
-    return DocumentPlace(station=_name(member, "key"), rule=_name(rule, "id"), rest=rest)
-
-
-def _member(members: Any, index: str) -> Document:
-    known = isinstance(members, list) and int(index) < len(members)
-    member = members[int(index)] if known else None
-    return member if isinstance(member, dict) else {}
+    found = parts_of(document, path)
+    if found.what == "gates":
+        return DocumentPlace(gate=_name(found.member, "key"), rest=found.rest)
+    return DocumentPlace(station=_name(found.member, "key"), rule=_name(found.rule, "id"), rest=found.rest)
 
 
 def _name(member: Document, key: str) -> str | None:
