@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from pipelines import access, engine
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.models import GateVisit, Project
+from pipelines.models import GateVisit, Project, Word
 from pipelines.queries.workers import unprotected
 from pipelines.web.shell.page import SignedIn, crumbs, from_this_machine, show, signed_in
 from reviews.decision.forms import DecisionForm
@@ -66,7 +66,8 @@ def gate_visit(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
             return HttpResponse(status=204)  # nothing is swapped under a reader's hands
         context = {"dossier": shown, "visit": found}
         return render(request, "reviews/_news.html", context)
-    return _dossier(request, found, DecisionForm())
+    word = request.GET.get("word")
+    return _dossier(request, found, DecisionForm(initial={"word": word} if word in Word.values else {}))
 
 
 @require_POST

@@ -56,7 +56,10 @@ export function startDecision(): void {
     });
     bar.addEventListener("click", (event) => {
       const pressed = event.target as Element;
-      if (pressed.closest("[data-decision-cancel]")) return close();
+      if (pressed.closest("[data-decision-cancel]")) {
+        event.preventDefault();
+        return close();
+      }
       const button = pressed.closest<HTMLButtonElement>("[data-arm]");
       if (!button || !panel()) return;
       event.preventDefault();

@@ -46,6 +46,25 @@ def test_approving_says_what_happens_and_takes_a_second_step(
     assert waiting.gate_visits.get().votes.get().reason == "Well done."
 
 
+def test_before_any_script_is_there_a_click_decides_nothing_either(
+    new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World, waiting: Task
+) -> None:
+    page = new_context(java_script_enabled=False).new_page()
+    sign_in(page, world.reviewer)
+    page.goto(reverse("gate-visit", args=[world.visit(waiting).pk]))
+    panel = page.locator("#decision-panel")
+    page.get_by_role("button", name="Approve → ship").click()
+    expect(panel).to_contain_text("Ship starts.")
+    assert world.status(waiting) == "awaiting_review"
+    panel.get_by_role("button", name="Cancel").click()
+    expect(panel).to_be_hidden()
+    page.get_by_role("button", name="Approve → ship").click()
+    page.get_by_label("Note").fill("Well done.")
+    panel.get_by_role("button", name="Confirm approval").click()
+    expect(page.get_by_text("Nothing needs you.")).to_be_visible()
+    assert waiting.gate_visits.get().votes.get().reason == "Well done."
+
+
 def test_rejecting_asks_for_the_reason_first(dossier: Page, world: World, waiting: Task) -> None:
     dossier.get_by_role("button", name="Reject").click()
     reason = dossier.get_by_label("Reason")
