@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Q
 
+from pipelines import audit
 from pipelines.models import ApiToken, Project, SignInLink, User
 
 LINK_LASTS = timedelta(minutes=10)
@@ -79,6 +80,7 @@ def mint_token(
             created_by=created_by,
             expires_at=now + lasts,
         )
+        _record("token.created", token, created_by, now, scopes=token.scopes, role=role)
     return token, secret
 
 
@@ -95,10 +97,17 @@ def bearer(secret: str, now: datetime) -> ApiToken | None:
     return token
 
 
-def revoke(token: ApiToken, now: datetime) -> None:
-    """From now on this token opens nothing. Revoking twice keeps the first time."""
-    ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now)
+@transaction.atomic
+def revoke(token: ApiToken, now: datetime, by: User | None) -> None:
+    """From now on this token opens nothing. Revoking twice keeps the first time. `by`: None from the shell."""
+    if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now):
+        _record("token.revoked", token, by, now)
     token.refresh_from_db(fields=["revoked_at"])
+
+
+def _record(kind: str, token: ApiToken, by: User | None, now: datetime, **data: object) -> None:
+    about = f"token:{token.pk}"
+    audit.record(kind, by=by, at=now, project=token.project, about=about, name=str(token), **data)
 
 
 def _check(

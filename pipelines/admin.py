@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from pipelines.models import (
     AddressMinute,
+    AdministrativeAct,
     Agent,
     AgentEvent,
     ApiToken,
@@ -28,6 +29,7 @@ from pipelines.models import (
     Handoff,
     IgnoredReport,
     Incident,
+    Invitation,
     Job,
     Lease,
     Line,
@@ -263,6 +265,21 @@ class SignInLinkAdmin(ReadOnly):
     list_display = ("user", "created_at", "expires_at", "used_at")
     list_select_related = ("user",)
     exclude = ("digest",)
+
+
+@admin.register(Invitation)
+class InvitationAdmin(ReadOnly):
+    list_display = ("project", "email", "roles", "created_by", "expires_at", "accepted_by", "revoked_at")
+    list_select_related = ("project__owner", "created_by", "accepted_by")
+    exclude = ("key",)
+
+
+@admin.register(AdministrativeAct)
+class AdministrativeActAdmin(ReadOnly):
+    list_display = ("at", "actor", "kind", "name", "project")
+    list_filter = ("kind",)
+    list_select_related = ("project__owner",)
+    search_fields = ("actor", "about", "name")
 
 
 @admin.register(Agent)

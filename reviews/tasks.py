@@ -12,6 +12,8 @@ from django.db.models.functions import Now
 from procrastinate import RetryStrategy
 from procrastinate.contrib.django import app
 
+from pipelines.models import Invitation
+from reviews.mail.invitation import invitation_mail
 from reviews.mail.notices import letter
 from reviews.mail.review_mail import compose
 from reviews.models import Mail, Notice
@@ -29,6 +31,34 @@ async def send_mail(mail_id: int) -> None:
 @app.task(name="reviews.send_notice", queue="mail", retry=RETRY)
 async def send_notice(notice_id: int) -> None:
     await asyncio.get_running_loop().run_in_executor(SENDERS, tell, notice_id)
+
+
+@app.task(name="reviews.send_invitation", queue="mail", retry=RETRY)
+async def send_invitation(invitation_id: int) -> None:
+    await asyncio.get_running_loop().run_in_executor(SENDERS, invite, invitation_id)
+
+
+def invite(invitation_id: int) -> None:
+    """As `send`, of an invitation; one that was used or revoked meanwhile is left alone."""
+    waiting = Invitation.objects.select_related("project", "created_by")
+    open_still = waiting.filter(accepted_at=None, revoked_at=None, mailed_at=None)
+    try:
+        found = open_still.filter(pk=invitation_id).first()
+        if found is not None:
+            _mail_invitation(found)
+    finally:
+        connection.close()
+
+
+def _mail_invitation(found: Invitation) -> None:
+    # By its key: renewed meanwhile, it has a mail of its own to come.
+    row = Invitation.objects.filter(pk=found.pk, key=found.key)
+    try:
+        invitation_mail(found).send()
+    except (OSError, smtplib.SMTPException) as problem:
+        row.update(mail_error=str(problem))
+        raise
+    row.update(mailed_at=Now(), mail_error="")
 
 
 def tell(notice_id: int) -> None:

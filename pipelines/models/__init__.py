@@ -2,12 +2,14 @@
 
 from pipelines.models.addresses import AddressMinute
 from pipelines.models.agents import Agent, AgentEvent
+from pipelines.models.audit import AdministrativeAct
 from pipelines.models.comments import Comment
 from pipelines.models.deadlocks import Deadlock, Dependency
 from pipelines.models.escalations import Escalation, Incident
 from pipelines.models.events import Decision, Event
 from pipelines.models.gates import GateVisit, Vote, Word
 from pipelines.models.handoffs import Handoff
+from pipelines.models.invitations import Invitation
 from pipelines.models.lines import (
     Line,
     LineEvent,
@@ -61,6 +63,7 @@ __all__ = [
     "ENDED",
     "WAITING_FOR_INPUT",
     "AddressMinute",
+    "AdministrativeAct",
     "Agent",
     "AgentEvent",
     "ApiToken",
@@ -78,6 +81,7 @@ __all__ = [
     "Handoff",
     "IgnoredReport",
     "Incident",
+    "Invitation",
     "Job",
     "Lease",
     "Line",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.urls import get_script_prefix, reverse
@@ -11,3 +13,12 @@ from django.urls import get_script_prefix, reverse
 def absolute(name: str, *args: Any) -> str:
     """Where people open this page: under BASE_URL, whose path prefix `reverse` knows in some threads only."""
     return f"{settings.BASE_URL}/{reverse(name, args=args).removeprefix(get_script_prefix())}"
+
+
+def opens_only_here() -> bool:
+    """Whether an absolute address leads to the machine itself: sent to somebody, it opens nothing there."""
+    host = urlsplit(settings.BASE_URL).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

@@ -6,12 +6,12 @@ from django.urls import path
 from django.views.decorators.http import conditional_page
 from django.views.i18n import JavaScriptCatalog
 
-from pipelines.web.account import account, sign_in
+from pipelines.web.account import account, join, sign_in
 from pipelines.web.editor import page
 from pipelines.web.help import help as help_pages
 from pipelines.web.insights import analytics, project_health
 from pipelines.web.lines import edit, lines, scenarios
-from pipelines.web.project import agents, settings, tokens
+from pipelines.web.project import agents, audit, invitations, settings, tokens
 from pipelines.web.shell import design, home, palette, preferences
 from pipelines.web.tasks import actions, artifacts, board, escalations, events, start, tables, task
 from pipelines.web.versions import backtest, difference, history, impact, publish
@@ -29,6 +29,7 @@ urlpatterns = [
     path("sign-in/password/", sign_in.set_password, name="password-set"),
     path("sign-in/<str:secret>/", sign_in.link, name="sign-in-link"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),
+    path("join/<str:secret>/", join.join, name="join"),
     # Personal
     path("account/", account.account, name="account"),
     path("account/password/", account.change_password, name="password-change"),
@@ -52,6 +53,10 @@ urlpatterns = [
     path(f"{IN}settings/", settings.members, name="project-settings"),
     path(f"{IN}settings/members/add/", settings.add_member, name="member-add"),
     path(f"{IN}settings/members/<int:member>/", settings.change_member, name="member-change"),
+    path(f"{IN}settings/invitations/", invitations.invite, name="member-invite"),
+    path(f"{IN}settings/invitations/<int:invitation>/", invitations.change, name="invitation-change"),
+    path(f"{IN}settings/audit/", audit.audit_log, name="project-audit"),
+    path(f"{IN}settings/audit.jsonl", audit.export, name="project-audit-export"),
     path(f"{IN}settings/agents/", agents.agents, name="project-agents"),
     path(f"{IN}settings/agents/<int:agent>/", agents.agent, name="project-agent"),
     path(f"{IN}settings/agents/<int:agent>/suspend/", agents.suspend, name="agent-suspend"),

@@ -24,6 +24,8 @@ GET  sign-in                 a          a         a       a         a         a 
 POST sign-in                 a          a         a       a         a         a         a      a
 GET  sign-in-link            a          a         a       a         a         a         a      a
 POST sign-in-link            a          a         a       a         a         a         a      a
+GET  join                    a          a         a       a         a         a         a      a
+POST join                    a          a         a       a         a         a         a      a
 POST sign-out                a          a         a       a         a         a         a      a
 GET  password-set            >          y         y       y         y         y         y      >
 POST password-set            >          y         y       y         y         y         y      >
@@ -55,6 +57,10 @@ GET  task-new-choose         >          0         -       y         y         y 
 GET  project-settings        >          0         y       y         y         y         y      >
 POST member-add              >          0         -       -         -         -         y      >
 POST member-change           >          0         -       -         -         -         y      >
+POST member-invite           >          0         -       -         -         -         y      >
+POST invitation-change       >          0         -       -         -         -         y      >
+GET  project-audit           >          0         -       -         -         -         y      >
+GET  project-audit-export    >          0         -       -         -         -         y      >
 GET  project-agents          >          0         y       y         y         y         y      >
 POST project-agents          >          0         -       -         -         -         y      >
 GET  project-agent           >          0         y       y         y         y         y      >

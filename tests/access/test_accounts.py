@@ -64,7 +64,7 @@ def test_a_token_is_in_force_until_it_expires_or_is_revoked(world: World) -> Non
     token, secret = world.token_of(world.admin)
     assert accounts.bearer(secret, token.expires_at - timedelta(seconds=1)) == token
     assert accounts.bearer(secret, token.expires_at) is None
-    accounts.revoke(token, timezone.now())
+    accounts.revoke(token, timezone.now(), None)
     assert accounts.bearer(secret, timezone.now()) is None
 
 

@@ -22,6 +22,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.lines import comments
 from pipelines.live.routing import urlpatterns as socket_routes
 from pipelines.models import Agent, Artifact, Blob, Deadlock, Membership, Migration, Role, Scenario
+from pipelines.people import invitations
 from tests.access import matrix
 from tests.factories import World, document, station
 from tests.live.conftest import session_of
@@ -88,6 +89,15 @@ class Place:
         self.agent = Agent.objects.create(
             project=world.project, key="coder", owner=world.operator, created_at=timezone.now()
         )
+        (self.invitation,) = invitations.invite(
+            world.project,
+            ["newcomer@example.com"],
+            roles=[Role.VIEWER],
+            execute=False,
+            groups=(),
+            by=world.admin,
+            now=timezone.now(),
+        )
         self.machine, self.machine_secret = world.machine("read", "submit", "report", "design")
         self.visit = world.visit(waits)
         self.member = Membership.objects.get(user=world.viewer)
@@ -138,6 +148,7 @@ class Place:
             "member": self.member.pk,
             "group": self.group.pk,
             "agent": self.agent.pk,
+            "invitation": self.invitation.pk,
             "secret": "no-such-link",
             "page": "design",
             "picture": "move",

@@ -47,6 +47,7 @@ PAGES: dict[str, Callable[[Scene], str]] = {
     "members": lambda scene: reverse("project-settings", args=scene.project()),
     "agents": lambda scene: reverse("project-agents", args=scene.project()),
     "groups": lambda scene: reverse("project-groups", args=scene.project()),
+    "audit log": lambda scene: reverse("project-audit", args=scene.project()),
     "tokens": lambda scene: reverse("project-tokens", args=scene.project()),
     "account": lambda scene: reverse("account"),
     "no such page": lambda scene: "/nothing/",

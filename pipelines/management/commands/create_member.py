@@ -7,12 +7,14 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from pipelines.management import printing
 from pipelines.management.arguments import project_named
 from pipelines.models import Membership, Project, Role, User
 from pipelines.models.people import simplify
+from pipelines.people import members
 
 
 class Command(printing.Command):
@@ -59,5 +61,6 @@ class Command(printing.Command):
         return user, True
 
     def _member(self, project: Project, user: User, roles: list[str], *, execute: bool) -> Membership:
-        given = {"roles": simplify(roles), "execute": execute}
-        return Membership.objects.update_or_create(project=project, user=user, defaults=given)[0]
+        return members.put(
+            project, user, roles=simplify(roles), execute=execute, by=None, now=timezone.now()
+        )

@@ -84,7 +84,7 @@ def machine_revoke(request: SignedIn, project: Project, token: int) -> HttpRespo
 def _revoke(request: SignedIn, token: ApiToken | None) -> None:
     if token is None:
         raise Http404
-    accounts.revoke(token, timezone.now())
+    accounts.revoke(token, timezone.now(), request.user)
     messages.success(request, _("“%(name)s” is revoked.") % {"name": token.name})
 
 

@@ -1,0 +1,62 @@
+"""The record of administrative acts: one call inside the transaction of the act, so that neither is without the other.
+
+Agents keep a record of their own (`AgentEvent`), lines and tasks theirs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from pipelines.models import AdministrativeAct, Project, User
+
+# One line adds a kind.
+KINDS: dict[str, str | Promise] = {
+    "invitation.created": _("Invited"),
+    "invitation.renewed": _("Renewed the invitation"),
+    "invitation.revoked": _("Revoked the invitation"),
+    "invitation.accepted": _("Accepted the invitation"),
+    "member.added": _("Added the member"),
+    "member.changed": _("Changed the roles"),
+    "member.removed": _("Removed the member"),
+    "member.left": _("Left the project"),
+    "person.deactivated": _("Deactivated the account"),
+    "person.reactivated": _("Reactivated the account"),
+    "group.created": _("Created the group"),
+    "group.changed": _("Changed the group"),
+    "group.deleted": _("Deleted the group"),
+    "token.created": _("Created the token"),
+    "token.revoked": _("Revoked the token"),
+    "password.set": _("Set a password"),
+    "password.reset": _("Reset the password"),
+    "factor.added": _("Added a second factor"),
+    "factor.removed": _("Removed a second factor"),
+    "sessions.ended": _("Ended sessions"),
+}
+COMMAND = "command"
+"""Who acts in the shell of this machine."""
+
+
+def record(
+    kind: str,
+    *,
+    by: User | None,
+    at: datetime,
+    project: Project | None = None,
+    about: str = "",
+    name: str = "",
+    **data: Any,
+) -> None:
+    """`by`: None for the shell. `data`: what it was and what it became, never a secret."""
+    if kind not in KINDS:
+        raise KeyError(kind)
+    AdministrativeAct.objects.create(
+        at=at, actor=ref(by), kind=kind, project=project, about=about, name=name[:300], data=data
+    )
+
+
+def ref(user: User | None) -> str:
+    """A person as the record names them."""
+    return COMMAND if user is None else f"person:{user.pk}"

@@ -1,0 +1,95 @@
+"""Who is a member of a project, and with which roles. A project always keeps an admin."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+from django.db import transaction
+
+from pipelines import audit
+from pipelines.errors import Conflict, NotFound
+from pipelines.models import Group, Membership, Project, Role, User
+
+
+class LastAdmin(Conflict):
+    """A project keeps at least one admin. Make somebody else an admin first."""
+
+
+@transaction.atomic
+def add(
+    project: Project, user: User, *, roles: Collection[str], execute: bool, by: User | None, now: datetime
+) -> Membership:
+    """Of two who add the same person at once the second changes nothing."""
+    member, made = Membership.objects.get_or_create(
+        project=project, user=user, defaults={"roles": list(roles), "execute": execute}
+    )
+    if made:
+        _record("member.added", member, by, now, roles=member.roles, execute=execute)
+    return member
+
+
+@transaction.atomic
+def change(
+    project: Project, member: int, *, roles: Collection[str], execute: bool, by: User | None, now: datetime
+) -> Membership:
+    """Raises NotFound, LastAdmin."""
+    found = _locked(project, member, stays_admin=Role.ADMIN in roles)
+    before = {"roles": found.roles, "execute": found.execute}
+    after = {"roles": list(roles), "execute": execute}
+    if before != after:
+        found.roles, found.execute = list(roles), execute
+        found.save(update_fields=["roles", "execute"])
+        _record("member.changed", found, by, now, before=before, after=after)
+    return found
+
+
+@transaction.atomic
+def remove(project: Project, member: int, *, by: User | None, now: datetime) -> None:
+    """Leaves the groups, too. Raises NotFound, LastAdmin."""
+    found = _locked(project, member, stays_admin=False)
+    left = by is not None and by.pk == found.user_id
+    _record("member.left" if left else "member.removed", found, by, now, roles=found.roles)
+    found.delete()
+    for group in Group.objects.filter(project=project, members=found.user_id):
+        group.members.remove(found.user_id)
+
+
+@transaction.atomic
+def put(
+    project: Project, user: User, *, roles: Collection[str], execute: bool, by: User | None, now: datetime
+) -> Membership:
+    """Added or changed, whichever it takes; the shell may take the last admin away."""
+    given = {"roles": list(roles), "execute": execute}
+    found = Membership.objects.select_for_update().filter(project=project, user=user).first()
+    if found is None:
+        return add(project, user, roles=roles, execute=execute, by=by, now=now)
+    before = {"roles": found.roles, "execute": found.execute}
+    found.roles, found.execute = list(roles), execute
+    found.save(update_fields=["roles", "execute"])
+    _record("member.changed", found, by, now, before=before, after=given)
+    return found
+
+
+def _locked(project: Project, member: int, *, stays_admin: bool) -> Membership:
+    # All admins are locked, so that two who demote each other do not leave none.
+    admins = Membership.objects.select_for_update().filter(project=project, roles__contains=[Role.ADMIN])
+    admin_ids = {each.pk for each in admins}
+    found = Membership.objects.filter(project=project, pk=member).select_related("user").first()
+    if found is None:
+        raise NotFound
+    if admin_ids == {found.pk} and not stays_admin:
+        raise LastAdmin
+    return found
+
+
+def _record(kind: str, member: Membership, by: User | None, now: datetime, **data: object) -> None:
+    audit.record(
+        kind,
+        by=by,
+        at=now,
+        project=member.project,
+        about=audit.ref(member.user),
+        name=member.user.username,
+        **data,
+    )

@@ -1,0 +1,66 @@
+"""Accepting an invitation: by whoever is signed in, or with a new account."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth import login
+from django.contrib.auth.forms import BaseUserCreationForm
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
+from django.views.decorators.http import require_http_methods
+
+from pipelines.models import Invitation, User
+from pipelines.people import invitations
+from pipelines.web.account.sign_in import BACKEND
+
+
+class JoinForm(BaseUserCreationForm):
+    """A person's own account. The address is that of the invitation; it can be changed in the personal settings."""
+
+    class Meta:
+        model = User
+        fields = ("first_name", "last_name", "username")
+
+
+@sensitive_post_parameters()
+@sensitive_variables("secret")
+@require_http_methods(["GET", "HEAD", "POST"])
+def join(request: HttpRequest, secret: str) -> HttpResponse:
+    """GET only shows what it gives: whatever looks at links ahead of people must not use one up."""
+    try:
+        found = invitations.find(secret, timezone.now())
+        if request.method == "POST":
+            return _join(request, found)
+    except invitations.InvitationRefused:
+        return _page(request, "errors/invitation.html", status=410)
+    form = None if request.user.is_authenticated else JoinForm()
+    return _page(request, "account/join.html", invitation=found, form=form)
+
+
+def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+    """Raises InvitationRefused: somebody else was first."""
+    if request.user.is_authenticated:
+        invitations.accept(invitation, request.user, timezone.now())
+    else:
+        form = JoinForm(request.POST)
+        form.instance.email = invitation.email
+        if not form.is_valid():
+            return _page(request, "account/join.html", status=422, invitation=invitation, form=form)
+        with transaction.atomic():
+            user = form.save()
+            invitations.accept(invitation, user, timezone.now())
+        login(request, user, backend=BACKEND)
+    project = invitation.project
+    return redirect("lines", project.owner.key, project.key)
+
+
+def _page(request: HttpRequest, template: str, status: int = 200, **context: Any) -> HttpResponse:
+    context["next"] = f"{reverse('sign-in')}?next={request.path}"
+    response = render(request, template, context, status=status)
+    response["Referrer-Policy"] = "same-origin"
+    return response

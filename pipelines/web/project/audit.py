@@ -1,0 +1,82 @@
+"""The audit log of a project: who changed what about its people, groups and tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.core.paginator import Paginator
+from django.http import HttpResponse, StreamingHttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from pipelines.audit import KINDS
+from pipelines.models import Project, Role
+from pipelines.queries import people
+from pipelines.queries.audit import ActFilter, acts, exported
+from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
+from pipelines.web.shell.streaming import ndjson
+
+ON_A_PAGE = 50
+
+
+class ActSearch(forms.Form):
+    """A value that is none narrows nothing: addresses are kept, words change."""
+
+    kind = forms.CharField(required=False)
+    who = forms.CharField(required=False, max_length=150)
+    since = forms.DateField(required=False)
+    until = forms.DateField(required=False)
+
+    @property
+    def filter(self) -> ActFilter:
+        self.full_clean()
+        given = self.cleaned_data
+        return ActFilter(given.get("kind", ""), given.get("who", ""), given.get("since"), given.get("until"))
+
+
+@in_project("admin")
+@require_safe
+def audit_log(request: SignedIn, project: Project) -> HttpResponse:
+    wanted = ActSearch(request.GET).filter
+    page = Paginator(acts(project, wanted), ON_A_PAGE).get_page(request.GET.get("page"))
+    who = people.names(act.actor for act in page)
+    asked = {name: request.GET[name] for name in ActSearch.base_fields if request.GET.get(name)}
+    return show(
+        request,
+        "project/audit.html",
+        project=project,
+        section="settings",
+        trail=tab_trail(project, _("Audit log")),
+        page=page,
+        rows=[(act, KINDS.get(act.kind, act.kind), who[act.actor], details(act.data)) for act in page],
+        kinds=sorted(KINDS.items(), key=lambda each: str(each[1])),
+        search=wanted,
+        query=urlencode(asked),
+    )
+
+
+@in_project("admin")
+@require_safe
+def export(request: SignedIn, project: Project) -> StreamingHttpResponse:
+    """What the page shows, all of it, as JSON lines."""
+    return ndjson(exported(acts(project, ActSearch(request.GET).filter)), f"{project.key}-audit.jsonl")
+
+
+def details(data: Mapping[str, Any]) -> str:
+    """The change in a line: “Viewer → Operator”, or what was given."""
+    if "before" in data and "after" in data:
+        return f"{_given(data['before'])} → {_given(data['after'])}"
+    parts = [_given(data)]
+    parts += [_("added: %(who)s") % {"who": ", ".join(data["added"])}] if data.get("added") else []
+    parts += [_("removed: %(who)s") % {"who": ", ".join(data["removed"])}] if data.get("removed") else []
+    parts += [", ".join(data["scopes"])] if data.get("scopes") else []
+    return " · ".join(part for part in parts if part)
+
+
+def _given(data: Mapping[str, Any]) -> str:
+    labels = dict(Role.choices)
+    words = [str(labels.get(role, role)) for role in data.get("roles", ())]
+    return ", ".join([*words, *([_("can publish programs")] if data.get("execute") else [])])

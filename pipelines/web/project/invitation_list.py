@@ -1,0 +1,94 @@
+"""What the page of members shows of invitations: the form, and those that are still open, each with its link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.core.validators import validate_email
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from pipelines.models import Group, Invitation, Membership, Project
+from pipelines.people import invitations
+from pipelines.web.addresses import absolute, opens_only_here
+from pipelines.web.project.roles import role_boxes
+from pipelines.web.shell.forms import RolesForm
+
+MOST_AT_ONCE = 50
+
+
+class InviteForm(RolesForm):
+    """Without an address: one link, for whoever gets it."""
+
+    emails = forms.CharField(label=gettext_lazy("E-mail addresses"), max_length=10_000, required=False)
+    groups = forms.ModelMultipleChoiceField(
+        label=gettext_lazy("Groups"), queryset=Group.objects.none(), required=False
+    )
+
+    def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.project = project
+        groups = self.fields["groups"]
+        assert isinstance(groups, forms.ModelMultipleChoiceField)
+        groups.queryset = Group.objects.filter(project=project).order_by("key")
+
+    def clean_emails(self) -> list[str]:
+        given = self.cleaned_data["emails"].replace(",", " ").replace(";", " ").split()
+        found = list(dict.fromkeys(each.casefold() for each in given))
+        if len(found) > MOST_AT_ONCE:
+            raise forms.ValidationError(_("Invite at most %(most)s people at once.") % {"most": MOST_AT_ONCE})
+        for each in found:
+            self._check(each)
+        return found
+
+    def _check(self, email: str) -> None:
+        try:
+            validate_email(email)
+        except forms.ValidationError as wrong:
+            raise forms.ValidationError(
+                _("“%(email)s” is not an e-mail address.") % {"email": email}
+            ) from wrong
+        if Membership.objects.filter(project=self.project, user__email__iexact=email).exists():
+            raise forms.ValidationError(_("%(email)s is a member already.") % {"email": email})
+        if invitations.pending(self.project).filter(email__iexact=email).exists():
+            raise forms.ValidationError(
+                _("%(email)s is invited already. Renew the invitation instead.") % {"email": email}
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An invitation as its row in the list shows it."""
+
+    invitation: Invitation
+    link: str
+    expired: bool
+
+
+def listed(project: Project, now: datetime) -> list[Pending]:
+    return [
+        Pending(each, link_of(each), each.state(now) == Invitation.State.EXPIRED)
+        for each in invitations.pending(project)
+    ]
+
+
+def link_of(invitation: Invitation) -> str:
+    return absolute("join", invitations.secret_of(invitation))
+
+
+def context(project: Project, form: InviteForm | None = None) -> dict[str, Any]:
+    """What the page of members shows to who may invite."""
+    form = form or InviteForm(project)
+    return {
+        "invite": form,
+        "invite_roles": role_boxes(form["roles"].value() or ["operator"]),
+        "invite_groups": Group.objects.filter(project=project).order_by("key"),
+        "invitations": listed(project, timezone.now()),
+        "mail_stays_here": bool(settings.EMAIL_FILE_PATH),
+        "opens_only_here": opens_only_here(),
+    }

@@ -1,0 +1,57 @@
+"""Inviting people into a project: one or several addresses, or a link to hand over."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST
+
+from pipelines.models import Invitation, Project
+from pipelines.people import invitations
+from pipelines.web.project.invitation_list import InviteForm
+from pipelines.web.project.settings import members_page
+from pipelines.web.shell.forms import AddMember
+from pipelines.web.shell.page import SignedIn, in_project
+
+
+@in_project("admin")
+@require_POST
+def invite(request: SignedIn, project: Project) -> HttpResponse:
+    form = InviteForm(project, request.POST)
+    if not form.is_valid():
+        return members_page(request, project, AddMember(project), status=422, invite=form)
+    given = form.cleaned_data
+    made = invitations.invite(
+        project,
+        given["emails"],
+        roles=given["roles"],
+        execute=given["execute"],
+        groups=given["groups"],
+        by=request.user,
+        now=timezone.now(),
+    )
+    count = len(made)
+    messages.success(request, ngettext("%(n)s invitation", "%(n)s invitations", count) % {"n": count})
+    return redirect("project-settings", project.owner.key, project.key)
+
+
+@in_project("admin")
+@require_POST
+def change(request: SignedIn, project: Project, invitation: int) -> HttpResponse:
+    """Renew it, or revoke it (`revoke` in the form)."""
+    found = Invitation.objects.filter(project=project, pk=invitation).first()
+    if found is None:
+        raise Http404
+    revoking = "revoke" in request.POST
+    do = invitations.revoke if revoking else invitations.renew
+    try:
+        do(found, by=request.user, now=timezone.now())
+    except invitations.InvitationRefused:
+        messages.error(request, _("This invitation was used or revoked."))
+    else:
+        messages.success(request, _("Invitation revoked") if revoking else _("New link created"))
+    return redirect("project-settings", project.owner.key, project.key)

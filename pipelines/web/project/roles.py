@@ -1,0 +1,57 @@
+"""Roles on a page: boxes to tick, and the table of what each allows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext_lazy
+
+from pipelines import access
+from pipelines.models import Role
+from pipelines.models.people import INCLUDED, granting
+
+# What a row of the table of roles says of an action of `access.TABLE`.
+ACTIONS = {
+    "view": gettext_lazy("See lines, tasks, logs and outputs"),
+    "comment": gettext_lazy("Comment on lines"),
+    "submit": gettext_lazy("Start tasks"),
+    "operate": gettext_lazy("Answer, complete, retry, cancel"),
+    "design": gettext_lazy("Draw and import lines"),
+    "publish": gettext_lazy("Publish lines"),
+    "decide": gettext_lazy("Approve or reject at gates that ask for reviewers"),
+    "admin": gettext_lazy("Change members, groups and tokens"),
+}
+# The role that gates ask for unless they say otherwise; the table of access says only who may try.
+DECIDES = Role.REVIEWER
+
+
+@dataclass(frozen=True, slots=True)
+class RoleBox:
+    """One role to tick. `by`: the name of a chosen role that includes it; `includes`: keys, with spaces between."""
+
+    value: str
+    word: str
+    chosen: bool
+    by: str
+    includes: str
+
+
+def role_boxes(chosen: Collection[str]) -> list[RoleBox]:
+    boxes = []
+    for role in Role:
+        by = [str(other.label) for other in Role if other in chosen and role in INCLUDED[other]]
+        includes = " ".join(sorted(INCLUDED[role]))
+        boxes.append(RoleBox(role.value, str(role.label), role in chosen, by[-1] if by else "", includes))
+    return boxes
+
+
+def role_table() -> list[dict[str, Any]]:
+    """Rows of actions with a yes or no for each role, from the very table that decides."""
+    rows = []
+    for action, words in ACTIONS.items():
+        needed = DECIDES if action == "decide" else access.TABLE[action][0]
+        allowed = granting(needed)
+        rows.append({"words": words, "may": [role in allowed for role in Role.values]})
+    return rows

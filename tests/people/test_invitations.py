@@ -1,0 +1,194 @@
+"""Inviting: links that work once, mail, and joining with an account of before or a new one."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import Settings
+
+from pipelines.models import Invitation, Membership, User
+from pipelines.people import invitations
+from reviews import tasks
+from tests.factories import World
+from tests.fixtures.mailbox import Mailbox
+from tests.pages.conftest import PASSWORD, at, client_of, text
+
+pytestmark = pytest.mark.django_db
+ACCOUNT = {"username": "newcomer", "password1": PASSWORD, "password2": PASSWORD}
+
+
+def invited(world: World, *emails: str, **more: object) -> Invitation:
+    given = {"roles": ["reviewer"], "execute": False, "groups": (), "by": world.admin, "now": timezone.now()}
+    return invitations.invite(world.project, emails, **given | more)[-1]  # type: ignore[arg-type]
+
+
+def link(invitation: Invitation) -> str:
+    return reverse("join", args=[invitations.secret_of(invitation)])
+
+
+def test_looking_at_the_link_joins_nobody(world: World) -> None:
+    address = link(invited(world))
+    for method in ("get", "head", "get"):
+        assert getattr(Client(), method)(address).status_code == 200
+    assert Client().post(address, ACCOUNT).status_code == 302
+
+
+def test_a_newcomer_gets_an_account_with_the_roles_and_groups_of_the_invitation(world: World) -> None:
+    group = world.group("security")
+    client = Client()
+    answer = client.post(link(invited(world, "new@example.com", groups=[group])), ACCOUNT)
+    assert answer.headers["Location"] == at(world, "lines")
+    user = User.objects.get(username="newcomer")
+    assert client.session["_auth_user_id"] == str(user.pk)
+    assert (user.email, user.is_staff, user.is_superuser) == ("new@example.com", False, False)
+    assert Membership.objects.get(user=user).roles == ["reviewer"]
+    assert list(group.members.all()) == [user]
+    assert Client().login(username="newcomer", password=PASSWORD)
+
+
+def test_a_fault_in_the_form_uses_the_invitation_not_up(world: World) -> None:
+    address = link(invited(world))
+    for wrong in ({"username": world.admin.username}, {"password2": "other"}, {"password1": "a"}):
+        assert Client().post(address, ACCOUNT | wrong).status_code == 422
+    assert not User.objects.filter(username="newcomer").exists()
+    assert Client().post(address, ACCOUNT).status_code == 302
+
+
+def test_who_has_an_account_joins_as_themselves_and_keeps_their_roles(world: World) -> None:
+    stranger, first = client_of(world.stranger), invited(world)
+    assert f"Join as {world.stranger}" in text(stranger.get(link(first)))
+    stranger.post(link(first))
+    assert Membership.objects.get(user=world.stranger, project=world.project).roles == ["reviewer"]
+    client_of(world.designer).post(link(invited(world)))
+    assert Membership.objects.get(user=world.designer).roles == ["designer", "reviewer"]
+
+
+def test_a_link_works_once(world: World) -> None:
+    address = link(invited(world))
+    assert Client().post(address, ACCOUNT).status_code == 302
+    again = Client().post(address, ACCOUNT | {"username": "second"})
+    assert again.status_code == 410
+    assert not User.objects.filter(username="second").exists()
+
+
+def test_of_two_who_accept_at_once_the_second_gets_no_account(world: World) -> None:
+    found = invited(world)
+    seen = Invitation.objects.get(pk=found.pk)
+    invitations.accept(found, world.stranger, timezone.now())
+    with pytest.raises(invitations.InvitationRefused):
+        invitations.accept(seen, world.viewer, timezone.now())
+    assert Membership.objects.get(user=world.viewer).roles == ["viewer"]
+
+
+@pytest.mark.parametrize("ended", ["expired", "revoked", "renewed"])
+def test_a_link_that_has_ended_opens_nothing(world: World, ended: str) -> None:
+    found = invited(world)
+    address = link(found)
+    if ended == "expired":
+        Invitation.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    elif ended == "revoked":
+        invitations.revoke(found, by=world.admin, now=timezone.now())
+    else:
+        renewed = invitations.renew(found, by=world.admin, now=timezone.now())
+        assert Client().get(link(renewed)).status_code == 200
+    for answer in (
+        Client().get(address),
+        Client().post(address, ACCOUNT),
+        client_of(world.stranger).post(address),
+    ):
+        assert answer.status_code == 410
+        assert world.project.name not in text(answer)
+
+
+@pytest.mark.parametrize("secret", ["x", "x:y", "x" * 3000, "%F0%9F%98%80:a"])
+def test_a_link_that_nobody_made_is_answered_as_one_that_was_used(secret: str) -> None:
+    assert Client().get(f"/join/{secret}/").status_code == 410
+
+
+def test_the_rows_alone_open_nothing(world: World) -> None:
+    found = invited(world)
+    secret = invitations.secret_of(found)
+    kept = [str(value) for value in Invitation.objects.filter(pk=found.pk).values_list().get()]
+    assert secret not in kept
+    assert Client().get(f"/join/{found.key}/").status_code == 410
+    assert Client().get(f"/join/{secret[:-1]}/").status_code == 410
+
+
+def test_an_admin_invites_several_by_mail_and_sees_their_links(world: World) -> None:
+    client = client_of(world.admin)
+    given = {"emails": "One@example.com, two@example.com\nONE@example.com", "roles": ["operator"]}
+    assert client.post(at(world, "member-invite"), given).status_code == 302
+    assert [each.email for each in Invitation.objects.order_by("pk")] == [
+        "one@example.com",
+        "two@example.com",
+    ]
+    page = text(client.get(at(world, "project-settings")))
+    for each in Invitation.objects.all():
+        assert link(each) in page
+    assert "two@example.com" not in text(client_of(world.viewer).get(at(world, "project-settings")))
+
+
+def test_what_cannot_be_invited_says_why(world: World) -> None:
+    client = client_of(world.admin)
+    invited(world, "there@example.com")
+    for emails, why in (
+        ("no address", "is not an e-mail address"),
+        (world.viewer.email, "is a member already"),
+        ("There@example.com", "is invited already"),
+        (" ".join(f"p{n}@example.com" for n in range(51)), "at most 50"),
+    ):
+        answer = client.post(at(world, "member-invite"), {"emails": emails, "roles": ["viewer"]})
+        assert answer.status_code == 422
+        assert why in text(answer)
+    assert Invitation.objects.count() == 1
+
+
+def test_an_invitation_of_another_project_is_not_there(world: World) -> None:
+    found = invited(world)
+    there = world.stranger.memberships.get().project
+    address = reverse("invitation-change", args=[there.owner.key, there.key, found.pk])
+    assert client_of(world.stranger).post(address, {"revoke": "yes"}).status_code == 404
+    assert Invitation.objects.get().revoked_at is None
+
+
+@pytest.mark.parametrize(
+    ("base", "warned"),
+    [
+        ("http://127.0.0.1:8000", True),
+        ("http://localhost", True),
+        ("http://[::1]:1", True),
+        ("https://g.example", False),
+    ],
+)
+def test_a_link_that_opens_only_here_says_so(
+    world: World, settings: Settings, base: str, warned: bool
+) -> None:
+    settings.BASE_URL = base
+    invited(world)
+    page = text(client_of(world.admin).get(at(world, "project-settings")))
+    assert ("open only on this machine" in page) == warned
+    assert f"{base}/join/" in page
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_mail_has_the_link_and_is_sent_once(world: World, mailbox: Mailbox) -> None:
+    found = invited(world, "new@example.com")
+    for _ in range(2):
+        tasks.invite(found.pk)
+    ((recipients, message),) = mailbox.received
+    assert recipients == ["new@example.com"]
+    for part in ("plain", "html"):
+        assert link(found) in message.get_body((part,)).get_content()
+    assert Invitation.objects.get().mailed_at is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_revoked_invitation_is_not_mailed(world: World, mailbox: Mailbox) -> None:
+    found = invited(world, "new@example.com")
+    invitations.revoke(found, by=world.admin, now=timezone.now())
+    tasks.invite(found.pk)
+    assert not mailbox.received
